@@ -1,0 +1,1 @@
+//! Element arguments: splitting a configuration string and parsing typed values.

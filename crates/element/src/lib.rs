@@ -1,0 +1,1 @@
+//! What an element is: traits, facts, context and the test harness.

@@ -1,0 +1,1 @@
+//! Builds graphs and runs them: tasks, notifiers, timers, handlers.

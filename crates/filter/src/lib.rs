@@ -1,0 +1,1 @@
+//! Packet classification: filter expressions compiled into decision structures.

@@ -1,0 +1,1 @@
+//! The Click language: text to graph and back.

@@ -1,0 +1,1 @@
+//! Packets, batches and the pools they live in.

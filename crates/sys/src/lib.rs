@@ -1,0 +1,1 @@
+//! A thin layer over the Linux system calls that packets need.

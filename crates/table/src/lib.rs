@@ -1,0 +1,1 @@
+//! Lookup structures: longest-prefix match and flow tables.

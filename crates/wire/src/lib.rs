@@ -1,0 +1,1 @@
+//! Header views and checksums of the protocols that elements read and write.
