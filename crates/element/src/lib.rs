@@ -1,1 +1,171 @@
-//! What an element is: traits, facts, context and the test harness.
+//! What an element is: traits, facts and context.
+//!
+//! An element is a value of a type that implements [`Element`]. It never calls another element: it hands batches to its
+//! outputs through [`Ctx::emit`], and the engine runs what follows, depth first, in output order.
+#![forbid(unsafe_code)]
+
+mod class;
+mod configure;
+mod ctx;
+mod each;
+pub mod handlers;
+mod runtime;
+mod verdict;
+
+use std::any::Any;
+
+pub use args;
+pub use class::{Class, Phase, Role};
+pub use configure::{Configure, Environment, Failed};
+pub use ctx::{Ctx, Outbox, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
+pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};
+pub use packet::{annotation, Batch, Packet, BATCH_MAX};
+pub use runtime::{Notifies, Runtime};
+pub use verdict::Verdict;
+
+/// An element of a running graph.
+///
+/// The engine calls one method at a time: an element needs no lock. Every method but [`Element::configure`] has a
+/// default, so that an element states only what it does.
+#[allow(unused_variables)]
+pub trait Element: Any + Send {
+    /// Makes the element from its arguments. Reports every error it finds and returns `Err(Failed)` if there was one.
+    fn configure(conf: &mut Configure<'_>) -> Result<Self, Failed>
+    where
+        Self: Sized;
+
+    /// Called once before packets flow, in Click's order, when every element has been configured: make tasks and timers,
+    /// look for notifiers, open devices. An error ends the start.
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// A batch (not empty) arrives on push input `port`.
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: PortIdx, batch: Batch) {}
+
+    /// Somebody pulls at most `max` (at least 1, at most 256) packets from pull output `port`. An empty batch says that
+    /// there is none now.
+    fn pull(&mut self, ctx: &mut Ctx<'_>, port: PortIdx, max: usize) -> Batch {
+        Batch::new()
+    }
+
+    /// A task runs: true if it did useful work.
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        false
+    }
+
+    /// A timer has expired.
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {}
+
+    /// A file descriptor added by [`Ctx::add_select`] is ready.
+    fn selected(&mut self, ctx: &mut Ctx<'_>, fd: i32, ready: Ready) {}
+
+    /// A notifier found by [`Ctx::upstream_empty_signal`] or [`Ctx::downstream_full_signal`] with
+    /// [`Wake::Callback`] became active.
+    fn notified(&mut self, ctx: &mut Ctx<'_>) {}
+
+    /// The system sent signal `signo`, asked for by [`Ctx::catch_signal`].
+    fn signalled(&mut self, ctx: &mut Ctx<'_>, signo: i32) {}
+
+    /// The driver is about to stop; true if this element, made the driver manager by [`Ctx::manage_driver`], went on to a
+    /// step that keeps it running.
+    fn driver_stops(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        false
+    }
+
+    /// Which notifiers the element has.
+    fn notifies(&self) -> Notifies {
+        Notifies::default()
+    }
+
+    /// Reads handler `name` (one that the class facts list) with a parameter, empty for plain reads. The engine adds
+    /// nothing to the text; an error is a sentence.
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
+        Err(format!("no {name} read handler"))
+    }
+
+    /// Writes handler `name` (one that the class facts list). Errors are sentences, a line each.
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        Err(format!("no {name} write handler"))
+    }
+
+    /// Called once, in reverse order, when the graph ends, also if it never ran: finish files, close devices.
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {}
+
+    /// Takes over the state of its predecessor in a graph that is being changed.
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {}
+}
+
+/// Implements [`Element::push`] and [`Element::pull`] by a method `fn process(&mut self, packet: &mut Packet) -> Verdict`
+/// for each packet; the loop is inlined around it. With `per_packet!(now)` the method's second argument is the time in
+/// nanoseconds since the epoch.
+#[macro_export]
+macro_rules! per_packet {
+    () => {
+        fn push(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, batch: $crate::Batch) {
+            ctx.push_each(batch, |packet| self.process(packet));
+        }
+
+        fn pull(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, max: usize) -> $crate::Batch {
+            ctx.pull_each(max, |packet| self.process(packet))
+        }
+    };
+    (now) => {
+        fn push(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, batch: $crate::Batch) {
+            let now = ctx.now_ns();
+            ctx.push_each(batch, |packet| self.process(packet, now));
+        }
+
+        fn pull(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, max: usize) -> $crate::Batch {
+            let now = ctx.now_ns();
+            ctx.pull_each(max, |packet| self.process(packet, now))
+        }
+    };
+}
+
+/// Declares the element files of a folder: `elements![strip, paint]` makes a module of each and a table `CLASSES` of the
+/// classes, each file's `//!` lines being its class's page.
+#[macro_export]
+macro_rules! elements {
+    ($($file:ident),* $(,)?) => {
+        $(pub mod $file;)*
+
+        /// The classes of this folder.
+        pub const CLASSES: &[$crate::Class] = &[$($file::CLASS.with_page({
+            const SOURCE: &str = include_str!(concat!(stringify!($file), ".rs"));
+            const LEN: usize = $crate::page_len(SOURCE);
+            const PAGE: [u8; LEN] = $crate::page_bytes(SOURCE);
+            match std::str::from_utf8(&PAGE) {
+                Ok(page) => page,
+                Err(_) => panic!("a page of documentation is not UTF-8"),
+            }
+        })),*];
+    };
+}
+
+/// Bytes of the leading `//!` lines of a source text.
+pub const fn page_len(source: &str) -> usize {
+    let bytes = source.as_bytes();
+    let mut at = 0;
+    while at + 3 <= bytes.len() && bytes[at] == b'/' && bytes[at + 1] == b'/' && bytes[at + 2] == b'!' {
+        while at < bytes.len() && bytes[at] != b'\n' {
+            at += 1;
+        }
+        if at < bytes.len() {
+            at += 1;
+        }
+    }
+    at
+}
+
+/// The first `N` bytes of a source text.
+pub const fn page_bytes<const N: usize>(source: &str) -> [u8; N] {
+    let mut page = [0; N];
+    let bytes = source.as_bytes();
+    let mut at = 0;
+    while at < N {
+        page[at] = bytes[at];
+        at += 1;
+    }
+    page
+}

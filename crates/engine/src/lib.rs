@@ -1,1 +1,23 @@
 //! Builds graphs and runs them: tasks, notifiers, timers, handlers.
+//!
+//! [`Engine::build`] makes the elements of a graph; [`Engine::run`] is the driver. What an element asks of the engine is
+//! in [`world`]; the loop that moves packets is [`world::World::flow`].
+#![forbid(unsafe_code)]
+
+mod build;
+mod clock;
+mod globals;
+mod handlers;
+mod notify;
+mod order;
+mod run;
+mod select;
+mod tasks;
+mod timers;
+mod wiring;
+pub mod world;
+
+pub use build::{BuildOptions, Engine, Registry};
+pub use clock::Time;
+pub use run::Outcome;
+pub use tasks::{DEFAULT_TICKETS, MAX_TICKETS};

@@ -88,3 +88,82 @@ pub struct Drop {
     /// One sentence: when it happens.
     pub doc: &'static str,
 }
+
+impl Arg {
+    /// A positional argument that is required.
+    pub const fn required(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind: ArgKind::Required, ty, doc }
+    }
+
+    /// A positional argument that may be left out.
+    pub const fn optional(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind: ArgKind::Optional, ty, doc }
+    }
+
+    /// A keyword argument that may be left out.
+    pub const fn keyword(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind: ArgKind::Keyword, ty, doc }
+    }
+
+    /// A keyword argument that is required.
+    pub const fn required_keyword(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind: ArgKind::RequiredKeyword, ty, doc }
+    }
+
+    /// All further positional arguments.
+    pub const fn rest(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind: ArgKind::Rest, ty, doc }
+    }
+}
+
+impl Handler {
+    /// A handler that is read.
+    pub const fn read(name: &'static str, doc: &'static str) -> Handler {
+        Handler { name, kind: HandlerKind::Read, doc, flags: "" }
+    }
+
+    /// A handler that is written.
+    pub const fn write(name: &'static str, doc: &'static str) -> Handler {
+        Handler { name, kind: HandlerKind::Write, doc, flags: "" }
+    }
+
+    /// A handler that is read and written.
+    pub const fn read_write(name: &'static str, doc: &'static str) -> Handler {
+        Handler { name, kind: HandlerKind::ReadWrite, doc, flags: "" }
+    }
+
+    /// A handler that is read with a parameter.
+    pub const fn read_param(name: &'static str, doc: &'static str) -> Handler {
+        Handler { name, kind: HandlerKind::ReadParam, doc, flags: "" }
+    }
+
+    /// With Click's flags.
+    pub const fn flags(mut self, flags: &'static str) -> Handler {
+        self.flags = flags;
+        self
+    }
+}
+
+impl HandlerKind {
+    /// Whether it can be read.
+    pub const fn is_readable(self) -> bool {
+        !matches!(self, HandlerKind::Write)
+    }
+
+    /// Whether it can be written.
+    pub const fn is_writable(self) -> bool {
+        matches!(self, HandlerKind::Write | HandlerKind::ReadWrite | HandlerKind::ReadParamWrite)
+    }
+
+    /// Whether it is read with a parameter.
+    pub const fn takes_parameter(self) -> bool {
+        matches!(self, HandlerKind::ReadParam | HandlerKind::ReadParamWrite)
+    }
+}
+
+impl Drop {
+    /// A reason with its explanation.
+    pub const fn new(name: &'static str, doc: &'static str) -> Drop {
+        Drop { name, doc }
+    }
+}

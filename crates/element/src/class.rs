@@ -1,0 +1,114 @@
+//! Classes: facts about an element and how to make one.
+
+use graph::{Arg, ClassFacts, Drop, Handler};
+
+use crate::{Configure, Element, Failed};
+
+/// When an element is configured relative to others; lower comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Phase(pub u32);
+
+impl Phase {
+    /// Elements that give names to others, such as `AddressInfo`.
+    pub const INFO: Phase = Phase(20);
+    /// Elements that drop privileges or need them.
+    pub const PRIVILEGED: Phase = Phase(90);
+    /// All others.
+    pub const DEFAULT: Phase = Phase(100);
+    /// Elements that refer to others' configured state.
+    pub const LATE: Phase = Phase(110);
+    /// Elements that want everybody else ready.
+    pub const LAST: Phase = Phase(2000);
+}
+
+/// What becomes of an element when the graph is replicated over cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Every replica has its own.
+    Plain,
+    /// Every replica reads the same input and keeps the flows that are its own.
+    Input,
+    /// Only the first replica has it: it acts on the whole graph.
+    Single,
+}
+
+/// An element class: its facts and how to make an element.
+#[derive(Clone, Copy)]
+pub struct Class {
+    /// What the front end, the checks and the documentation read.
+    pub facts: ClassFacts,
+    /// Makes an element.
+    pub configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+    /// When it is configured.
+    pub phase: Phase,
+    /// What becomes of it when the graph is replicated.
+    pub role: Role,
+    /// Whether it may make packets of its own, as far as a search for notifiers is concerned.
+    pub generates: bool,
+}
+
+fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    Ok(Box::new(T::configure(conf)?))
+}
+
+impl Class {
+    /// A class with Click's codes for port counts, processing and flow.
+    pub const fn new<T: Element>(
+        name: &'static str,
+        ports: &'static str,
+        processing: &'static str,
+        flow: &'static str,
+    ) -> Class {
+        let facts =
+            ClassFacts { name, ports, processing, flow, args: &[], handlers: &[], drops: &[], page: "" };
+        Class { facts, configure: configure::<T>, phase: Phase::DEFAULT, role: Role::Plain, generates: true }
+    }
+
+    /// With these arguments.
+    pub const fn args(mut self, args: &'static [Arg]) -> Class {
+        self.facts.args = args;
+        self
+    }
+
+    /// With these handlers.
+    pub const fn handlers(mut self, handlers: &'static [Handler]) -> Class {
+        self.facts.handlers = handlers;
+        self
+    }
+
+    /// With these reasons for dropping packets.
+    pub const fn drops(mut self, drops: &'static [Drop]) -> Class {
+        self.facts.drops = drops;
+        self
+    }
+
+    /// Configured in this phase.
+    pub const fn phase(mut self, phase: Phase) -> Class {
+        self.phase = phase;
+        self
+    }
+
+    /// With this role when the graph is replicated.
+    pub const fn role(mut self, role: Role) -> Class {
+        self.role = role;
+        self
+    }
+
+    /// Never makes packets of its own: a search for notifiers that ends here has found nothing (Click's flag `S0`).
+    pub const fn silent(mut self) -> Class {
+        self.generates = false;
+        self
+    }
+
+    /// With this page of documentation.
+    pub const fn with_page(mut self, page: &'static str) -> Class {
+        self.facts.page = page;
+        self
+    }
+}
+
+impl std::fmt::Debug for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Class({})", self.facts.name)
+    }
+}

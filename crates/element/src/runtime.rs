@@ -1,0 +1,129 @@
+//! What the engine offers to elements, behind [`crate::Ctx`].
+
+use graph::{ElementIdx, PortIdx};
+use packet::Batch;
+
+use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
+use crate::{Ctx, Element};
+
+/// The notifiers that an element has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notifies {
+    /// Tells downstream pullers whether there is something to pull.
+    pub empty: Option<SearchOp>,
+    /// Tells upstream pushers whether there is room.
+    pub full: Option<SearchOp>,
+}
+
+/// The engine as an element sees it. Elements use [`Ctx`], which adds the current element to each call.
+///
+/// `element` is always the calling element.
+pub trait Runtime {
+    /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull.
+    fn now_ns(&mut self) -> i64;
+    /// Steady time in nanoseconds.
+    fn steady_ns(&mut self) -> i64;
+    /// Pulls from what is connected to the element's input.
+    fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch;
+    /// Runs what a batch pushed to an output causes, at once and to the end.
+    fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch);
+    /// Counts `n` drops for a reason.
+    fn count_drops(&mut self, element: ElementIdx, reason: Option<usize>, n: u64);
+    /// Number of inputs and outputs.
+    fn n_ports(&self, element: ElementIdx) -> (usize, usize);
+    /// Whether an output is push.
+    fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
+    /// Whether an input is push.
+    fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
+    /// How many packets an element should move at a time where the user did not say.
+    fn default_burst(&self) -> usize;
+
+    /// Makes a task.
+    fn new_task(&mut self, element: ElementIdx) -> TaskId;
+    /// Puts a task on its thread's list.
+    fn schedule(&mut self, task: TaskId);
+    /// Takes a task off the list; `strong` forbids notifiers to wake it.
+    fn unschedule(&mut self, task: TaskId, strong: bool);
+    /// Whether a task is on the list.
+    fn is_scheduled(&self, task: TaskId) -> bool;
+    /// The task's tickets.
+    fn tickets(&self, task: TaskId) -> u32;
+    /// Sets the task's tickets.
+    fn set_tickets(&mut self, task: TaskId, tickets: u32);
+    /// Sets the thread a task runs on.
+    fn set_home_thread(&mut self, task: TaskId, thread: i32);
+
+    /// Makes a timer.
+    fn new_timer(&mut self, element: ElementIdx) -> TimerId;
+    /// Sets a timer to a steady time.
+    fn schedule_timer(&mut self, timer: TimerId, at_steady_ns: i64);
+    /// Stops a timer.
+    fn unschedule_timer(&mut self, timer: TimerId);
+    /// When a timer will expire, or expired last.
+    fn timer_expiry(&self, timer: TimerId) -> i64;
+    /// Whether a timer is set.
+    fn timer_is_scheduled(&self, timer: TimerId) -> bool;
+
+    /// Sets the element's empty notifier.
+    fn set_empty_signal(&mut self, element: ElementIdx, active: bool);
+    /// Sets the element's full notifier.
+    fn set_full_signal(&mut self, element: ElementIdx, active: bool);
+    /// The empty notifiers upstream of an input.
+    fn upstream_empty_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal;
+    /// The full notifiers downstream of an output.
+    fn downstream_full_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal;
+    /// Whether any notifier of a signal is active.
+    fn signal_is_active(&self, signal: &Signal) -> bool;
+
+    /// Watches a file descriptor.
+    fn add_select(
+        &mut self,
+        element: ElementIdx,
+        fd: std::os::fd::BorrowedFd<'_>,
+        interest: Ready,
+    ) -> Result<(), String>;
+    /// Stops watching a file descriptor for `interest`.
+    fn remove_select(&mut self, element: ElementIdx, fd: i32, interest: Ready);
+    /// Sends the element every `signo` from now on.
+    fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String>;
+
+    /// Runs `f` on another element; false if it is busy (it is on the call path) or does not exist.
+    fn with_element(
+        &mut self,
+        idx: ElementIdx,
+        f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>),
+    ) -> bool;
+    /// The element's full name.
+    fn name(&self, idx: ElementIdx) -> &str;
+    /// The element's class.
+    fn class(&self, idx: ElementIdx) -> &'static str;
+    /// The element with this name, looked up from `from`'s compound outwards.
+    fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx>;
+    /// Number of elements.
+    fn n_elements(&self) -> usize;
+    /// The input ports connected to an output.
+    fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
+    /// The output ports connected to an input.
+    fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
+
+    /// Reads `element.handler param` or a global handler, names being looked up from `from`'s compound outwards. The error is
+    /// Click's message.
+    fn read_handler(&mut self, from: ElementIdx, handler: &str, param: &str) -> Result<String, String>;
+    /// Writes `element.handler` or a global handler.
+    fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String>;
+    /// Whether a handler exists: (readable, writable).
+    fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool);
+
+    /// Prints a line on standard error.
+    fn chatter(&mut self, text: &str);
+    /// A random number.
+    fn random(&mut self) -> u32;
+    /// Adds to the number of reasons to keep running; the driver stops at 0 or below.
+    fn adjust_runcount(&mut self, delta: i64);
+    /// The number of reasons to keep running.
+    fn runcount(&self) -> i64;
+    /// Makes an element the driver manager.
+    fn manage_driver(&mut self, element: ElementIdx) -> Result<(), String>;
+    /// Whether the graph is running, as opposed to being initialised.
+    fn is_running(&self) -> bool;
+}

@@ -1,0 +1,116 @@
+//! Clocks: the system's, or simulated time that moves only when there is nothing else to do.
+
+use rustix::time::{clock_gettime, ClockId};
+
+/// How time passes for a graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Time {
+    /// As on the wall.
+    Real,
+    /// Simulated, beginning at this many nanoseconds since the epoch.
+    Simulated {
+        /// The first moment.
+        begin_ns: i64,
+    },
+}
+
+/// A clock: wall time and steady time in nanoseconds.
+#[derive(Debug)]
+pub struct Clock {
+    simulated: Option<Simulated>,
+    speed: f64,
+    wall_offset_ns: i64,
+    steady_offset_ns: i64,
+}
+
+#[derive(Debug)]
+struct Simulated {
+    wall_ns: i64,
+    steady_ns: i64,
+}
+
+fn read(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
+impl Clock {
+    /// A clock that runs as told.
+    pub fn new(time: Time) -> Clock {
+        let simulated = match time {
+            Time::Real => None,
+            Time::Simulated { begin_ns } => Some(Simulated { wall_ns: begin_ns, steady_ns: begin_ns }),
+        };
+        Clock { simulated, speed: 1.0, wall_offset_ns: 0, steady_offset_ns: 0 }
+    }
+
+    /// Wall time since the epoch. Simulated time passes by a nanosecond each time it is read.
+    pub fn wall_ns(&mut self) -> i64 {
+        match &mut self.simulated {
+            None => self.warped(read(ClockId::Realtime), self.wall_offset_ns),
+            Some(simulated) => {
+                let now = simulated.wall_ns;
+                simulated.tick();
+                now
+            }
+        }
+    }
+
+    /// Steady time.
+    pub fn steady_ns(&mut self) -> i64 {
+        match &mut self.simulated {
+            None => self.warped(read(ClockId::Monotonic), self.steady_offset_ns),
+            Some(simulated) => {
+                let now = simulated.steady_ns;
+                simulated.tick();
+                now
+            }
+        }
+    }
+
+    fn warped(&self, raw: i64, offset: i64) -> i64 {
+        if self.speed == 1.0 {
+            raw.wrapping_add(offset)
+        } else {
+            (raw as f64 * self.speed) as i64 + offset
+        }
+    }
+
+    /// Lets time run `speed` times as fast from now on, without a jump.
+    pub fn set_speed(&mut self, speed: f64) {
+        let (wall, steady) = (self.wall_ns(), self.steady_ns());
+        self.speed = speed;
+        self.wall_offset_ns = 0;
+        self.steady_offset_ns = 0;
+        self.wall_offset_ns = wall - self.wall_ns();
+        self.steady_offset_ns = steady - self.steady_ns();
+    }
+
+    /// How many times faster than on the wall time runs.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Whether time is simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
+    }
+
+    /// Moves simulated time forward to a steady time.
+    pub fn jump_to(&mut self, steady_ns: i64) {
+        if let Some(simulated) = &mut self.simulated {
+            let delta = steady_ns.saturating_sub(simulated.steady_ns);
+            if delta > 0 {
+                simulated.wall_ns = simulated.wall_ns.saturating_add(delta);
+                simulated.steady_ns = steady_ns;
+            }
+        }
+    }
+}
+
+impl Simulated {
+    fn tick(&mut self) {
+        self.wall_ns = self.wall_ns.saturating_add(1);
+        self.steady_ns = self.steady_ns.saturating_add(1);
+    }
+}

@@ -1,0 +1,221 @@
+//! Notifiers: what tells a puller that there is something to pull, and a pusher that there is room.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use element::{ElementIdx, Notifies, PortIdx, SearchOp, Signal, Wake};
+use graph::FlowCode;
+use smallvec::SmallVec;
+
+use crate::world::World;
+
+/// Which of an element's two notifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whether there is something to pull.
+    Empty,
+    /// Whether there is room.
+    Full,
+}
+
+/// A notifier.
+#[derive(Debug)]
+pub struct Notifier {
+    element: ElementIdx,
+    kind: Kind,
+    search: SearchOp,
+    active: AtomicBool,
+    listeners: Vec<Listener>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Listener {
+    element: ElementIdx,
+    wake: Wake,
+}
+
+/// The notifiers of a graph.
+#[derive(Debug, Default)]
+pub struct Notifiers {
+    list: Vec<Notifier>,
+    empty_of: Vec<Option<u32>>,
+    full_of: Vec<Option<u32>>,
+}
+
+impl Notifiers {
+    /// Makes the notifiers of the next element.
+    pub fn add(&mut self, element: ElementIdx, notifies: Notifies) {
+        let empty = self.make(element, Kind::Empty, notifies.empty);
+        let full = self.make(element, Kind::Full, notifies.full);
+        self.empty_of.push(empty);
+        self.full_of.push(full);
+    }
+
+    fn make(&mut self, element: ElementIdx, kind: Kind, search: Option<SearchOp>) -> Option<u32> {
+        let search = search?;
+        let active = AtomicBool::new(true);
+        self.list.push(Notifier { element, kind, search, active, listeners: Vec::new() });
+        Some(self.list.len() as u32 - 1)
+    }
+
+    #[inline]
+    fn of(&self, element: ElementIdx, kind: Kind) -> Option<u32> {
+        let table = if kind == Kind::Empty { &self.empty_of } else { &self.full_of };
+        table.get(element).copied().flatten()
+    }
+
+    /// Whether any notifier of a signal is active.
+    #[inline]
+    pub fn is_active(&self, signal: &Signal) -> bool {
+        match signal {
+            Signal::Busy => true,
+            Signal::Idle => false,
+            Signal::AnyOf(ids) => ids.iter().any(|id| {
+                self.list.get(*id as usize).is_none_or(|notifier| notifier.active.load(Ordering::Relaxed))
+            }),
+        }
+    }
+
+    fn listen(&mut self, id: u32, listener: Listener) {
+        if let Some(notifier) = self.list.get_mut(id as usize) {
+            if !notifier.listeners.contains(&listener) {
+                notifier.listeners.push(listener);
+            }
+        }
+    }
+}
+
+impl World {
+    /// Sets a notifier and wakes who listens if it becomes active.
+    #[inline]
+    pub fn set_signal(&mut self, element: ElementIdx, kind: Kind, active: bool) {
+        let Some(id) = self.notifiers.of(element, kind) else { return };
+        let notifier = &self.notifiers.list[id as usize];
+        if notifier.active.load(Ordering::Relaxed) == active {
+            return;
+        }
+        notifier.active.store(active, Ordering::Relaxed);
+        if active {
+            self.wake_listeners(id);
+        }
+    }
+
+    fn wake_listeners(&mut self, id: u32) {
+        for i in 0.. {
+            let Some(listener) = self.notifiers.list[id as usize].listeners.get(i).copied() else { break };
+            match listener.wake {
+                Wake::Nobody => {}
+                Wake::Task(task) => self.tasks.wake(task),
+                Wake::Callback => self.notified(listener.element),
+            }
+        }
+    }
+
+    /// Searches for notifiers from a port of `element`: upstream for empty ones, downstream for full ones.
+    pub fn search_notifiers(
+        &mut self,
+        element: ElementIdx,
+        port: PortIdx,
+        kind: Kind,
+        wake: Wake,
+    ) -> Signal {
+        let mut search = Search { kind, found: Vec::new(), busy: false, wakes_beyond: false };
+        search.run(self, element, port, false);
+        if search.wakes_beyond && !search.busy {
+            search.run(self, element, port, true);
+        }
+        if search.busy {
+            return Signal::Busy;
+        }
+        if wake != Wake::Nobody {
+            for id in &search.found {
+                self.notifiers.listen(*id, Listener { element, wake });
+            }
+        }
+        if search.found.is_empty() {
+            return Signal::Idle;
+        }
+        let mut ids: SmallVec<[u32; 2]> = SmallVec::from_slice(&search.found);
+        ids.sort_unstable();
+        Signal::AnyOf(ids)
+    }
+}
+
+struct Search {
+    kind: Kind,
+    found: Vec<u32>,
+    busy: bool,
+    wakes_beyond: bool,
+}
+
+impl Search {
+    /// Visits the far ends of a port's connections and, through elements, what is beyond them, breadth first.
+    fn run(&mut self, world: &World, element: ElementIdx, port: PortIdx, second: bool) {
+        let mut frontier = vec![(element, port)];
+        let mut seen: Vec<(ElementIdx, PortIdx)> = Vec::new();
+        while !frontier.is_empty() && !self.busy {
+            let mut next = Vec::new();
+            for (element, port) in std::mem::take(&mut frontier) {
+                let ends = match self.kind {
+                    Kind::Empty => world.wiring.upstream(element, port),
+                    Kind::Full => world.wiring.downstream(element, port),
+                };
+                for end in ends {
+                    if seen.contains(&end) {
+                        continue;
+                    }
+                    seen.push(end);
+                    if self.visit(world, end, second) {
+                        next.extend(beyond(world, end, self.kind));
+                    }
+                }
+            }
+            frontier = next;
+        }
+    }
+
+    /// Looks at a port; true if the search goes on beyond its element.
+    fn visit(&mut self, world: &World, (element, port): (ElementIdx, PortIdx), second: bool) -> bool {
+        if let Some(id) = world.notifiers.of(element, self.kind) {
+            if !self.found.contains(&id) {
+                self.found.push(id);
+            }
+            return match world.notifiers.list[id as usize].search {
+                SearchOp::Stop => false,
+                SearchOp::Continue => true,
+                SearchOp::ContinueWake => {
+                    self.wakes_beyond |= !second;
+                    second
+                }
+            };
+        }
+        let turned = match self.kind {
+            Kind::Empty => world.wiring.output_is_push(element, port),
+            Kind::Full => !world.wiring.input_is_push(element, port),
+        };
+        let ends_here = beyond(world, (element, port), self.kind).is_empty();
+        if turned || (ends_here && world.classes[element].generates) {
+            self.busy = true;
+            return false;
+        }
+        true
+    }
+}
+
+/// The ports on the other side of an element that packets through `port` come from or go to.
+fn beyond(world: &World, (element, port): (ElementIdx, PortIdx), kind: Kind) -> Vec<(ElementIdx, PortIdx)> {
+    let (n_inputs, n_outputs) = world.wiring.n_ports(element);
+    let Some(flow) = FlowCode::parse(world.classes[element].facts.flow) else { return Vec::new() };
+    match kind {
+        Kind::Empty => {
+            (0..n_inputs).filter(|i| flow.reaches(*i, port)).map(|i| (element, i)).collect()
+        }
+        Kind::Full => (0..n_outputs).filter(|o| flow.reaches(port, *o)).map(|o| (element, o)).collect(),
+    }
+}
+
+impl Notifier {
+    /// The element and which of its notifiers this is.
+    pub fn owner(&self) -> (ElementIdx, Kind) {
+        (self.element, self.kind)
+    }
+}

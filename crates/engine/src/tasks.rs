@@ -1,0 +1,257 @@
+//! The task list: stride scheduling with Click's order.
+//!
+//! Every task has a pass; the one with the smallest runs next, and its pass then grows by its stride, which is inversely
+//! proportional to its tickets. Among equal passes the one that came first runs first.
+
+use std::collections::VecDeque;
+
+use element::TaskId;
+use graph::ElementIdx;
+
+const STRIDE_1: u32 = 1 << 16;
+/// Most tickets a task can have.
+pub const MAX_TICKETS: u32 = 1 << 15;
+/// Tickets of a task unless told otherwise.
+pub const DEFAULT_TICKETS: u32 = 1 << 10;
+
+/// A task of an element.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The element whose [`element::Element::run_task`] is called.
+    pub element: ElementIdx,
+    pub tickets: u32,
+    /// The thread the user wants it on.
+    pub home_thread: i32,
+    stride: u32,
+    pass: u32,
+    scheduled: bool,
+    strongly_unscheduled: bool,
+    on_list: bool,
+}
+
+/// The tasks of a thread.
+#[derive(Debug, Default)]
+pub struct TaskList {
+    tasks: Vec<Task>,
+    /// Sorted by pass. A task that was unscheduled stays until its turn.
+    list: VecDeque<TaskId>,
+    /// Scheduled before the driver ran.
+    pending: Vec<TaskId>,
+    running: bool,
+}
+
+/// Whether pass `a` is later than pass `b`; passes wrap around.
+fn later(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b) as i32 > 0
+}
+
+impl TaskList {
+    /// Makes a task that is not scheduled.
+    pub fn add(&mut self, element: ElementIdx, home_thread: i32) -> TaskId {
+        let stride = STRIDE_1 / DEFAULT_TICKETS;
+        self.tasks.push(Task {
+            element,
+            tickets: DEFAULT_TICKETS,
+            home_thread,
+            stride,
+            pass: 0,
+            scheduled: false,
+            strongly_unscheduled: false,
+            on_list: false,
+        });
+        TaskId(self.tasks.len() as u32 - 1)
+    }
+
+    /// The task, if it exists.
+    pub fn get(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(id.0 as usize)
+    }
+
+    fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(id.0 as usize)
+    }
+
+    /// The tasks of an element, in the order in which they were made.
+    pub fn of_element(&self, element: ElementIdx) -> impl Iterator<Item = TaskId> + '_ {
+        let ids = self.tasks.iter().enumerate();
+        ids.filter(move |(_, task)| task.element == element).map(|(id, _)| TaskId(id as u32))
+    }
+
+    /// Whether a task is to run.
+    pub fn is_scheduled(&self, id: TaskId) -> bool {
+        self.get(id).is_some_and(|task| task.scheduled && !task.strongly_unscheduled)
+    }
+
+    /// Sets tickets, within 1 to [`MAX_TICKETS`].
+    pub fn set_tickets(&mut self, id: TaskId, tickets: u32) {
+        if let Some(task) = self.get_mut(id) {
+            task.tickets = tickets.clamp(1, MAX_TICKETS);
+            task.stride = STRIDE_1 / task.tickets;
+        }
+    }
+
+    /// Sets the thread the user wants it on.
+    pub fn set_home_thread(&mut self, id: TaskId, thread: i32) {
+        if let Some(task) = self.get_mut(id) {
+            task.home_thread = thread;
+        }
+    }
+
+    /// Schedules a task, ending a strong unscheduling.
+    pub fn schedule(&mut self, id: TaskId) {
+        if let Some(task) = self.get_mut(id) {
+            task.strongly_unscheduled = false;
+            self.wake(id);
+        }
+    }
+
+    /// Schedules a task unless it is strongly unscheduled.
+    #[inline]
+    pub fn wake(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        task.scheduled = true;
+        if task.on_list || task.strongly_unscheduled || task.home_thread < 0 {
+            return;
+        }
+        if self.running {
+            self.insert(id);
+        } else if !self.pending.contains(&id) {
+            self.pending.push(id);
+        }
+    }
+
+    /// Unschedules a task.
+    pub fn unschedule(&mut self, id: TaskId, strong: bool) {
+        if let Some(task) = self.get_mut(id) {
+            task.scheduled = false;
+            task.strongly_unscheduled |= strong;
+        }
+    }
+
+    /// From now on tasks go to the list as they are scheduled; those scheduled before come first, in order.
+    pub fn start(&mut self) {
+        self.running = true;
+        for id in std::mem::take(&mut self.pending) {
+            if self.is_scheduled(id) && self.get(id).is_some_and(|task| !task.on_list) {
+                self.insert(id);
+            }
+        }
+    }
+
+    fn insert(&mut self, id: TaskId) {
+        let pass = self.list.front().and_then(|first| self.get(*first)).map_or(0, |first| first.pass);
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
+        task.pass = pass.wrapping_add(task.stride);
+        task.on_list = true;
+        let pass = task.pass;
+        let at = self.position_after(0, pass);
+        self.list.insert(at, id);
+    }
+
+    /// First position from `from` on whose task has a later pass.
+    fn position_after(&self, from: usize, pass: u32) -> usize {
+        let rest = self.list.iter().skip(from);
+        let n = rest.take_while(|id| self.get(**id).is_some_and(|task| !later(task.pass, pass))).count();
+        from + n
+    }
+
+    /// Whether any task is on the list.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        !self.list.is_empty()
+    }
+
+    /// Takes up the next task that is to run: marks it unscheduled, so that it must schedule itself again, and leaves it
+    /// at the head of the list until [`TaskList::done`].
+    #[inline]
+    pub fn begin(&mut self) -> Option<(TaskId, ElementIdx)> {
+        while let Some(id) = self.list.front().copied() {
+            let task = self.tasks.get_mut(id.0 as usize)?;
+            if task.scheduled && !task.strongly_unscheduled && task.home_thread >= 0 {
+                task.scheduled = false;
+                return Some((id, task.element));
+            }
+            task.on_list = false;
+            self.list.pop_front();
+        }
+        None
+    }
+
+    /// Puts the task at the head of the list where it belongs after it ran; false if it is alone and did no work, so that
+    /// the driver should look elsewhere.
+    #[inline]
+    pub fn done(&mut self, id: TaskId, worked: bool) -> bool {
+        let next_pass = self.list.get(1).and_then(|next| self.get(*next)).map(|next| next.pass);
+        let Some(task) = self.tasks.get_mut(id.0 as usize) else { return true };
+        if !task.scheduled || task.strongly_unscheduled {
+            task.on_list = false;
+            self.list.pop_front();
+            return true;
+        }
+        task.pass = task.pass.wrapping_add(task.stride);
+        let Some(next_pass) = next_pass else { return worked };
+        if !worked && later(next_pass, task.pass) {
+            task.pass = next_pass;
+        }
+        let pass = task.pass;
+        if later(next_pass, pass) {
+            return true;
+        }
+        let at = self.position_after(1, pass);
+        self.list.pop_front();
+        self.list.insert(at - 1, id);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(list: &mut TaskList, n: usize, mut again: impl FnMut(TaskId) -> bool) -> String {
+        let mut order = String::new();
+        for _ in 0..n {
+            let Some((id, _)) = list.begin() else { break };
+            order += &id.0.to_string();
+            if again(id) {
+                list.schedule(id);
+            }
+            list.done(id, true);
+        }
+        order
+    }
+
+    #[test]
+    fn equal_tasks_take_turns() {
+        let mut list = TaskList::default();
+        for element in 0..3 {
+            let id = list.add(element, 0);
+            list.schedule(id);
+        }
+        list.start();
+        assert_eq!(run(&mut list, 7, |_| true), "0120120");
+    }
+
+    #[test]
+    fn tickets_set_the_share() {
+        let mut list = TaskList::default();
+        let (a, b) = (list.add(0, 0), list.add(1, 0));
+        list.set_tickets(a, 2048);
+        list.schedule(a);
+        list.schedule(b);
+        list.start();
+        let order = run(&mut list, 300, |_| true);
+        let n_a = order.matches('0').count();
+        assert!((199..=201).contains(&n_a), "{n_a} of 300");
+    }
+
+    #[test]
+    fn a_task_that_does_not_reschedule_leaves() {
+        let mut list = TaskList::default();
+        let a = list.add(0, 0);
+        list.schedule(a);
+        list.start();
+        assert_eq!(run(&mut list, 5, |_| false), "0");
+        assert!(!list.is_active());
+    }
+}

@@ -1,0 +1,111 @@
+//! Wiring: where each port of a checked graph leads, as flat tables for the run loop.
+
+use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
+
+/// A port that is connected to nothing.
+const NOWHERE: u32 = u32::MAX;
+
+/// Where each port of a graph leads.
+#[derive(Clone, Debug, Default)]
+pub struct Wiring {
+    /// First output of each element in `targets`, and one more entry at the end.
+    first_output: Vec<u32>,
+    /// First input of each element in `sources`, and one more entry at the end.
+    first_input: Vec<u32>,
+    /// For each output, the first input it is connected to.
+    targets: Vec<(u32, u32)>,
+    /// For each input, the first output it is connected to.
+    sources: Vec<(u32, u32)>,
+    /// All connections, sorted by output and by input.
+    by_output: Vec<[u32; 4]>,
+    by_input: Vec<[u32; 4]>,
+    output_is_push: Vec<bool>,
+    input_is_push: Vec<bool>,
+}
+
+impl Wiring {
+    /// The wiring of a checked graph.
+    pub fn new(graph: &Graph, checked: &Checked) -> Wiring {
+        let mut wiring = Wiring::default();
+        for ports in &checked.ports {
+            wiring.first_output.push(wiring.targets.len() as u32);
+            wiring.first_input.push(wiring.sources.len() as u32);
+            wiring.targets.extend(ports.outputs.iter().map(|_| (NOWHERE, 0)));
+            wiring.sources.extend(ports.inputs.iter().map(|_| (NOWHERE, 0)));
+            wiring.output_is_push.extend(ports.outputs.iter().map(|port| port.processing != Processing::Pull));
+            wiring.input_is_push.extend(ports.inputs.iter().map(|port| port.processing != Processing::Pull));
+        }
+        wiring.first_output.push(wiring.targets.len() as u32);
+        wiring.first_input.push(wiring.sources.len() as u32);
+        for connection in graph.sorted_connections() {
+            let (from, to) = (connection.from, connection.to);
+            if let Some(slot) = slot(&wiring.first_output, from.element, from.port) {
+                if wiring.targets[slot].0 == NOWHERE {
+                    wiring.targets[slot] = (to.element as u32, to.port as u32);
+                }
+            }
+            if let Some(slot) = slot(&wiring.first_input, to.element, to.port) {
+                if wiring.sources[slot].0 == NOWHERE {
+                    wiring.sources[slot] = (from.element as u32, from.port as u32);
+                }
+            }
+            wiring.by_input.push([from.element, from.port, to.element, to.port].map(|n| n as u32));
+        }
+        wiring.by_output = wiring.by_input.clone();
+        wiring.by_output.sort_unstable();
+        wiring
+    }
+
+    /// The input that a push output leads to.
+    #[inline]
+    pub fn target(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
+        let (element, port) = self.targets[slot(&self.first_output, element, port)?];
+        (element != NOWHERE).then_some((element as usize, port as usize))
+    }
+
+    /// The output that a pull input is fed by.
+    #[inline]
+    pub fn source(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
+        let (element, port) = self.sources[slot(&self.first_input, element, port)?];
+        (element != NOWHERE).then_some((element as usize, port as usize))
+    }
+
+    /// Number of inputs and outputs of an element.
+    #[inline]
+    pub fn n_ports(&self, element: ElementIdx) -> (usize, usize) {
+        let count = |first: &[u32]| match first.get(element..element + 2) {
+            Some(&[from, to]) => (to - from) as usize,
+            _ => 0,
+        };
+        (count(&self.first_input), count(&self.first_output))
+    }
+
+    /// Whether an output is push.
+    pub fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
+        slot(&self.first_output, element, port).is_some_and(|slot| self.output_is_push[slot])
+    }
+
+    /// Whether an input is push.
+    pub fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
+        slot(&self.first_input, element, port).is_some_and(|slot| self.input_is_push[slot])
+    }
+
+    /// The inputs connected to an output.
+    pub fn downstream(&self, element: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
+        let matching = self.by_output.iter().filter(|c| (c[0] as usize, c[1] as usize) == (element, port));
+        matching.map(|c| (c[2] as usize, c[3] as usize)).collect()
+    }
+
+    /// The outputs connected to an input.
+    pub fn upstream(&self, element: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
+        let matching = self.by_input.iter().filter(|c| (c[2] as usize, c[3] as usize) == (element, port));
+        matching.map(|c| (c[0] as usize, c[1] as usize)).collect()
+    }
+}
+
+#[inline]
+fn slot(first: &[u32], element: ElementIdx, port: PortIdx) -> Option<usize> {
+    let &[from, to] = first.get(element..element + 2)? else { return None };
+    let slot = from as usize + port;
+    (slot < to as usize).then_some(slot)
+}

@@ -1,0 +1,485 @@
+//! The world of a running graph: its elements and all that they ask of the engine.
+
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use element::{
+    Batch, Class, Ctx, Element, ElementIdx, Notifies, Outbox, PortIdx, Ready, Runtime, Signal, TaskId,
+    TimerId, Wake,
+};
+use graph::Graph;
+
+use crate::clock::Clock;
+use crate::notify::{Kind, Notifiers};
+use crate::select::Selects;
+use crate::tasks::TaskList;
+use crate::timers::Timers;
+use crate::wiring::Wiring;
+
+/// A batch on its way: to an input port of an element.
+struct Step {
+    element: u32,
+    port: u32,
+    batch: Batch,
+}
+
+/// Where lines for the user go.
+pub type Chatter = Box<dyn FnMut(&str) + Send>;
+
+/// What looks at the packets that leave a port: element, output and batch.
+pub type Watcher = Box<dyn FnMut(&World, ElementIdx, PortIdx, &Batch) + Send>;
+
+/// Drops counted by an element, by reason, and those of ports that lead nowhere.
+#[derive(Clone, Debug, Default)]
+pub struct Drops {
+    by_reason: Vec<u64>,
+    unconnected: u64,
+}
+
+/// A running graph.
+pub struct World {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) classes: Vec<&'static Class>,
+    pub(crate) wiring: Wiring,
+    /// `None` while a method of the element runs.
+    pub(crate) slots: Vec<Option<Box<dyn Element>>>,
+    pub(crate) by_name: HashMap<String, ElementIdx>,
+    /// The configuration string that each element has now.
+    pub(crate) configs: Vec<String>,
+    pub(crate) tasks: TaskList,
+    pub(crate) timers: Timers,
+    pub(crate) selects: Selects,
+    pub(crate) notifiers: Notifiers,
+    pub(crate) signals: Vec<(i32, ElementIdx, Arc<AtomicBool>)>,
+    pub(crate) clock: Clock,
+    /// Times read in this task run, so that one run reads each clock once.
+    wall_ns: Option<i64>,
+    steady_ns: Option<i64>,
+    drops: Vec<Drops>,
+    /// Batches still to be delivered: the last one is next.
+    stack: Vec<Step>,
+    pub(crate) runcount: i64,
+    pub(crate) driver: Option<ElementIdx>,
+    pub(crate) is_running: bool,
+    pub(crate) burst: usize,
+    pub(crate) chatter: Chatter,
+    pub(crate) watcher: Option<Watcher>,
+    pub(crate) random: fastrand::Rng,
+    pub(crate) home_threads: Vec<i32>,
+    pub(crate) tickets: Vec<Option<u32>>,
+}
+
+/// What a new world is made of.
+pub(crate) struct Parts {
+    pub graph: Arc<Graph>,
+    pub classes: Vec<&'static Class>,
+    pub wiring: Wiring,
+    pub slots: Vec<Option<Box<dyn Element>>>,
+    pub clock: Clock,
+    pub burst: usize,
+    pub chatter: Chatter,
+}
+
+impl World {
+    pub(crate) fn new(parts: Parts) -> World {
+        let Parts { graph, classes, wiring, slots, clock, burst, chatter } = parts;
+        let by_name = graph.elements.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
+        let configs = graph.elements.iter().map(|element| element.config.clone()).collect();
+        let drops = classes.iter().map(|class| Drops {
+            by_reason: vec![0; class.facts.drops.len()],
+            unconnected: 0,
+        });
+        let drops = drops.collect();
+        let mut notifiers = Notifiers::default();
+        for (element, slot) in slots.iter().enumerate() {
+            let notifies = slot.as_ref().map_or(Notifies::default(), |element| element.notifies());
+            notifiers.add(element, notifies);
+        }
+        let n = slots.len();
+        World {
+            graph,
+            classes,
+            wiring,
+            slots,
+            by_name,
+            configs,
+            tasks: TaskList::default(),
+            timers: Timers::default(),
+            selects: Selects::default(),
+            notifiers,
+            signals: Vec::new(),
+            clock,
+            wall_ns: None,
+            steady_ns: None,
+            drops,
+            stack: Vec::new(),
+            runcount: 1,
+            driver: None,
+            is_running: false,
+            burst,
+            chatter,
+            watcher: None,
+            random: fastrand::Rng::new(),
+            home_threads: vec![0; n],
+            tickets: vec![None; n],
+        }
+    }
+
+    /// Calls a method of an element and runs all that it causes. `None` if the element is busy further up.
+    pub(crate) fn call<R>(
+        &mut self,
+        element: ElementIdx,
+        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
+    ) -> Option<R> {
+        let (result, outbox) = self.step(element, method)?;
+        self.flow(element, outbox);
+        Some(result)
+    }
+
+    /// Calls a method of an element, without what it causes.
+    #[inline(always)]
+    fn step<R>(
+        &mut self,
+        element: ElementIdx,
+        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
+    ) -> Option<(R, Outbox)> {
+        let mut taken = self.slots.get_mut(element)?.take()?;
+        let mut ctx = Ctx::new(element, self);
+        let result = method(taken.as_mut(), &mut ctx);
+        let outbox = ctx.into_outbox();
+        self.slots[element] = Some(taken);
+        Some((result, outbox))
+    }
+
+    /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
+    /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
+    #[inline]
+    pub(crate) fn flow(&mut self, element: ElementIdx, outbox: Outbox) {
+        if outbox.is_empty() {
+            return;
+        }
+        let base = self.stack.len();
+        self.deliver(element, outbox);
+        while self.stack.len() > base {
+            let Some(Step { element, port, batch }) = self.stack.pop() else { break };
+            let element = element as usize;
+            // An element that is busy further up the call path gets the batch when it is free again.
+            let Some(mut taken) = self.slots[element].take() else {
+                self.postpone(base, Step { element: element as u32, port, batch });
+                continue;
+            };
+            let mut ctx = Ctx::new(element, self);
+            taken.push(&mut ctx, port as usize, batch);
+            let outbox = ctx.into_outbox();
+            self.slots[element] = Some(taken);
+            if !outbox.is_empty() {
+                self.deliver(element, outbox);
+            }
+        }
+    }
+
+    /// Puts emitted batches on the stack, the first on top.
+    #[inline]
+    fn deliver(&mut self, element: ElementIdx, outbox: Outbox) {
+        for (port, batch) in outbox.into_iter().rev() {
+            if self.watcher.is_some() {
+                self.show(element, port as usize, &batch);
+            }
+            match self.wiring.target(element, port as usize) {
+                Some((to, input)) => {
+                    self.stack.push(Step { element: to as u32, port: input as u32, batch });
+                }
+                None => self.count_drops(element, None, batch.len() as u64),
+            }
+        }
+    }
+
+    #[cold]
+    fn show(&mut self, element: ElementIdx, port: PortIdx, batch: &Batch) {
+        if let Some(mut watcher) = self.watcher.take() {
+            watcher(self, element, port, batch);
+            self.watcher = Some(watcher);
+        }
+    }
+
+    /// Puts a batch below the part of the stack that is being worked on: whoever works on that part delivers it.
+    #[cold]
+    fn postpone(&mut self, base: usize, step: Step) {
+        if base == 0 {
+            // Nobody is left to deliver it: the element is busy with a call that does not come from a packet.
+            self.count_drops(step.element as usize, None, step.batch.len() as u64);
+            return;
+        }
+        self.stack.insert(base - 1, step);
+    }
+
+    pub(crate) fn notified(&mut self, element: ElementIdx) {
+        self.call(element, |element, ctx| element.notified(ctx));
+    }
+
+    /// Forgets the times read: they are read anew when next asked for.
+    #[inline]
+    pub(crate) fn forget_times(&mut self) {
+        self.wall_ns = None;
+        self.steady_ns = None;
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The class of an element.
+    pub fn class_of(&self, element: ElementIdx) -> &'static Class {
+        self.classes[element]
+    }
+
+    /// The drops of an element: reason and number, those that are not zero.
+    pub fn drops(&self, element: ElementIdx) -> Vec<(&'static str, u64)> {
+        let Some(drops) = self.drops.get(element) else { return Vec::new() };
+        let names = self.classes[element].facts.drops.iter().map(|reason| reason.name);
+        let counted = names.zip(drops.by_reason.iter().copied());
+        counted.chain([("unconnected", drops.unconnected)]).filter(|(_, n)| *n > 0).collect()
+    }
+}
+
+impl Runtime for World {
+    #[inline]
+    fn now_ns(&mut self) -> i64 {
+        match self.wall_ns {
+            Some(now) => now,
+            None => *self.wall_ns.insert(self.clock.wall_ns()),
+        }
+    }
+
+    #[inline]
+    fn steady_ns(&mut self) -> i64 {
+        match self.steady_ns {
+            Some(now) => now,
+            None => *self.steady_ns.insert(self.clock.steady_ns()),
+        }
+    }
+
+    #[inline]
+    fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
+        let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
+        let max = max.clamp(1, element::BATCH_MAX);
+        let Some((batch, outbox)) = self.step(from, |element, ctx| element.pull(ctx, output, max)) else {
+            return Batch::new();
+        };
+        self.flow(from, outbox);
+        if self.watcher.is_some() && !batch.is_empty() {
+            self.show(from, output, &batch);
+        }
+        batch
+    }
+
+    fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch) {
+        let mut outbox = Outbox::new();
+        outbox.push((port as u32, batch));
+        self.flow(element, outbox);
+    }
+
+    fn count_drops(&mut self, element: ElementIdx, reason: Option<usize>, n: u64) {
+        let Some(drops) = self.drops.get_mut(element) else { return };
+        match reason.and_then(|reason| drops.by_reason.get_mut(reason)) {
+            Some(counter) => *counter += n,
+            None => drops.unconnected += n,
+        }
+    }
+
+    #[inline]
+    fn n_ports(&self, element: ElementIdx) -> (usize, usize) {
+        self.wiring.n_ports(element)
+    }
+
+    fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
+        self.wiring.output_is_push(element, port)
+    }
+
+    fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
+        self.wiring.input_is_push(element, port)
+    }
+
+    fn default_burst(&self) -> usize {
+        self.burst
+    }
+
+    fn new_task(&mut self, element: ElementIdx) -> TaskId {
+        let thread = self.home_threads.get(element).copied().unwrap_or(0);
+        let task = self.tasks.add(element, thread);
+        if let Some(tickets) = self.tickets.get(element).copied().flatten() {
+            self.tasks.set_tickets(task, tickets);
+        }
+        task
+    }
+
+    fn schedule(&mut self, task: TaskId) {
+        self.tasks.schedule(task);
+    }
+
+    fn unschedule(&mut self, task: TaskId, strong: bool) {
+        self.tasks.unschedule(task, strong);
+    }
+
+    fn is_scheduled(&self, task: TaskId) -> bool {
+        self.tasks.is_scheduled(task)
+    }
+
+    fn tickets(&self, task: TaskId) -> u32 {
+        self.tasks.get(task).map_or(0, |task| task.tickets)
+    }
+
+    fn set_tickets(&mut self, task: TaskId, tickets: u32) {
+        self.tasks.set_tickets(task, tickets);
+    }
+
+    fn set_home_thread(&mut self, task: TaskId, thread: i32) {
+        self.tasks.set_home_thread(task, thread);
+    }
+
+    fn new_timer(&mut self, element: ElementIdx) -> TimerId {
+        self.timers.add(element)
+    }
+
+    fn schedule_timer(&mut self, timer: TimerId, at_steady_ns: i64) {
+        let now = Runtime::steady_ns(self);
+        self.timers.schedule(timer, at_steady_ns, now);
+    }
+
+    fn unschedule_timer(&mut self, timer: TimerId) {
+        self.timers.unschedule(timer);
+    }
+
+    fn timer_expiry(&self, timer: TimerId) -> i64 {
+        self.timers.get(timer).map_or(0, |timer| timer.expiry_ns)
+    }
+
+    fn timer_is_scheduled(&self, timer: TimerId) -> bool {
+        self.timers.is_scheduled(timer)
+    }
+
+    #[inline]
+    fn set_empty_signal(&mut self, element: ElementIdx, active: bool) {
+        self.set_signal(element, Kind::Empty, active);
+    }
+
+    #[inline]
+    fn set_full_signal(&mut self, element: ElementIdx, active: bool) {
+        self.set_signal(element, Kind::Full, active);
+    }
+
+    fn upstream_empty_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal {
+        self.search_notifiers(element, port, Kind::Empty, wake)
+    }
+
+    fn downstream_full_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal {
+        self.search_notifiers(element, port, Kind::Full, wake)
+    }
+
+    fn signal_is_active(&self, signal: &Signal) -> bool {
+        self.notifiers.is_active(signal)
+    }
+
+    fn add_select(&mut self, element: ElementIdx, fd: BorrowedFd<'_>, interest: Ready) -> Result<(), String> {
+        self.selects.add(element, fd, interest).map_err(|error| error.to_string())
+    }
+
+    fn remove_select(&mut self, element: ElementIdx, fd: i32, interest: Ready) {
+        self.selects.remove(element, fd, interest);
+    }
+
+    fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String> {
+        let flag = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signo, flag.clone()).map_err(|error| error.to_string())?;
+        self.signals.push((signo, element, flag));
+        Ok(())
+    }
+
+    fn with_element(
+        &mut self,
+        idx: ElementIdx,
+        f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>),
+    ) -> bool {
+        self.call(idx, |element, ctx| f(element, ctx)).is_some()
+    }
+
+    fn name(&self, idx: ElementIdx) -> &str {
+        self.graph.elements.get(idx).map_or("", |element| element.name.as_str())
+    }
+
+    fn class(&self, idx: ElementIdx) -> &'static str {
+        self.classes.get(idx).map_or("", |class| class.facts.name)
+    }
+
+    fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {
+        let own = self.graph.elements.get(from).map_or("", |element| element.name.as_str());
+        let mut context = own.rfind('/').map_or("", |slash| &own[..=slash]);
+        loop {
+            if let Some(found) = self.by_name.get(&format!("{context}{name}")) {
+                return Some(*found);
+            }
+            if context.is_empty() {
+                return None;
+            }
+            let outer = context.strip_suffix('/').unwrap_or(context);
+            context = outer.rfind('/').map_or("", |slash| &context[..=slash]);
+        }
+    }
+
+    fn n_elements(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
+        self.wiring.downstream(idx, port)
+    }
+
+    fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
+        self.wiring.upstream(idx, port)
+    }
+
+    fn read_handler(&mut self, from: ElementIdx, handler: &str, param: &str) -> Result<String, String> {
+        crate::handlers::read(self, from, handler, param)
+    }
+
+    fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String> {
+        crate::handlers::write(self, from, handler, value)
+    }
+
+    fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
+        crate::handlers::exists(self, from, handler)
+    }
+
+    fn chatter(&mut self, text: &str) {
+        (self.chatter)(text);
+    }
+
+    fn random(&mut self) -> u32 {
+        self.random.u32(..)
+    }
+
+    fn adjust_runcount(&mut self, delta: i64) {
+        self.runcount = self.runcount.saturating_add(delta);
+    }
+
+    fn runcount(&self) -> i64 {
+        self.runcount
+    }
+
+    fn manage_driver(&mut self, element: ElementIdx) -> Result<(), String> {
+        match self.driver {
+            Some(other) if other != element => Err("router already has a driver manager".to_string()),
+            _ => {
+                self.driver = Some(element);
+                Ok(())
+            }
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.is_running
+    }
+}

@@ -1,0 +1,750 @@
+//! The packet: one pointer to a slot.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use crate::annotation;
+use crate::offload::{Gso, Offload, F_DATA_VALID, F_NEEDS_CSUM, GSO_ECN};
+use crate::pool::{self, Class, Meta};
+use crate::PacketType;
+
+/// Bytes of headroom in front of a new packet's data unless asked otherwise.
+pub const DEFAULT_HEADROOM: usize = 128;
+
+/// A header offset that is not set.
+const UNSET: u32 = u32::MAX;
+
+/// A packet: bytes, offsets of its headers, and annotations.
+pub struct Packet(pub(crate) NonNull<Meta>);
+
+// SAFETY: a packet owns its slot (invariant 1); the buffer it may share is only read while shared, its count is atomic,
+// and giving a slot back on another thread goes through an atomic stack.
+unsafe impl Send for Packet {}
+// SAFETY: `&Packet` only reads.
+unsafe impl Sync for Packet {}
+
+impl Packet {
+    /// A packet of `len` zero bytes with the default headroom.
+    pub fn zeroed(len: usize) -> Packet {
+        let mut packet = Packet::uninit(DEFAULT_HEADROOM, len, 0);
+        packet.data_mut().fill(0);
+        packet
+    }
+
+    /// A packet that holds a copy of `bytes`, with the default headroom.
+    #[inline]
+    pub fn from_bytes(bytes: &[u8]) -> Packet {
+        Packet::with_headroom(DEFAULT_HEADROOM, bytes)
+    }
+
+    /// A packet that holds a copy of `bytes`, with `headroom` bytes in front.
+    #[inline]
+    pub fn with_headroom(headroom: usize, bytes: &[u8]) -> Packet {
+        let mut packet = Packet::uninit(headroom, bytes.len(), 0);
+        packet.data_mut().copy_from_slice(bytes);
+        packet
+    }
+
+    /// A packet of `len` bytes whose contents are whatever the buffer held before.
+    ///
+    /// # Panics
+    /// When the sizes add up to more than 1 GiB; callers bound what they read from outside.
+    #[inline]
+    pub fn uninit(headroom: usize, len: usize, tailroom: usize) -> Packet {
+        let size = headroom.saturating_add(len).saturating_add(tailroom);
+        assert!(size <= 1 << 30, "a packet of {size} bytes");
+        let mut packet = Packet(pool::take(size));
+        let meta = packet.meta_mut();
+        // SAFETY: `headroom <= size <= cap`, so the pointer stays within the buffer.
+        meta.data = unsafe { meta.base.add(headroom) };
+        meta.low = headroom as u32;
+        meta.len = len as u32;
+        meta.clear_annotations();
+        packet
+    }
+
+    #[inline]
+    fn meta(&self) -> &Meta {
+        // SAFETY: the packet owns its slot (invariant 1).
+        unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    fn meta_mut(&mut self) -> &mut Meta {
+        // SAFETY: the packet owns its slot (invariant 1). Of a shared slot only `refs` is used by others, atomically.
+        unsafe { self.0.as_mut() }
+    }
+
+    /// The packet's bytes.
+    #[inline]
+    pub fn data(&self) -> &[u8] {
+        let meta = self.meta();
+        // SAFETY: invariants 3 and 4; nobody writes a shared buffer.
+        unsafe { std::slice::from_raw_parts(meta.data, meta.len as usize) }
+    }
+
+    /// The packet's bytes, to be written; a shared buffer is copied first.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        self.make_unique();
+        let meta = self.meta_mut();
+        // SAFETY: invariants 3 and 4; the buffer has one user, this packet.
+        unsafe { std::slice::from_raw_parts_mut(meta.data, meta.len as usize) }
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.meta().len as usize
+    }
+
+    /// Whether the packet has no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of room in front of the data.
+    #[inline]
+    pub fn headroom(&self) -> usize {
+        self.offset() as usize
+    }
+
+    /// Bytes of room behind the data.
+    #[inline]
+    pub fn tailroom(&self) -> usize {
+        let meta = self.meta();
+        (meta.cap - self.offset() - meta.len) as usize
+    }
+
+    /// Bytes of the buffer: headroom, data and tailroom.
+    pub fn buffer_len(&self) -> usize {
+        self.meta().cap as usize
+    }
+
+    /// Whether another packet shares the buffer.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        // SAFETY: the owner's slot is not reused while this packet counts as its user (invariant 2).
+        unsafe { (*self.meta().owner).refs.load(Ordering::Acquire) != 1 }
+    }
+
+    /// Offset of the data from the start of the buffer.
+    #[inline]
+    fn offset(&self) -> u32 {
+        let meta = self.meta();
+        // SAFETY: both pointers lie in the owner's buffer (invariant 3).
+        unsafe { meta.data.offset_from(meta.base) as u32 }
+    }
+
+    /// Makes this packet the only user of its buffer.
+    #[inline]
+    pub fn make_unique(&mut self) {
+        if self.is_shared() {
+            self.unshare();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unshare(&mut self) {
+        let meta = self.meta_mut();
+        let own_cap = pool::own_capacity(meta.class, meta.cap);
+        let end = self.offset() + self.meta().len;
+        if std::ptr::eq(self.meta().owner, self.0.as_ptr()) || own_cap < end {
+            // The clones use this slot's buffer, or this slot's own buffer is too small: move to another slot.
+            let headroom = self.headroom();
+            let tailroom = self.tailroom();
+            self.move_to(headroom, tailroom);
+            return;
+        }
+        let low = self.meta().low.min(self.offset());
+        let offset = self.offset();
+        let meta = self.meta_mut();
+        let old_owner = meta.owner;
+        // SAFETY: the slot's own buffer is unused while the slot is a clone's (its `refs` is 0) and holds `own_cap >= end`
+        // bytes; the old buffer holds `end` bytes. Two slots' buffers do not overlap. Afterwards this packet no longer
+        // uses the old owner's buffer, so its count falls by one.
+        unsafe {
+            let slot: *mut Meta = meta;
+            let base = slot.cast::<u8>().add(pool::META);
+            let n = (end - low) as usize;
+            std::ptr::copy_nonoverlapping(meta.base.add(low as usize), base.add(low as usize), n);
+            meta.base = base;
+            meta.data = base.add(offset as usize);
+            meta.cap = own_cap;
+            meta.owner = slot;
+            *meta.refs.get_mut() = 1;
+            drop_user(old_owner, 1);
+        }
+    }
+
+    /// Moves the packet into a new slot with this much room around its data.
+    fn move_to(&mut self, headroom: usize, tailroom: usize) {
+        let old = self.meta();
+        let keep = self.headroom().min(headroom).min((self.offset().saturating_sub(old.low)) as usize);
+        let mut new = Packet::uninit(headroom, self.len(), tailroom);
+        // SAFETY: `keep` bytes in front of both packets' data lie within their buffers, which do not overlap.
+        unsafe {
+            let n = keep + self.len();
+            std::ptr::copy_nonoverlapping(old.data.sub(keep), new.meta().data.sub(keep), n);
+        }
+        let shift = headroom as i64 - self.offset() as i64;
+        let meta = new.meta_mut();
+        meta.low = (headroom - keep) as u32;
+        meta.copy_annotations(old);
+        for offset in [&mut meta.mac, &mut meta.network, &mut meta.transport] {
+            if *offset != UNSET {
+                *offset = u32::try_from(i64::from(*offset) + shift).unwrap_or(UNSET);
+            }
+        }
+        *self = new;
+    }
+
+    /// Prepends `n` bytes, whose contents are what the buffer held, and returns all the data to be written.
+    #[inline]
+    pub fn prepend(&mut self, n: usize) -> &mut [u8] {
+        if self.is_shared() || self.headroom() < n {
+            self.make_headroom(n);
+        }
+        self.extend_front(n);
+        self.data_mut()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_headroom(&mut self, n: usize) {
+        if self.headroom() < n {
+            let tailroom = self.tailroom();
+            self.move_to(n + DEFAULT_HEADROOM, tailroom.min(DEFAULT_HEADROOM));
+        } else {
+            self.unshare();
+        }
+    }
+
+    #[inline]
+    fn extend_front(&mut self, n: usize) {
+        let offset = self.offset() - n as u32;
+        let meta = self.meta_mut();
+        // SAFETY: the callers have made sure of `headroom >= n`.
+        meta.data = unsafe { meta.data.sub(n) };
+        meta.len += n as u32;
+        meta.low = meta.low.min(offset);
+    }
+
+    /// Puts back `n` bytes that were stripped from the front, as they were; a shared buffer stays shared.
+    #[inline]
+    pub fn unstrip(&mut self, n: usize) {
+        if self.headroom() < n {
+            self.make_headroom(n);
+        }
+        self.extend_front(n);
+    }
+
+    /// Removes `n` bytes from the front; all of them if there are fewer.
+    #[inline]
+    pub fn strip(&mut self, n: usize) {
+        let meta = self.meta_mut();
+        let n = (n as u64).min(u64::from(meta.len)) as u32;
+        // SAFETY: `n <= len`, so the pointer stays within the buffer.
+        meta.data = unsafe { meta.data.add(n as usize) };
+        meta.len -= n;
+    }
+
+    /// Appends `n` bytes, whose contents are what the buffer held, and returns all the data to be written.
+    #[inline]
+    pub fn append(&mut self, n: usize) -> &mut [u8] {
+        if self.tailroom() < n {
+            let headroom = self.headroom();
+            self.move_to(headroom, n + DEFAULT_HEADROOM);
+        }
+        self.make_unique();
+        self.meta_mut().len += n as u32;
+        self.data_mut()
+    }
+
+    /// Removes `n` bytes from the end; all of them if there are fewer.
+    #[inline]
+    pub fn take(&mut self, n: usize) {
+        let meta = self.meta_mut();
+        meta.len -= (n as u64).min(u64::from(meta.len)) as u32;
+    }
+
+    /// Shortens the packet to at most `len` bytes.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        let meta = self.meta_mut();
+        meta.len = (meta.len as u64).min(len as u64) as u32;
+    }
+
+    /// Moves the data within the buffer, or to a new one, so that `headroom` bytes are in front of it.
+    pub fn realign(&mut self, headroom: usize, tailroom: usize) {
+        self.move_to(headroom, tailroom);
+    }
+
+    /// Address of the first byte modulo `n`, for alignment checks.
+    pub fn alignment(&self, n: usize) -> usize {
+        (self.meta().data as usize).checked_rem(n).unwrap_or(0)
+    }
+
+    /// A deep copy: no buffer is shared.
+    pub fn copy(&self) -> Packet {
+        let mut copy = Packet::uninit(self.headroom(), self.len(), self.tailroom());
+        let low = self.meta().low.min(self.offset());
+        let n = (self.offset() - low) as usize + self.len();
+        // SAFETY: the new packet has the same headroom and at least as large a buffer; the buffers do not overlap.
+        unsafe {
+            let from = self.meta().base.add(low as usize);
+            std::ptr::copy_nonoverlapping(from, copy.meta().base.add(low as usize), n);
+        }
+        let meta = copy.meta_mut();
+        meta.low = low;
+        meta.copy_annotations(self.meta());
+        copy
+    }
+
+    /// Adds `n` clones of this packet to `batch`; cheaper than cloning one by one.
+    pub fn clone_into(&self, n: usize, batch: &mut crate::Batch) {
+        let owner = self.meta().owner;
+        let mut n_shared = 0;
+        for _ in 0..n {
+            match self.share() {
+                Some(clone) => {
+                    n_shared += 1;
+                    batch.push(clone);
+                }
+                None => batch.push(self.copy()),
+            }
+        }
+        // SAFETY: the owner's slot is alive as long as `self` is; the clones made above are counted before anyone can
+        // drop one, since they have not left this function.
+        unsafe { (*owner).refs.fetch_add(n_shared, Ordering::Relaxed) };
+    }
+
+    /// A clone that is not yet counted in the owner's `refs`; `None` if only a heap slot is left.
+    #[inline]
+    fn share(&self) -> Option<Packet> {
+        let slot = pool::take(0);
+        let meta = self.meta();
+        // SAFETY: the new slot is ours alone.
+        unsafe {
+            let new = &mut *slot.as_ptr();
+            if new.class == Class::Heap {
+                *new.refs.get_mut() = 0;
+                pool::put(slot.as_ptr());
+                return None;
+            }
+            *new.refs.get_mut() = 0;
+            new.data = meta.data;
+            new.base = meta.base;
+            new.owner = meta.owner;
+            new.len = meta.len;
+            new.cap = meta.cap;
+            new.low = meta.low;
+            new.copy_annotations(meta);
+        }
+        Some(Packet(slot))
+    }
+
+    // ---- headers
+
+    /// Offset of the link-layer header from the start of the data; negative once it is stripped.
+    #[inline]
+    pub fn mac_offset(&self) -> Option<isize> {
+        self.relative(self.meta().mac)
+    }
+
+    /// Offset of the network header from the start of the data; negative once it is stripped.
+    #[inline]
+    pub fn network_offset(&self) -> Option<isize> {
+        self.relative(self.meta().network)
+    }
+
+    /// Offset of the transport header from the start of the data; negative once it is stripped.
+    #[inline]
+    pub fn transport_offset(&self) -> Option<isize> {
+        self.relative(self.meta().transport)
+    }
+
+    #[inline]
+    fn relative(&self, offset: u32) -> Option<isize> {
+        (offset != UNSET).then(|| offset as isize - self.offset() as isize)
+    }
+
+    /// Bytes of the network header: from it to the transport header; 0 if either is not set.
+    #[inline]
+    pub fn network_header_len(&self) -> usize {
+        let meta = self.meta();
+        match (meta.network, meta.transport) {
+            (UNSET, _) | (_, UNSET) => 0,
+            (network, transport) => transport.saturating_sub(network) as usize,
+        }
+    }
+
+    /// The bytes from the network header to the end of the packet; empty if it is not set or outside the data.
+    #[inline]
+    pub fn network(&self) -> &[u8] {
+        self.tail_from(self.meta().network)
+    }
+
+    /// The bytes from the transport header to the end of the packet; empty if it is not set or outside the data.
+    #[inline]
+    pub fn transport(&self) -> &[u8] {
+        self.tail_from(self.meta().transport)
+    }
+
+    /// The bytes from the link-layer header on, also when it was stripped; empty if it is not set.
+    #[inline]
+    pub fn mac(&self) -> &[u8] {
+        let meta = self.meta();
+        let end = self.offset() + meta.len;
+        if meta.mac == UNSET || meta.mac > end {
+            return &[];
+        }
+        // SAFETY: `mac <= end <= cap`, and all bytes of a buffer are initialised.
+        unsafe {
+            std::slice::from_raw_parts(meta.base.add(meta.mac as usize), (end - meta.mac) as usize)
+        }
+    }
+
+    /// As [`Packet::network`], to be written.
+    #[inline]
+    pub fn network_mut(&mut self) -> &mut [u8] {
+        self.make_unique();
+        let offset = self.meta().network;
+        self.tail_from_mut(offset)
+    }
+
+    /// As [`Packet::transport`], to be written.
+    #[inline]
+    pub fn transport_mut(&mut self) -> &mut [u8] {
+        self.make_unique();
+        let offset = self.meta().transport;
+        self.tail_from_mut(offset)
+    }
+
+    #[inline]
+    fn tail_from(&self, offset: u32) -> &[u8] {
+        let start = (offset as usize).wrapping_sub(self.offset() as usize);
+        self.data().get(start..).unwrap_or(&[])
+    }
+
+    #[inline]
+    fn tail_from_mut(&mut self, offset: u32) -> &mut [u8] {
+        let start = (offset as usize).wrapping_sub(self.offset() as usize);
+        self.data_mut().get_mut(start..).unwrap_or(&mut [])
+    }
+
+    /// Sets the link-layer header to `offset` bytes after the start of the data, and the network header behind its
+    /// `header_len` bytes.
+    #[inline]
+    pub fn set_mac_header(&mut self, offset: usize, header_len: usize) {
+        let at = self.absolute(offset);
+        let meta = self.meta_mut();
+        meta.mac = at;
+        meta.network = at.saturating_add(header_len as u32);
+    }
+
+    /// Sets the link-layer header alone.
+    #[inline]
+    pub fn set_mac_offset(&mut self, offset: usize) {
+        self.meta_mut().mac = self.absolute(offset);
+    }
+
+    /// Sets the network header to `offset` bytes after the start of the data, and the transport header behind its
+    /// `header_len` bytes.
+    #[inline]
+    pub fn set_network_header(&mut self, offset: usize, header_len: usize) {
+        let at = self.absolute(offset);
+        let meta = self.meta_mut();
+        meta.network = at;
+        meta.transport = at.saturating_add(header_len as u32);
+    }
+
+    /// Forgets the link-layer header.
+    pub fn clear_mac_header(&mut self) {
+        self.meta_mut().mac = UNSET;
+    }
+
+    /// Forgets the network header.
+    pub fn clear_network_header(&mut self) {
+        self.meta_mut().network = UNSET;
+    }
+
+    /// Forgets the transport header.
+    pub fn clear_transport_header(&mut self) {
+        self.meta_mut().transport = UNSET;
+    }
+
+    #[inline]
+    fn absolute(&self, offset: usize) -> u32 {
+        self.offset().saturating_add(u32::try_from(offset).unwrap_or(UNSET))
+    }
+
+    // ---- annotations
+
+    /// Sets all annotations, header offsets and offload metadata to nothing.
+    pub fn clear_annotations(&mut self) {
+        self.meta_mut().clear_annotations();
+    }
+
+    /// Takes annotations, header offsets aside, from another packet.
+    pub fn copy_annotations(&mut self, from: &Packet) {
+        let from = from.meta();
+        let meta = self.meta_mut();
+        meta.anno = from.anno;
+        meta.timestamp_ns = from.timestamp_ns;
+        meta.packet_type = from.packet_type;
+    }
+
+    /// The annotation area.
+    #[inline]
+    pub fn annotations(&self) -> &[u8; annotation::SIZE] {
+        &self.meta().anno
+    }
+
+    /// The annotation area, to be written.
+    #[inline]
+    pub fn annotations_mut(&mut self) -> &mut [u8; annotation::SIZE] {
+        &mut self.meta_mut().anno
+    }
+
+    /// The byte of the annotation area at `offset`; 0 outside it.
+    #[inline]
+    pub fn anno_u8(&self, offset: usize) -> u8 {
+        self.meta().anno.get(offset).copied().unwrap_or(0)
+    }
+
+    /// Sets the byte of the annotation area at `offset`.
+    #[inline]
+    pub fn set_anno_u8(&mut self, offset: usize, value: u8) {
+        self.set_anno(offset, [value]);
+    }
+
+    /// Two bytes of the annotation area in host order; 0 outside it.
+    #[inline]
+    pub fn anno_u16(&self, offset: usize) -> u16 {
+        u16::from_ne_bytes(self.anno(offset))
+    }
+
+    /// Sets two bytes of the annotation area in host order.
+    #[inline]
+    pub fn set_anno_u16(&mut self, offset: usize, value: u16) {
+        self.set_anno(offset, value.to_ne_bytes());
+    }
+
+    /// Four bytes of the annotation area in host order; 0 outside it.
+    #[inline]
+    pub fn anno_u32(&self, offset: usize) -> u32 {
+        u32::from_ne_bytes(self.anno(offset))
+    }
+
+    /// Sets four bytes of the annotation area in host order.
+    #[inline]
+    pub fn set_anno_u32(&mut self, offset: usize, value: u32) {
+        self.set_anno(offset, value.to_ne_bytes());
+    }
+
+    /// `N` bytes of the annotation area; zeros outside it.
+    #[inline]
+    pub fn anno<const N: usize>(&self, offset: usize) -> [u8; N] {
+        let bytes = self.meta().anno.get(offset..).and_then(|tail| tail.first_chunk::<N>());
+        bytes.copied().unwrap_or([0; N])
+    }
+
+    /// Sets `N` bytes of the annotation area; nothing outside it.
+    #[inline]
+    pub fn set_anno<const N: usize>(&mut self, offset: usize, value: [u8; N]) {
+        let anno = self.meta_mut().anno.get_mut(offset..);
+        if let Some(bytes) = anno.and_then(|tail| tail.first_chunk_mut::<N>()) {
+            *bytes = value;
+        }
+    }
+
+    /// The destination IPv4 address annotation.
+    #[inline]
+    pub fn dst_ip(&self) -> std::net::Ipv4Addr {
+        std::net::Ipv4Addr::from(self.anno::<4>(annotation::DST_IP))
+    }
+
+    /// Sets the destination IPv4 address annotation.
+    #[inline]
+    pub fn set_dst_ip(&mut self, address: std::net::Ipv4Addr) {
+        self.set_anno(annotation::DST_IP, address.octets());
+    }
+
+    /// The paint annotation.
+    #[inline]
+    pub fn paint(&self) -> u8 {
+        self.meta().anno[annotation::PAINT]
+    }
+
+    /// Sets the paint annotation.
+    #[inline]
+    pub fn set_paint(&mut self, colour: u8) {
+        self.meta_mut().anno[annotation::PAINT] = colour;
+    }
+
+    /// Timestamp in nanoseconds since the epoch; 0 if not set.
+    #[inline]
+    pub fn timestamp_ns(&self) -> i64 {
+        self.meta().timestamp_ns
+    }
+
+    /// Sets the timestamp in nanoseconds since the epoch.
+    #[inline]
+    pub fn set_timestamp_ns(&mut self, timestamp_ns: i64) {
+        self.meta_mut().timestamp_ns = timestamp_ns;
+    }
+
+    /// Link-layer packet type.
+    #[inline]
+    pub fn packet_type(&self) -> PacketType {
+        PacketType::from_number(self.meta().packet_type)
+    }
+
+    /// Sets the link-layer packet type.
+    #[inline]
+    pub fn set_packet_type(&mut self, packet_type: PacketType) {
+        self.meta_mut().packet_type = packet_type as u8;
+    }
+
+    // ---- offload
+
+    /// Whether a checksum or segmentation is left to be done.
+    #[inline]
+    pub fn has_offload(&self) -> bool {
+        let meta = self.meta();
+        meta.offload_flags & F_NEEDS_CSUM != 0 || meta.gso_type != 0
+    }
+
+    /// The offload metadata. Its offsets count from the start of the buffer's frame as it was when they were set.
+    pub fn offload(&self) -> Offload {
+        let meta = self.meta();
+        Offload {
+            needs_checksum: meta.offload_flags & F_NEEDS_CSUM != 0,
+            checksum_valid: meta.offload_flags & F_DATA_VALID != 0,
+            gso: Gso::from_number(meta.gso_type & !GSO_ECN).unwrap_or(Gso::None),
+            gso_ecn: meta.gso_type & GSO_ECN != 0,
+            header_len: meta.gso_header_len,
+            gso_size: meta.gso_size,
+            checksum_start: self.from_buffer(meta.checksum_start),
+            checksum_offset: meta.checksum_offset,
+        }
+    }
+
+    /// Sets the offload metadata; `checksum_start` counts from the start of the data and stays on the same byte when
+    /// headers are stripped or prepended.
+    pub fn set_offload(&mut self, offload: Offload) {
+        let start = self.offset().saturating_add(u32::from(offload.checksum_start));
+        let meta = self.meta_mut();
+        meta.offload_flags = u8::from(offload.needs_checksum) * F_NEEDS_CSUM
+            | u8::from(offload.checksum_valid) * F_DATA_VALID;
+        meta.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
+        meta.gso_header_len = offload.header_len;
+        meta.gso_size = offload.gso_size;
+        meta.checksum_start = u16::try_from(start).unwrap_or(u16::MAX);
+        meta.checksum_offset = offload.checksum_offset;
+    }
+
+    fn from_buffer(&self, at: u16) -> u16 {
+        u16::try_from(u32::from(at).saturating_sub(self.offset())).unwrap_or(u16::MAX)
+    }
+
+    /// Asks the processor to bring the packet's metadata and first bytes near.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch has no effect but on the cache.
+        unsafe {
+            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+            let slot = self.0.as_ptr().cast::<i8>();
+            _mm_prefetch(slot, _MM_HINT_T0);
+            // Where the data of a packet with the default headroom begins.
+            _mm_prefetch(slot.add(pool::META + DEFAULT_HEADROOM), _MM_HINT_T0);
+        }
+    }
+}
+
+impl Meta {
+    fn clear_annotations(&mut self) {
+        self.mac = UNSET;
+        self.network = UNSET;
+        self.transport = UNSET;
+        self.packet_type = 0;
+        self.offload_flags = 0;
+        self.gso_type = 0;
+        self.anno = [0; annotation::SIZE];
+        self.timestamp_ns = 0;
+    }
+
+    #[inline]
+    fn copy_annotations(&mut self, from: &Meta) {
+        self.mac = from.mac;
+        self.network = from.network;
+        self.transport = from.transport;
+        self.packet_type = from.packet_type;
+        self.offload_flags = from.offload_flags;
+        self.gso_type = from.gso_type;
+        self.anno = from.anno;
+        self.timestamp_ns = from.timestamp_ns;
+        self.gso_header_len = from.gso_header_len;
+        self.gso_size = from.gso_size;
+        self.checksum_start = from.checksum_start;
+        self.checksum_offset = from.checksum_offset;
+    }
+}
+
+impl Clone for Packet {
+    /// A clone that shares the buffer until one of the two is written.
+    #[inline]
+    fn clone(&self) -> Packet {
+        match self.share() {
+            Some(clone) => {
+                // SAFETY: the owner's slot is alive as long as `self` is.
+                unsafe { (*self.meta().owner).refs.fetch_add(1, Ordering::Relaxed) };
+                clone
+            }
+            None => self.copy(),
+        }
+    }
+}
+
+/// Takes `n` users off a buffer's count and frees its slot with the last one.
+///
+/// # Safety
+/// `n` packets counted in `owner.refs` stop using the buffer now.
+#[inline]
+pub(crate) unsafe fn drop_user(owner: *mut Meta, n: u32) {
+    // SAFETY: the slot is alive because its count is at least `n`. When the count is `n`, nobody else uses the buffer or
+    // could begin to, so no atomic subtraction is needed.
+    unsafe {
+        let refs = &(*owner).refs;
+        if refs.load(Ordering::Acquire) == n || refs.fetch_sub(n, Ordering::AcqRel) == n {
+            *(*owner).refs.get_mut() = 0;
+            pool::put(owner);
+        }
+    }
+}
+
+impl Drop for Packet {
+    #[inline]
+    fn drop(&mut self) {
+        let slot = self.0.as_ptr();
+        let owner = self.meta().owner;
+        // SAFETY: this packet stops using the owner's buffer, and its own slot if that is another one, whose buffer then
+        // is unused (a clone's `refs` is 0).
+        unsafe {
+            drop_user(owner, 1);
+            if !std::ptr::eq(owner, slot) {
+                pool::put(slot);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Packet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Packet({} bytes)", self.len())
+    }
+}
