@@ -101,7 +101,7 @@ fn parse_mantissa(text: &str) -> Option<(Vec<u8>, i64)> {
         after_digit = byte.is_ascii_digit();
     }
     let n_whole = i64::try_from(n_whole.unwrap_or(digits.len())).ok()?;
-    (!digits.is_empty() && !text.ends_with('_')).then_some((digits, n_whole))
+    (!digits.is_empty()).then_some((digits, n_whole))
 }
 
 fn parse_exponent(text: &str) -> Option<i64> {
@@ -126,29 +126,30 @@ pub fn unparse_decimal(value: u32, n_digits: u32) -> String {
 
 /// Prints a fixed-point number with `n_bits` bits of fraction (at most 28), as shortly as it parses back.
 ///
-/// Knuth's method from TeX, section 103 of "TeX: The Program".
+/// Knuth's method from TeX, section 103 of "TeX: The Program". Beyond 24 bits the bound on the error wraps and a digit
+/// more may be printed; that is kept, because scripts compare the text.
 pub fn unparse_binary(value: u32, n_bits: u32) -> String {
     let n_bits = n_bits.min(28);
-    let one = 1u64 << n_bits;
+    let one = 1u32 << n_bits;
     let mut text = (value >> n_bits).to_string();
-    let mut rest = u64::from(value) & (one - 1);
+    let mut rest = value & (one - 1);
     if rest == 0 {
         return text;
     }
     text.push('.');
     rest = 10 * rest + 5;
-    let mut allowed = 10u64;
-    let mut rounder = 5u64;
+    let mut allowed = 10u32;
+    let mut rounder = 5u32;
     while rounder < one >> 1 {
         rounder *= 10;
     }
     loop {
         if allowed > one {
-            rest = (rest + (one >> 1)).wrapping_sub(rounder) & u64::from(u32::MAX);
+            rest = rest.wrapping_add(one >> 1).wrapping_sub(rounder);
         }
         text.push(char::from(b'0'.wrapping_add((rest >> n_bits) as u8)));
         rest = 10 * (rest & (one - 1));
-        allowed *= 10;
+        allowed = allowed.wrapping_mul(10);
         if rest <= allowed {
             return text;
         }
@@ -173,6 +174,7 @@ mod tests {
         assert_eq!(split10("5.", 1), Some((5, 0)));
         assert_eq!(split10("12e-3", 3), Some((0, 12)));
         assert_eq!(split10("5e-30", 3), Some((0, 0)));
+        assert_eq!(split10("1_", 1), Some((1, 0)));
         assert_eq!(split10("1_000.5e3", 1), Some((1_000_500, 0)));
         assert_eq!(split10("1e999999999999", 3), Some((u64::MAX, 0)));
         assert_eq!(split10("0e999999999999", 3), Some((0, 0)));
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_is_no_decimal_is_refused() {
-        for text in ["", ".", "-1", "1..2", "1e", "1e+", "1_", "_1", "1_.5", "e5", "1 ", "0x10", "1e1.5"] {
+        for text in ["", ".", "-1", "1..2", "1e", "1e+", "_1", "1__", "1_.5", "e5", "1 ", "0x10", "1e1.5"] {
             assert_eq!(split10(text, 3), None, "{text}");
         }
     }

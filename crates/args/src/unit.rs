@@ -256,6 +256,8 @@ mod tests {
         check("0.499999", 16, "0.5");
         check("0.999999", 16, "1");
         assert_eq!(signed_fixed_point("-0.5", 1), Ok(-1));
+        check("0.201123216295", 28, "0.2011232156");
+        assert_eq!(fixed_point("26.131367", 28), Err("out of range, bound 15.9999999966".into()));
         assert_eq!(fixed_point("65536", 16), Err("out of range, bound 65535.99998".into()));
         assert_eq!(signed_fixed_point("-40000", 16), Err("out of range, bound -32768".into()));
         assert_eq!(decimal_fixed_point("1.2345", 3), Ok(1235));
