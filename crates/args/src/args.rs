@@ -2,8 +2,9 @@
 
 use graph::{Arg, ArgKind};
 
+use crate::item::{Item, State};
 use crate::names::Scope;
-use crate::split::{is_space, split_args, split_words, trim_start};
+use crate::split::{split_args, split_words};
 use crate::value::Value;
 
 /// The arguments of an element, or of a handler that takes several.
@@ -18,24 +19,6 @@ pub struct Args<'a> {
     errors: Vec<String>,
     failures: Vec<String>,
     warnings: Vec<String>,
-}
-
-/// One argument as written.
-struct Item {
-    text: String,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Free, and without a keyword.
-    Plain,
-    /// Free, and starting with a word of this length that may be a keyword.
-    Keyword(usize),
-    /// Taken by its position.
-    TakenByPosition,
-    /// Taken by its keyword.
-    TakenByKeyword,
 }
 
 /// What was given for an argument of the table.
@@ -292,32 +275,6 @@ impl<'a> Args<'a> {
             (Some(State::Keyword(_)), ArgKind::Required) => is_lacking,
             _ => false,
         }
-    }
-}
-
-impl Item {
-    fn new(text: String) -> Item {
-        let is_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'.' | b'?' | b'!');
-        let starts = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        let len = if starts { text.bytes().take_while(|&b| is_word(b)).count() } else { 0 };
-        let has_value = text.as_bytes().get(len).is_some_and(|&b| is_space(b))
-            && text.bytes().skip(len).any(|b| !is_space(b));
-        let state = if len > 0 && has_value { State::Keyword(len) } else { State::Plain };
-        Item { text, state }
-    }
-
-    /// What follows the keyword, if the argument is free and has this keyword.
-    fn value_of(&self, name: &str) -> Option<&str> {
-        match self.state {
-            State::Keyword(len) if self.text.get(..len) == Some(name) => self.text.get(len..).map(trim_start),
-            _ => None,
-        }
-    }
-}
-
-impl State {
-    fn is_free(self) -> bool {
-        matches!(self, State::Plain | State::Keyword(_))
     }
 }
 

@@ -10,6 +10,7 @@ mod decimal;
 mod ether;
 mod ip;
 mod ip6;
+mod item;
 mod names;
 mod number;
 mod quote;

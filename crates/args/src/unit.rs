@@ -1,4 +1,8 @@
 //! Numbers with a fraction and numbers with a unit: fixed point, seconds, bandwidths.
+//!
+//! Values are Click's but where its arithmetic loses digits or wraps: a fraction of several digits with a negative
+//! exponent (`25e-2`, `18bps`), fractions of minutes, hours and days, and times of more than 2^32 seconds. There the right
+//! value is given.
 
 use crate::decimal::{unparse_binary, unparse_decimal, Decimal};
 use crate::number::double;

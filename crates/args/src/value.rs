@@ -155,3 +155,51 @@ pub fn choice<'c>(words: &'c [&'c str]) -> impl Fn(&str, &Scope<'_>) -> Result<u
         words.iter().position(|choice| *choice == word).ok_or_else(parse_error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Args;
+    use expect_test::{expect, Expect};
+    use graph::{Arg, ArgKind};
+
+    const FACTS: &[Arg] = &[Arg { name: "X", kind: ArgKind::Required, ty: "any", doc: "" }];
+
+    /// Reads an argument as an element does, which has the scope by reference.
+    fn read<T: Value + std::fmt::Debug>(text: &str, scope: &Scope<'_>) -> String {
+        let mut args = Args::new(text, FACTS, scope);
+        let value = args.need::<T>("X");
+        args.finish().map_or_else(|errors| errors.join("\n"), |()| format!("{value:?}"))
+    }
+
+    fn check<T: Value + std::fmt::Debug>(texts: &[&str], expect: Expect) {
+        let values: Vec<_> = texts.iter().map(|text| read::<T>(text, &Scope::builtin())).collect();
+        expect.assert_eq(&values.join("; "));
+    }
+
+    #[test]
+    fn values_are_read_by_their_types() {
+        check::<bool>(&["yes", "maybe"], expect!["true; X: parse error"]);
+        check::<Vec<u8>>(&[r"\<00ff>", "a b"], expect!["[0, 255]; X: parse error"]);
+        check::<Word>(&["\"a-b\"", "\"a b\""], expect![[r#"Word("a-b"); X: parse error"#]]);
+        check::<Keyword>(&["a.b", "\"a\""], expect![[r#"Keyword("a.b"); X: parse error"#]]);
+        check::<Filename>(&["\"/tmp//x\""], expect![[r#"Filename("/tmp/x")"#]]);
+        check::<Raw>(&["'a'  b"], expect![[r#"Raw("'a'  b")"#]]);
+        check::<Vec<Ipv4Addr>>(&["1.2.3.4 5.6.7.8"], expect!["[1.2.3.4, 5.6.7.8]"]);
+        check::<PrefixOrAddress>(&["1.2.3.4"], expect!["PrefixOrAddress(Prefix(1.2.3.4/32))"]);
+        check::<Prefix6OrAddress>(&["1::"], expect!["Prefix6OrAddress(Prefix6(1::/128))"]);
+        check::<Seconds<3>>(&["1.5", "1x"], expect!["Seconds(1500); X: parse error"]);
+        check::<FixedPoint<16>>(&["0.5"], expect!["FixedPoint(32768)"]);
+        check::<DecimalFixedPoint<2>>(&["0.5"], expect!["DecimalFixedPoint(50)"]);
+        check::<Port<6>>(&["www", "65536"], expect!["Port(80); X: overflow, range 0-65535"]);
+        check::<Anno>(&["PAINT", "BRUSH"], expect!["Anno { offset: 16, size: 1 }; X: parse error"]);
+    }
+
+    #[test]
+    fn parsers_of_their_own_take_parameters() {
+        let scope = Scope::builtin();
+        assert_eq!(bounded(0, 7)("9", &scope), Err("out of range, bound 7".to_string()));
+        assert_eq!(sized_anno(2)("PAINT", &scope), Err("parse error".to_string()));
+        assert_eq!(choice(&["HEX", "ASCII"])("ASCII", &scope), Ok(1));
+    }
+}
