@@ -38,6 +38,8 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Where Click says it is, when that is not [`Diagnostic::place`]: often nowhere, or the end of the file.
+    pub landmark: Option<Place>,
 }
 
 /// Collects diagnostics, so that all errors of a text are told at once.
@@ -83,6 +85,11 @@ impl Diagnostics {
         self.push(Severity::Warning, place, message.into())
     }
 
+    /// Records something to tell at `place`, neither wrong nor doubtful.
+    pub fn message(&mut self, place: &Place, message: impl Into<String>) -> &mut Diagnostic {
+        self.push(Severity::Message, place, message.into())
+    }
+
     /// Whether an error was recorded.
     pub fn has_errors(&self) -> bool {
         self.n_errors() > 0
@@ -94,7 +101,14 @@ impl Diagnostics {
     }
 
     fn push(&mut self, severity: Severity, place: &Place, message: String) -> &mut Diagnostic {
-        self.list.push(Diagnostic { severity, place: place.clone(), context: None, message, help: None });
+        self.list.push(Diagnostic {
+            severity,
+            place: place.clone(),
+            context: None,
+            message,
+            help: None,
+            landmark: None,
+        });
         self.list.last_mut().expect("an item was just pushed")
     }
 }
@@ -103,6 +117,18 @@ impl Diagnostic {
     /// Adds the remedy.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Sets where Click says it is.
+    pub fn landmark(&mut self, landmark: Place) -> &mut Self {
+        self.landmark = Some(landmark);
+        self
+    }
+
+    /// Sets the element that it is about, as `name :: Class`.
+    pub fn context(&mut self, context: impl Into<String>) -> &mut Self {
+        self.context = Some(context.into());
         self
     }
 }

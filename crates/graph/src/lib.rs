@@ -3,11 +3,26 @@
 //! This crate is pure data: it reads no file and no clock. `lang` makes a [`Graph`] from text, `engine` runs one.
 #![forbid(unsafe_code)]
 
+mod check;
 mod diagnostic;
+mod diff;
 mod facts;
+mod flow;
+mod picture;
+mod ports;
+mod processing;
+mod query;
+#[cfg(test)]
+mod testing;
 
+pub use check::{check, Checked, Port, Ports};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Severity};
+pub use diff::{apply, diff, Action, NamedEnd};
 pub use facts::{Arg, ArgKind, ClassFacts, Drop, Handler, HandlerKind};
+pub use flow::{port_flow, FlowCode};
+pub use picture::{dot, json, mermaid};
+pub use ports::{OutputRule, PortCode, PortRange};
+pub use processing::{Processing, ProcessingCode};
 
 /// Index of an element in [`Graph::elements`].
 pub type ElementIdx = usize;
@@ -19,7 +34,7 @@ pub type PortIdx = usize;
 pub struct Graph {
     /// The elements, in the order in which Click would number them.
     pub elements: Vec<Element>,
-    /// The edges, in the order in which they were written.
+    /// The edges. A graph made from text has them in Click's order: by input, then by output, each once.
     pub connections: Vec<Connection>,
     /// `require(KIND VALUE)` statements, such as `("package", "foo")`.
     pub requirements: Vec<(String, String)>,

@@ -1,0 +1,279 @@
+//! The difference of two graphs as a list of actions: plan here, act elsewhere.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{Connection, Element, Endpoint, Graph, PortIdx};
+
+/// One end of a connection, its element given by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NamedEnd {
+    /// Full name of the element.
+    pub element: String,
+    /// Its input or output port.
+    pub port: PortIdx,
+}
+
+/// One step from an old graph to a new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Take a connection away.
+    Disconnect {
+        /// The output that it leaves.
+        from: NamedEnd,
+        /// The input that it enters.
+        to: NamedEnd,
+    },
+    /// Take an element away; none of its connections is left by then.
+    Remove {
+        /// Full name of the element.
+        name: String,
+    },
+    /// Add an element, not connected yet.
+    Add {
+        /// The element, as in the new graph.
+        element: Element,
+    },
+    /// Give an element of unchanged class another configuration.
+    Reconfigure {
+        /// Full name of the element.
+        name: String,
+        /// Its new configuration string.
+        config: String,
+    },
+    /// Add a connection.
+    Connect {
+        /// The connection's output.
+        from: NamedEnd,
+        /// The connection's input.
+        to: NamedEnd,
+    },
+}
+
+/// The actions that turn `old` into `new`, in an order in which each is possible.
+///
+/// An element is the same one if its name and its class are the same. An element that changed its class is removed and
+/// added, and so are its connections. Where things stand in the text makes no difference.
+pub fn diff(old: &Graph, new: &Graph) -> Vec<Action> {
+    let old_elements = by_name(old);
+    let new_elements = by_name(new);
+    let stays = |name: &str| match (old_elements.get(name), new_elements.get(name)) {
+        (Some(old), Some(new)) => old.class == new.class,
+        _ => false,
+    };
+    let old_edges = edges(old);
+    let new_edges = edges(new);
+    let kept: HashSet<&(NamedEnd, NamedEnd)> = {
+        let new_set: HashSet<_> = new_edges.iter().collect();
+        let both_stay = |edge: &(NamedEnd, NamedEnd)| stays(&edge.0.element) && stays(&edge.1.element);
+        old_edges.iter().filter(|edge| new_set.contains(edge) && both_stay(edge)).collect()
+    };
+
+    let mut actions = Vec::new();
+    for (from, to) in old_edges.iter().filter(|edge| !kept.contains(edge)).cloned() {
+        actions.push(Action::Disconnect { from, to });
+    }
+    for element in old.elements.iter().filter(|element| !stays(&element.name)) {
+        actions.push(Action::Remove { name: element.name.clone() });
+    }
+    for element in &new.elements {
+        match old_elements.get(element.name.as_str()) {
+            Some(old) if old.class == element.class && old.config == element.config => {}
+            Some(old) if old.class == element.class => {
+                actions
+                    .push(Action::Reconfigure { name: element.name.clone(), config: element.config.clone() });
+            }
+            _ => actions.push(Action::Add { element: element.clone() }),
+        }
+    }
+    for (from, to) in new_edges.iter().filter(|edge| !kept.contains(edge)).cloned() {
+        actions.push(Action::Connect { from, to });
+    }
+    actions
+}
+
+/// Carries `actions` out on `graph`; an action that is not possible is the error.
+///
+/// Elements added stand after the old ones, so numbers may differ from those of the graph that was aimed at.
+pub fn apply(graph: &Graph, actions: &[Action]) -> Result<Graph, Action> {
+    let mut graph = graph.clone();
+    for action in actions {
+        step(&mut graph, action).ok_or_else(|| action.clone())?;
+    }
+    Ok(graph)
+}
+
+fn step(graph: &mut Graph, action: &Action) -> Option<()> {
+    match action {
+        Action::Disconnect { from, to } => {
+            let (from, to) = (end(graph, from)?, end(graph, to)?);
+            let idx = graph.connections.iter().position(|c| c.from == from && c.to == to)?;
+            graph.connections.remove(idx);
+        }
+        Action::Remove { name } => {
+            let removed = graph.find(name)?;
+            if graph.connections.iter().any(|c| c.from.element == removed || c.to.element == removed) {
+                return None;
+            }
+            graph.elements.remove(removed);
+            for end in graph.connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
+                if end.element > removed {
+                    end.element -= 1;
+                }
+            }
+        }
+        Action::Add { element } => {
+            if graph.find(&element.name).is_some() {
+                return None;
+            }
+            graph.elements.push(element.clone());
+        }
+        Action::Reconfigure { name, config } => {
+            let idx = graph.find(name)?;
+            graph.elements.get_mut(idx)?.config.clone_from(config);
+        }
+        Action::Connect { from, to } => {
+            let (from, to) = (end(graph, from)?, end(graph, to)?);
+            let place = graph.elements.get(from.element)?.place.clone();
+            let connection = Connection { from, to, place };
+            let at = graph.connections.partition_point(|c| c.by_input(&connection).is_lt());
+            graph.connections.insert(at, connection);
+        }
+    }
+    Some(())
+}
+
+fn end(graph: &Graph, end: &NamedEnd) -> Option<Endpoint> {
+    Some(Endpoint { element: graph.find(&end.element)?, port: end.port })
+}
+
+fn by_name(graph: &Graph) -> HashMap<&str, &Element> {
+    graph.elements.iter().map(|element| (element.name.as_str(), element)).collect()
+}
+
+/// The connections by name, each once; those whose elements do not exist are left out.
+fn edges(graph: &Graph) -> Vec<(NamedEnd, NamedEnd)> {
+    let name = |end: Endpoint| {
+        let element = graph.elements.get(end.element)?.name.clone();
+        Some(NamedEnd { element, port: end.port })
+    };
+    graph.sorted_connections().into_iter().filter_map(|c| Some((name(c.from)?, name(c.to)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::graph;
+    use crate::Place;
+    use expect_test::{expect, Expect};
+    use proptest::prelude::*;
+
+    fn check(old: &Graph, new: &Graph, expected: Expect) {
+        let show = |end: &NamedEnd| format!("{}.{}", end.element, end.port);
+        let lines = diff(old, new).into_iter().map(|action| match action {
+            Action::Disconnect { from, to } => format!("disconnect {} {}", show(&from), show(&to)),
+            Action::Remove { name } => format!("remove {name}"),
+            Action::Add { element } => format!("add {}", element.declaration()),
+            Action::Reconfigure { name, config } => format!("reconfigure {name} {config}"),
+            Action::Connect { from, to } => format!("connect {} {}", show(&from), show(&to)),
+        });
+        expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn equal_graphs_need_no_action() {
+        let old = graph("a:A b:B", "0.0-1.0");
+        let mut new = graph("b:B a:A", "1.0-0.0 1.0-0.0");
+        new.elements[0].place = Place::default();
+        check(&old, &new, expect![[""]]);
+    }
+
+    #[test]
+    fn a_changed_class_moves_all_its_connections() {
+        let old = graph("a:A b:B c:C", "0.0-1.0 1.0-2.0 0.1-2.1");
+        let new = graph("a:A b:X c:C", "0.0-1.0 1.0-2.0 0.1-2.1");
+        check(
+            &old,
+            &new,
+            expect![[r#"
+                disconnect a.0 b.0
+                disconnect b.0 c.0
+                remove b
+                add b :: X
+                connect a.0 b.0
+                connect b.0 c.0"#]],
+        );
+    }
+
+    #[test]
+    fn an_element_is_put_between_and_another_reconfigured() {
+        let old = graph("a:A b:B", "0.0-1.0");
+        let mut new = graph("a:A q:Q b:B", "0.0-1.0 1.0-2.0");
+        new.elements[0].config = "10".into();
+        check(
+            &old,
+            &new,
+            expect![[r#"
+                disconnect a.0 b.0
+                reconfigure a 10
+                add q :: Q
+                connect a.0 q.0
+                connect q.0 b.0"#]],
+        );
+    }
+
+    #[test]
+    fn an_impossible_action_is_refused() {
+        let old = graph("a:A b:B", "0.0-1.0");
+        let remove = Action::Remove { name: "a".into() };
+        assert_eq!(apply(&old, std::slice::from_ref(&remove)), Err(remove));
+        let add = Action::Add { element: old.elements[1].clone() };
+        assert_eq!(apply(&old, std::slice::from_ref(&add)), Err(add));
+    }
+
+    /// Places and numbers do not count: by name, sorted.
+    fn normal(graph: &Graph) -> (Vec<(String, String, String)>, Vec<(NamedEnd, NamedEnd)>) {
+        let elements = graph.elements.iter().map(|e| (e.name.clone(), e.class.clone(), e.config.clone()));
+        let mut elements: Vec<_> = elements.collect();
+        elements.sort();
+        let mut edges = edges(graph);
+        edges.sort();
+        (elements, edges)
+    }
+
+    prop_compose! {
+        fn any_graph()(
+            names in proptest::collection::btree_map(0..12u8, (0..3u8, 0..3u8), 1..10),
+            edges in proptest::collection::vec((any::<prop::sample::Index>(), 0..3usize,
+                any::<prop::sample::Index>(), 0..3usize), 0..20),
+            order in any::<u64>(),
+        ) -> Graph {
+            let mut elements: Vec<Element> = names.iter().map(|(name, (class, config))| Element {
+                name: format!("e{name}"),
+                class: format!("C{class}"),
+                config: format!("{config}"),
+                place: Place::default(),
+            }).collect();
+            let n_elements = elements.len();
+            elements.rotate_left(order as usize % n_elements);
+            let connections = edges.iter().map(|(from, out_port, to, in_port)| Connection {
+                from: Endpoint { element: from.index(n_elements), port: *out_port },
+                to: Endpoint { element: to.index(n_elements), port: *in_port },
+                place: Place::default(),
+            });
+            let mut graph = Graph { connections: connections.collect(), elements, requirements: Vec::new() };
+            graph.connections = graph.sorted_connections().into_iter().cloned().collect();
+            graph
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn applying_the_difference_gives_the_new_graph(old in any_graph(), new in any_graph()) {
+            let actions = diff(&old, &new);
+            let applied = apply(&old, &actions).expect("every action is possible");
+            prop_assert_eq!(normal(&applied), normal(&new));
+            prop_assert!(diff(&applied, &new).is_empty());
+            prop_assert!(diff(&old, &old).is_empty());
+        }
+    }
+}
