@@ -1,0 +1,146 @@
+//! The one error of this crate: what failed, on what, why, and what to do.
+
+use std::io;
+
+use crate::bpf::BpfError;
+
+pub type Result<T> = std::result::Result<T, SysError>;
+
+/// What failed, on what, why, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum SysError {
+    /// The kernel refused a call.
+    #[error("{target}: {call}: {source}{}", help(*.remedy))]
+    Call {
+        /// The system call or the request, as its manual page names it.
+        call: &'static str,
+        /// The device, file or socket it was about.
+        target: String,
+        source: io::Error,
+        remedy: Option<&'static str>,
+    },
+    /// An argument cannot be what it is.
+    #[error("{what} `{value}` {reason}{}", help(*.remedy))]
+    Invalid { what: &'static str, value: String, reason: &'static str, remedy: Option<&'static str> },
+    /// Something that another process prepared fails a check that safety depends on.
+    #[error("{target}: {reason}{}", help(*.remedy))]
+    Untrusted { target: String, reason: String, remedy: Option<&'static str> },
+    /// A filter expression or program was refused.
+    #[error(transparent)]
+    Filter(#[from] BpfError),
+}
+
+impl SysError {
+    /// The error number that the kernel gave, if it was the kernel that refused.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Call { source, .. } => source.raw_os_error(),
+            _ => None,
+        }
+    }
+
+    /// What the operator can do about it.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Call { remedy, .. } | Self::Invalid { remedy, .. } | Self::Untrusted { remedy, .. } => {
+                *remedy
+            }
+            Self::Filter(error) => error.remedy(),
+        }
+    }
+
+    pub(crate) fn call(call: &'static str, target: impl Into<String>, source: io::Error) -> Self {
+        let remedy = source.raw_os_error().and_then(general_remedy);
+        Self::Call { call, target: target.into(), source, remedy }
+    }
+
+    /// The error that the C library left behind for this thread.
+    pub(crate) fn last(call: &'static str, target: impl Into<String>) -> Self {
+        Self::call(call, target, io::Error::last_os_error())
+    }
+
+    pub(crate) fn invalid(what: &'static str, value: impl Into<String>, reason: &'static str) -> Self {
+        Self::Invalid { what, value: value.into(), reason, remedy: None }
+    }
+
+    /// Prefers the remedy that the caller's topic knows for this error number.
+    pub(crate) fn with_remedy(mut self, topic: fn(i32) -> Option<&'static str>) -> Self {
+        if let Self::Call { source, remedy, .. } = &mut self {
+            *remedy = source.raw_os_error().and_then(topic).or(*remedy);
+        }
+        self
+    }
+}
+
+/// Turns the C convention (negative: look at `errno`) into a `Result`.
+pub(crate) fn check(returned: libc::c_int, call: &'static str, target: &str) -> Result<libc::c_int> {
+    if returned < 0 {
+        Err(SysError::last(call, target))
+    } else {
+        Ok(returned)
+    }
+}
+
+/// As [`check`], for calls that return a length; `None` when the call would have to wait or was interrupted.
+pub(crate) fn check_io(returned: isize, call: &'static str, target: &str) -> Result<Option<usize>> {
+    if let Ok(n) = usize::try_from(returned) {
+        return Ok(Some(n));
+    }
+    let source = io::Error::last_os_error();
+    match source.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+        _ => Err(SysError::call(call, target, source)),
+    }
+}
+
+fn general_remedy(errno: i32) -> Option<&'static str> {
+    match errno {
+        libc::EPERM => {
+            Some("run as root, or grant the capability: `setcap cap_net_admin,cap_net_raw+ep` on weir")
+        }
+        libc::EMFILE => Some("raise the limit on open files: `ulimit -n`"),
+        libc::ENODEV => Some("`ip link` lists the devices of this network namespace"),
+        libc::ENETDOWN => Some("bring the device up: `ip link set DEVICE up`"),
+        _ => None,
+    }
+}
+
+fn help(remedy: Option<&'static str>) -> String {
+    remedy.map(|text| format!("\n  help: {text}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{expect, Expect};
+
+    fn check(error: SysError, expected: Expect) {
+        expected.assert_eq(&error.to_string());
+    }
+
+    #[test]
+    fn an_error_names_device_call_cause_and_remedy() {
+        let source = io::Error::from_raw_os_error(libc::EPERM);
+        check(
+            SysError::call("socket", "eth0", source),
+            expect![[r#"
+                eth0: socket: Operation not permitted (os error 1)
+                  help: run as root, or grant the capability: `setcap cap_net_admin,cap_net_raw+ep` on weir"#]],
+        );
+    }
+
+    #[test]
+    fn a_topic_knows_better_remedies() {
+        let source = io::Error::from_raw_os_error(libc::EPERM);
+        let error = SysError::call("ioctl", "tap0", source).with_remedy(|_| Some("ask nicely"));
+        assert_eq!((error.errno(), error.remedy()), (Some(libc::EPERM), Some("ask nicely")));
+    }
+
+    #[test]
+    fn no_remedy_no_help_line() {
+        check(
+            SysError::invalid("device name", "a/b", "contains a slash"),
+            expect!["device name `a/b` contains a slash"],
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! Signals as events of the run loop.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::OnceLock;
+
+use crate::error::{Result, SysError};
+use crate::poll::Waker;
+
+/// The signals that a run loop answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Signal {
+    Hangup = libc::SIGHUP,
+    Interrupt = libc::SIGINT,
+    Quit = libc::SIGQUIT,
+    Terminate = libc::SIGTERM,
+    User1 = libc::SIGUSR1,
+    User2 = libc::SIGUSR2,
+    /// A child process ended.
+    Child = libc::SIGCHLD,
+    /// The terminal has another size.
+    Resize = libc::SIGWINCH,
+}
+
+impl Signal {
+    const ALL: [Self; 8] = [
+        Self::Hangup,
+        Self::Interrupt,
+        Self::Quit,
+        Self::Terminate,
+        Self::User1,
+        Self::User2,
+        Self::Child,
+        Self::Resize,
+    ];
+
+    /// The signal's number on this machine.
+    pub fn number(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Collects signals while it lives; on drop the earlier reactions come back. One at a time in a process.
+///
+/// No signal is blocked, so that programs started meanwhile inherit an ordinary signal mask.
+pub struct Signals {
+    waker: &'static Waker,
+    /// What each watched signal did before.
+    earlier: Vec<(i32, libc::sigaction)>,
+}
+
+impl Signals {
+    /// Collects `signals` from now on, whichever thread they reach.
+    pub fn watch(signals: &[Signal]) -> Result<Self> {
+        if ACTIVE.swap(true, Ordering::AcqRel) {
+            return Err(SysError::invalid(
+                "signals",
+                format!("{signals:?}"),
+                "are watched elsewhere in this process",
+            ));
+        }
+        let waker = match waker() {
+            Ok(waker) => waker,
+            Err(error) => {
+                ACTIVE.store(false, Ordering::Release);
+                return Err(error);
+            }
+        };
+        let mut this = Self { waker, earlier: Vec::with_capacity(signals.len()) };
+        PENDING.store(0, Ordering::Relaxed);
+        waker.reset();
+        for &signal in signals {
+            let earlier = install(signal.number())?;
+            this.earlier.push((signal.number(), earlier));
+        }
+        Ok(this)
+    }
+
+    /// The signals that came since the last call, each once.
+    pub fn take(&self) -> impl Iterator<Item = Signal> {
+        self.waker.reset();
+        let pending = PENDING.swap(0, Ordering::AcqRel);
+        Signal::ALL.into_iter().filter(move |signal| pending >> signal.number() & 1 == 1)
+    }
+}
+
+/// The descriptor to register for reading: readable when [`Signals::take`] has something.
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waker.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (number, earlier) in self.earlier.iter().rev() {
+            // SAFETY: `earlier` is what the kernel returned for this signal. It cannot fail for such a value.
+            unsafe { libc::sigaction(*number, earlier, std::ptr::null_mut()) };
+        }
+        ACTIVE.store(false, Ordering::Release);
+    }
+}
+
+/// Lets writing to a closed pipe or socket return EPIPE instead of ending the process.
+pub fn ignore_broken_pipe() {
+    // SAFETY: SIG_IGN runs no code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// One bit a signal number.
+static PENDING: AtomicU64 = AtomicU64::new(0);
+/// What the handler writes to; never closed, as a handler may run at any time.
+static WAKER_FD: AtomicI32 = AtomicI32::new(-1);
+
+fn waker() -> Result<&'static Waker> {
+    static WAKER: OnceLock<Waker> = OnceLock::new();
+    if WAKER.get().is_none() {
+        // ACTIVE admits one thread at a time, so the value is set here or was there before.
+        let _ = WAKER.set(Waker::new()?);
+    }
+    let waker = WAKER.get().ok_or_else(|| SysError::invalid("signals", "waker", "could not be kept"))?;
+    WAKER_FD.store(waker.as_fd().as_raw_fd(), Ordering::Release);
+    Ok(waker)
+}
+
+fn install(number: i32) -> Result<libc::sigaction> {
+    let mut earlier = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all fields of sigaction may be zero; the handler does only what signal-safety(7) allows.
+    let returned = unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(number, &action, earlier.as_mut_ptr())
+    };
+    if returned < 0 {
+        return Err(SysError::last("sigaction", format!("signal {number}")));
+    }
+    // SAFETY: sigaction succeeded and filled it.
+    Ok(unsafe { earlier.assume_init() })
+}
+
+extern "C" fn on_signal(number: libc::c_int) {
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+    PENDING.fetch_or(1u64.wrapping_shl(number as u32), Ordering::AcqRel);
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: write(2) is async-signal-safe and the descriptor is never closed. errno belongs to the interrupted
+    // code and is put back.
+    unsafe {
+        libc::write(WAKER_FD.load(Ordering::Acquire), one.as_ptr().cast(), one.len());
+        *libc::__errno_location() = errno;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll::{Interest, Poller};
+
+    fn raise(signal: Signal) {
+        // SAFETY: the signal is watched by this test, so it runs our handler.
+        assert_eq!(unsafe { libc::raise(signal.number()) }, 0);
+    }
+
+    fn handler_of(signal: Signal) -> libc::sighandler_t {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: only asks; `action` is a valid place for the answer.
+        unsafe {
+            assert_eq!(libc::sigaction(signal.number(), std::ptr::null(), action.as_mut_ptr()), 0);
+            action.assume_init().sa_sigaction
+        }
+    }
+
+    /// One test, as the signals of a process are one shared thing.
+    #[test]
+    fn signals_become_events_and_old_reactions_come_back() {
+        let before = handler_of(Signal::User1);
+        let signals = Signals::watch(&[Signal::User1, Signal::User2]).unwrap();
+        assert!(Signals::watch(&[Signal::Hangup]).is_err());
+        let mut poller = Poller::new().unwrap();
+        poller.add(signals.as_fd(), 9, Interest::READ).unwrap();
+
+        assert_eq!(signals.take().count(), 0);
+        raise(Signal::User2);
+        raise(Signal::User1);
+        raise(Signal::User1);
+        assert_eq!(poller.wait(None).unwrap()[0].token, 9);
+        assert_eq!(signals.take().collect::<Vec<_>>(), [Signal::User1, Signal::User2]);
+        assert_eq!(signals.take().count(), 0);
+
+        drop(signals);
+        assert_eq!(handler_of(Signal::User1), before);
+        drop(Signals::watch(&[Signal::Hangup]).unwrap());
+    }
+}

@@ -1,0 +1,207 @@
+//! Passing descriptors over a Unix socket, and knowing who is at the other end.
+
+use std::io;
+use std::mem::{size_of, MaybeUninit};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use crate::error::{Result, SysError};
+use crate::sockopt;
+
+/// The most descriptors in one message.
+pub const MAX_FDS: usize = 16;
+
+/// Who connected, as the kernel recorded it at that time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerCredentials {
+    pub pid: i32,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// Who is at the other end of a connected Unix socket.
+pub fn peer_credentials(socket: impl AsFd) -> Result<PeerCredentials> {
+    let option = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    let peer: libc::ucred = sockopt::get(socket.as_fd(), option, "getsockopt(SO_PEERCRED)", TARGET)?;
+    Ok(PeerCredentials { pid: peer.pid, uid: peer.uid, gid: peer.gid })
+}
+
+/// Sends `data` (at least one byte) and `fds` with its first byte; the bytes of `data` that went out.
+pub fn send_fds(socket: impl AsFd, data: &[u8], fds: &[BorrowedFd<'_>]) -> Result<usize> {
+    if data.is_empty() || fds.len() > MAX_FDS {
+        let what = format!("{} bytes, {} descriptors", data.len(), fds.len());
+        return Err(SysError::invalid("message", what, "needs a byte, and at most 16 descriptors"));
+    }
+    let raw: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
+    let mut control = Control::new();
+    let mut part = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
+    let mut message = control.message(&mut part);
+    if raw.is_empty() {
+        message.msg_control = std::ptr::null_mut();
+        message.msg_controllen = 0;
+    } else {
+        let n_bytes = (raw.len() * size_of::<RawFd>()) as u32;
+        // SAFETY: the control buffer is aligned, zeroed and has room for MAX_FDS descriptors, and `raw` has no more.
+        unsafe {
+            message.msg_controllen = libc::CMSG_SPACE(n_bytes) as _;
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(n_bytes) as _;
+            std::ptr::copy_nonoverlapping(raw.as_ptr().cast(), libc::CMSG_DATA(header), n_bytes as usize);
+        }
+    }
+    // SAFETY: the message points at `data` and `control`, which live through the call; the kernel only reads `data`.
+    retry(|| unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), &message, libc::MSG_NOSIGNAL) })
+        .map_err(|e| SysError::call("sendmsg", TARGET, e))
+}
+
+/// Receives bytes into `data` and the descriptors that came with them; no bytes when the other end is closed.
+pub fn recv_fds(socket: impl AsFd, data: &mut [u8]) -> Result<(usize, Vec<OwnedFd>)> {
+    let mut control = Control::new();
+    let mut part = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: data.len() };
+    let mut message = control.message(&mut part);
+    // SAFETY: the message points at `data` and `control`, both writable and of the lengths given.
+    let received =
+        retry(|| unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) });
+    let n_bytes = received.map_err(|e| SysError::call("recvmsg", TARGET, e))?;
+    let fds = take_fds(&message);
+    if message.msg_flags & libc::MSG_CTRUNC != 0 {
+        let reason = "it sent more descriptors than agreed, or this process has no room for them".into();
+        let remedy = Some("raise the limit on open files: `ulimit -n`");
+        return Err(SysError::Untrusted { target: TARGET.into(), reason, remedy });
+    }
+    Ok((n_bytes, fds))
+}
+
+const TARGET: &str = "unix socket";
+
+/// Room for one control message with [`MAX_FDS`] descriptors, aligned for its header.
+#[repr(C, align(8))]
+struct Control([MaybeUninit<u8>; 128]);
+
+const _: () = {
+    // SAFETY: CMSG_SPACE only computes.
+    assert!(
+        unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize <= size_of::<Control>()
+    );
+    assert!(align_of::<Control>() >= align_of::<libc::cmsghdr>());
+};
+
+impl Control {
+    fn new() -> Self {
+        Self([MaybeUninit::new(0); 128])
+    }
+
+    fn message(&mut self, part: &mut libc::iovec) -> libc::msghdr {
+        // SAFETY: a msghdr of zeros is valid: no name, no parts, no control.
+        let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+        message.msg_iov = part;
+        message.msg_iovlen = 1;
+        message.msg_control = self.0.as_mut_ptr().cast();
+        message.msg_controllen = self.0.len() as _;
+        message
+    }
+}
+
+fn take_fds(message: &libc::msghdr) -> Vec<OwnedFd> {
+    let mut fds = Vec::new();
+    // SAFETY: the kernel filled the control buffer and its length; the CMSG functions stay inside it.
+    unsafe {
+        let mut header = libc::CMSG_FIRSTHDR(message);
+        while !header.is_null() {
+            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
+                let n_bytes = ((*header).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize);
+                let first = libc::CMSG_DATA(header).cast::<RawFd>();
+                for idx in 0..n_bytes / size_of::<RawFd>() {
+                    // Each is new in this process and owned by nobody yet.
+                    fds.push(OwnedFd::from_raw_fd(first.add(idx).read_unaligned()));
+                }
+            }
+            header = libc::CMSG_NXTHDR(message, header);
+        }
+    }
+    fds
+}
+
+fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(n) => return Ok(n),
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn descriptors_arrive_and_work() {
+        let (here, there) = UnixStream::pair().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        assert_eq!(send_fds(&here, b"hello", &[writer.as_fd(), reader.as_fd()]).unwrap(), 5);
+        drop(writer);
+        let mut data = [0; 16];
+        let (n_bytes, mut fds) = recv_fds(&there, &mut data).unwrap();
+        assert_eq!((&data[..n_bytes], fds.len()), (&b"hello"[..], 2));
+        File::from(fds.remove(0)).write_all(b"through").unwrap();
+        drop(fds);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "through");
+    }
+
+    #[test]
+    fn received_descriptors_close_on_exec() {
+        let (here, there) = UnixStream::pair().unwrap();
+        send_fds(&here, b"x", &[here.as_fd()]).unwrap();
+        let (_, fds) = recv_fds(&there, &mut [0]).unwrap();
+        // SAFETY: F_GETFD takes nothing and returns flags.
+        let flags = unsafe { libc::fcntl(fds[0].as_raw_fd(), libc::F_GETFD) };
+        assert_eq!(flags & libc::FD_CLOEXEC, libc::FD_CLOEXEC);
+    }
+
+    #[test]
+    fn bytes_without_descriptors_and_the_end_arrive() {
+        let (here, there) = UnixStream::pair().unwrap();
+        send_fds(&here, b"x", &[]).unwrap();
+        let (n_bytes, fds) = recv_fds(&there, &mut [0; 4]).unwrap();
+        assert_eq!((n_bytes, fds.len()), (1, 0));
+        drop(here);
+        assert_eq!(recv_fds(&there, &mut [0; 4]).unwrap().0, 0);
+    }
+
+    #[test]
+    fn the_most_descriptors_arrive_and_more_are_refused() {
+        let (here, there) = UnixStream::pair().unwrap();
+        send_fds(&here, b"x", &[here.as_fd(); MAX_FDS]).unwrap();
+        assert_eq!(recv_fds(&there, &mut [0]).unwrap().1.len(), MAX_FDS);
+        assert!(send_fds(&here, b"x", &[here.as_fd(); MAX_FDS + 1]).is_err());
+        assert!(send_fds(&here, b"", &[here.as_fd()]).is_err());
+    }
+
+    #[test]
+    fn the_peer_of_a_pair_is_this_process() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let peer = peer_credentials(&here).unwrap();
+        assert_eq!((peer.pid as u32, peer.uid), (std::process::id(), crate::runtime_dir::effective_uid()));
+        let (reader, _writer) = io::pipe().unwrap();
+        assert_eq!(peer_credentials(&reader).unwrap_err().errno(), Some(libc::ENOTSOCK));
+    }
+
+    #[test]
+    fn a_closed_peer_is_an_error_not_a_signal() {
+        let (here, there) = UnixStream::pair().unwrap();
+        drop(there);
+        assert_eq!(send_fds(&here, b"x", &[]).unwrap_err().errno(), Some(libc::EPIPE));
+    }
+}
