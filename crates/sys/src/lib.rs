@@ -14,7 +14,7 @@ mod error;
 pub mod link;
 pub mod memfd;
 mod netlink;
-//pub mod packet_socket;
+pub mod packet_socket;
 pub mod poll;
 pub mod region;
 pub mod runtime_dir;

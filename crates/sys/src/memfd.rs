@@ -136,10 +136,8 @@ mod tests {
         let mut file = unsealed(0);
         file.write_all(&[1; 4096]).unwrap();
         // SAFETY: F_ADD_SEALS takes an integer.
-        assert_eq!(
-            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS | libc::F_SEAL_WRITE) },
-            0
-        );
+        let sealed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS | libc::F_SEAL_WRITE) };
+        assert_eq!(sealed, 0);
         let error = Memfd::from_received(file.into(), 4096).unwrap_err();
         assert!(error.to_string().contains("against writing"), "{error}");
     }

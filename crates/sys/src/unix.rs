@@ -81,9 +81,8 @@ struct Control([MaybeUninit<u8>; 128]);
 
 const _: () = {
     // SAFETY: CMSG_SPACE only computes.
-    assert!(
-        unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize <= size_of::<Control>()
-    );
+    let needed = unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) };
+    assert!(needed as usize <= size_of::<Control>());
     assert!(align_of::<Control>() >= align_of::<libc::cmsghdr>());
 };
 

@@ -185,11 +185,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_told_in_the_words_of_libpcap() {
-        check_error(
-            "tcp and",
-            ETHERNET,
-            expect!["filter `tcp and`: syntax error in filter expression: syntax error"],
-        );
+        // The words around it differ between versions of libpcap.
+        let Some(result) = try_compile("tcp and", ETHERNET) else { return };
+        let message = result.unwrap_err().to_string();
+        assert!(message.starts_with("filter `tcp and`: ") && message.contains("syntax error"), "{message}");
         check_error(
             "port 99999",
             ETHERNET,
