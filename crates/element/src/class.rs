@@ -45,6 +45,8 @@ pub struct Class {
     pub role: Role,
     /// Whether it may make packets of its own, as far as a search for notifiers is concerned.
     pub generates: bool,
+    /// Whether the `config` handler can be written while the graph runs.
+    pub live: bool,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -61,7 +63,14 @@ impl Class {
     ) -> Class {
         let facts =
             ClassFacts { name, ports, processing, flow, args: &[], handlers: &[], drops: &[], page: "" };
-        Class { facts, configure: configure::<T>, phase: Phase::DEFAULT, role: Role::Plain, generates: true }
+        Class {
+            facts,
+            configure: configure::<T>,
+            phase: Phase::DEFAULT,
+            role: Role::Plain,
+            generates: true,
+            live: false,
+        }
     }
 
     /// With these arguments.
@@ -97,6 +106,12 @@ impl Class {
     /// Never makes packets of its own: a search for notifiers that ends here has found nothing (Click's flag `S0`).
     pub const fn silent(mut self) -> Class {
         self.generates = false;
+        self
+    }
+
+    /// Can be given a new configuration while the graph runs: a new element is made and takes the old one's state.
+    pub const fn live(mut self) -> Class {
+        self.live = true;
         self
     }
 

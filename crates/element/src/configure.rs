@@ -49,7 +49,7 @@ pub struct Configure<'a> {
     /// The arguments, sorted by the class facts.
     pub args: Args<'a>,
     /// The names that arguments may use.
-    pub scope: Scope<'a>,
+    pub scope: &'a Scope<'a>,
     /// The element's own index.
     pub element: ElementIdx,
     /// Number of connected inputs.
@@ -69,7 +69,7 @@ impl<'a> Configure<'a> {
     /// Used by engines.
     pub fn new(
         args: Args<'a>,
-        scope: Scope<'a>,
+        scope: &'a Scope<'a>,
         element: ElementIdx,
         config: &'a str,
         environment: &'a dyn Environment,
@@ -89,6 +89,11 @@ impl<'a> Configure<'a> {
         self.warnings.push(message.into());
     }
 
+    /// The handler call that argument `name` gives, if it is given.
+    pub fn handler_call(&mut self, name: &'static str) -> Option<crate::HandlerCall> {
+        self.args.get_with(name, |text, _| crate::HandlerCall::parse(text))
+    }
+
     /// The element that argument `name` names, if the argument is given. An error is recorded if there is no such element
     /// or it is none of `classes` (empty: any class).
     pub fn element(&mut self, name: &'static str, classes: &[&str]) -> Option<ElementIdx> {
@@ -105,7 +110,7 @@ impl<'a> Configure<'a> {
     /// The element called `text` if it is one of `classes` (empty: any class).
     pub fn element_called(&self, text: &str, classes: &[&str]) -> Result<ElementIdx, String> {
         let Some(idx) = self.environment.find(text, self.element) else {
-            return Err(format!("no element named {}", args::quoted(text)));
+            return Err(format!("no element named '{text}'"));
         };
         let class = self.environment.class(idx);
         if !classes.is_empty() && !classes.contains(&class) {
@@ -117,7 +122,9 @@ impl<'a> Configure<'a> {
 
     /// Ends the reading of arguments: fails with all errors, those of unknown and superfluous arguments included.
     pub fn finish(&mut self) -> Result<(), Failed> {
-        let mut errors = self.args.finish().err().unwrap_or_default();
+        self.warnings.extend(self.args.warnings().iter().cloned());
+        let args = std::mem::replace(&mut self.args, Args::new("", &[], self.scope));
+        let mut errors = args.finish().err().unwrap_or_default();
         errors.append(&mut self.errors);
         if errors.is_empty() {
             Ok(())

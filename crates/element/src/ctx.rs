@@ -407,6 +407,11 @@ impl<'a> Ctx<'a> {
         self.runtime.write_handler(self.element, handler, value)
     }
 
+    /// Whether a handler can be read and written.
+    pub fn handler_exists(&self, handler: &str) -> (bool, bool) {
+        self.runtime.handler_exists(self.element, handler)
+    }
+
     // ---- the rest
 
     /// Prints text, a line or several, on standard error.

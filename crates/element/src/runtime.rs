@@ -88,11 +88,7 @@ pub trait Runtime {
     fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String>;
 
     /// Runs `f` on another element; false if it is busy (it is on the call path) or does not exist.
-    fn with_element(
-        &mut self,
-        idx: ElementIdx,
-        f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>),
-    ) -> bool;
+    fn with_element(&mut self, idx: ElementIdx, f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>)) -> bool;
     /// The element's full name.
     fn name(&self, idx: ElementIdx) -> &str;
     /// The element's class.

@@ -1,1 +1,29 @@
 //! The element library, one file an element.
+//!
+//! Each folder is a topic; its `mod.rs` lists its files, and that is all there is to registering an element.
+#![forbid(unsafe_code)]
+
+pub mod analysis;
+pub mod control;
+pub mod ethernet;
+pub mod icmp;
+pub mod ip;
+pub mod lookup;
+pub mod rewriter;
+pub mod standard;
+pub mod tcpudp;
+
+use element::Class;
+
+/// All classes of the library, by folder.
+pub const FOLDERS: &[(&str, &[Class])] = &[
+    ("standard", standard::CLASSES),
+    ("control", control::CLASSES),
+    ("ethernet", ethernet::CLASSES),
+    ("ip", ip::CLASSES),
+    ("lookup", lookup::CLASSES),
+    ("rewriter", rewriter::CLASSES),
+    ("icmp", icmp::CLASSES),
+    ("tcpudp", tcpudp::CLASSES),
+    ("analysis", analysis::CLASSES),
+];

@@ -20,8 +20,6 @@ pub enum Kind {
 /// A notifier.
 #[derive(Debug)]
 pub struct Notifier {
-    element: ElementIdx,
-    kind: Kind,
     search: SearchOp,
     active: AtomicBool,
     listeners: Vec<Listener>,
@@ -43,17 +41,17 @@ pub struct Notifiers {
 
 impl Notifiers {
     /// Makes the notifiers of the next element.
-    pub fn add(&mut self, element: ElementIdx, notifies: Notifies) {
-        let empty = self.make(element, Kind::Empty, notifies.empty);
-        let full = self.make(element, Kind::Full, notifies.full);
+    pub fn add(&mut self, notifies: Notifies) {
+        let empty = self.make(notifies.empty);
+        let full = self.make(notifies.full);
         self.empty_of.push(empty);
         self.full_of.push(full);
     }
 
-    fn make(&mut self, element: ElementIdx, kind: Kind, search: Option<SearchOp>) -> Option<u32> {
+    fn make(&mut self, search: Option<SearchOp>) -> Option<u32> {
         let search = search?;
         let active = AtomicBool::new(true);
-        self.list.push(Notifier { element, kind, search, active, listeners: Vec::new() });
+        self.list.push(Notifier { search, active, listeners: Vec::new() });
         Some(self.list.len() as u32 - 1)
     }
 
@@ -111,13 +109,7 @@ impl World {
     }
 
     /// Searches for notifiers from a port of `element`: upstream for empty ones, downstream for full ones.
-    pub fn search_notifiers(
-        &mut self,
-        element: ElementIdx,
-        port: PortIdx,
-        kind: Kind,
-        wake: Wake,
-    ) -> Signal {
+    pub fn search_notifiers(&mut self, element: ElementIdx, port: PortIdx, kind: Kind, wake: Wake) -> Signal {
         let mut search = Search { kind, found: Vec::new(), busy: false, wakes_beyond: false };
         search.run(self, element, port, false);
         if search.wakes_beyond && !search.busy {
@@ -206,16 +198,7 @@ fn beyond(world: &World, (element, port): (ElementIdx, PortIdx), kind: Kind) -> 
     let (n_inputs, n_outputs) = world.wiring.n_ports(element);
     let Some(flow) = FlowCode::parse(world.classes[element].facts.flow) else { return Vec::new() };
     match kind {
-        Kind::Empty => {
-            (0..n_inputs).filter(|i| flow.reaches(*i, port)).map(|i| (element, i)).collect()
-        }
+        Kind::Empty => (0..n_inputs).filter(|i| flow.reaches(*i, port)).map(|i| (element, i)).collect(),
         Kind::Full => (0..n_outputs).filter(|o| flow.reaches(port, *o)).map(|o| (element, o)).collect(),
-    }
-}
-
-impl Notifier {
-    /// The element and which of its notifiers this is.
-    pub fn owner(&self) -> (ElementIdx, Kind) {
-        (self.element, self.kind)
     }
 }

@@ -64,7 +64,8 @@ impl Selects {
             flags.set(PollFlags::OUT, watch.interest.write);
             PollFd::from_borrowed_fd(watch.owned.as_fd(), flags)
         }));
-        let timeout = timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+        let timeout =
+            timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
         if poll(&mut fds, timeout.as_ref()).is_err() {
             return Vec::new();
         }

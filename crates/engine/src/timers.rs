@@ -56,7 +56,8 @@ impl Timers {
 
     /// Stops a timer.
     pub fn unschedule(&mut self, id: TimerId) {
-        let Some(position) = self.timers.get_mut(id.0 as usize).and_then(|timer| timer.position.take()) else {
+        let Some(position) = self.timers.get_mut(id.0 as usize).and_then(|timer| timer.position.take())
+        else {
             return;
         };
         let Some(last) = self.heap.pop() else { return };

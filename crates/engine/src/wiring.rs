@@ -21,6 +21,8 @@ pub struct Wiring {
     by_input: Vec<[u32; 4]>,
     output_is_push: Vec<bool>,
     input_is_push: Vec<bool>,
+    output_is_agnostic: Vec<bool>,
+    input_is_agnostic: Vec<bool>,
 }
 
 impl Wiring {
@@ -32,8 +34,12 @@ impl Wiring {
             wiring.first_input.push(wiring.sources.len() as u32);
             wiring.targets.extend(ports.outputs.iter().map(|_| (NOWHERE, 0)));
             wiring.sources.extend(ports.inputs.iter().map(|_| (NOWHERE, 0)));
-            wiring.output_is_push.extend(ports.outputs.iter().map(|port| port.processing != Processing::Pull));
+            wiring
+                .output_is_push
+                .extend(ports.outputs.iter().map(|port| port.processing != Processing::Pull));
             wiring.input_is_push.extend(ports.inputs.iter().map(|port| port.processing != Processing::Pull));
+            wiring.output_is_agnostic.extend(ports.outputs.iter().map(|port| port.agnostic));
+            wiring.input_is_agnostic.extend(ports.inputs.iter().map(|port| port.agnostic));
         }
         wiring.first_output.push(wiring.targets.len() as u32);
         wiring.first_input.push(wiring.sources.len() as u32);
@@ -88,6 +94,16 @@ impl Wiring {
     /// Whether an input is push.
     pub fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
         slot(&self.first_input, element, port).is_some_and(|slot| self.input_is_push[slot])
+    }
+
+    /// Whether an output's class left open how it passes packets.
+    pub fn output_is_agnostic(&self, element: ElementIdx, port: PortIdx) -> bool {
+        slot(&self.first_output, element, port).is_some_and(|slot| self.output_is_agnostic[slot])
+    }
+
+    /// Whether an input's class left open how it passes packets.
+    pub fn input_is_agnostic(&self, element: ElementIdx, port: PortIdx) -> bool {
+        slot(&self.first_input, element, port).is_some_and(|slot| self.input_is_agnostic[slot])
     }
 
     /// The inputs connected to an output.

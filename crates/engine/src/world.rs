@@ -1,10 +1,11 @@
 //! The world of a running graph: its elements and all that they ask of the engine.
 
 use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
+use args::Names;
 use element::{
     Batch, Class, Ctx, Element, ElementIdx, Notifies, Outbox, PortIdx, Ready, Runtime, Signal, TaskId,
     TimerId, Wake,
@@ -69,6 +70,14 @@ pub struct World {
     pub(crate) random: fastrand::Rng,
     pub(crate) home_threads: Vec<i32>,
     pub(crate) tickets: Vec<Option<u32>>,
+    pub(crate) names: Arc<Names>,
+    pub(crate) wake: Option<Arc<OwnedFd>>,
+    /// The configuration as it was given.
+    pub source: String,
+    /// Writes a graph as text.
+    pub flatten: fn(&Graph) -> String,
+    /// The classes that exist.
+    pub class_names: Vec<&'static str>,
 }
 
 /// What a new world is made of.
@@ -80,22 +89,20 @@ pub(crate) struct Parts {
     pub clock: Clock,
     pub burst: usize,
     pub chatter: Chatter,
+    pub names: Arc<Names>,
 }
 
 impl World {
     pub(crate) fn new(parts: Parts) -> World {
-        let Parts { graph, classes, wiring, slots, clock, burst, chatter } = parts;
+        let Parts { graph, classes, wiring, slots, clock, burst, chatter, names } = parts;
         let by_name = graph.elements.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
         let configs = graph.elements.iter().map(|element| element.config.clone()).collect();
-        let drops = classes.iter().map(|class| Drops {
-            by_reason: vec![0; class.facts.drops.len()],
-            unconnected: 0,
-        });
+        let drops =
+            classes.iter().map(|class| Drops { by_reason: vec![0; class.facts.drops.len()], unconnected: 0 });
         let drops = drops.collect();
         let mut notifiers = Notifiers::default();
-        for (element, slot) in slots.iter().enumerate() {
-            let notifies = slot.as_ref().map_or(Notifies::default(), |element| element.notifies());
-            notifiers.add(element, notifies);
+        for slot in &slots {
+            notifiers.add(slot.as_ref().map_or(Notifies::default(), |element| element.notifies()));
         }
         let n = slots.len();
         World {
@@ -124,6 +131,11 @@ impl World {
             random: fastrand::Rng::new(),
             home_threads: vec![0; n],
             tickets: vec![None; n],
+            names,
+            wake: None,
+            source: String::new(),
+            flatten: |_| String::new(),
+            class_names: Vec::new(),
         }
     }
 
@@ -398,11 +410,7 @@ impl Runtime for World {
         Ok(())
     }
 
-    fn with_element(
-        &mut self,
-        idx: ElementIdx,
-        f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>),
-    ) -> bool {
+    fn with_element(&mut self, idx: ElementIdx, f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>)) -> bool {
         self.call(idx, |element, ctx| f(element, ctx)).is_some()
     }
 

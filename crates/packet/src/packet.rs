@@ -402,9 +402,7 @@ impl Packet {
             return &[];
         }
         // SAFETY: `mac <= end <= cap`, and all bytes of a buffer are initialised.
-        unsafe {
-            std::slice::from_raw_parts(meta.base.add(meta.mac as usize), (end - meta.mac) as usize)
-        }
+        unsafe { std::slice::from_raw_parts(meta.base.add(meta.mac as usize), (end - meta.mac) as usize) }
     }
 
     /// As [`Packet::network`], to be written.
@@ -638,8 +636,8 @@ impl Packet {
     pub fn set_offload(&mut self, offload: Offload) {
         let start = self.offset().saturating_add(u32::from(offload.checksum_start));
         let meta = self.meta_mut();
-        meta.offload_flags = u8::from(offload.needs_checksum) * F_NEEDS_CSUM
-            | u8::from(offload.checksum_valid) * F_DATA_VALID;
+        meta.offload_flags =
+            u8::from(offload.needs_checksum) * F_NEEDS_CSUM | u8::from(offload.checksum_valid) * F_DATA_VALID;
         meta.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
         meta.gso_header_len = offload.header_len;
         meta.gso_size = offload.gso_size;

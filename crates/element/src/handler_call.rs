@@ -1,0 +1,59 @@
+//! Handler calls: a handler and a value, as arguments name them.
+
+use crate::Ctx;
+
+/// A handler to be called, such as `src.active false`: `element.handler`, or a global handler, and what follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandlerCall {
+    /// The handler.
+    pub name: String,
+    /// The value to write, or the parameter to read with.
+    pub value: String,
+}
+
+impl HandlerCall {
+    /// Splits `text` into handler and value.
+    pub fn parse(text: &str) -> Result<HandlerCall, String> {
+        let text = text.trim();
+        let (name, value) = args::next_word(text);
+        if name.is_empty() {
+            return Err("missing handler name".to_string());
+        }
+        Ok(HandlerCall { name: name.to_string(), value: value.trim_start().to_string() })
+    }
+
+    /// Checks that the handler can be written; in [`crate::Element::initialize`].
+    pub fn check_writable(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if ctx.handler_exists(&self.name).1 {
+            return Ok(());
+        }
+        Err(missing(ctx, &self.name, "write"))
+    }
+
+    /// Checks that the handler can be read; in [`crate::Element::initialize`].
+    pub fn check_readable(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if ctx.handler_exists(&self.name).0 {
+            return Ok(());
+        }
+        Err(missing(ctx, &self.name, "read"))
+    }
+
+    /// Writes the value.
+    pub fn write(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        ctx.write_handler(&self.name, &self.value)
+    }
+
+    /// Reads, with the value as parameter.
+    pub fn read(&self, ctx: &mut Ctx<'_>) -> Result<String, String> {
+        ctx.read_handler(&self.name, &self.value)
+    }
+}
+
+fn missing(ctx: &Ctx<'_>, name: &str, way: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((element, _)) if !element.is_empty() && ctx.find(element).is_none() => {
+            format!("no element named '{element}'")
+        }
+        _ => format!("no '{name}' {way} handler"),
+    }
+}

@@ -1,0 +1,3 @@
+//! Looking at traffic: flows, aggregates, summaries.
+
+element::elements![];

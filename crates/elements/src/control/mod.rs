@@ -1,0 +1,3 @@
+//! Elements that act on the graph: scripts, sockets, names, schedules.
+
+element::elements![];

@@ -1,0 +1,3 @@
+//! Ethernet frames, ARP and VLAN tags.
+
+element::elements![];

@@ -1,0 +1,3 @@
+//! ICMP messages.
+
+element::elements![];

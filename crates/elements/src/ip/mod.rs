@@ -1,0 +1,3 @@
+//! IPv4 headers: checking, changing, making.
+
+element::elements![];

@@ -1,0 +1,3 @@
+//! Route lookup.
+
+element::elements![];

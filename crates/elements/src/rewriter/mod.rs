@@ -1,0 +1,3 @@
+//! Rewriting of addresses and ports: NAT and load balancing.
+
+element::elements![];

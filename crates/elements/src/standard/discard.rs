@@ -1,0 +1,112 @@
+//! Drops all packets, and counts them.
+//!
+//! With a pull input it pulls packets itself, whenever there are some.
+//!
+//! ```click
+//! InfiniteSource(LIMIT 10, STOP true) -> d :: Discard;
+//! ```
+
+use element::{
+    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
+};
+
+/// The class.
+pub const CLASS: Class = Class::new::<Discard>("Discard", "1/0", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("ACTIVE", "bool", "Whether to pull packets; only with a pull input. Default true."),
+    Arg::keyword("BURST", "unsigned", "Most packets to pull each time scheduled; 0 is no limit. Default 1."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("count", "Packets dropped."),
+    Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
+    Handler::read_write("active", "Whether packets are pulled.").flags("checkbox"),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// See the page above.
+pub struct Discard {
+    count: u64,
+    burst: usize,
+    is_active: bool,
+    puller: Option<(TaskId, Signal)>,
+}
+
+impl Element for Discard {
+    fn configure(conf: &mut Configure<'_>) -> Result<Discard, Failed> {
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let burst: u32 = conf.args.get_or("BURST", 1);
+        if !is_active && conf.environment.input_is_push(conf.element, 0) {
+            conf.args.fail("ACTIVE is meaningless in push context");
+        }
+        conf.finish()?;
+        let burst = if burst == 0 { usize::MAX } else { burst as usize };
+        Ok(Discard { count: 0, burst, is_active, puller: None })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if ctx.input_is_push(0) {
+            return Ok(());
+        }
+        let task = ctx.new_task();
+        if self.is_active {
+            ctx.schedule(task);
+        }
+        let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.puller = Some((task, signal));
+        Ok(())
+    }
+
+    fn push(&mut self, _ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        self.count += batch.len() as u64;
+        batch.clear();
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let mut left = self.burst;
+        while left > 0 {
+            let wanted = left.min(BATCH_MAX);
+            let mut batch = ctx.pull(0, wanted);
+            let n = batch.len();
+            batch.clear();
+            left -= n;
+            self.count += n as u64;
+            if n < wanted {
+                break;
+            }
+        }
+        let worked = left < self.burst;
+        let more = self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal));
+        if self.is_active && (worked || more) {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "count" => Ok(self.count.to_string()),
+            "active" => Ok(self.is_active.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "reset_counts" => self.count = 0,
+            "active" => {
+                self.is_active = args::boolean(value.trim()).map_err(|_| "syntax error")?;
+                match &self.puller {
+                    Some((task, _)) if self.is_active => ctx.schedule(*task),
+                    Some((task, _)) => ctx.unschedule(*task),
+                    None => {}
+                }
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Pulls packets and pushes them on.
+//!
+//! The counterpart of a queue: takes up to BURST packets from its pull input each time it is scheduled and pushes them to its
+//! output.
+//!
+//! ```click
+//! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
+//! ```
+
+use element::{
+    handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
+};
+
+/// The class.
+pub const CLASS: Class = Class::new::<Unqueue>("Unqueue", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("BURST", "int", "Most packets to move each time scheduled; negative is no limit. Default 1."),
+    Arg::keyword("ACTIVE", "bool", "Whether packets are moved. Default true."),
+    Arg::keyword("LIMIT", "int", "Most packets to move in all; negative is no limit. Default -1."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("active", "Whether packets are moved.").flags("checkbox"),
+    Handler::read("count", "Packets moved."),
+    Handler::read_write("burst", "Most packets to move each time scheduled."),
+    Handler::read_write("limit", "Most packets to move in all; negative is no limit."),
+    Handler::write("reset", "Sets the count to 0.").flags("button"),
+    Handler::write("reset_counts", "Sets the count to 0.").flags("button uncommon"),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// See the page above.
+pub struct Unqueue {
+    burst: i32,
+    is_active: bool,
+    limit: i32,
+    count: u64,
+    task: Option<TaskId>,
+    signal: Signal,
+}
+
+impl Element for Unqueue {
+    fn configure(conf: &mut Configure<'_>) -> Result<Unqueue, Failed> {
+        let default_burst = conf.environment.default_burst() as i32;
+        let burst = conf.args.get_or("BURST", default_burst);
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let limit = conf.args.get_or("LIMIT", -1);
+        conf.finish()?;
+        if burst == 0 {
+            conf.warning("BURST size 0, no packets will be pulled");
+        }
+        Ok(Unqueue { burst: unlimited(burst), is_active, limit, count: 0, task: None, signal: Signal::Busy })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let task = ctx.new_task();
+        if self.is_active {
+            ctx.schedule(task);
+        }
+        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.task = Some(task);
+        Ok(())
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        if !self.is_active {
+            return false;
+        }
+        let mut left = self.burst as u64;
+        if let Ok(limit) = u64::try_from(self.limit) {
+            left = left.min(limit.saturating_sub(self.count));
+            if left == 0 {
+                return false;
+            }
+        }
+        let mut worked = false;
+        while left > 0 {
+            let wanted = left.min(BATCH_MAX as u64) as usize;
+            let batch = ctx.pull(0, wanted);
+            let n = batch.len();
+            worked |= n > 0;
+            self.count += n as u64;
+            left -= n as u64;
+            batch.prefetch();
+            if left == 0 {
+                ctx.emit(0, batch);
+            } else {
+                ctx.emit_now(0, batch);
+            }
+            if n < wanted {
+                if !ctx.is_active(&self.signal) {
+                    return worked;
+                }
+                break;
+            }
+        }
+        ctx.schedule(task);
+        worked
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "active" => self.is_active.to_string(),
+            "count" => self.count.to_string(),
+            "burst" => self.burst.to_string(),
+            "limit" => self.limit.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let value = value.trim();
+        let number = || args::integer::<i32>(value).map_err(|_| "syntax error".to_string());
+        match name {
+            "active" => self.is_active = args::boolean(value).map_err(|_| "syntax error")?,
+            "reset" | "reset_counts" => self.count = 0,
+            "limit" => self.limit = number()?,
+            "burst" => self.burst = unlimited(number()?),
+            _ => return Err(format!("no {name} write handler")),
+        }
+        let has_more = u64::try_from(self.limit).is_ok_and(|limit| self.count < limit) || self.limit < 0;
+        if let Some(task) = self.task.filter(|task| self.is_active && has_more && !ctx.is_scheduled(*task)) {
+            ctx.schedule(task);
+        }
+        Ok(())
+    }
+}
+
+fn unlimited(burst: i32) -> i32 {
+    if burst < 0 {
+        i32::MAX
+    } else {
+        burst
+    }
+}

@@ -1,0 +1,3 @@
+//! TCP and UDP headers.
+
+element::elements![];

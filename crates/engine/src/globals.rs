@@ -1,0 +1,100 @@
+//! Global handlers: those of the whole graph.
+
+use element::{Handler, HandlerKind, Runtime};
+
+use crate::handlers::describe;
+use crate::world::World;
+
+/// The version of Click whose behaviour this engine has.
+pub const CLICK_VERSION: &str = "2.1";
+
+/// The global handlers.
+pub const HANDLERS: &[Handler] = &[
+    Handler::read("version", "The version of Click whose behaviour the engine has."),
+    Handler::read("driver", "The driver: userlevel."),
+    Handler::read("config", "The configuration as it was given."),
+    Handler::read("flatconfig", "The configuration with compound elements expanded."),
+    Handler::read("requirements", "What the configuration requires, a line each."),
+    Handler::read("handlers", "The global handlers."),
+    Handler::read("list", "The number of elements and their names, a line each."),
+    Handler::write("stop", "Stops the driver: takes this many (default 1) from its reasons to run."),
+    Handler::read("classes", "The element classes, a line each."),
+    Handler::read("packages", "The packages loaded, a line each: none."),
+    Handler::read_write("timewarp", "How much faster than on the wall time runs."),
+    Handler::read("drops", "Packets dropped: element, reason and number, a line each."),
+];
+
+/// How a global handler is used, if it exists.
+pub fn kind(name: &str) -> Option<HandlerKind> {
+    HANDLERS.iter().find(|handler| handler.name == name).map(|handler| handler.kind)
+}
+
+/// Reads a global handler.
+pub fn read(world: &mut World, name: &str) -> Result<String, String> {
+    Ok(match name {
+        "version" => CLICK_VERSION.to_string(),
+        "driver" => "userlevel".to_string(),
+        "config" => world.source.clone(),
+        "flatconfig" => (world.flatten)(&world.graph),
+        "requirements" => {
+            world.graph.requirements.iter().map(|(kind, value)| requirement(kind, value)).collect()
+        }
+        "handlers" => {
+            let mut text = String::new();
+            for handler in HANDLERS {
+                describe(&mut text, handler, handler.kind);
+            }
+            text
+        }
+        "list" => {
+            let mut text = format!("{}\n", world.n_elements());
+            for element in &world.graph.elements {
+                text += &format!("{}\n", element.name);
+            }
+            text
+        }
+        "classes" => world.class_names.iter().map(|name| format!("{name}\n")).collect(),
+        "packages" => String::new(),
+        "timewarp" if world.clock.is_simulated() => "simulation".to_string(),
+        "timewarp" => world.clock.speed().to_string(),
+        "drops" => {
+            let mut text = String::new();
+            for idx in 0..world.n_elements() {
+                for (reason, n) in world.drops(idx) {
+                    text += &format!("{}\t{reason}\t{n}\n", world.name(idx));
+                }
+            }
+            text
+        }
+        _ => return Err(format!("no '{name}' read handler")),
+    })
+}
+
+fn requirement(kind: &str, value: &str) -> String {
+    if kind == "package" {
+        format!("{value}\n")
+    } else {
+        format!("{kind} {value}\n")
+    }
+}
+
+/// Writes a global handler.
+pub fn write(world: &mut World, name: &str, value: &str) -> Result<(), String> {
+    match name {
+        "stop" => {
+            let n = match value.trim() {
+                "" => 1,
+                text => args::integer::<i32>(text).unwrap_or(1),
+            };
+            world.adjust_runcount(-i64::from(n));
+            Ok(())
+        }
+        "timewarp" if !world.clock.is_simulated() => {
+            let speed = args::double(value.trim()).ok().filter(|speed| *speed > 0.0 && speed.is_finite());
+            world.clock.set_speed(speed.ok_or("expected double")?);
+            world.forget_times();
+            Ok(())
+        }
+        _ => Err(format!("no '{name}' write handler")),
+    }
+}

@@ -1,0 +1,198 @@
+//! The driver: runs tasks, signals, timers and file descriptors in turn until the graph stops.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use element::Runtime;
+use rustix::event::{eventfd, EventfdFlags};
+
+use crate::build::Engine;
+use crate::world::World;
+
+/// Task runs between looks at signals, timers and files.
+const TASKS_PER_ROUND: usize = 128;
+/// Rounds between looks at file descriptors while there are tasks to run.
+const ROUNDS_PER_SELECT: u32 = 2;
+/// Most rounds between looks at timers.
+const MAX_TIMER_STRIDE: u32 = 32;
+/// Timers run in a row before all expired ones are run once each.
+const MAX_TIMERS: usize = 64;
+/// A timer this late makes the driver look at timers more often.
+const LATE_NS: i64 = 1_000_000;
+/// How often a driver manager may go on when the driver is about to stop.
+const MAX_DRIVER_STEPS: usize = 1000;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// An element, a handler or the driver manager stopped it.
+    Stopped,
+    /// [`Engine::run_while`]'s condition no longer held.
+    Interrupted,
+}
+
+/// When to look at timers.
+struct TimerPace {
+    stride: u32,
+    n_punctual: u32,
+}
+
+impl Engine {
+    /// Runs the graph until it stops.
+    pub fn run(&mut self) -> Outcome {
+        self.run_while(|_| true)
+    }
+
+    /// Runs the graph until it stops or `go_on`, which is asked once a round, says no.
+    pub fn run_while(&mut self, mut go_on: impl FnMut(&mut World) -> bool) -> Outcome {
+        let world = &mut self.world;
+        world.is_running = true;
+        world.tasks.start();
+        let mut pace = TimerPace { stride: MAX_TIMER_STRIDE, n_punctual: 0 };
+        let mut round = 0u32;
+        loop {
+            if world.runcount <= 0 && !world.manager_goes_on() {
+                return Outcome::Stopped;
+            }
+            if !go_on(world) {
+                return Outcome::Interrupted;
+            }
+            round = round.wrapping_add(1);
+            world.run_tasks();
+            world.run_signals();
+            if round % pace.stride == 0 {
+                world.run_timers(&mut pace);
+            }
+            if round % ROUNDS_PER_SELECT == 0 {
+                world.run_selects();
+            }
+        }
+    }
+}
+
+impl World {
+    /// Whether the driver manager keeps the driver running.
+    fn manager_goes_on(&mut self) -> bool {
+        let Some(driver) = self.driver else { return false };
+        for _ in 0..MAX_DRIVER_STEPS {
+            self.forget_times();
+            let goes_on = self.call(driver, |element, ctx| element.driver_stops(ctx));
+            if goes_on != Some(true) || self.runcount > 0 {
+                break;
+            }
+        }
+        self.runcount > 0
+    }
+
+    fn run_tasks(&mut self) {
+        for _ in 0..=TASKS_PER_ROUND {
+            if self.runcount <= 0 {
+                break;
+            }
+            let Some((task, element)) = self.tasks.begin() else { break };
+            self.forget_times();
+            let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
+            if !self.tasks.done(task, worked) {
+                break;
+            }
+        }
+    }
+
+    fn run_signals(&mut self) {
+        for i in 0..self.signals.len() {
+            let Some((signo, element, flag)) = self.signals.get(i) else { break };
+            if flag.swap(false, Ordering::Relaxed) {
+                let (signo, element) = (*signo, *element);
+                self.forget_times();
+                self.call(element, |element, ctx| element.signalled(ctx, signo));
+            }
+        }
+    }
+
+    fn run_timers(&mut self, pace: &mut TimerPace) {
+        let Some(expiry) = self.timers.next_expiry() else { return };
+        if self.runcount <= 0 {
+            return;
+        }
+        self.forget_times();
+        let now = Runtime::steady_ns(self);
+        if expiry > now {
+            return;
+        }
+        pace.adapt(now - expiry);
+        for _ in 0..=MAX_TIMERS {
+            let Some((timer, element)) = self.timers.pop(now) else { return };
+            self.forget_times();
+            self.call(element, |element, ctx| element.run_timer(ctx, timer));
+            if self.runcount <= 0 {
+                return;
+            }
+        }
+        // Perhaps a timer sets itself into the past for ever: let every expired one run once.
+        let mut expired = Vec::new();
+        while let Some(next) = self.timers.pop(now) {
+            expired.push(next);
+        }
+        for (timer, element) in expired {
+            self.forget_times();
+            self.call(element, |element, ctx| element.run_timer(ctx, timer));
+        }
+    }
+
+    /// Looks at file descriptors; waits for them, or for the next timer, if there is no task to run.
+    fn run_selects(&mut self) {
+        let busy = self.tasks.is_active() || self.runcount <= 0;
+        if busy && self.selects.is_empty() {
+            return;
+        }
+        let timeout = match self.timers.next_expiry() {
+            _ if busy => Some(0),
+            None => None,
+            Some(expiry) if self.clock.is_simulated() => {
+                self.clock.jump_to(expiry);
+                self.forget_times();
+                Some(0)
+            }
+            Some(expiry) => {
+                self.forget_times();
+                let left = expiry.saturating_sub(Runtime::steady_ns(self)).max(0);
+                Some((left as f64 / self.clock.speed()) as i64)
+            }
+        };
+        let Some(wake) = self.wake_fd() else { return };
+        for (element, fd, ready) in self.selects.wait(wake.as_fd(), timeout) {
+            self.forget_times();
+            self.call(element, |element, ctx| element.selected(ctx, fd, ready));
+            if self.runcount <= 0 {
+                break;
+            }
+        }
+        let mut buf = [0; 8];
+        let _ = rustix::io::read(&*wake, &mut buf);
+    }
+
+    /// The descriptor that wakes the driver.
+    fn wake_fd(&mut self) -> Option<std::sync::Arc<std::os::fd::OwnedFd>> {
+        if self.wake.is_none() {
+            let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
+            self.wake = eventfd(0, flags).ok().map(std::sync::Arc::new);
+        }
+        self.wake.clone()
+    }
+}
+
+impl TimerPace {
+    /// Looks more often after a late timer, less often after many punctual ones.
+    fn adapt(&mut self, late_ns: i64) {
+        if late_ns >= LATE_NS {
+            self.n_punctual = 0;
+            self.stride = (self.stride * 4 / 5).max(1);
+        } else {
+            self.n_punctual += 1;
+            if self.n_punctual >= 12 {
+                self.n_punctual = 0;
+                self.stride = (self.stride + 1).min(MAX_TIMER_STRIDE);
+            }
+        }
+    }
+}
