@@ -1,0 +1,101 @@
+//! Diagnostics as text: in Click's form, and in ours.
+
+use std::fmt::Write;
+
+use graph::{Diagnostic, Severity};
+
+/// The diagnostic as Click prints it: every line as `FILE:LINE: message`, warnings marked, and below a line that names
+/// the element where there is one ("While configuring 'x :: X':") indented by two spaces.
+///
+/// Click prints the line that names the element once for all messages about it; see [`click_texts`].
+pub fn click_text(diagnostic: &Diagnostic) -> String {
+    let mut text = String::new();
+    write_click(diagnostic, true, &mut text);
+    text
+}
+
+/// Diagnostics in a row as Click prints them: what is about the same element stands under one heading.
+pub fn click_texts(diagnostics: &[Diagnostic]) -> String {
+    let mut text = String::new();
+    let mut heading = None;
+    for diagnostic in diagnostics {
+        let own = diagnostic.context.as_ref().map(|context| (context, &diagnostic.place));
+        write_click(diagnostic, own != heading, &mut text);
+        heading = own;
+    }
+    text
+}
+
+/// The diagnostic in our form: `FILE:LINE:COL: message`, then what to do about it.
+pub fn weir_text(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.place.to_string();
+    let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
+    let element = diagnostic.context.as_deref().map(|context| format!("{context}: ")).unwrap_or_default();
+    // Writing to a String cannot fail.
+    let mut text = String::new();
+    for (idx, line) in diagnostic.message.lines().enumerate() {
+        let _ = match idx {
+            0 => writeln!(text, "{place}{mark}{element}{line}"),
+            _ => writeln!(text, "  {line}"),
+        };
+    }
+    if let Some(help) = &diagnostic.help {
+        let _ = writeln!(text, "  help: {help}");
+    }
+    text
+}
+
+fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
+    let landmark = diagnostic.landmark.as_ref().unwrap_or(&diagnostic.place).landmark();
+    let landmark = landmark.trim_end().trim_end_matches(':');
+    let landmark = if landmark.is_empty() { String::new() } else { format!("{landmark}: ") };
+    let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
+    let indent = match &diagnostic.context {
+        None => "",
+        Some(context) if heading => {
+            let _ = writeln!(text, "{landmark}While configuring '{context}':");
+            "  "
+        }
+        Some(_) => "  ",
+    };
+    for line in diagnostic.message.lines() {
+        let _ = writeln!(text, "{landmark}{indent}{mark}{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use graph::{Diagnostics, Place};
+
+    #[test]
+    fn both_forms() {
+        let place = Place { file: Some("a.click".into()), line: 3, column: 7 };
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.error(&place, "first\nsecond").help("do this");
+        diagnostics.warning(&place, "odd").landmark(Place::default());
+        diagnostics.error(&place, "too many arguments").context("x :: Null");
+        diagnostics.warning(&place, "and more").context("x :: Null");
+        expect![[r#"
+            a.click:3: first
+            a.click:3: second
+            warning: odd
+            a.click:3: While configuring 'x :: Null':
+            a.click:3:   too many arguments
+            a.click:3:   warning: and more
+        "#]]
+        .assert_eq(&click_texts(&diagnostics.list));
+        let ours: String = diagnostics.list.iter().map(weir_text).collect();
+        expect![[r#"
+            a.click:3:7: first
+              second
+              help: do this
+            a.click:3:7: warning: odd
+            a.click:3:7: x :: Null: too many arguments
+            a.click:3:7: warning: x :: Null: and more
+        "#]]
+        .assert_eq(&ours);
+    }
+}
