@@ -238,6 +238,14 @@ impl World {
         self.steady_ns = None;
     }
 
+    /// Whether a handler's text is to be printed as it is, without a newline added.
+    pub fn handler_is_raw(&self, name: &str) -> bool {
+        let found = name.rsplit_once('.').and_then(|(element, handler)| {
+            crate::handlers::find(self, self.find(element, usize::MAX)?, handler)
+        });
+        found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
+    }
+
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph

@@ -54,7 +54,10 @@ fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
     let indent = match &diagnostic.context {
         None => "",
         Some(context) if heading => {
-            let _ = writeln!(text, "{landmark}While configuring '{context}':");
+            let _ = match context.starts_with("While ") {
+                true => writeln!(text, "{landmark}{context}:"),
+                false => writeln!(text, "{landmark}While configuring '{context}':"),
+            };
             "  "
         }
         Some(_) => "  ",

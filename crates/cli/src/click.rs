@@ -1,0 +1,116 @@
+//! `weir click`: Click's own command line, defaults, output and exit codes.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use element::Runtime;
+use engine::Engine;
+use graph::Diagnostics;
+
+use crate::load::{self, Origin, Request};
+use crate::stop::Stop;
+
+mod handlers;
+mod options;
+
+use options::{Options, Parsed};
+
+/// Runs as Click with these arguments, the program's name first.
+pub fn main(args: Vec<String>) -> ExitCode {
+    let program = args.first().and_then(|name| name.rsplit('/').next()).unwrap_or("click").to_string();
+    match options::parse(&program, args.get(1..).unwrap_or(&[])) {
+        Parsed::Run(options) => ExitCode::from(run(*options) as u8),
+        Parsed::Print(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Parsed::Refuse(text) => {
+            eprint!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options) -> i32 {
+    let request = Request {
+        text: options.origin.clone().unwrap_or_default(),
+        variables: options.variables.clone(),
+        clickpath: options.clickpath.clone(),
+        simulated_from_ns: options.simulated_from_ns,
+        burst: 1,
+    };
+    let text = match request.text.read() {
+        Ok(text) => text,
+        Err(message) => {
+            eprintln!("{message}");
+            return 1;
+        }
+    };
+    let mut diagnostics = Diagnostics::default();
+    let graph = load::parse(&request, &text, &mut diagnostics);
+    let graph = graph.map(|graph| options::with_control_sockets(graph, &options));
+    let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
+    tell(&diagnostics, &options);
+    let Some(mut engine) = engine else { return 1 };
+    let exit = drive(&mut engine, &options, &request.text);
+    engine.cleanup();
+    exit
+}
+
+fn tell(diagnostics: &Diagnostics, options: &Options) {
+    let mut list = diagnostics.list.clone();
+    list.retain(|diagnostic| options.warnings || diagnostic.severity != graph::Severity::Warning);
+    eprint!("{}", lang::click_texts(&list));
+}
+
+fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {
+    let mut exit = 0;
+    if let Some(path) = &options.output {
+        if let Err(message) = write_flat(engine, path) {
+            eprintln!("{message}");
+            exit = 1;
+        }
+    }
+    let (begin, used) = (Instant::now(), cpu_times());
+    if !options.quit && engine.world.n_elements() > 0 {
+        let stop = Stop::listen();
+        engine.run_while(|_| !stop.is_asked());
+    } else if !options.quit && options.warnings {
+        eprintln!("warning: {}: configuration has no elements, exiting", origin.name());
+    }
+    if options.time {
+        report_time(begin, used);
+    }
+    if !handlers::print(engine, &options.handlers) {
+        exit = 1;
+    }
+    match &options.exit_handler {
+        None => exit,
+        Some(name) => handlers::exit_value(engine, name),
+    }
+}
+
+fn write_flat(engine: &Engine, path: &str) -> Result<(), String> {
+    let text = lang::flatten(engine.world.graph());
+    if path == "-" {
+        return std::io::stdout().write_all(text.as_bytes()).map_err(|error| load::reason(&error));
+    }
+    std::fs::write(path, text).map_err(|error| format!("{path}: {}", load::reason(&error)))
+}
+
+/// Processor time used by this process in user mode and in the system, in seconds.
+fn cpu_times() -> (f64, f64) {
+    const TICKS_PER_S: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let field = |n: usize| fields.get(n).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0) / TICKS_PER_S;
+    (field(11), field(12))
+}
+
+fn report_time(begin: Instant, used: (f64, f64)) {
+    let now = cpu_times();
+    let elapsed = begin.elapsed().as_secs_f64();
+    let (minutes, seconds) = ((elapsed / 60.0) as u64, elapsed % 60.0);
+    println!("{:.3}u {:.3}s {minutes}:{seconds:05.2}", now.0 - used.0, now.1 - used.1);
+}

@@ -1,0 +1,101 @@
+//! Loading: from a file or an expression to a graph that can run.
+
+use std::io::Read;
+
+use engine::{BuildOptions, Engine, Time};
+use graph::{Diagnostics, Graph};
+use lang::{Options, Source};
+
+use crate::host::ThisHost;
+use crate::libraries::Files;
+
+/// What the user wants to run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// A file name, `-` for the standard input, or an expression.
+    pub text: Origin,
+    /// `VAR=value`.
+    pub variables: Vec<(String, String)>,
+    /// Folders for `require(library ...)`.
+    pub clickpath: Option<String>,
+    /// Simulated time from this many nanoseconds on.
+    pub simulated_from_ns: Option<i64>,
+    /// How many packets elements move at a time where the graph does not say.
+    pub burst: usize,
+}
+
+/// Where a configuration comes from.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// The standard input.
+    #[default]
+    Stdin,
+    /// A file.
+    File(String),
+    /// The text itself.
+    Expression(String),
+}
+
+impl Origin {
+    /// The name that diagnostics give it.
+    pub fn name(&self) -> &str {
+        match self {
+            Origin::Stdin => "<stdin>",
+            Origin::File(name) => name,
+            Origin::Expression(_) => "config",
+        }
+    }
+
+    /// The text, or the reason why it cannot be read.
+    pub fn read(&self) -> Result<String, String> {
+        let mut bytes = Vec::new();
+        let result = match self {
+            Origin::Expression(text) => return Ok(text.clone()),
+            Origin::Stdin => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
+            Origin::File(name) => std::fs::read(name).map(|read| bytes = read),
+        };
+        result.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// The reason of an input or output error as C programs print it.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_string(),
+        None => text,
+    }
+}
+
+/// Reads and parses.
+pub fn parse(request: &Request, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+    let libraries = Files { clickpath: request.clickpath.clone() };
+    let options = Options {
+        classes: catalog::stock(),
+        variables: &request.variables,
+        libraries: &libraries,
+        packages: &[],
+    };
+    lang::parse(&Source { name: request.text.name(), text }, &options, diagnostics)
+}
+
+/// Builds a parsed graph.
+pub fn build(request: &Request, text: String, graph: Graph, diagnostics: &mut Diagnostics) -> Option<Engine> {
+    let time = match request.simulated_from_ns {
+        Some(begin_ns) => Time::Simulated { begin_ns },
+        None => Time::Real,
+    };
+    let options = BuildOptions {
+        time,
+        burst: request.burst.max(1),
+        host: Box::new(ThisHost),
+        ..BuildOptions::default()
+    };
+    let stock = catalog::stock();
+    let mut engine = Engine::build(graph, &|name| stock.get(name), options, diagnostics)?;
+    engine.world.source = text;
+    engine.world.flatten = lang::flatten;
+    engine.world.class_names = stock.sorted_names();
+    Some(engine)
+}
