@@ -12,6 +12,8 @@ pub mod lookup;
 pub mod rewriter;
 pub mod standard;
 pub mod tcpudp;
+#[cfg(test)]
+mod testing;
 
 use element::Class;
 

@@ -19,6 +19,8 @@ const MAX_TIMER_STRIDE: u32 = 32;
 const MAX_TIMERS: usize = 64;
 /// A timer this late makes the driver look at timers more often.
 const LATE_NS: i64 = 1_000_000;
+/// How long to sleep in real time when simulated time has come to its end.
+const IDLE_NS: i64 = 1_000_000;
 /// How often a driver manager may go on when the driver is about to stop.
 const MAX_DRIVER_STEPS: usize = 1000;
 
@@ -147,6 +149,8 @@ impl World {
         }
         let timeout = match self.timers.next_expiry() {
             _ if busy => Some(0),
+            // Nothing can happen in simulated time any more, but the caller may want to know.
+            None if self.clock.is_simulated() => Some(IDLE_NS),
             None => None,
             Some(expiry) if self.clock.is_simulated() => {
                 self.clock.jump_to(expiry);

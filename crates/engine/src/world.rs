@@ -246,6 +246,11 @@ impl World {
         found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
     }
 
+    /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
+    pub fn is_idle(&self) -> bool {
+        !self.tasks.is_active() && self.timers.next_expiry().is_none() && self.selects.is_empty()
+    }
+
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph

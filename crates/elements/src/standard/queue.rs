@@ -87,3 +87,22 @@ impl Element for Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn handlers_of_an_empty_queue() {
+        check_reading(
+            "Idle -> q :: Queue(5) -> Unqueue -> Discard;",
+            &["q.length", "q.capacity", "q.nonsense"],
+            expect![[r#"
+                q.length: 0
+                q.capacity: 5
+                q.nonsense: no 'q.nonsense' read handler
+            "#]],
+        );
+    }
+}
