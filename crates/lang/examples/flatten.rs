@@ -23,7 +23,7 @@ struct Files;
 
 impl Libraries for Files {
     fn find(&self, name: &str, directory: &str) -> Option<String> {
-        let path = if directory == "." { name.to_string() } else { format!("{directory}/{name}") };
+        let path = format!("{directory}/{name}");
         fs::metadata(&path).is_ok().then_some(path)
     }
 

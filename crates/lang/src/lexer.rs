@@ -74,11 +74,6 @@ impl Lexer {
         &self.name
     }
 
-    /// How far the text was read, in bytes.
-    pub fn offset(&self) -> usize {
-        self.at
-    }
-
     /// The text from byte `start` to where it was read.
     pub fn text_since(&self, start: usize) -> String {
         String::from_utf8_lossy(self.text.as_bytes().get(start..self.at).unwrap_or_default()).into_owned()

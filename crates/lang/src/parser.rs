@@ -142,12 +142,10 @@ impl<'a, 'd> Parser<'a, 'd> {
             return found;
         }
         let before = self.lexer.clone();
-        let n_told = self.diagnostics.list.len();
         if self.lexer.next(self.diagnostics).is(byte) {
             return true;
         }
-        // What was told will be told again when the token is read.
-        self.diagnostics.list.truncate(n_told);
+        // Like Click's, this reads the token twice; a bad directive before it is told twice.
         self.lexer = before;
         false
     }
@@ -247,7 +245,7 @@ impl<'a, 'd> Parser<'a, 'd> {
         loop {
             let token = self.lex();
             if token.kind == Kind::Dots {
-                extension = Some(self.extension(name, first.is_some()));
+                extension = self.extension(name, first.is_some());
                 continue;
             }
             self.unlex(token);
@@ -269,12 +267,13 @@ impl<'a, 'd> Parser<'a, 'd> {
     }
 
     /// `...` in a compound: the older class of that name goes on being tried.
-    fn extension(&mut self, name: &str, is_last: bool) -> TypeIdx {
-        let extended = self.types.find(name).unwrap_or_else(|| {
+    fn extension(&mut self, name: &str, is_last: bool) -> Option<TypeIdx> {
+        if self.types.find(name).is_none() {
             let help = self.types.help(name);
             self.error(format!("cannot extend unknown element class '{name}'")).help(help);
-            self.types.define(name, Type::Error)
-        });
+            self.types.define(name, Type::Error);
+        }
+        let extended = self.types.find(name);
         let token = self.lex();
         if !is_last || !token.is(b'}') {
             self.error("'...' should occur last, after one or more compounds");
