@@ -6,6 +6,7 @@ mod classes;
 mod compound;
 mod config;
 mod expand;
+mod format;
 mod lexer;
 mod number;
 mod parser;
@@ -16,6 +17,7 @@ mod unparse;
 
 use graph::{ClassFacts, Diagnostics, Graph, Place};
 
+pub use format::format;
 pub use report::{click_text, click_texts, weir_text};
 pub use unparse::{config, flatten, list, requirements};
 
