@@ -2,13 +2,14 @@
 //!
 //! Configuration strings are kept to the byte, because the `config` handlers show them.
 
+mod item;
 mod print;
 mod scan;
 
 use graph::{ClassFacts, Diagnostics, Place};
 
 use crate::{Classes, Options, Source};
-use scan::Item;
+use item::Item;
 
 /// Formats a text. Its syntax must be right; errors of other kinds (an unknown class) do not matter.
 pub fn format(source: &Source) -> Result<String, Diagnostics> {

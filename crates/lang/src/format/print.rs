@@ -1,6 +1,6 @@
 //! Items as text.
 
-use super::scan::{Item, Role};
+use super::item::{Item, Role};
 
 const INDENT: usize = 4;
 
