@@ -37,9 +37,9 @@ enum Side {
     Output,
 }
 
-struct Checker<'a, 'd> {
+struct Checker<'a, 'f, 'd> {
     graph: &'a Graph,
-    facts: Vec<Option<&'a ClassFacts>>,
+    facts: Vec<Option<&'f ClassFacts>>,
     connections: Vec<&'a Connection>,
     ports: Vec<Ports>,
     diagnostics: &'d mut Diagnostics,
@@ -48,9 +48,9 @@ struct Checker<'a, 'd> {
 /// Checks `graph` by Click's rules, in Click's order, with Click's messages; `None` if there were errors.
 ///
 /// A class of which `facts` knows nothing may have any ports, all agnostic.
-pub fn check<'a>(
-    graph: &'a Graph,
-    facts: &dyn Fn(&str) -> Option<&'a ClassFacts>,
+pub fn check<'f>(
+    graph: &Graph,
+    facts: &dyn Fn(&str) -> Option<&'f ClassFacts>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Checked> {
     let facts = graph.elements.iter().map(|element| facts(&element.class)).collect();
@@ -60,7 +60,7 @@ pub fn check<'a>(
     ok.then_some(Checked { ports: checker.ports })
 }
 
-impl Checker<'_, '_> {
+impl Checker<'_, '_, '_> {
     /// A graph that was not made by the language front end may name elements that do not exist.
     fn ends_exist(&mut self) -> bool {
         let before = self.diagnostics.n_errors();

@@ -231,8 +231,8 @@ mod tests {
     }
 
     /// Places and numbers do not count: by name, sorted.
-    fn normal(graph: &Graph) -> (Vec<(String, String, String)>, Vec<(NamedEnd, NamedEnd)>) {
-        let elements = graph.elements.iter().map(|e| (e.name.clone(), e.class.clone(), e.config.clone()));
+    fn normal(graph: &Graph) -> (Vec<[String; 3]>, Vec<(NamedEnd, NamedEnd)>) {
+        let elements = graph.elements.iter().map(|e| [e.name.clone(), e.class.clone(), e.config.clone()]);
         let mut elements: Vec<_> = elements.collect();
         elements.sort();
         let mut edges = edges(graph);

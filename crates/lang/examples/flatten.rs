@@ -23,7 +23,7 @@ struct Files;
 
 impl Libraries for Files {
     fn find(&self, name: &str, directory: &str) -> Option<String> {
-        let path = if directory == "." { name.to_string() } else { format!("{directory}/{name}") };
+        let path = format!("{directory}/{name}");
         fs::metadata(&path).is_ok().then_some(path)
     }
 
@@ -57,6 +57,18 @@ fn main() -> ExitCode {
     let options = Options { variables: &variables, libraries: &Files, ..Options::new(&table) };
     let mut diagnostics = Diagnostics::default();
     let source = Source { name: &file, text: &text };
+    if mode == "format" {
+        return match lang::format(&source) {
+            Ok(text) => {
+                print!("{text}");
+                ExitCode::SUCCESS
+            }
+            Err(diagnostics) => {
+                diagnostics.list.iter().for_each(|diagnostic| eprint!("{}", lang::weir_text(diagnostic)));
+                ExitCode::FAILURE
+            }
+        };
+    }
     let checked = lang::parse(&source, &options, &mut diagnostics).filter(|graph| {
         let facts = |name: &str| table.facts(name);
         let ok = graph::check(graph, &facts, &mut diagnostics).is_some();

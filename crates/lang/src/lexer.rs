@@ -44,6 +44,8 @@ pub(crate) struct Lexer {
     line_start: usize,
     /// Line and column of the last token.
     token: (u32, u32),
+    /// Where the last token starts, in bytes.
+    token_start: usize,
 }
 
 impl Token {
@@ -61,7 +63,16 @@ impl Lexer {
     pub fn new(name: &str, text: &str) -> Lexer {
         let name: Arc<str> = if name.is_empty() { "config".into() } else { name.into() };
         let original_name = name.clone();
-        Lexer { text: text.into(), original_name, name, line: 1, at: 0, line_start: 0, token: (1, 1) }
+        Lexer {
+            text: text.into(),
+            original_name,
+            name,
+            line: 1,
+            at: 0,
+            line_start: 0,
+            token: (1, 1),
+            token_start: 0,
+        }
     }
 
     /// The place of the last token; its column is known if no line ended since.
@@ -77,6 +88,11 @@ impl Lexer {
     /// How far the text was read, in bytes.
     pub fn offset(&self) -> usize {
         self.at
+    }
+
+    /// Where the last token starts, in bytes.
+    pub fn token_start(&self) -> usize {
+        self.token_start
     }
 
     /// The text from byte `start` to where it was read.
@@ -170,6 +186,7 @@ impl Lexer {
     fn mark_token(&mut self) {
         let before = self.text.as_bytes().get(self.line_start..self.at).unwrap_or_default();
         let n_chars = before.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.token_start = self.at;
         self.token = (self.line, u32::try_from(n_chars + 1).unwrap_or(0));
     }
 

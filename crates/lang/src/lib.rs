@@ -1,21 +1,28 @@
 //! The Click language: text to graph and back.
 #![forbid(unsafe_code)]
 
+mod block;
 mod chain;
 mod classes;
 mod compound;
 mod config;
+mod connect;
 mod expand;
+mod format;
 mod lexer;
+mod naming;
 mod number;
 mod parser;
+mod ports;
 mod report;
+mod require;
 mod scope;
 mod tunnel;
 mod unparse;
 
 use graph::{ClassFacts, Diagnostics, Graph, Place};
 
+pub use format::format;
 pub use report::{click_text, click_texts, weir_text};
 pub use unparse::{config, flatten, list, requirements};
 

@@ -22,6 +22,14 @@ struct TunnelEnd {
     state: State,
 }
 
+/// A tunnel end that is being followed.
+struct Frame {
+    idx: usize,
+    todo: std::vec::IntoIter<End>,
+    reached: Vec<End>,
+    waits_for: Option<usize>,
+}
+
 /// All tunnel ends of a graph.
 #[derive(Default)]
 pub(crate) struct Tunnels {
@@ -87,12 +95,6 @@ impl Tunnels {
         loose: &mut Vec<Loose>,
         misused: &mut Vec<Key>,
     ) {
-        struct Frame {
-            idx: usize,
-            todo: std::vec::IntoIter<End>,
-            reached: Vec<End>,
-            waits_for: Option<usize>,
-        }
         let mut stack = Vec::new();
         let mut next = Some(start);
         loop {

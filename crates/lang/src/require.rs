@@ -1,0 +1,105 @@
+//! `define` and `require`.
+
+use graph::Place;
+
+use crate::config;
+use crate::lexer::Lexer;
+use crate::parser::Parser;
+
+/// How deep libraries may require libraries.
+const MAX_LIBRARY_DEPTH: usize = 20;
+
+impl Parser<'_, '_> {
+    /// `define($name value, ...)`.
+    pub fn define(&mut self) {
+        if !self.expect(b'(') {
+            return;
+        }
+        let definitions = self.config();
+        let place = self.place();
+        for definition in config::arguments(&definitions).iter().filter(|definition| !definition.is_empty()) {
+            let (variable, value) = config::shift_word(definition);
+            match variable.strip_prefix('$') {
+                Some(name) if !name.is_empty() && name.bytes().all(config::is_name) => {
+                    self.c.define(name, value, &place, self.diagnostics);
+                }
+                _ => {
+                    self.error("bad 'define' declaration: not a variable")
+                        .help("write `define($name value, ...)`");
+                }
+            }
+        }
+    }
+
+    /// `require(package NAME)`, `require(library FILE)`, `require(compact_config)`.
+    pub fn require(&mut self) {
+        if !self.expect(b'(') {
+            return;
+        }
+        let requirements = self.config();
+        self.accept(b';');
+        for requirement in config::arguments(&requirements) {
+            let words = config::words(&requirement);
+            let kind = words.first().map(|word| config::unquote(word)).filter(|word| config::is_word(word));
+            let kind = kind.unwrap_or_default();
+            match (kind.as_str(), words.as_slice()) {
+                (_, []) => {}
+                ("compact_config", [_]) => self.requirements.push((kind, String::new())),
+                ("package", [_, name]) => self.package(&config::unquote(name)),
+                ("library", [_, file]) => self.library(&config::unquote(file)),
+                ("" | "package" | "library", _) | (_, [_, _, ..]) => {
+                    self.error("syntax error at requirement")
+                        .help("write `require(package NAME)` or `require(library FILE)`");
+                }
+                (_, [_]) => self.package(&kind),
+            }
+        }
+    }
+
+    fn package(&mut self, name: &str) {
+        if !self.options.packages.contains(&name) {
+            let place = self.place();
+            self.diagnostics
+                .error(&place, format!("requirement '{name}' not available"))
+                .help("take the statement out if no class of that package is used")
+                .landmark(Place::default());
+        }
+        self.requirements.push(("package".into(), name.into()));
+    }
+
+    fn library(&mut self, value: &str) {
+        if self.c.depth > 0 {
+            self.error("'require library' must be used at file scope");
+            return;
+        }
+        let directory = match self.lexer.file_name().rfind('/') {
+            Some(slash) if slash > 0 => self.lexer.file_name()[..slash].to_string(),
+            _ => ".".to_string(),
+        };
+        let Some(path) = self.options.libraries.find(value, &directory) else {
+            self.error(format!("library '{value}' not found in CLICKPATH/conf"))
+                .help("libraries are looked for in CLICKPATH and beside the file that requires them");
+            return;
+        };
+        if self.libraries.contains(&path) {
+            return;
+        }
+        self.libraries.push(path.clone());
+        if self.library_depth >= MAX_LIBRARY_DEPTH {
+            self.error("maximum library nesting depth exceeded");
+            return;
+        }
+        match self.options.libraries.read(&path) {
+            Err(reason) => {
+                self.error(format!("{path}: {reason}"));
+            }
+            Ok(text) => {
+                let outer = std::mem::replace(&mut self.lexer, Lexer::new(&path, &text));
+                self.library_depth += 1;
+                self.file();
+                self.library_depth -= 1;
+                self.lexer = outer;
+            }
+        }
+    }
+}
