@@ -483,6 +483,49 @@ fn decode_in_pieces(bytes: &[u8], piece: usize) -> (usize, usize) {
     }
 }
 
+/// Whether every checksum of an IPv4 packet is right, as far as the packet holds what they cover.
+fn are_checksums_right(ip: &wire::Ipv4<&[u8]>) -> bool {
+    let segment = ip.payload();
+    let is_transport_right = match ip.protocol() {
+        _ if ip.is_fragment() => true,
+        wire::protocol::ICMP | wire::protocol::IGMP => wire::checksum::is_valid(segment),
+        wire::protocol::UDP if wire::Udp::new(segment).is_some_and(|udp| udp.checksum() == 0) => true,
+        wire::protocol::TCP | wire::protocol::UDP => {
+            wire::checksum::is_transport_valid(ip.pseudo_header_sum(segment.len() as u16), segment)
+        }
+        _ => false,
+    };
+    ip.is_checksum_valid() && is_transport_right
+}
+
+#[test]
+fn the_bundled_captures_are_intact_and_hold_what_they_promise() {
+    for (name, router) in [("lan", [10, 0, 0, 1]), ("wan", [203, 0, 113, 2])] {
+        let path = format!("{}/../../captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
+        let mut reader = Reader::open(&path).unwrap();
+        assert_eq!((reader.link_type(), reader.snaplen()), (link::ETHERNET, MAX_CAPTURED_LEN));
+        let (mut n_ip, mut n_arp, mut n_of_router, mut last) = (0, 0, 0, Timestamp::default());
+        while let Some(record) = reader.next_record().unwrap() {
+            assert_eq!(record.wire_len as usize, record.data.len(), "nothing was cut off");
+            assert!(record.timestamp >= last && record.wire_len <= 1514);
+            last = record.timestamp;
+            let ethernet = wire::Ethernet::new(record.data).unwrap();
+            if ethernet.ethertype() == wire::ethertype::ARP {
+                assert!(wire::Arp::new(ethernet.payload()).is_some());
+                n_arp += 1;
+                continue;
+            }
+            let ip = wire::Ipv4::new(ethernet.payload()).unwrap();
+            assert!(are_checksums_right(&ip), "{name} byte {}", record.offset);
+            assert!(link::find_ip(link::ETHERNET, record.data).is_some());
+            n_ip += 1;
+            n_of_router += usize::from([ip.source(), ip.destination()].contains(&router.into()));
+        }
+        assert_eq!(Some(reader.position()), reader.file_len());
+        assert!(n_ip > 400 && n_arp > 0 && n_of_router > 0, "{name} {n_ip} {n_arp} {n_of_router}");
+    }
+}
+
 proptest! {
     #[test]
     fn random_bytes_do_no_harm(
