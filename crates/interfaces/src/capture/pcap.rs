@@ -1,0 +1,101 @@
+//! The pcap format: a file header, then records.
+
+use super::{link, ByteOrder, CaptureError, Found, Rule, Step, Timestamp};
+
+/// Magic number of files with microseconds.
+pub(super) const MAGIC_MICRO: u32 = 0xa1b2_c3d4;
+/// Magic number of files with nanoseconds.
+pub(super) const MAGIC_NANO: u32 = 0xa1b2_3c4d;
+/// Magic number of files with 8 more bytes in every record header, as patched Linux versions once wrote.
+const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
+
+/// Length of the file header.
+pub(super) const HEADER_LEN: usize = 24;
+/// Length of an ordinary record header.
+const RECORD_LEN: usize = 16;
+/// What the modified format adds to it: interface index, protocol, packet type, padding.
+const MODIFIED_LEN: usize = 8;
+
+/// What a pcap file header says.
+#[derive(Clone, Debug)]
+pub(super) struct Pcap {
+    order: ByteOrder,
+    minor: u16,
+    nanoseconds_per_unit: u32,
+    record_len: usize,
+    pub(super) snaplen: u32,
+    pub(super) link_type: u32,
+}
+
+impl Pcap {
+    /// Reads the file header; `None` if the magic number is another format's.
+    pub(super) fn from_header(header: &[u8]) -> Result<Option<Pcap>, CaptureError> {
+        let known = |order: ByteOrder| {
+            let (unit, record_len) = match order.u32(header, 0) {
+                MAGIC_MICRO => (1000, RECORD_LEN),
+                MAGIC_NANO => (1, RECORD_LEN),
+                MAGIC_MODIFIED => (1000, RECORD_LEN + MODIFIED_LEN),
+                _ => return None,
+            };
+            Some((order, unit, record_len))
+        };
+        let Some((order, nanoseconds_per_unit, record_len)) =
+            known(ByteOrder::Little).or(known(ByteOrder::Big))
+        else {
+            return Ok(None);
+        };
+        let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
+        if major != 2 {
+            return Err(CaptureError::Version { offset: 4, major, minor });
+        }
+        // The high bits tell whether frames end with a checksum.
+        let link_type = link::canonical(order.u32(header, 20) & 0x03ff_ffff);
+        let snaplen = order.u32(header, 16);
+        Ok(Some(Pcap { order, minor, nanoseconds_per_unit, record_len, snaplen, link_type }))
+    }
+
+    /// Reads the record at the start of `window`.
+    #[inline]
+    pub(super) fn step(&self, window: &[u8], offset: u64, max_len: u32) -> Result<Step, CaptureError> {
+        let Some(header) = window.get(..self.record_len) else { return Ok(Step::Need(self.record_len)) };
+        let (mut captured, mut wire_len) = (self.order.u32(header, 8), self.order.u32(header, 12));
+        // Writers before version 2.4 disagreed on the order of the two lengths.
+        if self.minor < 3 || (self.minor == 3 && captured > wire_len) {
+            (captured, wire_len) = (wire_len, captured);
+        }
+        if captured > max_len {
+            let rule = Rule::AtMost(max_len.into());
+            return Err(CaptureError::Corrupt {
+                offset,
+                what: "captured length",
+                value: captured.into(),
+                rule,
+            });
+        }
+        let len = self.record_len + captured as usize;
+        if window.len() < len {
+            return Ok(Step::Need(len));
+        }
+        // Some writers claim to have captured more than there was; the surplus is not part of the packet.
+        let data_len = captured.min(wire_len) as usize;
+        Ok(Step::Record(Found {
+            timestamp: self.timestamp(self.order.u32(header, 0), self.order.u32(header, 4)),
+            wire_len,
+            interface: 0,
+            link_type: self.link_type,
+            data_at: self.record_len,
+            data_len,
+            len,
+        }))
+    }
+
+    /// A record's time; a fraction of a second or more is carried over.
+    fn timestamp(&self, seconds: u32, fraction: u32) -> Timestamp {
+        let nanoseconds = u64::from(fraction) * u64::from(self.nanoseconds_per_unit);
+        if nanoseconds < 1_000_000_000 {
+            return Timestamp { seconds: seconds.into(), nanoseconds: nanoseconds as u32 };
+        }
+        let seconds = u64::from(seconds) + nanoseconds / 1_000_000_000;
+        Timestamp { seconds: seconds as i64, nanoseconds: (nanoseconds % 1_000_000_000) as u32 }
+    }
+}
