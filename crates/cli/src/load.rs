@@ -82,20 +82,60 @@ pub fn parse(request: &Request, text: &str, diagnostics: &mut Diagnostics) -> Op
 
 /// Builds a parsed graph.
 pub fn build(request: &Request, text: String, graph: Graph, diagnostics: &mut Diagnostics) -> Option<Engine> {
-    let time = match request.simulated_from_ns {
-        Some(begin_ns) => Time::Simulated { begin_ns },
-        None => Time::Real,
-    };
-    let options = BuildOptions {
-        time,
-        burst: request.burst.max(1),
-        host: Box::new(ThisHost),
-        ..BuildOptions::default()
-    };
     let stock = catalog::stock();
-    let mut engine = Engine::build(graph, &|name| stock.get(name), options, diagnostics)?;
+    let mut engine = Engine::build(graph, &|name| stock.get(name), request.build_options(), diagnostics)?;
     engine.world.source = text;
     engine.world.flatten = lang::flatten;
     engine.world.class_names = stock.sorted_names();
     Some(engine)
+}
+
+impl Request {
+    /// The request of a command's configuration options.
+    pub fn from_options(options: &crate::command::SourceOptions) -> Result<Request, String> {
+        let mut request = Request { clickpath: options.clickpath.clone(), burst: 32, ..Request::default() };
+        let mut text = options.expression.clone().map(Origin::Expression);
+        for word in &options.words {
+            match word.split_once('=') {
+                Some((name, value)) if is_variable(name) => {
+                    request.variables.push((name.to_string(), value.to_string()));
+                }
+                _ if text.is_some() => {
+                    return Err(format!(
+                        "`{word}`: there is a configuration already; give VAR=value after it"
+                    ));
+                }
+                _ if word == "-" => text = Some(Origin::Stdin),
+                _ => text = Some(Origin::File(word.clone())),
+            }
+        }
+        request.text =
+            text.ok_or("no configuration; name a file, `-` for the standard input, or use -e 'EXPR'")?;
+        Ok(request)
+    }
+
+    fn build_options(&self) -> BuildOptions {
+        let time = match self.simulated_from_ns {
+            Some(begin_ns) => Time::Simulated { begin_ns },
+            None => Time::Real,
+        };
+        BuildOptions { time, burst: self.burst.max(1), host: Box::new(ThisHost), ..BuildOptions::default() }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Prints diagnostics in weir's form.
+pub fn tell(diagnostics: &Diagnostics) {
+    for diagnostic in &diagnostics.list {
+        eprint!("{}", lang::weir_text(diagnostic));
+    }
+}
+
+/// Checks a parsed graph and configures its elements, without starting it.
+pub fn configure(request: &Request, graph: Graph, diagnostics: &mut Diagnostics) {
+    let stock = catalog::stock();
+    Engine::check(graph, &|name| stock.get(name), request.build_options(), diagnostics);
 }

@@ -1,17 +1,30 @@
 //! The `weir` command.
 #![forbid(unsafe_code)]
 
+mod bench;
+mod check;
 mod click;
+mod command;
+mod control;
+mod elements;
 mod host;
 mod libraries;
 mod load;
+mod pages;
+mod run;
 mod stop;
+mod texts;
+mod watch;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use command::{Cli, Command};
+
 fn main() -> ExitCode {
+    sys::signals::ignore_broken_pipe();
     let mut args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let program = args.first().and_then(|program| program.rsplit('/').next()).unwrap_or("weir").to_string();
+    let program = args.first().and_then(|program| program.rsplit('/').next()).unwrap_or("weir");
     if program == "click" {
         return click::main(args);
     }
@@ -19,5 +32,29 @@ fn main() -> ExitCode {
         args.remove(0);
         return click::main(args);
     }
-    ExitCode::FAILURE
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(options) => run::run(options),
+        Command::Click { .. } => return click::main(args),
+        Command::Check(options) => check::run(options),
+        Command::Flatten(options) => texts::flatten(options),
+        Command::Fmt(options) => texts::format(options),
+        Command::Graph(options) => texts::graph(options),
+        Command::Elements(options) => elements::list(options),
+        Command::Help { element } => elements::help(&element),
+        Command::Handler(options) => control::client::handler(options),
+        Command::Trace(options) => control::client::trace(options),
+        Command::Tap(options) => control::client::tap(options),
+        Command::Bench(options) => bench::run(options),
+        Command::Completions { shell } => pages::completions(shell),
+        Command::Man { folder } => pages::man(folder.as_deref()),
+        Command::Reference => elements::reference(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("weir: {message}");
+            ExitCode::FAILURE
+        }
+    }
 }

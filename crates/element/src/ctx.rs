@@ -145,8 +145,7 @@ impl<'a> Ctx<'a> {
     /// Drops a packet for the reason with this index in the class facts.
     #[inline]
     pub fn drop_packet(&mut self, reason: usize, packet: Packet) {
-        self.runtime.count_drops(self.element, Some(reason), 1);
-        drop(packet);
+        self.drop_batch(reason, Batch::of(packet));
     }
 
     /// Drops a batch for the reason with this index in the class facts.
@@ -154,6 +153,7 @@ impl<'a> Ctx<'a> {
     pub fn drop_batch(&mut self, reason: usize, mut batch: Batch) {
         if !batch.is_empty() {
             self.runtime.count_drops(self.element, Some(reason), batch.len() as u64);
+            self.runtime.show_drops(self.element, reason, &batch);
             batch.clear();
         }
     }

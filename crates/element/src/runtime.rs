@@ -29,6 +29,8 @@ pub trait Runtime {
     fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch);
     /// Counts `n` drops for a reason.
     fn count_drops(&mut self, element: ElementIdx, reason: Option<usize>, n: u64);
+    /// Shows packets about to be dropped to whoever traces packets.
+    fn show_drops(&mut self, element: ElementIdx, reason: usize, batch: &Batch);
     /// Number of inputs and outputs.
     fn n_ports(&self, element: ElementIdx) -> (usize, usize);
     /// Whether an output is push.

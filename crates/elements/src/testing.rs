@@ -40,8 +40,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
         chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
         ..BuildOptions::default()
     };
-    let engine =
-        graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
+    let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
     let mut text = lang::click_texts(&diagnostics.list);
     let Some(mut engine) = engine else { return text };
     let mut rounds = 0;

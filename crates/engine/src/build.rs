@@ -104,7 +104,27 @@ impl Engine {
         engine
     }
 
+    /// Checks a graph and configures its elements, which are then thrown away; what is wrong goes to `diagnostics`.
+    pub fn check(graph: Graph, registry: Registry<'_>, options: BuildOptions, diagnostics: &mut Diagnostics) {
+        // What is made here ends here: no element has been initialised.
+        let _ = Engine::configured(graph, registry, options, diagnostics);
+    }
+
     fn try_build(
+        graph: Graph,
+        registry: Registry<'_>,
+        options: BuildOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Engine> {
+        let mut engine = Engine::configured(graph, registry, options, diagnostics)?;
+        if engine.initialize(diagnostics) {
+            return Some(engine);
+        }
+        engine.cleanup();
+        None
+    }
+
+    fn configured(
         graph: Graph,
         registry: Registry<'_>,
         options: BuildOptions,
@@ -144,12 +164,7 @@ impl Engine {
         let (burst, chatter) = (options.burst, options.chatter);
         let graph = Arc::new(graph);
         let parts = Parts { graph, classes, wiring, slots, clock, burst, chatter, names };
-        let mut engine = Engine { world: World::new(parts), order };
-        if engine.initialize(diagnostics) {
-            return Some(engine);
-        }
-        engine.cleanup();
-        None
+        Some(Engine { world: World::new(parts), order })
     }
 
     fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {

@@ -176,7 +176,7 @@ impl World {
     }
 
     /// The descriptor that wakes the driver.
-    fn wake_fd(&mut self) -> Option<std::sync::Arc<std::os::fd::OwnedFd>> {
+    pub(crate) fn wake_fd(&mut self) -> Option<std::sync::Arc<std::os::fd::OwnedFd>> {
         if self.wake.is_none() {
             let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
             self.wake = eventfd(0, flags).ok().map(std::sync::Arc::new);

@@ -29,8 +29,15 @@ struct Step {
 /// Where lines for the user go.
 pub type Chatter = Box<dyn FnMut(&str) + Send>;
 
-/// What looks at the packets that leave a port: element, output and batch.
-pub type Watcher = Box<dyn FnMut(&World, ElementIdx, PortIdx, &Batch) + Send>;
+/// What looks at packets on their way.
+pub trait Watcher: Send {
+    /// Packets leave an output for what is connected to it.
+    fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch);
+    /// Packets are dropped for a reason of the element's class.
+    fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch);
+    /// Whether the watcher has seen enough and may be taken away.
+    fn is_done(&self) -> bool;
+}
 
 /// Drops counted by an element, by reason, and those of ports that lead nowhere.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +73,8 @@ pub struct World {
     pub(crate) is_running: bool,
     pub(crate) burst: usize,
     pub(crate) chatter: Chatter,
-    pub(crate) watcher: Option<Watcher>,
+    /// Those who look at packets on their way.
+    watchers: Vec<Box<dyn Watcher>>,
     pub(crate) random: fastrand::Rng,
     pub(crate) home_threads: Vec<i32>,
     pub(crate) tickets: Vec<Option<u32>>,
@@ -127,7 +135,7 @@ impl World {
             is_running: false,
             burst,
             chatter,
-            watcher: None,
+            watchers: Vec::new(),
             random: fastrand::Rng::new(),
             home_threads: vec![0; n],
             tickets: vec![None; n],
@@ -196,7 +204,7 @@ impl World {
     #[inline]
     fn deliver(&mut self, element: ElementIdx, outbox: Outbox) {
         for (port, batch) in outbox.into_iter().rev() {
-            if self.watcher.is_some() {
+            if !self.watchers.is_empty() {
                 self.show(element, port as usize, &batch);
             }
             match self.wiring.target(element, port as usize) {
@@ -210,10 +218,22 @@ impl World {
 
     #[cold]
     fn show(&mut self, element: ElementIdx, port: PortIdx, batch: &Batch) {
-        if let Some(mut watcher) = self.watcher.take() {
-            watcher(self, element, port, batch);
-            self.watcher = Some(watcher);
+        self.watch(|watcher, world| watcher.passes(world, element, port, batch));
+    }
+
+    fn watch(&mut self, mut see: impl FnMut(&mut dyn Watcher, &World)) {
+        let mut watchers = std::mem::take(&mut self.watchers);
+        for watcher in &mut watchers {
+            see(watcher.as_mut(), self);
         }
+        watchers.retain(|watcher| !watcher.is_done());
+        watchers.append(&mut self.watchers);
+        self.watchers = watchers;
+    }
+
+    /// Lets somebody look at packets on their way from now on.
+    pub fn add_watcher(&mut self, watcher: Box<dyn Watcher>) {
+        self.watchers.push(watcher);
     }
 
     /// Puts a batch below the part of the stack that is being worked on: whoever works on that part delivers it.
@@ -244,6 +264,11 @@ impl World {
             crate::handlers::find(self, self.find(element, usize::MAX)?, handler)
         });
         found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
+    }
+
+    /// What wakes the driver when it waits: write 8 bytes, the number 1.
+    pub fn waker(&mut self) -> Option<Arc<OwnedFd>> {
+        self.wake_fd()
     }
 
     /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
@@ -295,7 +320,7 @@ impl Runtime for World {
             return Batch::new();
         };
         self.flow(from, outbox);
-        if self.watcher.is_some() && !batch.is_empty() {
+        if !self.watchers.is_empty() && !batch.is_empty() {
             self.show(from, output, &batch);
         }
         batch
@@ -312,6 +337,13 @@ impl Runtime for World {
         match reason.and_then(|reason| drops.by_reason.get_mut(reason)) {
             Some(counter) => *counter += n,
             None => drops.unconnected += n,
+        }
+    }
+
+    #[inline]
+    fn show_drops(&mut self, element: ElementIdx, reason: usize, batch: &Batch) {
+        if !self.watchers.is_empty() {
+            self.watch(|watcher, world| watcher.drops(world, element, reason, batch));
         }
     }
 

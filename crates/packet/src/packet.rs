@@ -122,6 +122,16 @@ impl Packet {
         self.meta().cap as usize
     }
 
+    /// A number that tells this packet from all others alive; it changes when the packet moves to a larger buffer.
+    pub fn id(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// The [`Packet::id`] of the packet that the buffer was made for: the same for all clones of one packet.
+    pub fn family(&self) -> usize {
+        self.meta().owner as usize
+    }
+
     /// Whether another packet shares the buffer.
     #[inline]
     pub fn is_shared(&self) -> bool {
@@ -254,11 +264,12 @@ impl Packet {
     /// Appends `n` bytes, whose contents are what the buffer held, and returns all the data to be written.
     #[inline]
     pub fn append(&mut self, n: usize) -> &mut [u8] {
+        // A buffer of one's own may be smaller than the shared one was.
+        self.make_unique();
         if self.tailroom() < n {
             let headroom = self.headroom();
             self.move_to(headroom, n + DEFAULT_HEADROOM);
         }
-        self.make_unique();
         self.meta_mut().len += n as u32;
         self.data_mut()
     }
@@ -303,11 +314,11 @@ impl Packet {
         copy
     }
 
-    /// Adds `n` clones of this packet to `batch`; cheaper than cloning one by one.
+    /// Adds `n` clones of this packet to `batch`, or as many as there is room for; cheaper than cloning one by one.
     pub fn clone_into(&self, n: usize, batch: &mut crate::Batch) {
         let owner = self.meta().owner;
         let mut n_shared = 0;
-        for _ in 0..n {
+        for _ in 0..n.min(batch.room()) {
             match self.share() {
                 Some(clone) => {
                     n_shared += 1;
@@ -626,7 +637,7 @@ impl Packet {
             gso_ecn: meta.gso_type & GSO_ECN != 0,
             header_len: meta.gso_header_len,
             gso_size: meta.gso_size,
-            checksum_start: self.from_buffer(meta.checksum_start),
+            checksum_start: self.relative_to_data(meta.checksum_start),
             checksum_offset: meta.checksum_offset,
         }
     }
@@ -636,8 +647,8 @@ impl Packet {
     pub fn set_offload(&mut self, offload: Offload) {
         let start = self.offset().saturating_add(u32::from(offload.checksum_start));
         let meta = self.meta_mut();
-        meta.offload_flags =
-            u8::from(offload.needs_checksum) * F_NEEDS_CSUM | u8::from(offload.checksum_valid) * F_DATA_VALID;
+        meta.offload_flags = (u8::from(offload.needs_checksum) * F_NEEDS_CSUM)
+            | (u8::from(offload.checksum_valid) * F_DATA_VALID);
         meta.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
         meta.gso_header_len = offload.header_len;
         meta.gso_size = offload.gso_size;
@@ -645,7 +656,7 @@ impl Packet {
         meta.checksum_offset = offload.checksum_offset;
     }
 
-    fn from_buffer(&self, at: u16) -> u16 {
+    fn relative_to_data(&self, at: u16) -> u16 {
         u16::try_from(u32::from(at).saturating_sub(self.offset())).unwrap_or(u16::MAX)
     }
 
@@ -744,5 +755,147 @@ impl Drop for Packet {
 impl std::fmt::Debug for Packet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Packet({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Batch;
+
+    #[test]
+    fn a_clone_shares_until_written() {
+        let mut packet = Packet::from_bytes(b"abcdef");
+        packet.set_paint(7);
+        let mut clone = packet.clone();
+        assert!(packet.is_shared() && clone.is_shared());
+        assert_eq!(clone.paint(), 7);
+        clone.data_mut()[0] = b'X';
+        assert!(!packet.is_shared() && !clone.is_shared());
+        assert_eq!((packet.data(), clone.data()), (&b"abcdef"[..], &b"Xbcdef"[..]));
+    }
+
+    #[test]
+    fn the_original_may_be_written_or_dropped_while_clones_live() {
+        let mut packet = Packet::from_bytes(b"abc");
+        let first = packet.clone();
+        let second = first.clone();
+        packet.data_mut()[2] = b'!';
+        assert_eq!((packet.data(), first.data(), second.data()), (&b"ab!"[..], &b"abc"[..], &b"abc"[..]));
+        let third = packet.clone();
+        drop(packet);
+        drop(first);
+        assert_eq!((second.data(), third.data()), (&b"abc"[..], &b"ab!"[..]));
+    }
+
+    #[test]
+    fn a_copy_keeps_what_was_stripped() {
+        let mut packet = Packet::from_bytes(b"header|payload");
+        packet.set_mac_header(0, 7);
+        packet.strip(7);
+        let mut clone = packet.clone();
+        clone.data_mut()[0] = b'P';
+        clone.unstrip(7);
+        assert_eq!(clone.data(), b"header|Payload");
+        assert_eq!((clone.mac_offset(), clone.network_offset()), (Some(0), Some(7)));
+    }
+
+    #[test]
+    fn room_is_made_where_there_is_none() {
+        let mut packet = Packet::with_headroom(2, b"xyz");
+        packet.set_network_header(1, 1);
+        packet.prepend(100)[..100].fill(b'-');
+        packet.append(3000)[103..].fill(b'+');
+        assert_eq!(packet.len(), 3103);
+        assert_eq!(&packet.data()[100..103], b"xyz");
+        assert_eq!(packet.network_offset(), Some(101));
+    }
+
+    #[test]
+    fn all_sizes_up_to_64_kib_and_beyond() {
+        for len in [0, 1, 1500, 2048, 2049, 65_549, 70_000, 300_000] {
+            let packet = Packet::from_bytes(&vec![0xA5; len]);
+            let copies = [packet.clone(), packet.copy()];
+            assert!(copies.iter().all(|copy| copy.data() == packet.data()), "{len}");
+        }
+    }
+
+    #[test]
+    fn packets_come_home_from_other_threads() {
+        let batch: Vec<Packet> = (0..1000).map(|i: u32| Packet::from_bytes(&i.to_be_bytes())).collect();
+        let clones: Vec<Packet> = batch.iter().map(Packet::clone).collect();
+        let other = std::thread::spawn(move || drop(clones));
+        drop(batch);
+        other.join().expect("the thread does not panic");
+        let before = crate::stats().small_touched;
+        let again: Vec<Packet> = (0..2000).map(|_| Packet::zeroed(9)).collect();
+        assert_eq!(crate::stats().small_touched, before.max(2000));
+        drop(again);
+    }
+
+    #[test]
+    fn clones_of_one_packet_are_dropped_together() {
+        let packet = Packet::from_bytes(b"many");
+        let mut batch = Batch::new();
+        packet.clone_into(300, &mut batch);
+        assert_eq!(batch.len(), crate::BATCH_MAX);
+        batch.clear();
+        assert!(!packet.is_shared());
+    }
+
+    #[test]
+    fn random_operations_agree_with_vectors() {
+        let mut seed = 1u64;
+        let mut random = move |n: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % n
+        };
+        let mut pairs = vec![(Packet::from_bytes(b"seed"), b"seed".to_vec())];
+        for _ in 0..20_000 {
+            let i = random(pairs.len());
+            let n = random(60);
+            let n_pairs = pairs.len();
+            let (packet, model) = &mut pairs[i];
+            match random(8) {
+                0 => {
+                    packet.strip(n);
+                    model.drain(..n.min(model.len()));
+                }
+                1 => {
+                    packet.take(n);
+                    model.truncate(model.len().saturating_sub(n));
+                }
+                2 => {
+                    packet.prepend(n)[..n].fill(n as u8);
+                    model.splice(0..0, vec![n as u8; n]);
+                }
+                3 => {
+                    let len = packet.len();
+                    packet.append(n)[len..].fill(!n as u8);
+                    model.extend(vec![!n as u8; n]);
+                }
+                4 if !model.is_empty() => {
+                    let at = n % model.len();
+                    packet.data_mut()[at] ^= 0x55;
+                    model[at] ^= 0x55;
+                }
+                5 if n_pairs < 40 => {
+                    let twin = (packet.clone(), model.clone());
+                    pairs.push(twin);
+                    continue;
+                }
+                6 if n_pairs > 1 => {
+                    pairs.swap_remove(i);
+                    continue;
+                }
+                _ if model.len() > 4000 => {
+                    packet.truncate(10);
+                    model.truncate(10);
+                }
+                _ => {}
+            }
+            assert_eq!(pairs[i].0.data(), pairs[i].1.as_slice());
+        }
+        assert!(pairs.iter().all(|(packet, model)| packet.data() == model.as_slice()));
     }
 }

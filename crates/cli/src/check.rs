@@ -1,0 +1,43 @@
+//! `weir check`: all errors, no run.
+
+use std::process::ExitCode;
+
+use graph::{Diagnostic, Diagnostics, Severity};
+use serde_json::json;
+
+use crate::command::CheckOptions;
+use crate::load::{self, Request};
+
+/// Parses, checks and configures a graph, and tells all that is wrong with it.
+pub fn run(options: CheckOptions) -> Result<ExitCode, String> {
+    let request = Request::from_options(&options.source)?;
+    let text = request.text.read()?;
+    let mut diagnostics = Diagnostics::default();
+    if let Some(graph) = load::parse(&request, &text, &mut diagnostics) {
+        load::configure(&request, graph, &mut diagnostics);
+    }
+    if options.json {
+        let list: Vec<_> = diagnostics.list.iter().map(as_json).collect();
+        println!("{:#}", json!({ "ok": !diagnostics.has_errors(), "diagnostics": list }));
+    } else {
+        load::tell(&diagnostics);
+    }
+    Ok(if diagnostics.has_errors() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn as_json(diagnostic: &Diagnostic) -> serde_json::Value {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Message => "message",
+    };
+    json!({
+        "severity": severity,
+        "file": diagnostic.place.file.as_deref(),
+        "line": diagnostic.place.line,
+        "column": diagnostic.place.column,
+        "element": diagnostic.context,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+    })
+}

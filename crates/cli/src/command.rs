@@ -1,0 +1,259 @@
+//! The command line of `weir`: help, completions and man pages come from here.
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs network functions: packets in, decisions, packets out.
+#[derive(Parser)]
+#[command(name = "weir", version, disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a graph until it ends or Ctrl-C, then print a summary.
+    Run(RunOptions),
+    /// Run with Click's own command line, defaults and output (`weir click --help`).
+    #[command(disable_help_flag = true)]
+    Click {
+        /// Click's arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Tell all errors of a graph without running it.
+    Check(CheckOptions),
+    /// Print a graph with its compound elements expanded.
+    Flatten(SourceOptions),
+    /// Print a configuration in the standard layout.
+    Fmt(FmtOptions),
+    /// Draw a graph.
+    Graph(GraphOptions),
+    /// List the element classes.
+    Elements(ElementsOptions),
+    /// Show the page of an element class.
+    Help {
+        /// Class name, such as `DecIPTTL`.
+        element: String,
+    },
+    /// Read or write a handler of a running graph.
+    Handler(HandlerOptions),
+    /// Show what each element did with packets of a running graph.
+    Trace(TraceOptions),
+    /// Copy the packets on an edge of a running graph to a capture stream.
+    Tap(TapOptions),
+    /// Measure graphs.
+    Bench(BenchOptions),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all pages into a folder.
+    Man {
+        /// Folder to write `weir.1`, `weir-run.1`, ... into.
+        folder: Option<String>,
+    },
+    /// Print the element reference (Markdown).
+    #[command(hide = true)]
+    Reference,
+}
+
+/// A configuration and its variables.
+#[derive(Args, Clone)]
+pub struct SourceOptions {
+    /// The configuration is EXPR itself.
+    #[arg(short, long, value_name = "EXPR")]
+    pub expression: Option<String>,
+    /// Configuration file (`-` is the standard input), then VAR=value ...
+    #[arg(value_name = "FILE|VAR=value")]
+    pub words: Vec<String>,
+    /// Folders in which `require(library ...)` looks, separated by colons.
+    #[arg(long, value_name = "PATH")]
+    pub clickpath: Option<String>,
+}
+
+/// Options of `weir run`.
+#[derive(Args)]
+pub struct RunOptions {
+    /// The configuration.
+    #[command(flatten)]
+    pub source: SourceOptions,
+    /// Name by which `weir handler`, `weir trace` and `weir tap` find the graph.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Packets that elements move at a time where the graph does not say.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub burst: u16,
+    /// Run in simulated time, from SECONDS since the epoch.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1000000000")]
+    pub simtime: Option<f64>,
+    /// Print the summary as JSON on the standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Print neither progress nor summary.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print this read handler's value at the end (can be repeated).
+    #[arg(long, value_name = "ELEMENT.HANDLER")]
+    pub read: Vec<String>,
+}
+
+/// Options of `weir check`.
+#[derive(Args)]
+pub struct CheckOptions {
+    /// The configuration.
+    #[command(flatten)]
+    pub source: SourceOptions,
+    /// Print the diagnostics as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `weir fmt`.
+#[derive(Args)]
+pub struct FmtOptions {
+    /// Files to format; the standard input if none.
+    pub files: Vec<String>,
+    /// Rewrite the files.
+    #[arg(short, long)]
+    pub write: bool,
+    /// Only tell which files are not in the standard layout; exit code 1 if any.
+    #[arg(long, conflicts_with = "write")]
+    pub check: bool,
+}
+
+/// Options of `weir graph`.
+#[derive(Args)]
+pub struct GraphOptions {
+    /// The configuration.
+    #[command(flatten)]
+    pub source: SourceOptions,
+    /// For Graphviz (the default).
+    #[arg(long, group = "format")]
+    pub dot: bool,
+    /// For Mermaid.
+    #[arg(long, group = "format")]
+    pub mermaid: bool,
+    /// As JSON.
+    #[arg(long, group = "format")]
+    pub json: bool,
+}
+
+/// Options of `weir elements`.
+#[derive(Args)]
+pub struct ElementsOptions {
+    /// Only classes whose name or first sentence contains WORD.
+    pub word: Option<String>,
+    /// As JSON, with all facts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which running graph.
+#[derive(Args)]
+pub struct GraphName {
+    /// Name given to `weir run --name`; needed if several graphs run.
+    #[arg(short, long = "graph", value_name = "NAME")]
+    pub graph: Option<String>,
+}
+
+/// Options of `weir handler`.
+#[derive(Args)]
+pub struct HandlerOptions {
+    /// Which running graph.
+    #[command(flatten)]
+    pub graph: GraphName,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub action: HandlerAction,
+}
+
+/// What to do with handlers.
+#[derive(Subcommand)]
+pub enum HandlerAction {
+    /// Read handlers.
+    Read {
+        /// `ELEMENT.HANDLER`, or a global handler; a parameter may follow.
+        handler: String,
+        /// Parameter.
+        parameter: Vec<String>,
+    },
+    /// Write a handler.
+    Write {
+        /// `ELEMENT.HANDLER`, or a global handler.
+        handler: String,
+        /// Value.
+        value: Vec<String>,
+    },
+    /// List the handlers of an element, or the elements.
+    List {
+        /// The element.
+        element: Option<String>,
+    },
+}
+
+/// Options of `weir trace`.
+#[derive(Args)]
+pub struct TraceOptions {
+    /// Which running graph.
+    #[command(flatten)]
+    pub graph: GraphName,
+    /// Number of packets to trace.
+    #[arg(short = 'c', long, default_value_t = 1)]
+    pub count: u32,
+    /// Print each step as a line of JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Only packets that match this tcpdump filter.
+    pub filter: Vec<String>,
+}
+
+/// Options of `weir tap`.
+#[derive(Args)]
+pub struct TapOptions {
+    /// Which running graph.
+    #[command(flatten)]
+    pub graph: GraphName,
+    /// Stop after this many packets.
+    #[arg(short = 'c', long)]
+    pub count: Option<u64>,
+    /// Write to FILE instead of the standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Packets begin with this header.
+    #[arg(long, default_value = "ethernet", value_parser = ["ethernet", "ip"])]
+    pub link: String,
+    /// Output port of an element: `ELEMENT` (port 0) or `ELEMENT[PORT]`.
+    pub edge: String,
+}
+
+/// Options of `weir bench`.
+#[derive(Args)]
+pub struct BenchOptions {
+    /// Graphs to measure; all of `benches/*.click` if none.
+    pub files: Vec<String>,
+    /// Run this Click-like command in turn and print the ratio (can be repeated).
+    #[arg(long, value_name = "COMMAND")]
+    pub vs: Vec<String>,
+    /// Runs of each graph; the median counts.
+    #[arg(short, long, default_value_t = 3)]
+    pub runs: usize,
+    /// Seconds before measuring.
+    #[arg(long, default_value_t = 0.5)]
+    pub warm: f64,
+    /// Seconds of measuring.
+    #[arg(long, default_value_t = 1.0)]
+    pub duration: f64,
+    /// Processor to run on.
+    #[arg(long, default_value_t = 0)]
+    pub cpu: usize,
+    /// Print the figures as JSON.
+    #[arg(long)]
+    pub json: bool,
+}

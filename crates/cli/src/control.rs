@@ -1,0 +1,7 @@
+//! Talking to a running graph: a Unix socket named after it in the user's runtime folder.
+//!
+//! A client sends one line of JSON; the graph answers with lines of JSON, or, for a tap, one line and then capture bytes.
+
+pub mod client;
+pub mod protocol;
+pub mod server;

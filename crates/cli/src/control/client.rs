@@ -1,0 +1,149 @@
+//! The client's side: `weir handler`, `weir trace`, `weir tap`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::protocol::{self, Answer, Ask};
+use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
+use crate::load::reason;
+use crate::watch::Seen;
+
+/// Connects to the graph that the user means: the one named, or the only one that runs.
+fn connect(graph: &GraphName) -> Result<UnixStream, String> {
+    if let Some(name) = &graph.graph {
+        return UnixStream::connect(protocol::path(name)?).map_err(|error| {
+            format!(
+                "no running graph named `{name}` ({})\n  help: start one with `weir run --name {name} ...`",
+                reason(&error)
+            )
+        });
+    }
+    let folder = protocol::folder()?;
+    let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {}", folder.display(), reason(&e)))?;
+    let mut running = Vec::new();
+    for entry in entries.flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some(name) = file.strip_suffix(".sock") else { continue };
+        if let Ok(stream) = UnixStream::connect(entry.path()) {
+            running.push((name.to_string(), stream));
+        }
+    }
+    match running.len() {
+        0 => {
+            Err("no running graph has a name\n  help: start one with `weir run --name NAME ...`".to_string())
+        }
+        1 => Ok(running.remove(0).1),
+        _ => {
+            let names: Vec<&str> = running.iter().map(|(name, _)| name.as_str()).collect();
+            Err(format!("several graphs run: {}; say which with --graph NAME", names.join(", ")))
+        }
+    }
+}
+
+/// Sends a request and reads the answer's first line; what follows it can be read on.
+fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReader<UnixStream>), String> {
+    let mut stream = connect(graph)?;
+    let broken = |error: std::io::Error| format!("the graph does not answer: {}", reason(&error));
+    let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+    writeln!(stream, "{line}").map_err(broken)?;
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).map_err(broken)?;
+    let answer = serde_json::from_str(&line).map_err(|_| "the graph has ended".to_string())?;
+    let answer = match answer {
+        Answer::Ok(value) => Ok(value),
+        Answer::Error(message) => Err(message),
+    };
+    Ok((answer, reader))
+}
+
+/// `weir handler`.
+pub fn handler(options: HandlerOptions) -> Result<ExitCode, String> {
+    let request = match options.action {
+        HandlerAction::Read { handler, parameter } => Ask::Read { handler, parameter: parameter.join(" ") },
+        HandlerAction::Write { handler, value } => Ask::Write { handler, value: value.join(" ") },
+        HandlerAction::List { element: Some(element) } => {
+            Ask::Read { handler: format!("{element}.handlers"), parameter: String::new() }
+        }
+        HandlerAction::List { element: None } => {
+            Ask::Read { handler: "list".to_string(), parameter: String::new() }
+        }
+    };
+    let (answer, _) = ask(&options.graph, &request)?;
+    if options.json {
+        let (ok, text) = match &answer {
+            Ok(value) => (true, value),
+            Err(message) => (false, message),
+        };
+        println!("{}", json!({ "ok": ok, if ok { "value" } else { "error" }: text }));
+        return Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let value = answer?;
+    match value.ends_with('\n') || value.is_empty() {
+        true => print!("{value}"),
+        false => println!("{value}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `weir trace`.
+pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
+    let filter = options.filter.join(" ");
+    let (answer, reader) = ask(&options.graph, &Ask::Trace { count: options.count, filter })?;
+    answer?;
+    let mut last = None;
+    for line in reader.lines() {
+        let line = line.map_err(|error| reason(&error))?;
+        if options.json {
+            println!("{line}");
+            continue;
+        }
+        let seen: Seen = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        if last != Some(seen.packet) {
+            println!("packet {}", seen.packet);
+            last = Some(seen.packet);
+        }
+        println!("  {seen}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `weir tap`.
+pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
+    const ETHERNET: u32 = 1;
+    const RAW_IP: u32 = 101;
+    let link_type = if options.link == "ip" { RAW_IP } else { ETHERNET };
+    let (answer, mut reader) = ask(&options.graph, &Ask::Tap { edge: options.edge, link_type })?;
+    answer?;
+    let mut out: Box<dyn Write> = match options.output.as_deref() {
+        None | Some("-") => Box::new(std::io::stdout()),
+        Some(file) => Box::new(std::fs::File::create(file).map_err(|e| format!("{file}: {}", reason(&e)))?),
+    };
+    let mut copy = |reader: &mut BufReader<UnixStream>, len: usize| -> Result<Option<Vec<u8>>, String> {
+        let mut bytes = vec![0; len];
+        match reader.read_exact(&mut bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+            result => result.map_err(|error| reason(&error))?,
+        }
+        match out.write_all(&bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(None),
+            result => result.map(|()| Some(bytes)).map_err(|error| reason(&error)),
+        }
+    };
+    let mut left = options.count.unwrap_or(u64::MAX);
+    let mut go_on = copy(&mut reader, 24)?.is_some();
+    while go_on && left > 0 {
+        // A record's header: two words of time, then the length of the data that follows.
+        let header = copy(&mut reader, 16)?;
+        let len = header.and_then(|header| header[8..12].try_into().ok()).map(u32::from_le_bytes);
+        go_on = match len {
+            Some(len) => copy(&mut reader, len as usize)?.is_some(),
+            None => false,
+        };
+        left -= 1;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,63 @@
+//! Requests and answers on a graph's socket.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What a client asks.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Ask {
+    /// Read a handler.
+    Read {
+        /// `ELEMENT.HANDLER` or a global handler.
+        handler: String,
+        /// Parameter, or empty.
+        parameter: String,
+    },
+    /// Write a handler.
+    Write {
+        /// `ELEMENT.HANDLER` or a global handler.
+        handler: String,
+        /// Value.
+        value: String,
+    },
+    /// Trace packets: a [`crate::watch::Seen`] a line.
+    Trace {
+        /// Number of packets.
+        count: u32,
+        /// tcpdump filter, or empty.
+        filter: String,
+    },
+    /// Copy the packets that leave a port, as a capture stream.
+    Tap {
+        /// `ELEMENT` or `ELEMENT[PORT]`.
+        edge: String,
+        /// Link type of the capture.
+        link_type: u32,
+    },
+}
+
+/// The answer's first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// A value, or an empty text where there is none to give.
+    Ok(String),
+    /// Why not.
+    Error(String),
+}
+
+/// The socket of a graph.
+pub fn path(name: &str) -> Result<PathBuf, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+        return Err(format!("`{name}` is no name for a graph; use letters, digits, `-`, `_` and `.`"));
+    }
+    Ok(folder()?.join(format!("{name}.sock")))
+}
+
+/// The folder of the sockets.
+pub fn folder() -> Result<PathBuf, String> {
+    sys::runtime_dir::open().map_err(|error| error.to_string())
+}

@@ -1,0 +1,156 @@
+//! `weir elements` and `weir help`: what the class facts say.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use element::Class;
+use graph::{ArgKind, ClassFacts};
+use serde_json::json;
+
+use crate::command::ElementsOptions;
+
+/// The text of a class's page without the comment marks.
+fn page(facts: &ClassFacts) -> String {
+    let lines = facts.page.lines().filter_map(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    lines.join("\n")
+}
+
+/// The first sentence of a class's page.
+fn summary(facts: &ClassFacts) -> String {
+    page(facts).lines().next().unwrap_or("").to_string()
+}
+
+/// `weir elements`.
+pub fn list(options: ElementsOptions) -> Result<ExitCode, String> {
+    let word = options.word.unwrap_or_default().to_lowercase();
+    let matches = |class: &&Class| {
+        let text = format!("{} {}", class.facts.name, summary(&class.facts)).to_lowercase();
+        text.contains(&word)
+    };
+    let folders = catalog::stock().folders().iter();
+    if options.json {
+        let all = folders.flat_map(|(folder, classes)| {
+            classes.iter().filter(matches).map(move |class| as_json(folder, &class.facts))
+        });
+        println!("{:#}", json!(all.collect::<Vec<_>>()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut n = 0;
+    for (folder, classes) in folders {
+        let mut classes: Vec<&Class> = classes.iter().filter(matches).collect();
+        classes.sort_by_key(|class| class.facts.name);
+        if !classes.is_empty() {
+            println!("{}{folder}", if n > 0 { "\n" } else { "" });
+        }
+        for class in classes {
+            n += 1;
+            println!("  {:<20} {}", class.facts.name, summary(&class.facts));
+        }
+    }
+    if n == 0 {
+        return Err(format!("no element class mentions `{word}`; `weir elements` lists all"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn kind_name(kind: ArgKind) -> &'static str {
+    match kind {
+        ArgKind::Required => "required",
+        ArgKind::Optional => "optional",
+        ArgKind::Keyword => "keyword",
+        ArgKind::RequiredKeyword => "required keyword",
+        ArgKind::Rest => "rest",
+    }
+}
+
+fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
+    let args = facts
+        .args
+        .iter()
+        .map(|arg| json!({ "name": arg.name, "kind": kind_name(arg.kind), "type": arg.ty, "doc": arg.doc }));
+    let handlers = facts.handlers.iter().map(|handler| {
+        json!({
+            "name": handler.name,
+            "read": handler.kind.is_readable(),
+            "write": handler.kind.is_writable(),
+            "parameter": handler.kind.takes_parameter(),
+            "doc": handler.doc,
+        })
+    });
+    let drops = facts.drops.iter().map(|drop| json!({ "name": drop.name, "doc": drop.doc }));
+    json!({
+        "name": facts.name,
+        "folder": folder,
+        "ports": facts.ports,
+        "processing": facts.processing,
+        "flow": facts.flow,
+        "page": page(facts),
+        "args": args.collect::<Vec<_>>(),
+        "handlers": handlers.collect::<Vec<_>>(),
+        "drops": drops.collect::<Vec<_>>(),
+    })
+}
+
+/// `weir help ELEMENT`.
+pub fn help(name: &str) -> Result<ExitCode, String> {
+    let stock = catalog::stock();
+    let found = stock.get(name).or_else(|| {
+        let same = |known: &&&str| known.eq_ignore_ascii_case(name);
+        stock.sorted_names().iter().find(same).and_then(|name| stock.get(name))
+    });
+    let Some(class) = found else {
+        let near =
+            stock.sorted_names().into_iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+        let near = near.unwrap_or("Null");
+        return Err(format!(
+            "no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"
+        ));
+    };
+    print!("{}", markdown(&class.facts, 1));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A class's page with its tables, headings beginning at `level`.
+fn markdown(facts: &ClassFacts, level: usize) -> String {
+    let heading = "#".repeat(level);
+    let mut text = format!("{heading} {}\n\n{}\n", facts.name, page(facts).trim());
+    let codes = format!("ports `{}`, processing `{}`, flow `{}`", facts.ports, facts.processing, facts.flow);
+    // Writing to a String cannot fail.
+    let _ = write!(text, "\nPorts: {codes}.\n");
+    if !facts.args.is_empty() {
+        text += "\nArguments:\n\n";
+        for arg in facts.args {
+            let _ = writeln!(text, "- `{}` ({}, {}): {}", arg.name, arg.ty, kind_name(arg.kind), arg.doc);
+        }
+    }
+    if !facts.handlers.is_empty() {
+        text += "\nHandlers:\n\n";
+        for handler in facts.handlers {
+            let read = if handler.kind.is_readable() { "r" } else { "" };
+            let write = if handler.kind.is_writable() { "w" } else { "" };
+            let _ = writeln!(text, "- `{}` ({read}{write}): {}", handler.name, handler.doc);
+        }
+    }
+    if !facts.drops.is_empty() {
+        text += "\nDrops:\n\n";
+        for drop in facts.drops {
+            let _ = writeln!(text, "- `{}`: {}", drop.name, drop.doc);
+        }
+    }
+    text
+}
+
+/// The element reference: every class's page, by folder.
+pub fn reference() -> Result<ExitCode, String> {
+    println!("# Element reference\n\nGenerated from the class facts by `weir reference`; do not edit.");
+    for (folder, classes) in catalog::stock().folders() {
+        let mut classes: Vec<&Class> = classes.iter().collect();
+        classes.sort_by_key(|class| class.facts.name);
+        println!("\n## {folder}");
+        for class in classes {
+            print!("\n{}", markdown(&class.facts, 3));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,199 @@
+//! `weir run`: runs a graph, shows progress, and prints a summary.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use element::Runtime;
+use engine::world::World;
+use graph::Diagnostics;
+use serde_json::json;
+
+use crate::command::RunOptions;
+use crate::control::server::Server;
+use crate::load::{self, Request};
+use crate::stop::Stop;
+
+/// No element: names are looked up from the top.
+const TOP: usize = usize::MAX;
+/// How often the progress line is renewed.
+const PROGRESS: Duration = Duration::from_millis(200);
+/// Driver rounds between looks at the clock.
+const ROUNDS_PER_LOOK: u32 = 64;
+
+/// Runs a graph to its end.
+pub fn run(options: RunOptions) -> Result<ExitCode, String> {
+    let mut request = Request::from_options(&options.source)?;
+    request.burst = usize::from(options.burst);
+    request.simulated_from_ns = options.simtime.map(|seconds| (seconds * 1e9) as i64);
+    let text = request.text.read()?;
+    let mut diagnostics = Diagnostics::default();
+    let graph = load::parse(&request, &text, &mut diagnostics);
+    let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
+    load::tell(&diagnostics);
+    let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
+    if engine.world.n_elements() == 0 {
+        return Err(format!("{}: the configuration has no elements", request.text.name()));
+    }
+    let server = options.name.as_deref().map(|name| Server::listen(name, &mut engine.world)).transpose()?;
+    let stop = Stop::listen();
+    let begin = Instant::now();
+    let mut progress = Progress::new(&options);
+    engine.run_while(|world| {
+        if let Some(server) = &server {
+            server.work(world);
+        }
+        progress.look(world);
+        !stop.is_asked()
+    });
+    progress.clear();
+    let elapsed = begin.elapsed();
+    let mut code = ExitCode::SUCCESS;
+    for name in &options.read {
+        match engine.world.read_handler(TOP, name, "") {
+            Ok(value) => println!("{name}: {}", value.trim_end()),
+            Err(message) => {
+                eprintln!("weir: {message}");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    let summary = Summary::of(&mut engine.world, elapsed);
+    engine.cleanup();
+    drop(server);
+    if options.json {
+        println!("{:#}", summary.as_json());
+    } else if !options.quiet {
+        eprint!("{}", summary.as_text());
+    }
+    Ok(code)
+}
+
+/// The line that shows how far the inputs have been read.
+struct Progress {
+    is_shown: bool,
+    is_wanted: bool,
+    n_rounds: u32,
+    next: Instant,
+}
+
+impl Progress {
+    fn new(options: &RunOptions) -> Progress {
+        let is_wanted = !options.quiet && std::io::stderr().is_terminal();
+        Progress { is_shown: false, is_wanted, n_rounds: 0, next: Instant::now() + PROGRESS }
+    }
+
+    fn look(&mut self, world: &mut World) {
+        self.n_rounds += 1;
+        if !self.is_wanted || self.n_rounds % ROUNDS_PER_LOOK != 0 || Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + PROGRESS;
+        let (mut read, mut size) = (0, 0);
+        for idx in 0..world.n_elements() {
+            let name = world.name(idx).to_string();
+            let number = |world: &mut World, handler: &str| {
+                let value = world.read_handler(TOP, &format!("{name}.{handler}"), "").ok()?;
+                value.trim().parse::<u64>().ok()
+            };
+            if let (Some(at), Some(of)) = (number(world, "filepos"), number(world, "filesize")) {
+                read += at;
+                size += of;
+            }
+        }
+        if size > 0 {
+            let percent = read.min(size) * 100 / size;
+            eprint!("\r{percent:3}% of {:.1} MB read", size as f64 / 1e6);
+            // A progress line that cannot be shown is no reason to stop.
+            let _ = std::io::stderr().flush();
+            self.is_shown = true;
+        }
+    }
+
+    fn clear(&self) {
+        if self.is_shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+/// What went in, out and away.
+struct Summary {
+    elapsed: Duration,
+    interfaces: Vec<Interface>,
+    drops: Vec<(String, &'static str, &'static str, u64)>,
+}
+
+struct Interface {
+    element: String,
+    name: String,
+    rx: Option<(u64, u64)>,
+    tx: Option<(u64, u64)>,
+}
+
+impl Summary {
+    fn of(world: &mut World, elapsed: Duration) -> Summary {
+        let mut interfaces = Vec::new();
+        let mut drops = Vec::new();
+        for idx in 0..world.n_elements() {
+            let element = world.name(idx).to_string();
+            for (reason, n) in world.drops(idx) {
+                drops.push((element.clone(), world.class(idx), reason, n));
+            }
+            let Ok(name) = world.read_handler(TOP, &format!("{element}.interface_name"), "") else {
+                continue;
+            };
+            let mut pair = |way: &str| {
+                let mut number = |what: &str| {
+                    let value = world.read_handler(TOP, &format!("{element}.{way}_{what}"), "").ok()?;
+                    value.trim().parse::<u64>().ok()
+                };
+                Some((number("packets")?, number("bytes")?))
+            };
+            let (rx, tx) = (pair("rx"), pair("tx"));
+            interfaces.push(Interface { element, name: name.trim().to_string(), rx, tx });
+        }
+        Summary { elapsed, interfaces, drops }
+    }
+
+    fn as_text(&self) -> String {
+        let mut text = format!("ran {:.3} s\n", self.elapsed.as_secs_f64());
+        for interface in &self.interfaces {
+            for (way, counts) in [("in", interface.rx), ("out", interface.tx)] {
+                if let Some((packets, bytes)) = counts {
+                    let Interface { element, name, .. } = interface;
+                    text += &format!(
+                        "  {way:<4} {name:<28} {packets:>10} packets {bytes:>12} bytes  ({element})\n"
+                    );
+                }
+            }
+        }
+        for (element, class, reason, n) in &self.drops {
+            text +=
+                &format!("  drop {reason:<28} {n:>10} packets                     ({element} :: {class})\n");
+        }
+        text
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        let counts = |pair: Option<(u64, u64)>| {
+            pair.map(|(packets, bytes)| json!({ "packets": packets, "bytes": bytes }))
+        };
+        let interfaces = self.interfaces.iter().map(|interface| {
+            json!({
+                "element": interface.element,
+                "interface": interface.name,
+                "in": counts(interface.rx),
+                "out": counts(interface.tx),
+            })
+        });
+        let drops = self.drops.iter().map(|(element, class, reason, n)| {
+            json!({ "element": element, "class": class, "reason": reason, "packets": n })
+        });
+        json!({
+            "elapsed_s": self.elapsed.as_secs_f64(),
+            "interfaces": interfaces.collect::<Vec<_>>(),
+            "drops": drops.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! Looking at packets on their way: traces and taps.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::mpsc::{Sender, SyncSender, TrySendError};
+
+use element::{Batch, ElementIdx, Packet, PortIdx, Runtime};
+use engine::world::{Watcher, World};
+use serde::{Deserialize, Serialize};
+use sys::bpf::Program;
+
+const ETHERNET: i32 = 1;
+/// Raw IP for libpcap's compiler.
+const RAW_IP: i32 = 12;
+
+/// What an element did with a traced packet.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// Number of the packet, from 1.
+    pub packet: u32,
+    /// The element.
+    pub element: String,
+    /// Its class.
+    pub class: String,
+    /// The output that the packet left by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<usize>,
+    /// The reason for which it was dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
+    /// Where it went: element, class and input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<(String, String, usize)>,
+    /// Length in bytes as it left.
+    pub len: usize,
+    /// Addresses, protocol and ports, as far as they are known.
+    pub summary: String,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:<24} {:>5} bytes  {:<44}",
+            format!("{} :: {}", self.element, self.class),
+            self.len,
+            self.summary
+        )?;
+        match (&self.dropped, &self.port, &self.to) {
+            (Some(reason), _, _) => write!(f, "  dropped: {reason}"),
+            (None, Some(port), Some((element, class, input))) => {
+                write!(f, "  [{port}] -> [{input}] {element} :: {class}")
+            }
+            (None, Some(port), None) => write!(f, "  [{port}]"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Follows the first packets that match a filter through the graph.
+pub struct Trace {
+    /// The filter for frames and for IP packets.
+    filter: Option<(Program, Program)>,
+    left: u32,
+    n_begun: u32,
+    /// Packets that are followed, by identity.
+    followed: HashMap<usize, u32>,
+    out: Sender<Seen>,
+    is_closed: bool,
+}
+
+impl Trace {
+    /// A trace of `count` packets that match a tcpdump filter (empty: any).
+    pub fn new(count: u32, filter: &str, out: Sender<Seen>) -> Result<Trace, String> {
+        let compile = |link_type| {
+            sys::bpf::compile(filter, link_type, 262_144).map_err(|error| {
+                let help = error.remedy().map(|remedy| format!("\n  help: {remedy}"));
+                format!("`{filter}`: {error}{}", help.unwrap_or_default())
+            })
+        };
+        let filter = match filter.trim() {
+            "" => None,
+            _ => Some((compile(ETHERNET)?, compile(RAW_IP)?)),
+        };
+        Ok(Trace { filter, left: count, n_begun: 0, followed: HashMap::new(), out, is_closed: false })
+    }
+
+    fn matches(&self, packet: &Packet) -> bool {
+        let Some((frames, ip)) = &self.filter else { return true };
+        let network = ip_of(packet);
+        match network.is_empty() {
+            true => frames.matches(packet.data(), packet.len() as u32),
+            false => ip.matches(network, network.len() as u32),
+        }
+    }
+
+    /// The number of a packet, if it is followed or is to be from now on. Clones of a followed packet are followed too.
+    fn number(&mut self, packet: &Packet, is_new: bool) -> Option<u32> {
+        let known = self.followed.get(&packet.id()).or_else(|| self.followed.get(&packet.family())).copied();
+        if let Some(number) = known.filter(|_| !is_new) {
+            self.followed.insert(packet.id(), number);
+            return Some(number);
+        }
+        self.followed.remove(&packet.id());
+        if self.left == 0 || !self.matches(packet) {
+            return None;
+        }
+        self.left -= 1;
+        self.n_begun += 1;
+        self.followed.insert(packet.id(), self.n_begun);
+        Some(self.n_begun)
+    }
+
+    fn tell(&mut self, seen: Seen) {
+        self.is_closed |= self.out.send(seen).is_err();
+    }
+}
+
+impl Watcher for Trace {
+    fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
+        // What a source emits is new, even in memory that a followed packet had.
+        let is_source = world.n_ports(element).0 == 0;
+        let to = world.downstream(element, port).first().copied();
+        for packet in batch.iter() {
+            let Some(number) = self.number(packet, is_source) else { continue };
+            let to = to.map(|(e, input)| (world.name(e).to_string(), world.class(e).to_string(), input));
+            self.tell(Seen {
+                packet: number,
+                element: world.name(element).to_string(),
+                class: world.class(element).to_string(),
+                port: Some(port),
+                dropped: None,
+                to,
+                len: packet.len(),
+                summary: summary(packet),
+            });
+            // An element without outputs keeps or ends the packet.
+            if world.downstream(element, port).first().is_some_and(|(e, _)| world.n_ports(*e).1 == 0) {
+                self.followed.remove(&packet.id());
+            }
+        }
+    }
+
+    fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch) {
+        for packet in batch.iter() {
+            let Some(number) = self.followed.remove(&packet.id()) else { continue };
+            let reason = world.class_of(element).facts.drops.get(reason).map_or("?", |reason| reason.name);
+            self.tell(Seen {
+                packet: number,
+                element: world.name(element).to_string(),
+                class: world.class(element).to_string(),
+                port: None,
+                dropped: Some(reason.to_string()),
+                to: None,
+                len: packet.len(),
+                summary: summary(packet),
+            });
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_closed || (self.left == 0 && self.followed.is_empty())
+    }
+}
+
+/// The packet from its IP header on: the network header if it is set, else where Ethernet or plain IP puts it.
+fn ip_of(packet: &Packet) -> &[u8] {
+    let network = packet.network();
+    if !network.is_empty() {
+        return network;
+    }
+    let data = packet.data();
+    match (data.get(12..14), data.first()) {
+        (Some([0x08, 0x00]), _) => data.get(14..).unwrap_or(&[]),
+        (_, Some(0x45)) => data,
+        _ => &[],
+    }
+}
+
+/// Addresses, protocol and ports.
+fn summary(packet: &Packet) -> String {
+    let Some(ip) = wire::Ipv4::new(ip_of(packet)) else {
+        return match wire::Ethernet::new(packet.data()) {
+            Some(frame) => format!("ethertype 0x{:04x}", frame.ethertype()),
+            None => String::new(),
+        };
+    };
+    let (src, dst, payload) = (ip.source(), ip.destination(), ip.payload());
+    let ports = payload
+        .first_chunk::<4>()
+        .map(|p| (u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]])));
+    match (ip.protocol(), ports) {
+        (wire::protocol::TCP, Some((sport, dport))) => {
+            format!("{src}:{sport} > {dst}:{dport} tcp ttl {}", ip.ttl())
+        }
+        (wire::protocol::UDP, Some((sport, dport))) => {
+            format!("{src}:{sport} > {dst}:{dport} udp ttl {}", ip.ttl())
+        }
+        (wire::protocol::ICMP, _) => format!("{src} > {dst} icmp ttl {}", ip.ttl()),
+        (protocol, _) => format!("{src} > {dst} protocol {protocol} ttl {}", ip.ttl()),
+    }
+}
+
+/// A packet seen by a tap.
+pub struct Tapped {
+    /// Timestamp in nanoseconds since the epoch.
+    pub timestamp_ns: i64,
+    /// The packet's bytes.
+    pub data: Vec<u8>,
+}
+
+/// Copies the packets that leave a port.
+pub struct Tap {
+    element: ElementIdx,
+    port: PortIdx,
+    out: SyncSender<Tapped>,
+    is_closed: bool,
+}
+
+impl Tap {
+    /// A tap on `ELEMENT` or `ELEMENT[PORT]`.
+    pub fn new(world: &World, edge: &str, out: SyncSender<Tapped>) -> Result<Tap, String> {
+        let (name, port) = match edge.strip_suffix(']').and_then(|edge| edge.split_once('[')) {
+            Some((name, port)) => {
+                let port = port.parse().map_err(|_| format!("`{edge}`: `{port}` is no port number"))?;
+                (name, port)
+            }
+            None => (edge, 0),
+        };
+        let Some(element) = world.find(name, usize::MAX) else {
+            return Err(format!(
+                "no element named `{name}`\n  help: `weir handler read list` names them all"
+            ));
+        };
+        let n_outputs = world.n_ports(element).1;
+        if port >= n_outputs {
+            return Err(format!("`{name}` has {n_outputs} outputs; there is no output {port}"));
+        }
+        Ok(Tap { element, port, out, is_closed: false })
+    }
+}
+
+impl Watcher for Tap {
+    fn passes(&mut self, _world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
+        if (element, port) != (self.element, self.port) {
+            return;
+        }
+        for packet in batch.iter() {
+            let tapped = Tapped { timestamp_ns: packet.timestamp_ns(), data: packet.data().to_vec() };
+            match self.out.try_send(tapped) {
+                Ok(()) | Err(TrySendError::Full(_)) => {}
+                Err(TrySendError::Disconnected(_)) => self.is_closed = true,
+            }
+        }
+    }
+
+    fn drops(&mut self, _world: &World, _element: ElementIdx, _reason: usize, _batch: &Batch) {}
+
+    fn is_done(&self) -> bool {
+        self.is_closed
+    }
+}
