@@ -1,0 +1,284 @@
+//! The hash index of a flow table: linear hashing over buckets of one cache line.
+//!
+//! The table grows by one bucket at a time: every few insertions, the next bucket in turn is split in two. A lookup
+//! therefore has one place to look at, and no insertion waits for a rehash. A slot keeps the 32 bits of hash in use,
+//! so that a split reads no entry.
+
+use crate::prefetch::prefetch;
+use crate::segments::Segments;
+
+/// No entry, no bucket.
+pub const NIL: u32 = u32::MAX;
+
+const BUCKET_SLOTS: usize = 7;
+/// Entries a bucket on average; beyond it the index grows. Buckets that wait for their split hold up to twice this.
+const TARGET_LOAD: usize = 4;
+const MIN_BUCKETS: usize = 16;
+/// Marks the number of an overflow bucket.
+const OVERFLOW: u32 = 1 << 31;
+
+/// Seven slots and, in the eighth lane, the number of slots in use and the next bucket of the chain.
+///
+/// Slots in use come first, and only the last bucket of a chain has room.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Bucket {
+    tags: [u32; BUCKET_SLOTS + 1],
+    entries: [u32; BUCKET_SLOTS + 1],
+}
+
+pub struct Index {
+    buckets: Segments<Bucket>,
+    overflow: Segments<Bucket>,
+    /// Overflow buckets not in use, chained by their link.
+    free: u32,
+    /// 2^k - 1 with 2^(k-1) <= buckets < 2^k.
+    mask: u32,
+    len: usize,
+}
+
+impl Index {
+    pub fn new() -> Self {
+        let mut buckets = Segments::new();
+        (0..MIN_BUCKETS).for_each(|_| buckets.push(Bucket::EMPTY));
+        Index { buckets, overflow: Segments::new(), free: NIL, mask: MIN_BUCKETS as u32 * 2 - 1, len: 0 }
+    }
+
+    pub fn memory(&self) -> usize {
+        self.buckets.memory() + self.overflow.memory()
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, tag: u32) {
+        if let Some(bucket) = self.buckets.get(self.home(tag) as usize) {
+            prefetch(bucket);
+        }
+    }
+
+    /// The first entry that `tag` may stand for, without following the chain; [`NIL`] if there is none.
+    #[inline(always)]
+    pub fn candidate(&self, tag: u32) -> u32 {
+        let Some(bucket) = self.buckets.get(self.home(tag) as usize) else { return NIL };
+        bucket.entry(bucket.matches(tag).trailing_zeros())
+    }
+
+    /// The first entry under `tag` that `is_wanted`; [`NIL`] if there is none.
+    #[inline(always)]
+    pub fn find(&self, tag: u32, mut is_wanted: impl FnMut(u32) -> bool) -> u32 {
+        let mut at = self.home(tag);
+        while let Some(bucket) = self.bucket(at) {
+            let mut matches = bucket.matches(tag);
+            while matches != 0 {
+                let entry = bucket.entry(matches.trailing_zeros());
+                if is_wanted(entry) {
+                    return entry;
+                }
+                matches &= matches - 1;
+            }
+            at = bucket.next();
+        }
+        NIL
+    }
+
+    pub fn insert(&mut self, tag: u32, entry: u32) {
+        self.append(self.home(tag), tag, entry);
+        self.len += 1;
+        if self.len > self.buckets.len() * TARGET_LOAD {
+            self.split_next();
+        }
+    }
+
+    /// Forgets `entry`, which was inserted under `tag`. Returns whether it was there.
+    pub fn remove(&mut self, tag: u32, entry: u32) -> bool {
+        let mut at = self.home(tag);
+        while let Some(bucket) = self.bucket(at) {
+            if let Some(slot) = bucket.slot_of(tag, entry) {
+                self.fill_hole(self.home(tag), at, slot);
+                self.len = self.len.saturating_sub(1);
+                return true;
+            }
+            at = bucket.next();
+        }
+        false
+    }
+
+    /// Bucket that `tag` belongs to: by the longer mask, or by the shorter one if that bucket does not exist yet.
+    #[inline(always)]
+    fn home(&self, tag: u32) -> u32 {
+        let at = tag & self.mask;
+        if (at as usize) < self.buckets.len() {
+            at
+        } else {
+            tag & (self.mask >> 1)
+        }
+    }
+
+    #[inline(always)]
+    fn bucket(&self, at: u32) -> Option<&Bucket> {
+        if at & OVERFLOW == 0 {
+            self.buckets.get(at as usize)
+        } else {
+            self.overflow.get((at & !OVERFLOW) as usize)
+        }
+    }
+
+    fn bucket_mut(&mut self, at: u32) -> Option<&mut Bucket> {
+        if at & OVERFLOW == 0 {
+            self.buckets.get_mut(at as usize)
+        } else {
+            self.overflow.get_mut((at & !OVERFLOW) as usize)
+        }
+    }
+
+    /// Adds a slot at the end of the chain that starts at `at`.
+    fn append(&mut self, mut at: u32, tag: u32, entry: u32) {
+        while let Some(bucket) = self.bucket_mut(at) {
+            if bucket.push(tag, entry) {
+                return;
+            }
+            at = match bucket.next() {
+                NIL => self.extend_chain(at),
+                next => next,
+            };
+        }
+    }
+
+    /// Hangs an empty overflow bucket behind the bucket `last`.
+    fn extend_chain(&mut self, last: u32) -> u32 {
+        let new = match self.free {
+            NIL => {
+                self.overflow.push(Bucket::EMPTY);
+                (self.overflow.len() - 1) as u32 | OVERFLOW
+            }
+            free => {
+                self.free = self.bucket(free).map_or(NIL, Bucket::next);
+                free
+            }
+        };
+        if let Some(bucket) = self.bucket_mut(new) {
+            *bucket = Bucket::EMPTY;
+        }
+        if let Some(bucket) = self.bucket_mut(last) {
+            bucket.set_next(new);
+        }
+        new
+    }
+
+    fn release(&mut self, at: u32) {
+        let free = self.free;
+        if let Some(bucket) = self.bucket_mut(at) {
+            *bucket = Bucket::EMPTY;
+            bucket.set_next(free);
+            self.free = at;
+        }
+    }
+
+    /// Moves the last slot of the chain `home` to the slot `hole` of its bucket `at`.
+    fn fill_hole(&mut self, home: u32, at: u32, hole: usize) {
+        let (mut before_last, mut last) = (NIL, home);
+        while let Some(next) = self.bucket(last).map(Bucket::next).filter(|next| *next != NIL) {
+            (before_last, last) = (last, next);
+        }
+        let Some((tag, entry, is_empty)) = self.bucket_mut(last).and_then(Bucket::pop) else { return };
+        if let Some(bucket) = self.bucket_mut(at) {
+            bucket.replace(hole, tag, entry);
+        }
+        if is_empty && before_last != NIL {
+            if let Some(bucket) = self.bucket_mut(before_last) {
+                bucket.set_next(NIL);
+            }
+            self.release(last);
+        }
+    }
+
+    /// Grows by one bucket, which takes its share of the slots of the bucket it splits.
+    fn split_next(&mut self) {
+        let n_buckets = self.buckets.len();
+        if n_buckets >= OVERFLOW as usize / 2 {
+            return;
+        }
+        if n_buckets > self.mask as usize {
+            self.mask = self.mask << 1 | 1;
+        }
+        let source = n_buckets as u32 & (self.mask >> 1);
+        self.buckets.push(Bucket::EMPTY);
+        let Some(bucket) = self.buckets.get_mut(source as usize) else { return };
+        let mut taken = std::mem::replace(bucket, Bucket::EMPTY);
+        loop {
+            for (tag, entry) in taken.slots() {
+                self.append(self.home(tag), tag, entry);
+            }
+            let next = taken.next();
+            let Some(bucket) = self.bucket(next) else { return };
+            taken = *bucket;
+            self.release(next);
+        }
+    }
+}
+
+impl Bucket {
+    const EMPTY: Bucket = Bucket { tags: [0; BUCKET_SLOTS + 1], entries: [NIL; BUCKET_SLOTS + 1] };
+
+    /// One bit a slot in use whose tag is `tag`.
+    #[inline(always)]
+    fn matches(&self, tag: u32) -> u32 {
+        let mut equal = 0;
+        for (lane, other) in self.tags.iter().enumerate() {
+            equal |= u32::from(*other == tag) << lane;
+        }
+        equal & ((1 << self.n_used()) - 1)
+    }
+
+    #[inline(always)]
+    fn n_used(&self) -> usize {
+        (self.tags[BUCKET_SLOTS] as usize).min(BUCKET_SLOTS)
+    }
+
+    #[inline(always)]
+    fn next(&self) -> u32 {
+        self.entries[BUCKET_SLOTS]
+    }
+
+    /// The entry of a slot; [`NIL`] if there is no such slot.
+    #[inline(always)]
+    fn entry(&self, slot: u32) -> u32 {
+        self.entries.get(slot as usize).copied().unwrap_or(NIL)
+    }
+
+    fn set_next(&mut self, next: u32) {
+        self.entries[BUCKET_SLOTS] = next;
+    }
+
+    fn slots(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.tags.iter().copied().zip(self.entries.iter().copied()).take(self.n_used())
+    }
+
+    fn slot_of(&self, tag: u32, entry: u32) -> Option<usize> {
+        self.slots().position(|slot| slot == (tag, entry))
+    }
+
+    fn push(&mut self, tag: u32, entry: u32) -> bool {
+        let slot = self.n_used();
+        if slot == BUCKET_SLOTS {
+            return false;
+        }
+        self.tags[BUCKET_SLOTS] = slot as u32 + 1;
+        self.replace(slot, tag, entry);
+        true
+    }
+
+    /// Takes the last slot away; says also whether the bucket is empty then.
+    fn pop(&mut self) -> Option<(u32, u32, bool)> {
+        let slot = self.n_used().checked_sub(1)?;
+        self.tags[BUCKET_SLOTS] = slot as u32;
+        Some((self.tags[slot], self.entries[slot], slot == 0))
+    }
+
+    /// Writes a slot that may have just been taken away: it is then not in use, and ignored.
+    fn replace(&mut self, slot: usize, tag: u32, entry: u32) {
+        if slot < BUCKET_SLOTS {
+            self.tags[slot] = tag;
+            self.entries[slot] = entry;
+        }
+    }
+}
