@@ -21,7 +21,7 @@ use foldhash::quality::SeedableRandomState;
 use foldhash::SharedSeed;
 
 use crate::prefetch::prefetch;
-use index::Index;
+use index::{Index, Probe};
 use slab::Slab;
 
 /// What a batch lookup reports for a key without an entry.
@@ -71,7 +71,7 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     /// Starts loading the entry that `hash` most likely stands for.
     #[inline(always)]
     pub fn prefetch_entry(&self, hash: u64) {
-        self.prefetch_slot(self.index.candidate(tag_of(hash)));
+        self.prefetch_slot(self.index.probe(tag_of(hash)).candidate);
     }
 
     /// The index of the entry with this key.
@@ -83,7 +83,14 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     /// As [`Self::find`], with the key's hash known.
     #[inline]
     pub fn find_hashed(&self, hash: u64, key: &K) -> Option<u32> {
-        let found = self.index.find(tag_of(hash), |idx| self.has_key(idx, key));
+        let probe = self.index.probe(tag_of(hash));
+        if self.has_key(probe.candidate, key) {
+            return Some(probe.candidate);
+        }
+        if probe.is_miss() {
+            return None;
+        }
+        let found = self.find_in_chain(tag_of(hash), key);
         (found != NO_ENTRY).then_some(found)
     }
 
@@ -93,17 +100,19 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     pub fn find_batch(&self, keys: &[K], out: &mut [u32]) {
         for (keys, out) in keys.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
             let mut tags = [0; CHUNK];
+            let mut probes = [Probe::NOTHING; CHUNK];
             for (key, tag) in keys.iter().zip(&mut tags) {
                 *tag = tag_of(self.hash_of(key));
                 self.index.prefetch(*tag);
             }
-            for (tag, out) in tags.iter().zip(out.iter_mut()) {
-                *out = self.index.candidate(*tag);
-                self.prefetch_slot(*out);
+            for (tag, probe) in tags.iter().zip(&mut probes).take(keys.len()) {
+                *probe = self.index.probe(*tag);
+                self.prefetch_slot(probe.candidate);
             }
-            for ((key, tag), out) in keys.iter().zip(tags).zip(out) {
-                if !self.has_key(*out, key) {
-                    *out = self.index.find(tag, |idx| self.has_key(idx, key));
+            for (((key, tag), probe), out) in keys.iter().zip(&tags).zip(&probes).zip(out) {
+                *out = probe.candidate;
+                if !self.has_key(*out, key) && !probe.is_miss() {
+                    *out = self.find_in_chain(*tag, key);
                 }
             }
         }
@@ -208,6 +217,13 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     #[inline(always)]
     fn has_key(&self, idx: u32, key: &K) -> bool {
         self.slab.get(idx).is_some_and(|(known, _)| known == key)
+    }
+
+    /// The entry of a key that the first bucket does not tell; [`NO_ENTRY`] if there is none.
+    #[cold]
+    #[inline(never)]
+    fn find_in_chain(&self, tag: u32, key: &K) -> u32 {
+        self.index.find(tag, |idx| self.has_key(idx, key))
     }
 
     #[inline(always)]

@@ -35,7 +35,7 @@ pub fn symmetric_hash6(src: u128, dst: u128, sport: u16, dport: u16, proto: u8) 
 /// One of `n` places for a hash, all equally likely; 0 if there are none.
 #[inline]
 pub fn spread(hash: u32, n: u32) -> u32 {
-    (u64::from(hash) * u64::from(n) >> 32) as u32
+    ((u64::from(hash) * u64::from(n)) >> 32) as u32
 }
 
 #[inline(always)]

@@ -55,7 +55,7 @@ impl TimeWheel {
             heads: Box::new([NIL; N_PLACES]),
             occupied: [0; N_LEVELS],
             nodes: Segments::new(),
-            limit: limit.min(NIL),
+            limit,
             len: 0,
         }
     }

@@ -19,12 +19,21 @@ const OVERFLOW: u32 = 1 << 31;
 
 /// Seven slots and, in the eighth lane, the number of slots in use and the next bucket of the chain.
 ///
-/// Slots in use come first, and only the last bucket of a chain has room.
+/// Slots in use come first, the links of others are 0, and only the last bucket of a chain has room.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Bucket {
     tags: [u32; BUCKET_SLOTS + 1],
-    entries: [u32; BUCKET_SLOTS + 1],
+    /// Entry numbers plus one.
+    links: [u32; BUCKET_SLOTS + 1],
+}
+
+/// What one bucket tells of a tag.
+#[derive(Clone, Copy)]
+pub struct Probe {
+    /// The entry it may stand for, to be checked by its key; [`NIL`] if the bucket has none.
+    pub candidate: u32,
+    next: u32,
 }
 
 pub struct Index {
@@ -35,6 +44,17 @@ pub struct Index {
     /// 2^k - 1 with 2^(k-1) <= buckets < 2^k.
     mask: u32,
     len: usize,
+}
+
+impl Probe {
+    /// No entry, for sure.
+    pub const NOTHING: Probe = Probe { candidate: NIL, next: NIL };
+
+    /// Whether there is surely no entry under the tag.
+    #[inline(always)]
+    pub fn is_miss(self) -> bool {
+        self.candidate & self.next == NIL
+    }
 }
 
 impl Index {
@@ -55,25 +75,21 @@ impl Index {
         }
     }
 
-    /// The first entry that `tag` may stand for, without following the chain; [`NIL`] if there is none.
+    /// What the first bucket knows of `tag`, from one pass without branches.
     #[inline(always)]
-    pub fn candidate(&self, tag: u32) -> u32 {
-        let Some(bucket) = self.buckets.get(self.home(tag) as usize) else { return NIL };
-        bucket.entry(bucket.matches(tag).trailing_zeros())
+    pub fn probe(&self, tag: u32) -> Probe {
+        let Some(bucket) = self.buckets.get(self.home(tag) as usize) else { return Probe::NOTHING };
+        Probe { candidate: bucket.candidate(tag), next: bucket.next() }
     }
 
     /// The first entry under `tag` that `is_wanted`; [`NIL`] if there is none.
-    #[inline(always)]
     pub fn find(&self, tag: u32, mut is_wanted: impl FnMut(u32) -> bool) -> u32 {
         let mut at = self.home(tag);
         while let Some(bucket) = self.bucket(at) {
-            let mut matches = bucket.matches(tag);
-            while matches != 0 {
-                let entry = bucket.entry(matches.trailing_zeros());
-                if is_wanted(entry) {
+            for (other, entry) in bucket.slots() {
+                if other == tag && is_wanted(entry) {
                     return entry;
                 }
-                matches &= matches - 1;
             }
             at = bucket.next();
         }
@@ -92,7 +108,8 @@ impl Index {
     pub fn remove(&mut self, tag: u32, entry: u32) -> bool {
         let mut at = self.home(tag);
         while let Some(bucket) = self.bucket(at) {
-            if let Some(slot) = bucket.slot_of(tag, entry) {
+            let slot = bucket.slots().position(|slot| slot == (tag, entry));
+            if let Some(slot) = slot {
                 self.fill_hole(self.home(tag), at, slot);
                 self.len = self.len.saturating_sub(1);
                 return true;
@@ -217,16 +234,23 @@ impl Index {
 }
 
 impl Bucket {
-    const EMPTY: Bucket = Bucket { tags: [0; BUCKET_SLOTS + 1], entries: [NIL; BUCKET_SLOTS + 1] };
+    const EMPTY: Bucket = {
+        let mut links = [0; BUCKET_SLOTS + 1];
+        links[BUCKET_SLOTS] = NIL;
+        Bucket { tags: [0; BUCKET_SLOTS + 1], links }
+    };
 
-    /// One bit a slot in use whose tag is `tag`.
+    /// The entry under `tag`; [`NIL`] if there is none, and any number if there are several.
+    ///
+    /// Unused slots hold 0, which is no entry's link. The eighth lane takes part, for the sake of vector code: a tag
+    /// that equals its number of slots also yields any number.
     #[inline(always)]
-    fn matches(&self, tag: u32) -> u32 {
-        let mut equal = 0;
-        for (lane, other) in self.tags.iter().enumerate() {
-            equal |= u32::from(*other == tag) << lane;
+    fn candidate(&self, tag: u32) -> u32 {
+        let mut link = 0;
+        for (other, other_link) in self.tags.iter().zip(&self.links) {
+            link |= other_link & 0u32.wrapping_sub(u32::from(*other == tag));
         }
-        equal & ((1 << self.n_used()) - 1)
+        link.wrapping_sub(1)
     }
 
     #[inline(always)]
@@ -236,25 +260,16 @@ impl Bucket {
 
     #[inline(always)]
     fn next(&self) -> u32 {
-        self.entries[BUCKET_SLOTS]
-    }
-
-    /// The entry of a slot; [`NIL`] if there is no such slot.
-    #[inline(always)]
-    fn entry(&self, slot: u32) -> u32 {
-        self.entries.get(slot as usize).copied().unwrap_or(NIL)
+        self.links[BUCKET_SLOTS]
     }
 
     fn set_next(&mut self, next: u32) {
-        self.entries[BUCKET_SLOTS] = next;
+        self.links[BUCKET_SLOTS] = next;
     }
 
     fn slots(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.tags.iter().copied().zip(self.entries.iter().copied()).take(self.n_used())
-    }
-
-    fn slot_of(&self, tag: u32, entry: u32) -> Option<usize> {
-        self.slots().position(|slot| slot == (tag, entry))
+        let entries = self.links.iter().map(|link| link.wrapping_sub(1));
+        self.tags.iter().copied().zip(entries).take(self.n_used())
     }
 
     fn push(&mut self, tag: u32, entry: u32) -> bool {
@@ -271,14 +286,15 @@ impl Bucket {
     fn pop(&mut self) -> Option<(u32, u32, bool)> {
         let slot = self.n_used().checked_sub(1)?;
         self.tags[BUCKET_SLOTS] = slot as u32;
-        Some((self.tags[slot], self.entries[slot], slot == 0))
+        let entry = std::mem::take(&mut self.links[slot]).wrapping_sub(1);
+        Some((self.tags[slot], entry, slot == 0))
     }
 
-    /// Writes a slot that may have just been taken away: it is then not in use, and ignored.
+    /// Overwrites a slot, unless it is not in use.
     fn replace(&mut self, slot: usize, tag: u32, entry: u32) {
-        if slot < BUCKET_SLOTS {
+        if slot < self.n_used() {
             self.tags[slot] = tag;
-            self.entries[slot] = entry;
+            self.links[slot] = entry.wrapping_add(1);
         }
     }
 }
