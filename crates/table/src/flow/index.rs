@@ -12,7 +12,7 @@ pub const NIL: u32 = u32::MAX;
 
 const BUCKET_SLOTS: usize = 7;
 /// Entries a bucket on average; beyond it the index grows. Buckets that wait for their split hold up to twice this.
-const TARGET_LOAD: usize = 4;
+const TARGET_LOAD: usize = 3;
 const MIN_BUCKETS: usize = 16;
 /// Marks the number of an overflow bucket.
 const OVERFLOW: u32 = 1 << 31;
