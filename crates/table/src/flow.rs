@@ -3,10 +3,10 @@
 //! - Find, insert, remove: O(1). A hit reads one 64-byte bucket and the entry; [`FlowTable::find_batch`] overlaps the
 //!   cache misses of 32 keys, or callers prefetch in two steps, [`FlowTable::prefetch`] then
 //!   [`FlowTable::prefetch_entry`].
-//! - Growth moves nothing but the slots of one bucket at a time, so no insertion is slow: the worst is the allocation of
-//!   untouched memory.
-//! - Memory: an entry takes the size of key and value and 8 bytes; the index about 20 bytes an entry. Both grow by
-//!   doubling segments of which only what was used is touched. Memory is kept for reuse until [`FlowTable::clear`].
+//! - Growth splits one bucket at a time and never moves an entry, so no insertion is slow: the worst allocates 2048
+//!   entries' or buckets' worth of untouched memory, or, while the table is smaller than that, copies it.
+//! - Memory: an entry takes the size of key and value and 8 bytes; the index about 25 bytes an entry. Memory is kept
+//!   for reuse until [`FlowTable::clear`].
 //! - The hash is keyed with the operating system's randomness, once a process and once a table, so that who chooses the
 //!   flows cannot choose which of them collide. It is not cryptographic: never show its values to the outside.
 

@@ -12,10 +12,10 @@
 
 #![deny(unsafe_code)]
 
+mod chunks;
 pub mod flow;
 pub mod lpm;
 pub mod prefetch;
 pub mod ring;
-mod segments;
 pub mod symmetric;
 pub mod timeout;

@@ -126,7 +126,9 @@ impl<T> Ring<T> {
     #[inline]
     pub fn pop_front_batch(&mut self, n_wanted: usize, batch: &mut Vec<T>) -> usize {
         let n_moved = n_wanted.min(self.items.len());
-        batch.extend(self.items.drain(..n_moved));
+        let mut drained = self.items.drain(..n_moved);
+        batch.extend((0..n_moved).map(|_| drained.next().expect("as many are drained")));
+        drop(drained);
         n_moved
     }
 

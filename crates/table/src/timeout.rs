@@ -6,9 +6,9 @@
 //! - Schedule, cancel: O(1). Advance: O(1) amortised for each index, whatever the time that passed: empty places are
 //!   skipped by bitmaps. The work of one call is limited by its caller.
 //! - Memory: 3 KiB, and 24 bytes for each index up to the largest ever scheduled. It is allocated when a larger index
-//!   than before is scheduled, in doubling segments, and never moved.
+//!   than before is scheduled, 2048 indexes at a time.
 
-use crate::segments::Segments;
+use crate::chunks::Chunks;
 
 /// Each level has a place for each value of 6 more bits of the tick; 11 levels cover 64 bits.
 const LEVEL_BITS: u32 = 6;
@@ -33,7 +33,7 @@ pub struct TimeWheel {
     heads: Box<[u32; N_PLACES]>,
     /// For each level, one bit a place with a list.
     occupied: [u64; N_LEVELS],
-    nodes: Segments<Node>,
+    nodes: Chunks<Node>,
     limit: u32,
     len: usize,
 }
@@ -54,7 +54,7 @@ impl TimeWheel {
             now_tick: 0,
             heads: Box::new([NIL; N_PLACES]),
             occupied: [0; N_LEVELS],
-            nodes: Segments::new(),
+            nodes: Chunks::new(),
             limit,
             len: 0,
         }

@@ -4,8 +4,8 @@
 //! therefore has one place to look at, and no insertion waits for a rehash. A slot keeps the 32 bits of hash in use,
 //! so that a split reads no entry.
 
+use crate::chunks::Chunks;
 use crate::prefetch::prefetch;
-use crate::segments::Segments;
 
 /// No entry, no bucket.
 pub const NIL: u32 = u32::MAX;
@@ -37,8 +37,8 @@ pub struct Probe {
 }
 
 pub struct Index {
-    buckets: Segments<Bucket>,
-    overflow: Segments<Bucket>,
+    buckets: Chunks<Bucket>,
+    overflow: Chunks<Bucket>,
     /// Overflow buckets not in use, chained by their link.
     free: u32,
     /// 2^k - 1 with 2^(k-1) <= buckets < 2^k.
@@ -59,9 +59,9 @@ impl Probe {
 
 impl Index {
     pub fn new() -> Self {
-        let mut buckets = Segments::new();
+        let mut buckets = Chunks::new();
         (0..MIN_BUCKETS).for_each(|_| buckets.push(Bucket::EMPTY));
-        Index { buckets, overflow: Segments::new(), free: NIL, mask: MIN_BUCKETS as u32 * 2 - 1, len: 0 }
+        Index { buckets, overflow: Chunks::new(), free: NIL, mask: MIN_BUCKETS as u32 * 2 - 1, len: 0 }
     }
 
     pub fn memory(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Storage for the entries of a flow table, each under an index that stays the same while it lives.
 
 use super::index::NIL;
-use crate::segments::Segments;
+use crate::chunks::Chunks;
 
 /// The tag and the hash share one word, so that a 16-byte key and a 40-byte value fill one cache line.
 pub enum Slot<K, V> {
@@ -10,7 +10,7 @@ pub enum Slot<K, V> {
 }
 
 pub struct Slab<K, V> {
-    slots: Segments<Slot<K, V>>,
+    slots: Chunks<Slot<K, V>>,
     /// Freed slots, last freed first: its cache lines are the likeliest to be warm.
     free: u32,
     len: usize,
@@ -18,7 +18,7 @@ pub struct Slab<K, V> {
 
 impl<K, V> Slab<K, V> {
     pub fn new() -> Self {
-        Slab { slots: Segments::new(), free: NIL, len: 0 }
+        Slab { slots: Chunks::new(), free: NIL, len: 0 }
     }
 
     pub fn len(&self) -> usize {
