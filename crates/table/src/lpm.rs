@@ -3,7 +3,8 @@
 //! Values are numbers of up to [`MAX_VALUE`], usually an index of next hops, or a newtype of one.
 //!
 //! - Lookup: IPv4 reads at most 3 slots (bits 0-15, 16-23, 24-31), IPv6 one slot for each 4 bits past the 16th that the
-//!   table distinguishes. [`Lpm::lookup_batch`] overlaps the cache misses of 32 addresses.
+//!   table distinguishes. For IPv6, [`Lpm::lookup_batch`] walks 32 addresses level by level,
+//!   which overlaps their cache misses: faster from some 10000 routes on.
 //! - Change: O(log routes) for the ordered list of routes, plus the slots that the prefix covers: 2^(8 - length) up to
 //!   8 bits; otherwise the rest of one node (root: 2^(16 - length) slots) and the nodes below. Removing also asks for
 //!   each shorter length in use whether a prefix takes over.

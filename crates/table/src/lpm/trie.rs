@@ -70,6 +70,13 @@ impl<A: Address, const STRIDE: u32> Trie<A, STRIDE> {
     }
 
     pub fn lookup_batch(&self, addrs: &[A], out: &mut [u32]) {
+        // At most three reads: measured, the processor overlaps separate lookups better than the walk by levels does.
+        if A::BITS - ROOT_BITS <= 2 * STRIDE {
+            for (addr, out) in addrs.iter().zip(out) {
+                *out = self.lookup(*addr).unwrap_or(NO_ROUTE);
+            }
+            return;
+        }
         for (addrs, out) in addrs.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
             self.lookup_chunk(addrs, out);
         }
