@@ -1,1 +1,21 @@
-//! Lookup structures: longest-prefix match and flow tables.
+//! Data structures of the packet path: longest-prefix match, flow tables, expiry, queues and flow hashes.
+//!
+//! | module | for | cost of an operation |
+//! |---|---|---|
+//! | [`lpm`] | routes: longest-prefix match of IPv4 and IPv6 addresses | a lookup reads one slot a level of a multibit trie |
+//! | [`flow`] | per-flow state under a keyed hash, entries named by a stable index | O(1), with no pause when it grows |
+//! | [`timeout`] | expiry of such entries | O(1) amortised |
+//! | [`ring`] | queues | O(1), a batch is a copy |
+//! | [`symmetric`] | steering: one hash for both directions of a flow | a few ns |
+//!
+//! Nothing here does I/O, reads a clock or panics on its input. `examples/speed.rs` measures every operation.
+
+#![deny(unsafe_code)]
+
+mod chunks;
+pub mod flow;
+pub mod lpm;
+pub mod prefetch;
+pub mod ring;
+pub mod symmetric;
+pub mod timeout;

@@ -1,0 +1,254 @@
+//! Flow tables: per-flow entries under a keyed hash, each with an index that other structures can hold on to.
+//!
+//! - Find, insert, remove: O(1). A hit reads one 64-byte bucket and the entry; [`FlowTable::find_batch`] overlaps the
+//!   cache misses of 32 keys, or callers prefetch in two steps, [`FlowTable::prefetch`] then
+//!   [`FlowTable::prefetch_entry`].
+//! - Growth splits one bucket at a time and never moves an entry, so no insertion is slow: the worst allocates 2048
+//!   entries' or buckets' worth of untouched memory, or, while the table is smaller than that, copies it.
+//! - Memory: an entry takes the size of key and value and 8 bytes; the index about 25 bytes an entry. Memory is kept
+//!   for reuse until [`FlowTable::clear`].
+//! - The hash is keyed with the operating system's randomness, once a process and once a table, so that who chooses the
+//!   flows cannot choose which of them collide. It is not cryptographic: never show its values to the outside.
+
+mod index;
+mod slab;
+
+use std::collections::hash_map;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::OnceLock;
+
+use foldhash::quality::SeedableRandomState;
+use foldhash::SharedSeed;
+
+use crate::prefetch::prefetch;
+use index::{Index, Probe};
+use slab::Slab;
+
+/// What a batch lookup reports for a key without an entry.
+pub const NO_ENTRY: u32 = index::NIL;
+
+/// Keys looked up together by [`FlowTable::find_batch`]: enough to overlap cache misses.
+const CHUNK: usize = 32;
+
+/// A hash table for flows.
+pub struct FlowTable<K, V> {
+    hasher: SeedableRandomState,
+    index: Index,
+    slab: Slab<K, V>,
+    limit: u32,
+}
+
+/// The table holds as many entries as its limit allows; the key and the value come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full<K, V>(pub K, pub V);
+
+impl<K: Hash + Eq, V> FlowTable<K, V> {
+    /// An empty table that takes up to `limit` entries.
+    pub fn new(limit: u32) -> Self {
+        Self::with_seed(limit, random_seed())
+    }
+
+    /// As [`Self::new`] with a chosen seed: for a table whose hash another part of the program must reproduce.
+    pub fn with_seed(limit: u32, seed: u64) -> Self {
+        static SHARED: OnceLock<SharedSeed> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| SharedSeed::from_u64(random_seed()));
+        let hasher = SeedableRandomState::with_seed(seed, shared);
+        FlowTable { hasher, index: Index::new(), slab: Slab::new(), limit: clamp_limit(limit) }
+    }
+
+    /// The hash that the functions named `*_hashed` and the prefetches of this table take.
+    #[inline(always)]
+    pub fn hash_of(&self, key: &K) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Starts loading what [`Self::prefetch_entry`] and [`Self::find_hashed`] read first.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        self.index.prefetch(tag_of(hash));
+    }
+
+    /// Starts loading the entry that `hash` most likely stands for.
+    #[inline(always)]
+    pub fn prefetch_entry(&self, hash: u64) {
+        self.prefetch_slot(self.index.probe(tag_of(hash)).candidate);
+    }
+
+    /// The index of the entry with this key.
+    #[inline]
+    pub fn find(&self, key: &K) -> Option<u32> {
+        self.find_hashed(self.hash_of(key), key)
+    }
+
+    /// As [`Self::find`], with the key's hash known.
+    #[inline]
+    pub fn find_hashed(&self, hash: u64, key: &K) -> Option<u32> {
+        let probe = self.index.probe(tag_of(hash));
+        if self.has_key(probe.candidate, key) {
+            return Some(probe.candidate);
+        }
+        if probe.is_miss() {
+            return None;
+        }
+        let found = self.find_in_chain(tag_of(hash), key);
+        (found != NO_ENTRY).then_some(found)
+    }
+
+    /// Writes to each `out` the index of the entry with the key at the same place, or [`NO_ENTRY`].
+    ///
+    /// If the slices differ in length, the rest of the longer one is left alone.
+    pub fn find_batch(&self, keys: &[K], out: &mut [u32]) {
+        for (keys, out) in keys.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+            let mut tags = [0; CHUNK];
+            let mut probes = [Probe::NOTHING; CHUNK];
+            for (key, tag) in keys.iter().zip(&mut tags) {
+                *tag = tag_of(self.hash_of(key));
+                self.index.prefetch(*tag);
+            }
+            for (tag, probe) in tags.iter().zip(&mut probes).take(keys.len()) {
+                *probe = self.index.probe(*tag);
+                self.prefetch_slot(probe.candidate);
+            }
+            for (((key, tag), probe), out) in keys.iter().zip(&tags).zip(&probes).zip(out) {
+                *out = probe.candidate;
+                if !self.has_key(*out, key) && !probe.is_miss() {
+                    *out = self.find_in_chain(*tag, key);
+                }
+            }
+        }
+    }
+
+    /// The entry at an index.
+    #[inline(always)]
+    pub fn get(&self, idx: u32) -> Option<(&K, &V)> {
+        self.slab.get(idx)
+    }
+
+    /// The entry at an index, its value to be changed.
+    #[inline(always)]
+    pub fn get_mut(&mut self, idx: u32) -> Option<(&K, &mut V)> {
+        self.slab.get_mut(idx)
+    }
+
+    /// Adds an entry, or replaces the value of the one with this key, and returns its index.
+    pub fn insert(&mut self, key: K, value: V) -> Result<u32, Full<K, V>> {
+        self.insert_hashed(self.hash_of(&key), key, value)
+    }
+
+    /// As [`Self::insert`], with the key's hash known.
+    pub fn insert_hashed(&mut self, hash: u64, key: K, value: V) -> Result<u32, Full<K, V>> {
+        if let Some(idx) = self.find_hashed(hash, &key) {
+            if let Some((_, old)) = self.slab.get_mut(idx) {
+                *old = value;
+            }
+            return Ok(idx);
+        }
+        if self.is_full() {
+            return Err(Full(key, value));
+        }
+        let idx = self.slab.insert(tag_of(hash), key, value);
+        self.index.insert(tag_of(hash), idx);
+        Ok(idx)
+    }
+
+    /// Removes the entry at an index, which a later insertion may then use again.
+    pub fn remove(&mut self, idx: u32) -> Option<(K, V)> {
+        let (tag, key, value) = self.slab.remove(idx)?;
+        self.index.remove(tag, idx);
+        Some((key, value))
+    }
+
+    /// Removes the entry with this key.
+    pub fn remove_key(&mut self, key: &K) -> Option<(K, V)> {
+        self.find(key).and_then(|idx| self.remove(idx))
+    }
+
+    /// The entries by index.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &K, &V)> {
+        self.slab.iter_from(0)
+    }
+
+    /// The entries from index `first` on: to walk a large table in parts.
+    pub fn iter_from(&self, first: u32) -> impl Iterator<Item = (u32, &K, &V)> {
+        self.slab.iter_from(first)
+    }
+
+    /// The entries by index, their values to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &K, &mut V)> {
+        self.slab.iter_mut()
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.slab.len() == 0
+    }
+
+    /// Whether an insertion of a new key would be refused.
+    pub fn is_full(&self) -> bool {
+        self.slab.len() >= self.limit as usize
+    }
+
+    /// How many entries the table takes.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Changes the limit; entries beyond a lower one stay until removed.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.limit = clamp_limit(limit);
+    }
+
+    /// Removes all entries and gives their memory back.
+    pub fn clear(&mut self) {
+        self.index = Index::new();
+        self.slab = Slab::new();
+    }
+
+    /// Bytes reserved, of which the operating system provides what was written.
+    pub fn memory(&self) -> usize {
+        self.index.memory() + self.slab.memory()
+    }
+
+    #[inline(always)]
+    fn has_key(&self, idx: u32, key: &K) -> bool {
+        self.slab.get(idx).is_some_and(|(known, _)| known == key)
+    }
+
+    /// The entry of a key that the first bucket does not tell; [`NO_ENTRY`] if there is none.
+    #[cold]
+    #[inline(never)]
+    fn find_in_chain(&self, tag: u32, key: &K) -> u32 {
+        self.index.find(tag, |idx| self.has_key(idx, key))
+    }
+
+    #[inline(always)]
+    fn prefetch_slot(&self, idx: u32) {
+        if let Some(slot) = self.slab.slot(idx) {
+            prefetch(slot);
+        }
+    }
+}
+
+/// The hash bits in use: 32, which a bucket keeps for each of its slots.
+#[inline(always)]
+fn tag_of(hash: u64) -> u32 {
+    (hash ^ hash >> 32) as u32
+}
+
+/// The index addresses 2^31 buckets and keeps one entry number for "none".
+fn clamp_limit(limit: u32) -> u32 {
+    limit.min(1 << 31)
+}
+
+/// The standard library keys its hasher by the operating system's randomness, which is what is wanted from it here.
+fn random_seed() -> u64 {
+    hash_map::RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests;
