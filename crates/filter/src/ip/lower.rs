@@ -35,7 +35,7 @@ impl Primitive {
             kind::FRAGMENT => {
                 tree.test(NETWORK + 4, 0, 0x3fff);
                 if !self.op_negated {
-                    tree.negate(false);
+                    tree.negate(true);
                 }
             }
             kind::TCP_OPTION => {

@@ -29,9 +29,23 @@ fn yes(branch: Branch) -> usize {
     (branch & 1) as usize
 }
 
+/// Works as Click does.
 pub(super) fn run(insns: &mut [Insn]) {
+    run_with(insns, known_lengths(insns), false);
+}
+
+/// Takes all packets to be long enough, and keeps the outcome of every packet.
+///
+/// Click's order of predecessors can put the two branches of one instruction apart. It then takes both for the second
+/// of them, and may remove tests that are still needed.
+pub(super) fn run_sound(insns: &mut [Insn]) {
+    run_with(insns, vec![u32::MAX; insns.len()], true);
+}
+
+fn run_with(insns: &mut [Insn], known_length: Vec<u32>, sound: bool) {
     let mut run = Dominators {
-        known_length: known_lengths(insns),
+        sound,
+        known_length,
         same_as: first_equal(insns),
         paths: Vec::with_capacity(insns.len()),
         links: Predecessors::new(insns),
@@ -46,6 +60,7 @@ pub(super) fn run(insns: &mut [Insn]) {
 }
 
 struct Dominators<'a> {
+    sound: bool,
     insns: &'a mut [Insn],
     /// Bytes that a packet is known to have when it reaches an instruction.
     known_length: Vec<u32>,
@@ -57,7 +72,7 @@ struct Dominators<'a> {
 
 impl Dominators<'_> {
     fn find_paths(&mut self, at: usize) -> Vec<Path> {
-        let predecessors = self.links.of(at);
+        let predecessors = self.links.of(at, self.sound);
         let incoming = self.incoming(&predecessors);
         if incoming.len() > MAX_PATHS {
             let mut common = intersect(&incoming);
@@ -83,27 +98,29 @@ impl Dominators<'_> {
 
     /// The paths of all predecessors, without those that contradict themselves.
     fn incoming(&mut self, predecessors: &[Branch]) -> Vec<Path> {
-        let mut incoming: Vec<Path> = Vec::new();
+        // Which path, and how much of it. Paths are read at the end: see `run_sound` for what that means.
+        let mut incoming: Vec<(usize, usize, usize)> = Vec::new();
         for (idx, &predecessor) in predecessors.iter().enumerate() {
             let from = state(predecessor);
             if idx > 0 && state(predecessors[idx - 1]) == from {
                 // Both branches lead here, so this test decides nothing.
-                let same = |path: &&mut Path| path.last().is_some_and(|&b| state(b) == self.same_as[from]);
-                if let Some(path) = incoming.last_mut().filter(same) {
-                    path.pop();
-                }
+                let n_dropped = if self.sound { usize::MAX } else { 1 };
+                let same = incoming.iter_mut().rev().take_while(|(state, ..)| *state == from);
+                same.take(n_dropped).for_each(|(_, _, len)| *len -= 1);
                 continue;
             }
+            let other = idx + 1 < predecessors.len() && state(predecessors[idx + 1]) == from && self.sound;
             let own = branch(self.same_as[from], yes(predecessor));
-            for path in &mut self.paths[from] {
+            for (number, path) in self.paths[from].iter_mut().enumerate() {
+                let len = path.len();
                 let Some((last, earlier)) = path.split_last_mut() else { continue };
-                if earlier.iter().all(|&b| b ^ own != 1) {
+                if other || earlier.iter().all(|&b| b ^ own != 1) {
                     *last = own;
-                    incoming.push(path.clone());
+                    incoming.push((from, number, len));
                 }
             }
         }
-        incoming
+        incoming.into_iter().map(|(from, number, len)| self.paths[from][number][..len].to_vec()).collect()
     }
 
     /// Carries the paths on to `at`; the branch taken there if every path decides it, and alike.
@@ -214,12 +231,15 @@ impl Predecessors {
         links
     }
 
-    fn of(&self, state: usize) -> Vec<Branch> {
+    fn of(&self, state: usize, sorted: bool) -> Vec<Branch> {
         let mut found = Vec::new();
         let mut at = self.first[state];
         while at >= 0 {
             found.push(at);
             at = self.next[at as usize];
+        }
+        if sorted {
+            found.sort_unstable();
         }
         found
     }
