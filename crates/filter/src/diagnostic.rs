@@ -22,6 +22,10 @@ impl Diagnostic {
         Diagnostic { pattern, severity: Severity::Error, message }
     }
 
+    pub(crate) fn wrong_count(n_outputs: usize) -> Diagnostic {
+        Diagnostic::error(None, format!("need {n_outputs} arguments, one per output port"))
+    }
+
     pub(crate) fn unused_output(output: usize) -> Diagnostic {
         let message = format!("output {output} matches no packets");
         Diagnostic { pattern: None, severity: Severity::Warning, message }

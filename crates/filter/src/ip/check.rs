@@ -97,8 +97,8 @@ impl Primitive {
 
     fn check_parts(&mut self, header: Header, mask: GivenMask, messages: &mut Messages) -> Checked {
         match self.kind {
-            kind::HOST | kind::NET | kind::ETHER => return self.check_address(header, mask),
-            _ if header != Header::Ip && self.needs_ip() => return self.refuse("ip only"),
+            kind::HOST | kind::NET | kind::ETHER => self.check_address(header, mask),
+            _ if header != Header::Ip && self.needs_ip() => self.refuse("ip only"),
             kind::PROTO => self.check_protocol(mask, messages),
             kind::PORT => self.check_port(mask, messages),
             kind::TCP_OPTION => self.check_tcp_option(mask),

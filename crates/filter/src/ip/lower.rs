@@ -44,7 +44,7 @@ impl Primitive {
             field => {
                 let at = kind::field_bit_offset(field);
                 let base = if of_transport { TRANSPORT } else { NETWORK };
-                let word = base + (at / 8 & !3) as u16;
+                let word = base + ((at / 8) & !3) as u16;
                 let shift = 32u32.saturating_sub(at % 32 + kind::field_n_bits(field));
                 self.compare(tree, word, shift);
                 self.negate_if_said(tree);
@@ -104,8 +104,8 @@ fn require_protocol(protocol: i32, tree: &mut Tree) {
             test(tree, 17);
             tree.finish(Combiner::Or);
         }
-        256.. => {}
-        one => test(tree, one),
+        one if one < 256 => test(tree, one),
+        _ => {}
     }
 }
 

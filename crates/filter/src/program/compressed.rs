@@ -9,13 +9,13 @@ const MIN_SORTED: usize = 7;
 
 /// A step: does the masked word equal one of the values?
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    pub offset: u16,
-    pub short_output: bool,
-    pub mask: u32,
-    pub values: Vec<u32>,
+struct Step {
+    offset: u16,
+    short_output: bool,
+    mask: u32,
+    values: Vec<u32>,
     /// Where to go: `[no, yes]`. Positive: a step; otherwise an output, negated.
-    pub jump: [i32; 2],
+    jump: [i32; 2],
 }
 
 /// The form in which IPFilter and IPClassifier show their program.
@@ -50,14 +50,7 @@ impl Compressed {
         }
     }
 
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
-    pub fn output_everything(&self) -> Option<i32> {
-        self.output_everything
-    }
-
+    /// Packets of at least this length have all bytes that the program may look at.
     pub fn safe_length(&self) -> u32 {
         self.safe_length
     }

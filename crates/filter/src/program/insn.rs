@@ -36,10 +36,7 @@ impl Insn {
 
     /// The packet length below which the outcome is `short_output`.
     pub fn required_length(&self) -> u32 {
-        if self.mask == 0 {
-            return 0;
-        }
-        u32::from(self.offset) + 4 - self.mask.trailing_zeros() / 8
+        required_length(self.offset, self.mask)
     }
 
     /// What tells two tests apart, wherever they lead.
@@ -138,6 +135,14 @@ impl Insn {
             || required <= known_length
             || required <= next.required_length() && next_branch == next.short_output
     }
+}
+
+/// The length of a packet that has all bytes of `mask` in the word at `offset`.
+pub fn required_length(offset: u16, mask: u32) -> u32 {
+    if mask == 0 {
+        return 0;
+    }
+    u32::from(offset) + 4 - mask.trailing_zeros() / 8
 }
 
 impl fmt::Display for Insn {

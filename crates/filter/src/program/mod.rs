@@ -7,7 +7,7 @@ mod simplify;
 mod tree;
 
 pub use compressed::Compressed;
-pub use insn::{Insn, FAILURE, NEVER, SUCCESS};
+pub use insn::{required_length, Insn, FAILURE, NEVER, SUCCESS};
 pub use tree::{Combiner, Node, NodeId, Tree};
 
 use std::fmt;
@@ -32,6 +32,35 @@ impl Program {
         }
     }
 
+    /// Programs one after the other, unoptimised: packets that fail one go to the next, and are dropped in the end.
+    pub fn concat<'a>(programs: impl IntoIterator<Item = &'a Program>) -> Program {
+        let mut insns: Vec<Insn> = Vec::new();
+        let mut failure = NEVER;
+        for program in programs {
+            match program.output_everything.map(|output| -output) {
+                Some(FAILURE) => continue,
+                Some(output) => {
+                    failure = output;
+                    break;
+                }
+                None => {}
+            }
+            let (first, next) = (insns.len() as i32, (insns.len() + program.insns.len()) as i32);
+            let place = |jump: i32| match jump {
+                FAILURE => next,
+                1.. => jump + first,
+                output => output,
+            };
+            insns.extend(program.insns.iter().map(|insn| Insn { jump: insn.jump.map(place), ..*insn }));
+        }
+        let end = insns.len() as i32;
+        for jump in insns.iter_mut().flat_map(|insn| &mut insn.jump).filter(|jump| **jump == end) {
+            *jump = failure;
+        }
+        let output_everything = insns.is_empty().then_some(-failure);
+        Program { insns, output_everything, ..Program::new(0) }
+    }
+
     pub fn insns(&self) -> &[Insn] {
         &self.insns
     }
@@ -47,6 +76,30 @@ impl Program {
 
     pub fn align_offset(&self) -> u32 {
         self.align_offset
+    }
+
+    /// The same program with each test replaced.
+    pub fn map(&self, insn: impl FnMut(&Insn) -> Insn) -> Program {
+        Program { insns: self.insns.iter().map(insn).collect(), ..*self }
+    }
+
+    /// Where a packet goes: an output, negated, or `NEVER` or `FAILURE`. `word` reads the word at an offset.
+    pub fn run(&self, length: u32, word: impl Fn(u16) -> u32) -> i32 {
+        if let Some(output) = self.output_everything {
+            return -output;
+        }
+        let mut at = 0;
+        while let Some(insn) = self.insns.get(at) {
+            let jump = match insn.required_length() > length {
+                true => insn.jump[usize::from(insn.short_output)],
+                false => insn.branch(word(insn.offset)),
+            };
+            if jump <= 0 {
+                return jump;
+            }
+            at = jump as usize;
+        }
+        NEVER
     }
 
     fn push(&mut self, insn: Insn) {

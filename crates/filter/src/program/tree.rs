@@ -18,7 +18,8 @@ pub type NodeId = usize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
     Test { offset: u16, mask: u32, value: u32 },
-    Greater { offset: u16, mask: u32, bound: u32 },
+    /// `word & mask > bound`; `parts` says the same with tests, some of which may hold for packets too short for others.
+    Greater { offset: u16, mask: u32, bound: u32, parts: NodeId },
     Group(Combiner, Vec<NodeId>),
     Not { child: NodeId, flip_short: bool },
 }
@@ -114,7 +115,7 @@ impl Tree {
     pub fn name_greater(&mut self, offset: u16, mask: u32, bound: u32) {
         let node = self.nodes.len();
         if let Some((_, part)) = self.open.last_mut().and_then(|parts| parts.last_mut()) {
-            self.nodes.push(Node::Greater { offset, mask, bound });
+            self.nodes.push(Node::Greater { offset, mask, bound, parts: *part });
             *part = node;
         }
     }
