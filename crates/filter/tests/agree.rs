@@ -91,11 +91,12 @@ fn packet() -> impl Strategy<Value = Packet> {
     )
 }
 
+/// Leaves out rules with errors, such as values out of range.
 fn agree(rules: &[String], packets: &[Packet]) -> Result<(), TestCaseError> {
-    let (filter, diagnostics) = IpFilter::parse(rules, 4, &BuiltInNames);
-    let Some(filter) = filter else {
-        prop_assert!(diagnostics.iter().any(|diagnostic| diagnostic.is_error()));
-        return Ok(());
+    let is_good = |rule: &&String| IpFilter::parse(&[rule], 4, &BuiltInNames).0.is_some();
+    let rules: Vec<&String> = rules.iter().filter(is_good).collect();
+    let (Some(filter), _) = IpFilter::parse(&rules, 4, &BuiltInNames) else {
+        return Err(TestCaseError::fail("good rules make a good filter"));
     };
     for packet in packets {
         let (fast, program) = (filter.classify(&packet.headers()), filter.classify_by_program(&packet.headers()));
@@ -105,7 +106,7 @@ fn agree(rules: &[String], packets: &[Packet]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn short_lists(rules in rules(expression(), 1..6), packets in proptest::collection::vec(packet(), 40)) {

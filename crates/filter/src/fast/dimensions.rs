@@ -81,8 +81,9 @@ fn interval(conjunction: &Conjunction, place: u8, mask: u32) -> Option<(u32, u32
         any = true;
     }
     for range in conjunction.ranges.iter().filter(|range| fits(range, place, mask)) {
-        // Bits below the range's mask may be anything.
-        (low, high) = (low.max(range.low), high.min((range.high & range.mask) | mask & !range.mask));
+        // Bits below the range's mask may be anything, so that it starts and ends with multiples of its lowest bit.
+        let first = range.low.checked_next_multiple_of(range.mask & range.mask.wrapping_neg())?;
+        (low, high) = (low.max(first), high.min((range.high & range.mask) | mask & !range.mask));
         any = true;
     }
     // A masked word never lies in an empty interval; an impossible one keeps the conjunction out.

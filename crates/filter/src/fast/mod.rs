@@ -19,8 +19,10 @@ use steps::Steps;
 use tuples::Tuples;
 use vectors::Vectors;
 
-/// Up to this many tests, a decision graph wins over everything else.
-const MAX_STEPS: usize = 20;
+/// Up to this many tests on the longest way through it, a decision graph wins over everything else.
+const MAX_STEPS: usize = 7;
+/// Longer programs than this are not tried as decision graphs.
+const MAX_TRIED: usize = 80;
 /// Programs of more tests than this are not optimised, which would take too long.
 const MAX_OPTIMIZED: usize = 2000;
 /// Up to this many hash tables are searched one after the other.
@@ -111,9 +113,9 @@ fn class_lengths(conditions: &[Condition], program: &Program) -> Vec<u32> {
 
 fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &Layout) -> Matcher {
     let program = for_length(program, length);
-    if program.insns().len() <= 4 * MAX_STEPS {
+    if program.insns().len() <= MAX_TRIED {
         let optimal = optimized(&program);
-        if optimal.insns().len() <= MAX_STEPS {
+        if optimal.longest_way() <= MAX_STEPS {
             return from_program(&optimal, layout);
         }
     }

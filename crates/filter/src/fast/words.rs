@@ -106,17 +106,11 @@ impl Layout {
 
     #[inline]
     pub fn load_ip(&self, headers: &Headers) -> Words {
+        let network = load::<N_NETWORK>(headers.network);
+        let transport = load::<N_TRANSPORT>(headers.network.get(headers.transport..).unwrap_or_default());
         let mut words = [0; N_WORDS];
-        let (network, transport) = words.split_at_mut(N_NETWORK);
-        match headers.network.first_chunk::<{ 4 * N_NETWORK }>() {
-            Some(bytes) => unpack(bytes, network),
-            None => unpack_short(headers.network, network),
-        }
-        let bytes = headers.network.get(headers.transport..).unwrap_or_default();
-        match bytes.first_chunk::<{ 4 * N_TRANSPORT }>() {
-            Some(bytes) => unpack(bytes, transport),
-            None => unpack_short(bytes, &mut transport[..N_TRANSPORT]),
-        }
+        words[..N_NETWORK].copy_from_slice(&network);
+        words[N_NETWORK..N_NETWORK + N_TRANSPORT].copy_from_slice(&transport);
         for (place, &offset) in self.extra.iter().enumerate() {
             words[(self.n_fixed + place) % N_WORDS] = headers.word(offset);
         }
@@ -142,15 +136,15 @@ pub fn aligned_word(data: &[u8], offset: u16, align_offset: u32) -> u32 {
     }
 }
 
+/// The first words of `bytes`.
 #[inline]
-fn unpack(bytes: &[u8], words: &mut [u32]) {
-    for (slot, chunk) in words.iter_mut().zip(bytes.chunks_exact(4)) {
-        *slot = chunk.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
+fn load<const N: usize>(bytes: &[u8]) -> [u32; N] {
+    if bytes.len() < 4 * N {
+        return std::array::from_fn(|n| word(bytes, 4 * n));
     }
-}
-
-fn unpack_short(bytes: &[u8], words: &mut [u32]) {
-    for (n, slot) in words.iter_mut().enumerate() {
-        *slot = word(bytes, 4 * n);
-    }
+    let mut chunks = bytes.chunks_exact(4);
+    std::array::from_fn(|_| {
+        let chunk = chunks.next().and_then(<[u8]>::first_chunk);
+        u32::from_be_bytes(chunk.copied().unwrap_or_default())
+    })
 }

@@ -102,6 +102,16 @@ impl Program {
         NEVER
     }
 
+    /// How many tests a packet can go through.
+    pub fn longest_way(&self) -> usize {
+        let mut from = vec![0; self.insns.len()];
+        for (at, insn) in self.insns.iter().enumerate().rev() {
+            let after = |jump: i32| if jump > 0 { from[jump as usize] } else { 0 };
+            from[at] = 1 + after(insn.yes()).max(after(insn.no()));
+        }
+        from.first().copied().unwrap_or(0)
+    }
+
     fn push(&mut self, insn: Insn) {
         self.insns.push(insn);
         self.output_everything = None;
