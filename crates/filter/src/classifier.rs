@@ -1,0 +1,86 @@
+//! Classifier: patterns over packet data, ready to classify.
+
+use crate::fast::{aligned_word, Compiled, Condition, Layout};
+use crate::patterns;
+use crate::program::{Combiner, Node, NodeId, Program};
+use crate::Diagnostic;
+
+/// Patterns, one an output, the first of which that matches decides.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    /// The patterns as written.
+    plain: Program,
+    program: Program,
+    compiled: Option<Compiled>,
+}
+
+impl Classifier {
+    /// Parses patterns for packets whose data starts `align_offset` bytes after an aligned word.
+    ///
+    /// There is a classifier unless a diagnostic is an error.
+    pub fn parse(
+        patterns: &[impl AsRef<str>],
+        n_outputs: usize,
+        align_offset: u32,
+    ) -> (Option<Classifier>, Vec<Diagnostic>) {
+        if patterns.len() != n_outputs {
+            return (None, vec![Diagnostic::wrong_count(n_outputs)]);
+        }
+        let (tree, mut diagnostics) = patterns::parse(patterns, align_offset);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return (None, diagnostics);
+        }
+        let (plain, nodes, root) = tree.into_parts();
+        let mut program = plain.clone();
+        program.optimize(false);
+        diagnostics.extend(program.unused_outputs(n_outputs).into_iter().map(Diagnostic::unused_output));
+        let layout = Layout::plain(plain.insns().iter().filter(|insn| insn.mask != 0).map(|insn| insn.offset));
+        let compiled = Compiled::new(&conditions(&nodes, root), &plain, layout);
+        (Some(Classifier { plain, program, compiled }), diagnostics)
+    }
+
+    /// The output for a packet; `None` drops it.
+    #[inline]
+    pub fn classify(&self, data: &[u8]) -> Option<usize> {
+        let fast = |compiled: &Compiled| {
+            let words = compiled.layout.load_plain(data, self.plain.align_offset());
+            compiled.classify(self.length(data), &words)
+        };
+        let jump = self.compiled.as_ref().and_then(fast);
+        crate::output(jump.unwrap_or_else(|| self.run(data)))
+    }
+
+    /// The output for a packet, found by going through the patterns as they are written.
+    pub fn classify_by_program(&self, data: &[u8]) -> Option<usize> {
+        crate::output(self.run(data))
+    }
+
+    fn run(&self, data: &[u8]) -> i32 {
+        let align_offset = self.plain.align_offset();
+        self.plain.run(self.length(data), |offset| aligned_word(data, offset, align_offset))
+    }
+
+    fn length(&self, data: &[u8]) -> u32 {
+        u32::try_from(data.len()).unwrap_or(u32::MAX).saturating_add(self.plain.align_offset())
+    }
+
+    /// The decision program in Click's form and order.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The structure that long packets are classified with.
+    pub fn structure(&self) -> &'static str {
+        self.compiled.as_ref().map_or("program", Compiled::structure)
+    }
+}
+
+/// The patterns are the parts of the root, in the order of outputs.
+fn conditions(nodes: &[Node], root: Option<NodeId>) -> Vec<Condition<'_>> {
+    let parts = match root.and_then(|root| nodes.get(root)) {
+        Some(Node::Group(Combiner::Or, parts)) => parts.as_slice(),
+        _ => &[],
+    };
+    let condition = |(jump, &part): (i32, &NodeId)| Condition { nodes, root: Some(part), jump: -jump };
+    (0..).zip(parts).map(condition).collect()
+}

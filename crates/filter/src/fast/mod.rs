@@ -1,0 +1,176 @@
+//! The fast form of a filter: the same outcome as its program, in the structure that suits the rules.
+//!
+//! Which tests a packet is too short for depends only on its length. Between the lengths that tests require the outcome
+//! of those tests is fixed, so there is a structure for each *class* of lengths, and none checks lengths itself.
+
+mod conjunctions;
+mod dimensions;
+mod steps;
+mod tuples;
+mod vectors;
+mod words;
+
+pub use words::{aligned_word, Headers, Layout, Words};
+
+use crate::ip::TRANSPORT;
+use crate::program::{required_length, Insn, Node, NodeId, Program, NEVER};
+use conjunctions::Conjunction;
+use steps::Steps;
+use tuples::Tuples;
+use vectors::Vectors;
+
+/// Up to this many tests on the longest way through it, a decision graph wins over everything else.
+const MAX_STEPS: usize = 7;
+/// Longer programs than this are not tried as decision graphs.
+const MAX_TRIED: usize = 80;
+/// Programs of more tests than this are not optimised, which would take too long.
+const MAX_OPTIMIZED: usize = 2000;
+/// Up to this many hash tables are searched one after the other.
+const MAX_TUPLES: usize = 3;
+const MAX_CONJUNCTIONS: usize = 1 << 16;
+const MAX_CLASSES: usize = 6;
+
+/// A condition and where packets go that fulfil it. `None` holds for all packets.
+pub struct Condition<'a> {
+    pub nodes: &'a [Node],
+    pub root: Option<NodeId>,
+    pub jump: i32,
+}
+
+/// A list of conditions in fast form.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub layout: Layout,
+    /// By descending length. Packets shorter than the last are for the program.
+    classes: Vec<Class>,
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    from_length: u32,
+    matcher: Matcher,
+}
+
+#[derive(Clone, Debug)]
+enum Matcher {
+    Always(i32),
+    Steps(Steps),
+    Tuples(Tuples),
+    Vectors(Vectors),
+}
+
+impl Compiled {
+    /// Compiles conditions, and `program`, which says the same. `None` if they look at too many words.
+    pub fn new(conditions: &[Condition], program: &Program, layout: Option<Layout>) -> Option<Compiled> {
+        let layout = layout?;
+        let classes = class_lengths(conditions, program)
+            .into_iter()
+            .map(|from_length| Class { from_length, matcher: matcher(conditions, program, from_length, &layout) })
+            .collect();
+        Some(Compiled { layout, classes })
+    }
+
+    /// Where a packet of (virtual) length `length` goes; `None` if it is too short for the fast form.
+    #[inline]
+    pub fn classify(&self, length: u32, words: &Words) -> Option<i32> {
+        let class = self.classes.iter().find(|class| length >= class.from_length)?;
+        Some(match &class.matcher {
+            Matcher::Always(jump) => *jump,
+            Matcher::Steps(steps) => steps.classify(words),
+            Matcher::Tuples(tuples) => tuples.classify(words),
+            Matcher::Vectors(vectors) => vectors.classify(words),
+        })
+    }
+
+    /// The structure for long packets, for people.
+    pub fn structure(&self) -> &'static str {
+        match self.classes.first().map(|class| &class.matcher) {
+            Some(Matcher::Always(_)) => "constant",
+            Some(Matcher::Steps(_)) => "steps",
+            Some(Matcher::Tuples(_)) => "tuples",
+            Some(Matcher::Vectors(_)) => "vectors",
+            None => "program",
+        }
+    }
+}
+
+/// The lengths at which classes start, descending: down to packets that lack a transport header, which all have the
+/// network header words that are tested.
+fn class_lengths(conditions: &[Condition], program: &Program) -> Vec<u32> {
+    let nodes = conditions.iter().flat_map(|condition| condition.nodes).filter_map(|node| match *node {
+        Node::Greater { offset, mask, .. } => Some(required_length(offset, mask)),
+        _ => None,
+    });
+    let mut lengths: Vec<u32> = program.insns().iter().map(Insn::required_length).chain(nodes).collect();
+    lengths.push(0);
+    lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+    lengths.dedup();
+    let n_transport = lengths.iter().filter(|&&length| length > TRANSPORT.into()).count();
+    let n_classes = if n_transport > 0 { n_transport + 1 } else { lengths.len() };
+    lengths.truncate(n_classes.min(MAX_CLASSES));
+    lengths
+}
+
+fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &Layout) -> Matcher {
+    let program = for_length(program, length);
+    if program.insns().len() <= MAX_TRIED {
+        let optimal = optimized(&program);
+        if optimal.longest_way() <= MAX_STEPS {
+            return from_program(&optimal, layout);
+        }
+    }
+    match conjunctions(conditions, length, layout) {
+        Some(found) if tuples::count(&found) <= MAX_TUPLES => Matcher::Tuples(Tuples::new(found)),
+        Some(found) => match Vectors::new(found) {
+            Ok(vectors) => Matcher::Vectors(vectors),
+            Err(found) => Matcher::Tuples(Tuples::new(found)),
+        },
+        None if program.insns().len() <= MAX_OPTIMIZED => from_program(&optimized(&program), layout),
+        None => from_program(&program, layout),
+    }
+}
+
+fn from_program(program: &Program, layout: &Layout) -> Matcher {
+    match program.output_everything() {
+        Some(output) => Matcher::Always(-output),
+        None => Matcher::Steps(Steps::new(program, layout)),
+    }
+}
+
+fn optimized(program: &Program) -> Program {
+    let mut program = program.clone();
+    program.optimize_soundly(true);
+    program.sort_conjunctions(true);
+    program
+}
+
+/// The program for packets of a length, without tests that are too long for it.
+fn for_length(program: &Program, length: u32) -> Program {
+    program.map(|insn| match insn.required_length() > length {
+        true => Insn { mask: 0, value: 0, jump: [insn.jump[usize::from(insn.short_output)]; 2], ..*insn },
+        false => *insn,
+    })
+}
+
+fn conjunctions(conditions: &[Condition], length: u32, layout: &Layout) -> Option<Vec<Conjunction>> {
+    let mut all: Vec<Conjunction> = Vec::new();
+    for condition in conditions {
+        let found = match condition.root {
+            Some(root) => conjunctions::rewrite(condition.nodes, root, length, layout)?,
+            None => vec![Conjunction::default()],
+        };
+        let is_last = found.iter().any(|part| part.equals.is_empty() && part.ranges.is_empty());
+        all.extend(found.into_iter().map(|part| Conjunction { jump: condition.jump, ..part }));
+        if all.len() > MAX_CONJUNCTIONS {
+            return None;
+        }
+        if is_last {
+            break;
+        }
+    }
+    // What drops packets at the end says nothing.
+    while all.last().is_some_and(|last| last.jump == NEVER) {
+        all.pop();
+    }
+    Some(all)
+}

@@ -1,0 +1,90 @@
+//! IPFilter and IPClassifier: rules over IP packets, ready to classify.
+
+use crate::fast::{Compiled, Condition, Headers, Layout};
+use crate::ip::{self, Names, Rule};
+use crate::program::{Compressed, Program, NEVER};
+use crate::Diagnostic;
+
+/// A list of rules, the first of which that matches decides.
+#[derive(Clone, Debug)]
+pub struct IpFilter {
+    rules: Vec<Rule>,
+    /// The rules one after the other, as written.
+    program: Program,
+    compiled: Option<Compiled>,
+}
+
+impl IpFilter {
+    /// Parses IPFilter rules, `ACTION EXPRESSION`, for an element with `n_outputs` outputs. Patterns are unquoted.
+    ///
+    /// There is a filter unless a diagnostic is an error.
+    pub fn parse(
+        patterns: &[impl AsRef<str>],
+        n_outputs: usize,
+        names: &dyn Names,
+    ) -> (Option<IpFilter>, Vec<Diagnostic>) {
+        let (rules, diagnostics) = ip::parse_rules(patterns, n_outputs, names);
+        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+        (is_good.then(|| IpFilter::new(rules)), diagnostics)
+    }
+
+    /// Parses IPClassifier patterns, one an output.
+    pub fn parse_classifier(
+        patterns: &[impl AsRef<str>],
+        n_outputs: usize,
+        names: &dyn Names,
+    ) -> (Option<IpFilter>, Vec<Diagnostic>) {
+        if patterns.len() != n_outputs {
+            return (None, vec![Diagnostic::wrong_count(n_outputs)]);
+        }
+        let numbered = patterns.iter().enumerate().map(|(output, pattern)| format!("{output} {}", pattern.as_ref()));
+        IpFilter::parse(&numbered.collect::<Vec<_>>(), n_outputs, names)
+    }
+
+    fn new(rules: Vec<Rule>) -> IpFilter {
+        let program = Program::concat(rules.iter().map(|rule| &rule.program));
+        let condition = |rule| {
+            let Rule { nodes, root, jump, .. }: &Rule = rule;
+            Condition { nodes, root: *root, jump: if root.is_some() { *jump } else { NEVER } }
+        };
+        let conditions: Vec<Condition> = rules.iter().map(condition).collect();
+        let tested = program.insns().iter().filter(|insn| insn.mask != 0);
+        let layout = Layout::ip(tested.map(|insn| insn.offset));
+        let compiled = Compiled::new(&conditions, &program, layout);
+        IpFilter { rules, program, compiled }
+    }
+
+    /// The output for a packet; `None` drops it.
+    #[inline]
+    pub fn classify(&self, headers: &Headers) -> Option<usize> {
+        let fast = |compiled: &Compiled| {
+            compiled.classify(headers.virtual_len(), &compiled.layout.load_ip(headers))
+        };
+        let jump = self.compiled.as_ref().and_then(fast);
+        crate::output(jump.unwrap_or_else(|| self.run(headers)))
+    }
+
+    /// The output for a packet, found by going through the rules as they are written.
+    pub fn classify_by_program(&self, headers: &Headers) -> Option<usize> {
+        crate::output(self.run(headers))
+    }
+
+    fn run(&self, headers: &Headers) -> i32 {
+        self.program.run(headers.virtual_len(), |offset| headers.word(offset))
+    }
+
+    /// The decision program in Click's form and order. Takes long for thousands of rules; packets do not go through it.
+    pub fn program(&self) -> Compressed {
+        Compressed::new(&ip::join(&self.rules))
+    }
+
+    /// Warnings for outputs below `n_outputs` that no packet can reach. Takes as long as `program`.
+    pub fn unused_outputs(&self, n_outputs: usize) -> Vec<Diagnostic> {
+        self.program().unused_outputs(n_outputs).into_iter().map(Diagnostic::unused_output).collect()
+    }
+
+    /// The structure that long packets are classified with.
+    pub fn structure(&self) -> &'static str {
+        self.compiled.as_ref().map_or("program", Compiled::structure)
+    }
+}
