@@ -3,6 +3,7 @@
 pub mod color;
 pub mod outputs;
 pub mod storage;
+pub mod stride;
 
 element::elements![
     discard,
@@ -17,4 +18,23 @@ element::elements![
     store_data,
     switch,
     unstrip,
+    align,
+    check_length,
+    check_paint,
+    hash_switch,
+    pad,
+    paint_tee,
+    prio_sched,
+    pull_switch,
+    random_sample,
+    random_switch,
+    round_robin_sched,
+    round_robin_switch,
+    set_timestamp,
+    static_pull_switch,
+    static_switch,
+    stride_sched,
+    stride_switch,
+    time_sorted_sched,
+    truncate,
 ];
