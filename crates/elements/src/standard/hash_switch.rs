@@ -46,7 +46,7 @@ impl Element for HashSwitch {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.len());
+        let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.n_outputs());
         self.outputs.spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
     }
 }

@@ -13,7 +13,7 @@ impl Outputs {
 
     /// Number of outputs.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn n_outputs(&self) -> usize {
         self.0.len()
     }
 

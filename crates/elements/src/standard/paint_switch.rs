@@ -64,7 +64,7 @@ impl PaintSwitch {
     }
 
     fn add_to_all(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        let last = self.outputs.len().saturating_sub(1);
+        let last = self.outputs.n_outputs().saturating_sub(1);
         for port in 0..last {
             self.add(ctx, port, packet.clone());
         }

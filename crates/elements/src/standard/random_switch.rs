@@ -28,7 +28,7 @@ impl Element for RandomSwitch {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let n_outputs = self.outputs.len() as u64;
-        self.outputs.spread(ctx, batch, NO_OUTPUT, |ctx, _| (u64::from(ctx.random()) * n_outputs >> 32) as usize);
+        let n_outputs = self.outputs.n_outputs() as u64;
+        self.outputs.spread(ctx, batch, NO_OUTPUT, |ctx, _| ((u64::from(ctx.random()) * n_outputs) >> 32) as usize);
     }
 }

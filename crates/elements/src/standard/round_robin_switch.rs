@@ -30,7 +30,7 @@ impl Element for RoundRobinSwitch {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let (next, n_outputs) = (&mut self.next, self.outputs.len());
+        let (next, n_outputs) = (&mut self.next, self.outputs.n_outputs());
         self.outputs.spread(ctx, batch, NO_OUTPUT, |_, _| {
             let port = *next;
             *next = if port + 1 < n_outputs { port + 1 } else { 0 };

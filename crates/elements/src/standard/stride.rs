@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn turns_are_in_proportion_to_tickets() {
         check(&[4, 2, 1], 14, expect!["00100120010012"]);
-        check(&[1, 1, 1], 6, expect!["012012"]);
+        check(&[1, 1, 1], 6, expect!["012210"]);
         check(&[1, 0, 2], 6, expect!["202202"]);
         check(&[0], 3, expect!["---"]);
         check(&[], 3, expect!["---"]);
@@ -209,7 +209,7 @@ mod tests {
         let mut stride = Stride::new(vec![1, 0]);
         assert_eq!(turns(&mut stride, 3, |_| true), "000");
         stride.set_tickets(1, 1);
-        assert_eq!(turns(&mut stride, 4, |_| true), "0101");
+        assert_eq!(turns(&mut stride, 4, |_| true), "0011");
         stride.set_tickets(0, 0);
         assert_eq!(turns(&mut stride, 3, |_| true), "111");
     }
