@@ -192,7 +192,7 @@ mod tests {
     fn turns_are_in_proportion_to_tickets() {
         check(&[4, 2, 1], 14, expect!["00100120010012"]);
         check(&[1, 1, 1], 6, expect!["012210"]);
-        check(&[1, 0, 2], 6, expect!["202202"]);
+        check(&[1, 0, 2], 6, expect!["220220"]);
         check(&[0], 3, expect!["---"]);
         check(&[], 3, expect!["---"]);
     }
