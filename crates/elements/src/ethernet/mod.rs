@@ -1,3 +1,5 @@
 //! Ethernet frames, ARP and VLAN tags.
 
-element::elements![];
+pub mod tag;
+
+element::elements![set_vlan_anno, vlan_decap, vlan_encap,];

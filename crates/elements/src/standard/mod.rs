@@ -1,5 +1,40 @@
 //! Sources, sinks, queues, switches, schedulers, and what works on any packet.
 
+pub mod color;
+pub mod outputs;
 pub mod storage;
+pub mod stride;
 
-element::elements![discard, idle, null, queue, strip, unqueue];
+element::elements![
+    discard,
+    idle,
+    null,
+    queue,
+    strip,
+    unqueue,
+    paint,
+    paint_switch,
+    print,
+    store_data,
+    switch,
+    unstrip,
+    align,
+    check_length,
+    check_paint,
+    hash_switch,
+    pad,
+    paint_tee,
+    prio_sched,
+    pull_switch,
+    random_sample,
+    random_switch,
+    round_robin_sched,
+    round_robin_switch,
+    set_timestamp,
+    static_pull_switch,
+    static_switch,
+    stride_sched,
+    stride_switch,
+    time_sorted_sched,
+    truncate,
+];

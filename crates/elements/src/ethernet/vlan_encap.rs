@@ -1,0 +1,154 @@
+//! Adds a VLAN tag to Ethernet frames.
+//!
+//! The tag's control information is given as a whole (VLAN_TCI), or as VLAN and priority; with VLAN_TCI `ANNO` it comes from
+//! each packet's VLAN annotation. Frames of the native VLAN pass without a tag.
+//!
+//! ```click
+//! FromDump(in.pcap) -> VLANEncap(VLAN_ID 7, VLAN_PCP 2) -> ToDump(out.pcap);
+//! ```
+
+use args::Word;
+use element::{
+    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
+
+use super::tag;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("VLAN_TCI", "0 to 65535 or ANNO", "The tag's control information: VLAN and priority."),
+    Arg::optional("VLAN_PCP", "0 to 7", "The priority. Default 0."),
+    Arg::keyword("VLAN_ID", "0 to 4095", "The VLAN; only without VLAN_TCI. Default 0."),
+    Arg::keyword("NATIVE_VLAN", "-1 to 4095", "The VLAN whose frames get no tag; -1 is none. Default 0."),
+    Arg::keyword("ETHERTYPE", "unsigned", "Type of tagged frames, such as 0x88a8 for service tags. Default 0x8100."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("config", "The configuration: VLAN and priority, or ANNO, and the native VLAN."),
+    Handler::read_write("vlan_tci", "The tag's control information, or ANNO; writing is refused."),
+    Handler::read_write("vlan_id", "The VLAN, empty for ANNO; writing is refused."),
+    Handler::read_write("vlan_pcp", "The priority, empty for ANNO; writing is refused."),
+    Handler::read_write("native_vlan", "The native VLAN, empty for 0; writing is refused."),
+    Handler::read_write("ethertype", "Empty; writing is refused."),
+];
+
+/// Bytes of a header without and with a tag.
+const ETHER_HEADER: usize = 14;
+const TAGGED_HEADER: usize = ETHER_HEADER + tag::TAG;
+
+/// See the page above.
+pub struct VlanEncap {
+    /// `None`: from the annotation.
+    tci: Option<u16>,
+    native_vlan: Option<u16>,
+    ethertype: u16,
+}
+
+impl Element for VlanEncap {
+    fn configure(conf: &mut Configure<'_>) -> Result<VlanEncap, Failed> {
+        let Word(word) = conf.args.get_or("VLAN_TCI", Word::default());
+        let priority = conf.args.get_with("VLAN_PCP", args::bounded(0, 7)).unwrap_or(0);
+        let id = conf.args.get_with("VLAN_ID", args::bounded(0, i32::from(tag::ID_MASK))).unwrap_or(0);
+        let native = conf.args.get_with("NATIVE_VLAN", args::bounded(-1, i32::from(tag::ID_MASK)));
+        let ethertype = conf.args.get_or("ETHERTYPE", tag::ETHERTYPE);
+        let mut tci = None;
+        if word != "ANNO" {
+            let number = if word.is_empty() { Ok(id) } else { args::bounded_integer(&word, 0, 0xFFFF) };
+            match number {
+                Ok(number) => tci = Some(tag::control_information(number as u16, priority as u16)),
+                Err(message) => conf.args.fail(format!("VLAN_TCI: {message}")),
+            }
+        }
+        conf.finish()?;
+        let native_vlan = u16::try_from(native.unwrap_or(0)).ok();
+        Ok(VlanEncap { tci, native_vlan, ethertype })
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match (name, self.tci) {
+            ("config", _) => self.config(),
+            ("vlan_tci", None) => "ANNO".to_string(),
+            ("vlan_tci", Some(tci)) => tci.to_string(),
+            ("vlan_id", Some(tci)) => (tci & tag::ID_MASK).to_string(),
+            ("vlan_pcp", Some(tci)) => (tci >> 13).to_string(),
+            ("native_vlan", _) => self.native_text().unwrap_or_default(),
+            ("vlan_id" | "vlan_pcp" | "ethertype", _) => String::new(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    /// Click has these handlers too, and refuses them likewise.
+    fn write(&mut self, ctx: &mut Ctx<'_>, _name: &str, _value: &str) -> Result<(), String> {
+        Err(format!("cannot reconfigure {} :: {} live", ctx.own_name(), CLASS.facts.name))
+    }
+}
+
+impl VlanEncap {
+    fn config(&self) -> String {
+        let vlan = self.tci.map_or("ANNO".to_string(), tag::config);
+        match self.native_text() {
+            Some(native) => format!("{vlan}, NATIVE_VLAN {native}"),
+            None => vlan,
+        }
+    }
+
+    /// No native VLAN is told as 65535.
+    fn native_text(&self) -> Option<String> {
+        match self.native_vlan {
+            Some(0) => None,
+            native => Some(native.unwrap_or(u16::MAX).to_string()),
+        }
+    }
+
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        let tci = self.tci.unwrap_or_else(|| u16::from_be_bytes(packet.anno(annotation::VLAN_TCI)));
+        if Some(tci & tag::ID_MASK) == self.native_vlan {
+            packet.set_mac_header(0, ETHER_HEADER);
+        } else {
+            tag::insert(packet, self.ethertype, tci);
+            packet.set_mac_header(0, TAGGED_HEADER);
+        }
+        Verdict::PASS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{expect, Expect};
+
+    fn check(tci: Option<u16>, native_vlan: Option<u16>, frame: &[u8], expect: Expect) {
+        let mut packet = Packet::from_bytes(frame);
+        packet.set_anno(annotation::VLAN_TCI, [0x20, 0x2a]);
+        let mut element = VlanEncap { tci, native_vlan, ethertype: 0x6162 };
+        assert_eq!(element.process(&mut packet), Verdict::PASS);
+        let network = String::from_utf8_lossy(packet.network());
+        expect.assert_eq(&format!("{} [{network}]", String::from_utf8_lossy(packet.data())));
+    }
+
+    #[test]
+    fn a_tag_is_added_behind_the_addresses() {
+        check(Some(0x4142), Some(0), b"ddddddssssssTTrest", expect!["ddddddssssssabABTTrest [rest]"]);
+        check(None, Some(0), b"ddddddssssssTTrest", expect!["ddddddssssssab *TTrest [rest]"]);
+        check(Some(0), None, b"ddddddssssssTTrest", expect!["ddddddssssssab\0\0TTrest [rest]"]);
+    }
+
+    #[test]
+    fn the_native_vlan_has_no_tag() {
+        check(Some(0x2000), Some(0), b"ddddddssssssTTrest", expect!["ddddddssssssTTrest [rest]"]);
+        check(None, Some(0x2a), b"ddddddssssssTTrest", expect!["ddddddssssssTTrest [rest]"]);
+    }
+
+    #[test]
+    fn short_frames_get_what_fits_of_a_tag() {
+        let mut packet = Packet::from_bytes(b"dddddd");
+        tag::insert(&mut packet, tag::ETHERTYPE, 1);
+        assert_eq!((packet.len(), packet.data().get(..6)), (10, Some(&b"dddddd"[..])));
+    }
+}

@@ -1,0 +1,89 @@
+//! Spreads packets over its outputs by some of their bytes.
+//!
+//! Packets that agree in the LENGTH bytes from OFFSET on leave by the same output. A packet too short to have them leaves by
+//! output 0.
+//!
+//! ```click
+//! // By IPv4 destination address.
+//! FromDump(in.pcap) -> Strip(14) -> s :: HashSwitch(16, 4);
+//! s[0] -> Discard;
+//! s[1] -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+
+use super::outputs::Outputs;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::required("OFFSET", "int", "The first byte that counts."),
+    Arg::required("LENGTH", "int", "How many bytes count."),
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
+const NO_OUTPUT: usize = 0;
+
+/// See the page above.
+pub struct HashSwitch {
+    offset: i64,
+    length: i64,
+    outputs: Outputs,
+}
+
+impl Element for HashSwitch {
+    fn configure(conf: &mut Configure<'_>) -> Result<HashSwitch, Failed> {
+        let offset: i32 = conf.args.need("OFFSET");
+        let length: i32 = conf.args.need("LENGTH");
+        if length == 0 {
+            conf.args.fail("length must be > 0");
+        }
+        conf.finish()?;
+        let outputs = Outputs::new(conf.n_outputs);
+        Ok(HashSwitch { offset: i64::from(offset), length: i64::from(length), outputs })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.n_outputs());
+        self.outputs.spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
+    }
+}
+
+#[inline]
+fn port_of(data: &[u8], offset: i64, length: i64, n_outputs: usize) -> usize {
+    let end = offset.saturating_add(length);
+    if end > data.len() as i64 {
+        return 0;
+    }
+    let start = usize::try_from(offset).unwrap_or(0);
+    let bytes = data.get(start..usize::try_from(end).unwrap_or(0)).unwrap_or(&[]);
+    let sum = bytes.iter().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize;
+    match n_outputs {
+        2 | 4 | 8 => (sum ^ sum >> 4) & (n_outputs - 1),
+        n_outputs => sum.checked_rem(n_outputs).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_the_bytes_says_the_output() {
+        assert_eq!(port_of(&[9, 1, 2, 9], 1, 2, 3), 0);
+        assert_eq!(port_of(&[9, 1, 3, 9], 1, 2, 3), 1);
+        assert_eq!(port_of(&[0x12], 0, 1, 4), 3);
+        assert_eq!(port_of(&[0xff, 0xff], 0, 2, 8), (510 ^ 510 >> 4) & 7);
+    }
+
+    #[test]
+    fn short_packets_and_odd_ranges_are_harmless() {
+        assert_eq!(port_of(&[1, 2], 1, 2, 3), 0);
+        assert_eq!(port_of(&[1, 2], -2, 3, 3), 1);
+        assert_eq!(port_of(&[1, 2], 1, -3, 3), 0);
+        assert_eq!(port_of(&[1, 2], i64::from(i32::MAX), i64::from(i32::MAX), 3), 0);
+        assert_eq!(port_of(&[1], 0, 1, 0), 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! Sends a clone of packets with some paint to output 1.
+//!
+//! All packets leave by output 0; those with paint COLOR by output 1 as well. A router uses it to notice packets that leave by
+//! the interface they came from.
+//!
+//! ```click
+//! FromDump(in.pcap) -> Paint(2) -> t :: PaintTee(2);
+//! t[0] -> Discard;
+//! t[1] -> Print(redirected) -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+
+use super::color;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] =
+    &[Arg::required("COLOR", "0 to 255", "The paint of the packets to clone."), color::ANNO_ARG];
+
+const HANDLERS: &[Handler] = &[Handler::read_write("color", "The paint of the packets to clone.")];
+
+/// See the page above.
+pub struct PaintTee {
+    anno: usize,
+    color: u8,
+}
+
+impl Element for PaintTee {
+    fn configure(conf: &mut Configure<'_>) -> Result<PaintTee, Failed> {
+        let color = conf.args.need("COLOR");
+        let anno = color::anno(conf);
+        conf.finish()?;
+        Ok(PaintTee { anno, color })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        self.emit_clones(ctx, &batch);
+        ctx.emit(0, batch);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull(0, max);
+        self.emit_clones(ctx, &batch);
+        batch
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "color" => Ok(self.color.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "color" => self.color = color::parse(value)?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl PaintTee {
+    /// The clones leave before the packets.
+    #[inline]
+    fn emit_clones(&self, ctx: &mut Ctx<'_>, batch: &Batch) {
+        if batch.iter().any(|packet| packet.anno_u8(self.anno) == self.color) {
+            let mut clones = Batch::new();
+            let painted = batch.iter().filter(|packet| packet.anno_u8(self.anno) == self.color);
+            clones.extend(painted.cloned());
+            ctx.emit(1, clones);
+        }
+    }
+}

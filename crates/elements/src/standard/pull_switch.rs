@@ -1,0 +1,128 @@
+//! Pulls packets from one input, which can be changed while the graph runs.
+//!
+//! An INPUT that does not exist, such as a negative one, yields no packets. Tells pullers downstream whether the input that is
+//! in use has something to pull; the other inputs do not wake them.
+//!
+//! ```click
+//! s :: PullSwitch(0) -> Unqueue -> Discard;
+//! InfiniteSource -> Queue -> [0]s;
+//! FromDump(in.pcap) -> Queue -> [1]s;
+//! Script(wait 1s, write s.switch 1);
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, Signal, Wake};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<PullSwitch>("PullSwitch", "-/1", "l/l", "x/x").args(ARGS).handlers(HANDLERS).live();
+
+const ARGS: &[Arg] = &[Arg::optional("INPUT", "int", "The input; negative is none. Default 0.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("switch", "The input; one that does not exist is none, read as -1."),
+    Handler::read("config", "The input.").flags("calm"),
+];
+
+/// See the page above.
+pub struct PullSwitch {
+    /// `None`: no packets.
+    input: Option<usize>,
+    /// Whether the notifier is active.
+    is_awake: bool,
+    signals: Vec<Signal>,
+}
+
+impl Element for PullSwitch {
+    fn configure(conf: &mut Configure<'_>) -> Result<PullSwitch, Failed> {
+        let input: i32 = conf.args.get_or("INPUT", 0);
+        conf.finish()?;
+        let input = existing(input, conf.n_inputs);
+        Ok(PullSwitch { input, is_awake: true, signals: Vec::new() })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.set_awake(ctx, self.input.is_some());
+        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Callback)).collect();
+        Ok(())
+    }
+
+    fn notifies(&self) -> Notifies {
+        Notifies { empty: Some(SearchOp::Stop), full: None }
+    }
+
+    fn notified(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_awake && self.input_is_active(ctx) {
+            self.set_awake(ctx, true);
+        }
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let Some(input) = self.input else {
+            self.set_awake(ctx, false);
+            return Batch::new();
+        };
+        let batch = ctx.pull(input, max);
+        if batch.len() < max && !self.input_is_active(ctx) {
+            self.set_awake(ctx, false);
+        } else if !batch.is_empty() {
+            self.set_awake(ctx, true);
+        }
+        batch
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "switch" | "config" => Ok(self.input.map_or("-1".to_string(), |input| input.to_string())),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "switch" => {
+                let input = args::integer::<i32>(value.trim()).map_err(|_| "syntax error")?;
+                self.input = existing(input, ctx.n_inputs());
+                self.follow_input(ctx);
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<PullSwitch>() {
+            self.signals = old.signals;
+            self.is_awake = old.is_awake;
+            self.follow_input(ctx);
+        }
+    }
+}
+
+impl PullSwitch {
+    /// Sets the notifier as the input, which has changed, demands.
+    fn follow_input(&mut self, ctx: &mut Ctx<'_>) {
+        if self.input.is_none() {
+            self.set_awake(ctx, false);
+        } else if self.input_is_active(ctx) {
+            self.set_awake(ctx, true);
+        }
+    }
+
+    fn input_is_active(&self, ctx: &Ctx<'_>) -> bool {
+        let signal = self.input.and_then(|input| self.signals.get(input));
+        signal.is_some_and(|signal| ctx.is_active(signal))
+    }
+
+    #[inline]
+    fn set_awake(&mut self, ctx: &mut Ctx<'_>, is_awake: bool) {
+        if self.is_awake != is_awake {
+            self.is_awake = is_awake;
+            ctx.set_empty_signal(is_awake);
+        }
+    }
+}
+
+fn existing(input: i32, n_inputs: usize) -> Option<usize> {
+    usize::try_from(input).ok().filter(|input| *input < n_inputs)
+}

@@ -1,0 +1,34 @@
+//! Spreads packets over its outputs at random.
+//!
+//! ```click
+//! FromDump(in.pcap) -> s :: RandomSwitch;
+//! s[0] -> Discard;
+//! s[1] -> Discard;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+
+use super::outputs::Outputs;
+
+/// The class.
+pub const CLASS: Class = Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
+
+const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
+const NO_OUTPUT: usize = 0;
+
+/// See the page above.
+pub struct RandomSwitch {
+    outputs: Outputs,
+}
+
+impl Element for RandomSwitch {
+    fn configure(conf: &mut Configure<'_>) -> Result<RandomSwitch, Failed> {
+        conf.finish()?;
+        Ok(RandomSwitch { outputs: Outputs::new(conf.n_outputs) })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let n_outputs = self.outputs.n_outputs() as u64;
+        self.outputs.spread(ctx, batch, NO_OUTPUT, |ctx, _| ((u64::from(ctx.random()) * n_outputs) >> 32) as usize);
+    }
+}

@@ -1,0 +1,95 @@
+//! Pulls from its inputs in turn.
+//!
+//! After an input that has yielded a packet, the next one's turn comes; inputs that have none are passed over. Inputs that
+//! tell that they are empty are not pulled from.
+//!
+//! ```click
+//! s :: RoundRobinSched -> Unqueue -> Discard;
+//! InfiniteSource -> Queue -> [0]s;
+//! InfiniteSource -> Queue -> [1]s;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
+
+/// The class.
+pub const CLASS: Class = Class::new::<RoundRobinSched>("RoundRobinSched", "-/1", "l/l", "x/x").silent();
+
+/// See the page above.
+pub struct RoundRobinSched {
+    next: usize,
+    signals: Vec<Signal>,
+    /// What the inputs have yielded in the present rounds, last packet first; empty between pulls.
+    pulled: Vec<Batch>,
+}
+
+impl Element for RoundRobinSched {
+    fn configure(conf: &mut Configure<'_>) -> Result<RoundRobinSched, Failed> {
+        conf.finish()?;
+        Ok(RoundRobinSched { next: 0, signals: Vec::new(), pulled: Vec::new() })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        Ok(())
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        while batch.len() < max {
+            // As long as there is room for whole rounds, an input is pulled from once for all of them.
+            let n_rounds = (max - batch.len()).checked_div(self.signals.len()).unwrap_or(0);
+            if n_rounds > 1 {
+                let before = batch.len();
+                self.pull_rounds(ctx, n_rounds, &mut batch);
+                if batch.len() == before {
+                    break;
+                }
+            } else {
+                match self.pull_packet(ctx) {
+                    Some(packet) => batch.push(packet),
+                    None => break,
+                }
+            }
+        }
+        batch
+    }
+}
+
+impl RoundRobinSched {
+    /// The packet of the first input, from the one on whose turn it is, that has one.
+    fn pull_packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let n_inputs = self.signals.len();
+        let mut port = self.next;
+        for _ in 0..n_inputs {
+            let is_active = self.signals.get(port).is_some_and(|signal| ctx.is_active(signal));
+            let packet = if is_active { ctx.pull_packet(port) } else { None };
+            port = if port + 1 < n_inputs { port + 1 } else { 0 };
+            if packet.is_some() {
+                self.next = port;
+                return packet;
+            }
+        }
+        None
+    }
+
+    /// Adds to `batch` what `n_rounds` rounds yield, in their order.
+    fn pull_rounds(&mut self, ctx: &mut Ctx<'_>, n_rounds: usize, batch: &mut Batch) {
+        let (n_inputs, first) = (self.signals.len(), self.next);
+        let port_at = |turn: usize| (first + turn) % n_inputs;
+        for turn in 0..n_inputs {
+            let is_active = self.signals.get(port_at(turn)).is_some_and(|signal| ctx.is_active(signal));
+            let mut pulled = if is_active { ctx.pull(port_at(turn), n_rounds) } else { Batch::new() };
+            pulled.reverse();
+            self.pulled.push(pulled);
+        }
+        for _ in 0..n_rounds {
+            for (turn, pulled) in self.pulled.iter_mut().enumerate() {
+                if let Some(packet) = pulled.pop() {
+                    batch.push(packet);
+                    self.next = port_at(turn + 1);
+                }
+            }
+        }
+        self.pulled.clear();
+    }
+}

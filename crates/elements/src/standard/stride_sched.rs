@@ -1,0 +1,72 @@
+//! Pulls from its inputs in proportion to their tickets.
+//!
+//! An input with twice the tickets yields twice the packets, as long as it has some; an input that has none leaves its turn to
+//! the next. Stride scheduling says whose turn it is. Inputs that tell that they are empty are not pulled from.
+//!
+//! ```click
+//! s :: StrideSched(2, 1) -> Unqueue -> Discard;
+//! InfiniteSource -> Queue -> [0]s;
+//! InfiniteSource -> Queue -> [1]s;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
+
+use super::stride::{self, Stride};
+
+/// The class.
+pub const CLASS: Class = Class::new::<StrideSched>("StrideSched", "1-/1", "l/l", "x/x")
+    .args(&[stride::TICKETS_ARG])
+    .handlers(stride::HANDLERS)
+    .silent()
+    .live();
+
+/// See the page above.
+pub struct StrideSched {
+    stride: Stride,
+    signals: Vec<Signal>,
+}
+
+impl Element for StrideSched {
+    fn configure(conf: &mut Configure<'_>) -> Result<StrideSched, Failed> {
+        let stride = Stride::configure(conf, conf.n_inputs, "input");
+        conf.finish()?;
+        Ok(StrideSched { stride, signals: Vec::new() })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        Ok(())
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        let signals = &self.signals;
+        while batch.len() < max {
+            let pulled = self.stride.turn(|port| {
+                let is_active = signals.get(port).is_none_or(|signal| ctx.is_active(signal));
+                if is_active { ctx.pull_packet(port) } else { None }
+            });
+            match pulled {
+                Some(packet) => batch.push(packet),
+                None => break,
+            }
+        }
+        batch
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        self.stride.read(name)
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        self.stride.write(ctx, name, value)
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<StrideSched>() {
+            self.stride.take_over(&old.stride);
+            self.signals = old.signals;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Sends all packets to one output, which can be changed while the graph runs.
+//!
+//! A negative OUTPUT drops all packets.
+//!
+//! ```click
+//! FromDump(in.pcap) -> s :: Switch(0);
+//! s[0] -> Discard;
+//! s[1] -> Print -> Discard;
+//! Script(wait 1s, write s.switch 1);
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<Switch>("Switch", "1/-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+
+const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The output; negative is none. Default 0.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("switch", "The output; one that does not exist is none, read as -1.").flags("nonexclusive"),
+    Handler::read("config", "The output.").flags("calm"),
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("off", "The switch was set to no output.")];
+const OFF: usize = 0;
+
+/// See the page above.
+pub struct Switch {
+    output: i32,
+}
+
+impl Element for Switch {
+    fn configure(conf: &mut Configure<'_>) -> Result<Switch, Failed> {
+        let output: i32 = conf.args.get_or("OUTPUT", 0);
+        if usize::try_from(output).is_ok_and(|output| output >= conf.n_outputs) {
+            conf.args.fail(format!("output must be < {}", conf.n_outputs));
+        }
+        conf.finish()?;
+        Ok(Switch { output })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        match usize::try_from(self.output) {
+            Ok(output) => ctx.emit(output, batch),
+            Err(_) => ctx.drop_batch(OFF, batch),
+        }
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "switch" | "config" => Ok(self.output.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "switch" => {
+                let output: i32 =
+                    args::integer(value.trim()).map_err(|_| "Switch output must be integer")?;
+                let exists = usize::try_from(output).map_or(true, |output| output < ctx.n_outputs());
+                self.output = if exists { output } else { -1 };
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
