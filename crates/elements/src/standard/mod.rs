@@ -2,4 +2,4 @@
 
 pub mod storage;
 
-element::elements![discard, idle, null, queue, strip, unqueue];
+element::elements![discard, idle, null, queue, strip, unqueue, infinite_source,];
