@@ -12,6 +12,7 @@ element::elements![
     queue,
     strip,
     unqueue,
+    infinite_source,
     paint,
     paint_switch,
     print,
