@@ -1,3 +1,3 @@
 //! TCP and UDP headers.
 
-element::elements![];
+element::elements![udp_ip_encap];

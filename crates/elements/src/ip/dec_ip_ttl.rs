@@ -1,0 +1,120 @@
+//! Takes 1 from the time to live.
+//!
+//! Packets whose time to live is 1 or 0 are expired: they leave by output 1, where an `ICMPError` usually is, or are dropped.
+//! For the others the time to live falls by one and the header checksum follows. A packet without a marked IPv4 header is
+//! dropped.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> d :: DecIPTTL -> Discard;
+//! d[1] -> ICMPError(18.26.4.24, timeexceeded) -> Discard;
+//! ```
+
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<DecIPTTL>("DecIPTTL", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("ACTIVE", "bool", "Whether to change packets at all. Default true."),
+    Arg::keyword("MULTICAST", "bool", "Whether to change packets to groups. Default true."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("drops", "Expired packets."),
+    Handler::read_write("active", "Whether packets are changed.").flags("checkbox"),
+];
+
+const EXPIRED: usize = 0;
+const NO_HEADER: usize = 1;
+const DROPS: &[DropReason] = &[
+    DropReason { name: "expired", doc: "The time to live has run out and there is no output 1." },
+    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+];
+
+/// See the page above.
+pub struct DecIPTTL {
+    is_active: bool,
+    has_multicast: bool,
+    n_expired: u64,
+}
+
+impl Element for DecIPTTL {
+    fn configure(conf: &mut Configure<'_>) -> Result<DecIPTTL, Failed> {
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let has_multicast = conf.args.get_or("MULTICAST", true);
+        conf.finish()?;
+        Ok(DecIPTTL { is_active, has_multicast, n_expired: 0 })
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "drops" => Ok(self.n_expired.to_string()),
+            "active" => Ok(self.is_active.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl DecIPTTL {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if !self.is_active {
+            return Verdict::PASS;
+        }
+        let Some(header) = packet.network_mut().first_chunk_mut::<20>() else {
+            return Verdict::drop(NO_HEADER);
+        };
+        if !self.has_multicast && header[16] & 0xf0 == 0xe0 {
+            return Verdict::PASS;
+        }
+        if header[8] <= 1 {
+            self.n_expired += 1;
+            return Verdict::port_or_drop(1, EXPIRED);
+        }
+        decrement(header);
+        Verdict::PASS
+    }
+}
+
+/// Takes 1 from a time to live that is not 0.
+#[inline(always)]
+pub(super) fn decrement(header: &mut [u8; 20]) {
+    header[8] = header[8].wrapping_sub(1);
+    // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it.
+    let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + 0xfeff;
+    let checksum = !((sum + (sum >> 16)) as u16);
+    [header[10], header[11]] = checksum.to_be_bytes();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_follows_every_time_to_live() {
+        for ttl in 1..=255 {
+            for id in [0, 0x1234, 0xba9a, 0xffff_u16] {
+                let mut header = [0x45, 0, 0, 20, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 1, 1, 10, 2, 2, 2];
+                header[4..6].copy_from_slice(&id.to_be_bytes());
+                let sum = wire::checksum::checksum(&header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+                decrement(&mut header);
+                assert!(wire::checksum::is_valid(&header), "{header:?}");
+                assert_eq!(header[8], ttl - 1);
+            }
+        }
+    }
+}

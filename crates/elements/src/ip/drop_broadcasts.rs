@@ -1,0 +1,71 @@
+//! Drops packets that came as link-level broadcasts or multicasts.
+//!
+//! Routers must not forward them (RFC 1812, section 5.3.4). Decided by the packet type annotation, which devices set. With an
+//! output 1 the packets leave there. The first is told on standard error.
+//!
+//! ```click
+//! FromDevice(eth0) -> DropBroadcasts -> Discard;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use packet::PacketType;
+
+use super::failures::Failures;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x").handlers(HANDLERS).drops(DROPS);
+
+const HANDLERS: &[Handler] = &[Handler::read("drops", "Broadcasts and multicasts seen.")];
+
+const GROUP: usize = 0;
+const DROPS: &[DropReason] =
+    &[DropReason { name: "broadcast", doc: "Came as a link-level broadcast or multicast." }];
+
+/// See the page above.
+pub struct DropBroadcasts {
+    failures: Failures,
+}
+
+impl Element for DropBroadcasts {
+    fn configure(conf: &mut Configure<'_>) -> Result<DropBroadcasts, Failed> {
+        conf.finish()?;
+        Ok(DropBroadcasts { failures: Failures::new(1, false, false) })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.push_each(batch, |packet| self.process(packet));
+        self.failures.tell(ctx, sentence);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.failures.tell(ctx, sentence);
+        batch
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        self.failures.read(ctx, name, &[])
+    }
+}
+
+impl DropBroadcasts {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if is_to_group(packet) {
+            self.failures.add(GROUP);
+            return Verdict::port_or_drop(1, GROUP);
+        }
+        Verdict::PASS
+    }
+}
+
+/// Whether a packet came as a link-level broadcast or multicast.
+#[inline(always)]
+pub(super) fn is_to_group(packet: &Packet) -> bool {
+    matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast)
+}
+
+fn sentence(_ctx: &Ctx<'_>, _reason: usize) -> String {
+    "DropBroadcasts: dropped a packet".to_string()
+}

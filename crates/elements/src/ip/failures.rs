@@ -1,0 +1,61 @@
+//! Counting and telling of packets that fail a check.
+
+use element::Ctx;
+
+/// The packets that failed the checks of an element, by reason.
+#[derive(Default)]
+pub struct Failures {
+    count: u64,
+    by_reason: Option<Vec<u64>>,
+    is_verbose: bool,
+    /// Reasons still to be told.
+    untold: Vec<usize>,
+}
+
+impl Failures {
+    /// No failures yet. Every one is told if `is_verbose`, else only the first; counts by reason are kept if `is_detailed`.
+    pub fn new(n_reasons: usize, is_verbose: bool, is_detailed: bool) -> Failures {
+        let by_reason = is_detailed.then(|| vec![0; n_reasons]);
+        Failures { count: 0, by_reason, is_verbose, untold: Vec::new() }
+    }
+
+    /// Counts a failure.
+    #[cold]
+    pub fn add(&mut self, reason: usize) {
+        if self.count == 0 || self.is_verbose {
+            self.untold.push(reason);
+        }
+        self.count = self.count.wrapping_add(1);
+        if let Some(n) = self.by_reason.as_mut().and_then(|counts| counts.get_mut(reason)) {
+            *n = n.wrapping_add(1);
+        }
+    }
+
+    /// Tells the failures that are to be told, a line each, as `text` words them.
+    #[inline]
+    pub fn tell(&mut self, ctx: &mut Ctx<'_>, text: impl Fn(&Ctx<'_>, usize) -> String) {
+        if self.untold.is_empty() {
+            return;
+        }
+        for reason in std::mem::take(&mut self.untold) {
+            let line = text(ctx, reason);
+            ctx.chatter(&line);
+        }
+    }
+
+    /// Number of failures.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Answers the handlers `drops` and `drop_details`.
+    pub fn read(&self, ctx: &Ctx<'_>, name: &str, reasons: &[&str]) -> Result<String, String> {
+        match (name, &self.by_reason) {
+            ("drops", _) => Ok(self.count.to_string()),
+            ("drop_details", Some(counts)) => {
+                Ok(counts.iter().zip(reasons).map(|(n, reason)| format!("{n}\t{reason}\n")).collect())
+            }
+            _ => Err(format!("no '{}.{name}' read handler", ctx.own_name())),
+        }
+    }
+}

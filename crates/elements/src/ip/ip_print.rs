@@ -1,0 +1,274 @@
+//! Prints IPv4 packets in words, a line each.
+//!
+//! Prints LABEL, the timestamp, addresses, ports and what the transport header says, and with CONTENTS or PAYLOAD the bytes. The
+//! IPv4 header must be marked, by `CheckIPHeader` or `MarkIPHeader`; packets without a mark pass in silence.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> IPPrint(in, TTL true, PAYLOAD ASCII) -> Discard;
+//! ```
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use args::{Filename, Timestamp, Word};
+use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use wire::protocol;
+
+use super::describe::{add, describe, Header};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("LABEL", "string", "What to print first. Default nothing."),
+    Arg::keyword("CONTENTS", "`NONE`, `HEX` or `ASCII`", "How to print the bytes of the packet. Default NONE."),
+    Arg::keyword("PAYLOAD", "`NO`, `HEX` or `ASCII`", "How to print the bytes behind the headers. Default NO."),
+    Arg::keyword("MAXLENGTH", "int", "Most bytes to print; negative is no limit. Default 1500."),
+    Arg::keyword("NBYTES", "int", "The older name of MAXLENGTH."),
+    Arg::keyword("ID", "bool", "Whether to print the identification. Default false."),
+    Arg::keyword("TIMESTAMP", "bool", "Whether to print the timestamp. Default true."),
+    Arg::keyword("PAINT", "bool", "Whether to print the paint annotation. Default false."),
+    Arg::keyword("TOS", "bool", "Whether to print the type of service. Default false."),
+    Arg::keyword("TTL", "bool", "Whether to print the time to live. Default false."),
+    Arg::keyword("SWAP", "bool", "Whether ICMP echo numbers are in network order. Default true."),
+    Arg::keyword("LENGTH", "bool", "Whether to print the total length. Default false."),
+    Arg::keyword("AGGREGATE", "bool", "Whether to print the aggregate annotation. Default false."),
+    Arg::keyword("ACTIVE", "bool", "Whether to print at all. Default true."),
+    Arg::keyword("OUTFILE", "filename", "Where to print. Default standard error."),
+    Arg::keyword("CHANNEL", "word", "Chatter channel to print to; `default` is standard error."),
+];
+
+const HANDLERS: &[Handler] =
+    &[Handler::read_write("active", "Whether packets are printed.").flags("checkbox calm")];
+
+/// How bytes are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bytes {
+    No,
+    Hex,
+    Ascii,
+}
+
+/// See the page above.
+pub struct IPPrint {
+    is_active: bool,
+    label: String,
+    format: Format,
+    output: Output,
+    filename: String,
+}
+
+/// What a line shows.
+struct Format {
+    bytes: Bytes,
+    is_payload_only: bool,
+    max_len: Option<usize>,
+    swaps: bool,
+    has_id: bool,
+    has_timestamp: bool,
+    has_paint: bool,
+    has_tos: bool,
+    has_ttl: bool,
+    has_len: bool,
+    has_aggregate: bool,
+}
+
+enum Output {
+    Chatter,
+    Nowhere,
+    File(BufWriter<File>),
+}
+
+impl Element for IPPrint {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPPrint, Failed> {
+        let label = conf.args.get_or("LABEL", String::new());
+        let Word(contents) = conf.args.get_or("CONTENTS", Word("no".to_string()));
+        let Word(payload) = conf.args.get_or("PAYLOAD", Word("no".to_string()));
+        let max_len = conf.args.get_or("MAXLENGTH", 1500);
+        let max_len: i32 = conf.args.get_or("NBYTES", max_len);
+        let mut format = Format {
+            bytes: Bytes::No,
+            is_payload_only: false,
+            max_len: usize::try_from(max_len).ok(),
+            has_id: conf.args.get_or("ID", false),
+            has_timestamp: conf.args.get_or("TIMESTAMP", true),
+            has_paint: conf.args.get_or("PAINT", false),
+            has_tos: conf.args.get_or("TOS", false),
+            has_ttl: conf.args.get_or("TTL", false),
+            swaps: conf.args.get_or("SWAP", true),
+            has_len: conf.args.get_or("LENGTH", false),
+            has_aggregate: conf.args.get_or("AGGREGATE", false),
+        };
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let Filename(filename) = conf.args.get_or("OUTFILE", Filename::default());
+        let Word(channel) = conf.args.get_or("CHANNEL", Word::default());
+        if let Err(message) = format.choose_bytes(&contents, &payload) {
+            conf.args.fail(message);
+        }
+        conf.finish()?;
+        // A channel with nobody at its other end is silent.
+        let is_silent = !matches!(channel.as_str(), "" | "default");
+        let output = if is_silent { Output::Nowhere } else { Output::Chatter };
+        Ok(IPPrint { is_active, label, format, output, filename })
+    }
+
+    fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.filename.is_empty() {
+            let file = File::create(&self.filename).map_err(|error| {
+                let text = error.to_string();
+                let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+                format!("{}: {text}", self.filename)
+            })?;
+            self.output = Output::File(BufWriter::new(file));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        self.print_all(ctx, &batch);
+        ctx.emit(0, batch);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull(0, max);
+        self.print_all(ctx, &batch);
+        batch
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "active" => Ok(self.is_active.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        if let Output::File(file) = &mut self.output {
+            if let Err(error) = file.flush() {
+                ctx.chatter(&format!("{}: {error}", self.filename));
+            }
+        }
+        self.output = Output::Nowhere;
+    }
+}
+
+impl IPPrint {
+    fn print_all(&mut self, ctx: &mut Ctx<'_>, batch: &Batch) {
+        if !self.is_active || matches!(self.output, Output::Nowhere) {
+            return;
+        }
+        let mut line = String::new();
+        for packet in batch.iter().filter(|packet| packet.network_offset().is_some()) {
+            line.clear();
+            if !self.label.is_empty() {
+                add(&mut line, format_args!("{}: ", self.label));
+            }
+            self.format.line(&mut line, packet);
+            match &mut self.output {
+                Output::Chatter => ctx.chatter(&line),
+                // As Click: a full disk does not stop packets.
+                Output::File(file) => drop(writeln!(file, "{line}")),
+                Output::Nowhere => {}
+            }
+        }
+    }
+}
+
+impl Format {
+    fn choose_bytes(&mut self, contents: &str, payload: &str) -> Result<(), String> {
+        let shout = contents.to_ascii_uppercase();
+        self.bytes = match (args::boolean(contents), shout.as_str()) {
+            (Ok(true), _) | (_, "HEX") => Bytes::Hex,
+            (Ok(false), _) | (_, "NONE") => Bytes::No,
+            (_, "ASCII") => Bytes::Ascii,
+            _ => return Err(format!("bad contents value '{shout}'; should be 'NONE', 'HEX', or 'ASCII'")),
+        };
+        let payload = match payload.to_ascii_uppercase().as_str() {
+            "NO" | "FALSE" => Bytes::No,
+            "YES" | "TRUE" | "HEX" => Bytes::Hex,
+            "ASCII" => Bytes::Ascii,
+            _ => {
+                // Click's message shows CONTENTS.
+                let shown = if args::boolean(contents).is_ok() { contents } else { &shout };
+                return Err(format!("bad payload value '{shown}'; should be 'false', 'hex', or 'ascii'"));
+            }
+        };
+        if payload != Bytes::No {
+            if self.bytes != Bytes::No {
+                return Err("specify at most one of PAYLOAD and CONTENTS".to_string());
+            }
+            self.bytes = payload;
+            self.is_payload_only = true;
+        }
+        Ok(())
+    }
+
+    fn line(&self, line: &mut String, packet: &Packet) {
+        if self.has_timestamp {
+            add(line, format_args!("{}: ", Timestamp::from_nanos(packet.timestamp_ns())));
+        }
+        if self.has_aggregate {
+            add(line, format_args!("#{}", packet.anno_u32(annotation::AGGREGATE)));
+        }
+        if self.has_paint {
+            let before = if self.has_aggregate { "." } else { "paint " };
+            add(line, format_args!("{before}{}", packet.paint()));
+        }
+        if self.has_aggregate || self.has_paint {
+            line.push_str(": ");
+        }
+        let Some(header) = Header::of(packet) else { return line.push_str("truncated-ip") };
+        let fields = [
+            (self.has_id, "id", i32::from(header.id())),
+            (self.has_ttl, "ttl", i32::from(header.ttl())),
+            (self.has_tos, "tos", i32::from(header.tos())),
+            (self.has_len, "length", header.len()),
+        ];
+        for (_, name, value) in fields.iter().filter(|(is_shown, ..)| *is_shown) {
+            add(line, format_args!("{name} {value} "));
+        }
+        describe(line, packet, &header, self.swaps);
+        self.contents(line, packet, &header);
+    }
+
+    fn contents(&self, line: &mut String, packet: &Packet, header: &Header<'_>) {
+        let bytes = if self.is_payload_only { payload(packet, header) } else { packet.data() };
+        let bytes = bytes.get(..self.max_len.unwrap_or(usize::MAX).min(bytes.len())).unwrap_or_default();
+        let (per_line, per_word) = if self.bytes == Bytes::Hex { (24, 4) } else { (48, 8) };
+        if self.bytes == Bytes::No {
+            return;
+        }
+        for (i, byte) in bytes.iter().enumerate() {
+            if i % per_line == 0 {
+                line.push_str("\n  ");
+            } else if i % per_word == 0 {
+                line.push(' ');
+            }
+            match self.bytes {
+                Bytes::Hex => add(line, format_args!("{byte:02x}")),
+                _ => line.push(if matches!(byte, 32..=126) { char::from(*byte) } else { '.' }),
+            }
+        }
+    }
+}
+
+/// What follows the transport header.
+fn payload<'p>(packet: &'p Packet, header: &Header<'_>) -> &'p [u8] {
+    let segment = packet.transport();
+    let header_len = match header.protocol() {
+        _ if !header.is_first_fragment() => 0,
+        protocol::TCP => segment.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4),
+        protocol::UDP => 8,
+        _ => 0,
+    };
+    segment.get(header_len..).unwrap_or_default()
+}

@@ -1,0 +1,105 @@
+//! Packets whose checksum or segmentation is left to be done (virtio-net metadata), as header rewriters see them.
+
+use element::Packet;
+use packet::{Gso, Offload};
+use wire::checksum;
+
+/// Whether the checksum of the marked transport header is partial: its field holds the sum of the pseudo-header only.
+#[inline(always)]
+pub fn is_partial(packet: &Packet) -> bool {
+    packet.has_offload() && is_partial_offload(packet)
+}
+
+#[inline(never)]
+fn is_partial_offload(packet: &Packet) -> bool {
+    let offload = packet.offload();
+    offload.needs_checksum && packet.transport_offset() == Some(offload.checksum_start as isize)
+}
+
+/// Whether the checksum of the marked transport header need not be looked at: it is partial, or a device has verified it.
+#[inline(always)]
+pub fn is_trusted(packet: &Packet) -> bool {
+    packet.has_offload() && (packet.offload().checksum_valid || is_partial_offload(packet))
+}
+
+/// Completes a partial checksum and gives segmentation up, so that the packet is just its bytes.
+#[inline(always)]
+pub fn settle(packet: &mut Packet) {
+    if packet.has_offload() {
+        settle_offload(packet);
+    }
+}
+
+#[inline(never)]
+fn settle_offload(packet: &mut Packet) {
+    let offload = packet.offload();
+    if offload.needs_checksum {
+        let (start, offset) = (usize::from(offload.checksum_start), usize::from(offload.checksum_offset));
+        checksum::complete(packet.data_mut(), start, offset);
+    }
+    packet.set_offload(Offload { checksum_valid: offload.needs_checksum, ..Offload::default() });
+}
+
+/// Bytes from the network header on of the longest packet that will be on the wire: of a segment if the packet is still to
+/// be cut into segments.
+#[inline(always)]
+pub fn wire_len(packet: &Packet) -> usize {
+    if packet.has_offload() {
+        segment_len(packet)
+    } else {
+        packet.network().len()
+    }
+}
+
+#[inline(never)]
+fn segment_len(packet: &Packet) -> usize {
+    let offload = packet.offload();
+    let whole = packet.network().len();
+    let transport_header_len = match offload.gso {
+        Gso::None | Gso::UdpFragment => return whole,
+        Gso::TcpV4 | Gso::TcpV6 => packet.transport().get(12).map_or(20, |byte| usize::from(byte >> 4) * 4),
+        Gso::UdpSegment => 8,
+    };
+    whole.min(packet.network_header_len() + transport_header_len + usize::from(offload.gso_size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn partial(payload: &[u8]) -> Packet {
+        let mut bytes = vec![0u8; 20 + 20];
+        bytes[0] = 0x45;
+        bytes[32] = 0x50;
+        bytes.extend(payload);
+        let mut packet = Packet::from_bytes(&bytes);
+        packet.set_network_header(0, 20);
+        packet.set_offload(Offload {
+            needs_checksum: true,
+            gso: Gso::TcpV4,
+            gso_size: 100,
+            checksum_start: 20,
+            checksum_offset: 16,
+            ..Offload::default()
+        });
+        packet
+    }
+
+    #[test]
+    fn a_segment_is_as_long_as_its_headers_and_its_share() {
+        assert_eq!(wire_len(&partial(&[0; 500])), 140);
+        assert_eq!(wire_len(&partial(&[0; 50])), 90);
+    }
+
+    proptest! {
+        #[test]
+        fn a_settled_packet_has_the_whole_checksum(payload: Vec<u8>) {
+            let mut packet = partial(&payload);
+            prop_assert!(is_partial(&packet) && is_trusted(&packet));
+            settle(&mut packet);
+            prop_assert!(!packet.has_offload() && !is_partial(&packet));
+            prop_assert!(checksum::is_valid(packet.transport()));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Writes an address into packets.
+//!
+//! Writes ADDR, or without it the destination annotation, at OFFSET. An annotation of 0.0.0.0 is not written. With an OFFSET of
+//! `src` or `dst` the address goes into the marked IPv4 header, and the checksums of the header and of TCP or UDP follow; with a
+//! number no checksum changes. Packets in which there is no such place leave by output 1 if there is one, else they are
+//! dropped.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> StoreIPAddress(10.0.0.1, dst) -> Discard;
+//! ```
+
+use std::net::Ipv4Addr;
+
+use args::{Args, Word};
+use element::{per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use wire::{checksum, protocol};
+
+use super::offload;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<StoreIPAddress>("StoreIPAddress", "1/1-2", "a/ah", "x/x").args(ARGS).drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("ADDR", "IP address", "The address; given alone, an argument is OFFSET. Default the annotation."),
+    Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address."),
+];
+
+/// The arguments when there is but one.
+const OFFSET_ONLY: &[Arg] = &[Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address.")];
+
+const NO_PLACE: usize = 0;
+const DROPS: &[DropReason] =
+    &[DropReason { name: "out-of-range", doc: "The packet is too short, or no IPv4 header is marked." }];
+
+/// See the page above.
+pub struct StoreIPAddress {
+    address: Option<Ipv4Addr>,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Offset(usize),
+    /// Offset in the IPv4 header.
+    Header(usize),
+}
+
+impl Element for StoreIPAddress {
+    fn configure(conf: &mut Configure<'_>) -> Result<StoreIPAddress, Failed> {
+        let has_address = args::split_args(conf.config).len() > 1;
+        if !has_address {
+            conf.args = Args::new(conf.config, OFFSET_ONLY, conf.scope);
+        }
+        let address = has_address.then(|| conf.args.need_with("ADDR", args::ip)).flatten();
+        if has_address && !conf.args.is_given("ADDR") {
+            conf.args.error("ADDR", "required argument missing");
+        }
+        let Word(offset) = conf.args.need("OFFSET");
+        let place = place(&offset);
+        if place.is_none() {
+            conf.args.fail("type mismatch: OFFSET requires integer");
+        }
+        conf.finish()?;
+        Ok(StoreIPAddress { address, place: place.unwrap_or(Place::Offset(0)) })
+    }
+
+    per_packet!();
+}
+
+fn place(offset: &str) -> Option<Place> {
+    match offset.to_ascii_lowercase().as_str() {
+        "src" => Some(Place::Header(12)),
+        "dst" => Some(Place::Header(16)),
+        _ => args::integer::<i32>(offset).ok().and_then(|n| usize::try_from(n).ok()).map(Place::Offset),
+    }
+}
+
+impl StoreIPAddress {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        let address = self.address.unwrap_or_else(|| packet.dst_ip());
+        let is_stored = match self.place {
+            Place::Header(offset) => store_in_header(packet, offset, address),
+            Place::Offset(_) if self.address.is_none() && address.is_unspecified() => {
+                packet.network_offset().is_some()
+            }
+            Place::Offset(offset) => store(packet, offset, address),
+        };
+        if is_stored {
+            Verdict::PASS
+        } else {
+            Verdict::port_or_drop(1, NO_PLACE)
+        }
+    }
+}
+
+#[inline(always)]
+fn store(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> bool {
+    if offset.saturating_add(4) > packet.len() {
+        return false;
+    }
+    if let Some(place) = packet.data_mut().get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+        *place = address.octets();
+    }
+    true
+}
+
+#[inline(always)]
+fn store_in_header(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> bool {
+    let header_len = packet.network_header_len();
+    let is_partial = offload::is_partial(packet);
+    let bytes = packet.network_mut();
+    let Some(header) = bytes.first_chunk_mut::<20>().filter(|_| header_len >= 20) else { return false };
+    let Some(place) = header.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>()) else { return false };
+    let (old, new) = (u32::from_be_bytes(*place), address.to_bits());
+    *place = address.octets();
+    let sum = checksum::update_u32(u16::from_be_bytes([header[10], header[11]]), old, new);
+    [header[10], header[11]] = sum.to_be_bytes();
+    let (protocol, is_first) = (header[9], header[6] & 0x1f == 0 && header[7] == 0);
+    if is_first {
+        let segment = bytes.get_mut(header_len..).unwrap_or_default();
+        if let Some(field) = checksum_field(segment, protocol) {
+            let before = u16::from_be_bytes(*field);
+            // A partial checksum is a sum, not the complement of one.
+            let mask = if is_partial { 0xffff } else { 0 };
+            *field = (checksum::update_u32(before ^ mask, old, new) ^ mask).to_be_bytes();
+        }
+    }
+    true
+}
+
+/// The field of the transport checksum, if the header is all there and has a checksum.
+#[inline(always)]
+fn checksum_field(segment: &mut [u8], protocol: u8) -> Option<&mut [u8; 2]> {
+    match protocol {
+        protocol::TCP => segment.first_chunk_mut::<20>()?.get_mut(16..)?.first_chunk_mut(),
+        protocol::UDP => {
+            let field = segment.first_chunk_mut::<8>()?.last_chunk_mut::<2>()?;
+            (*field != [0, 0]).then_some(field)
+        }
+        _ => None,
+    }
+}

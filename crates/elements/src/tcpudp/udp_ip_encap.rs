@@ -1,0 +1,180 @@
+//! Puts a UDP header and an IPv4 header in front of packets.
+//!
+//! The IPv4 header has no options, a time to live of 250 and an identification that counts the packets. It is marked, and the
+//! destination annotation is set to its destination. DST may be `DST_ANNO`: the destination is then taken from the annotation.
+//!
+//! ```click
+//! InfiniteSource(LIMIT 5) -> UDPIPEncap(1.0.0.1, 1234, 2.0.0.2, 1234) -> Discard;
+//! ```
+
+use std::net::Ipv4Addr;
+
+use args::{Port, Raw, Scope};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use wire::{checksum, protocol};
+
+use crate::ip::offload;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+
+const ARGS: &[Arg] = &[
+    Arg::required("SRC", "IP address", "Source address."),
+    Arg::required("SPORT", "UDP port", "Source port."),
+    Arg::required("DST", "IP address or `DST_ANNO`", "Destination address."),
+    Arg::required("DPORT", "UDP port", "Destination port."),
+    Arg::optional("CHECKSUM", "bool", "Whether to compute the UDP checksum. Default true."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("src", "Source address."),
+    Handler::read_write("sport", "Source port."),
+    Handler::read_write("dst", "Destination address; 0.0.0.0 if it is taken from the annotation."),
+    Handler::read_write("dport", "Destination port."),
+];
+
+/// See the page above.
+pub struct UDPIPEncap {
+    source: Ipv4Addr,
+    source_port: u16,
+    /// `None`: from the annotation.
+    destination: Option<Ipv4Addr>,
+    destination_port: u16,
+    has_checksum: bool,
+    next_id: u16,
+    /// Both headers without lengths, identification and checksums.
+    headers: [u8; 28],
+    /// Sum of the IPv4 header.
+    sum: u64,
+}
+
+impl Element for UDPIPEncap {
+    fn configure(conf: &mut Configure<'_>) -> Result<UDPIPEncap, Failed> {
+        let source = conf.args.need("SRC");
+        let Port::<17>(source_port) = conf.args.need("SPORT");
+        let Raw(destination_text) = conf.args.need("DST");
+        let Port::<17>(destination_port) = conf.args.need("DPORT");
+        let has_checksum = conf.args.get_or("CHECKSUM", true);
+        let destination = destination(&destination_text, conf.scope).unwrap_or_else(|message| {
+            conf.args.fail(message);
+            None
+        });
+        conf.finish()?;
+        let (headers, sum) = ([0; 28], 0);
+        let mut element = UDPIPEncap {
+            source,
+            source_port,
+            destination,
+            destination_port,
+            has_checksum,
+            next_id: 0,
+            headers,
+            sum,
+        };
+        element.compile();
+        Ok(element)
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "src" => self.source.to_string(),
+            "sport" => self.source_port.to_string(),
+            "dst" => self.destination.unwrap_or(Ipv4Addr::UNSPECIFIED).to_string(),
+            "dport" => self.destination_port.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let (value, scope) = (value.trim(), Scope::builtin());
+        let port = |argument: &str| {
+            args::port(value, &scope, protocol::UDP).map_err(|error| format!("{argument}: {error}"))
+        };
+        match name {
+            "src" => self.source = args::ip(value, &scope).map_err(|error| format!("SRC: {error}"))?,
+            "sport" => self.source_port = port("SPORT")?,
+            "dst" => self.destination = destination(value, &scope)?,
+            "dport" => self.destination_port = port("DPORT")?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        self.compile();
+        Ok(())
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<UDPIPEncap>() {
+            self.next_id = old.next_id;
+        }
+    }
+}
+
+impl UDPIPEncap {
+    fn compile(&mut self) {
+        let mut headers = [0; 28];
+        [headers[0], headers[8], headers[9]] = [0x45, 250, protocol::UDP];
+        headers[12..16].copy_from_slice(&self.source.octets());
+        headers[16..20].copy_from_slice(&self.destination.unwrap_or(Ipv4Addr::UNSPECIFIED).octets());
+        headers[20..22].copy_from_slice(&self.source_port.to_be_bytes());
+        headers[22..24].copy_from_slice(&self.destination_port.to_be_bytes());
+        self.headers = headers;
+        self.sum = headers.first_chunk().map_or(0, |ip| u64::from(checksum::sum_20(ip)));
+    }
+
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if self.has_checksum {
+            // The checksum covers the inner packet, which must not change any more.
+            offload::settle(packet);
+        }
+        let destination = self.destination.unwrap_or_else(|| packet.dst_ip());
+        let id = self.next_id;
+        self.next_id = id.wrapping_add(1);
+        let bytes = packet.prepend(28);
+        let len = bytes.len() as u16;
+        let udp_len = len.wrapping_sub(20);
+        if let Some(headers) = bytes.first_chunk_mut::<28>() {
+            *headers = self.headers;
+            headers[2..4].copy_from_slice(&len.to_be_bytes());
+            headers[4..6].copy_from_slice(&id.to_be_bytes());
+            let mut sum = self.sum + u64::from(len) + u64::from(id);
+            if self.destination.is_none() {
+                headers[16..20].copy_from_slice(&destination.octets());
+                sum += u64::from(destination.to_bits());
+            }
+            headers[10..12].copy_from_slice(&(!checksum::fold(sum)).to_be_bytes());
+            headers[24..26].copy_from_slice(&udp_len.to_be_bytes());
+        }
+        if self.has_checksum {
+            set_checksum(bytes, self.source, destination, udp_len);
+        }
+        if self.destination.is_some() {
+            packet.set_dst_ip(destination);
+        }
+        packet.set_network_header(0, 20);
+        Verdict::PASS
+    }
+}
+
+/// Sets the UDP checksum; like Click, without RFC 768's replacement of 0, which so says "none".
+#[inline(always)]
+fn set_checksum(bytes: &mut [u8], source: Ipv4Addr, destination: Ipv4Addr, udp_len: u16) {
+    let Some(datagram) = bytes.get_mut(20..) else { return };
+    let pseudo = checksum::pseudo_ipv4(source, destination, protocol::UDP, udp_len);
+    let covered = datagram.get(..usize::from(udp_len)).unwrap_or_default();
+    let sum = checksum::transport(pseudo, covered);
+    if let Some(header) = datagram.first_chunk_mut::<8>() {
+        [header[6], header[7]] = sum.to_be_bytes();
+    }
+}
+
+/// The destination; `None` if it is the annotation.
+fn destination(text: &str, scope: &Scope<'_>) -> Result<Option<Ipv4Addr>, String> {
+    if text == "DST_ANNO" {
+        return Ok(None);
+    }
+    args::ip(text, scope).map(Some).map_err(|_| "bad DST".to_string())
+}
