@@ -6,7 +6,7 @@ use graph::{ElementIdx, PortIdx};
 use packet::{Batch, Packet};
 use smallvec::SmallVec;
 
-use crate::runtime::Runtime;
+use crate::runtime::{HandlerUse, Runtime};
 use crate::Element;
 
 /// A task: work that the engine runs whenever it is scheduled.
@@ -336,7 +336,7 @@ impl<'a> Ctx<'a> {
         self.runtime.remove_select(self.element, fd, interest);
     }
 
-    /// Calls [`Element::signalled`] for every system signal `signo` from now on.
+    /// Calls [`Element::signalled`] for the next system signal `signo`; each further one must be asked for again.
     pub fn catch_signal(&mut self, signo: i32) -> Result<(), String> {
         self.runtime.catch_signal(self.element, signo)
     }
@@ -410,6 +410,11 @@ impl<'a> Ctx<'a> {
     /// Whether a handler can be read and written.
     pub fn handler_exists(&self, handler: &str) -> (bool, bool) {
         self.runtime.handler_exists(self.element, handler)
+    }
+
+    /// Checks that a handler can be called: its full name, or Click's message.
+    pub fn check_handler(&self, handler: &str, call: HandlerUse<'_>) -> Result<String, String> {
+        self.runtime.check_handler(self.element, handler, call)
     }
 
     // ---- the rest

@@ -22,7 +22,7 @@ pub use ctx::{Ctx, Outbox, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};
 pub use handler_call::HandlerCall;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
-pub use runtime::{Notifies, Runtime};
+pub use runtime::{HandlerUse, Notifies, Runtime};
 pub use verdict::Verdict;
 
 /// An element of a running graph.
@@ -66,8 +66,11 @@ pub trait Element: Any + Send {
     /// [`Wake::Callback`] became active.
     fn notified(&mut self, ctx: &mut Ctx<'_>) {}
 
-    /// The system sent signal `signo`, asked for by [`Ctx::catch_signal`].
-    fn signalled(&mut self, ctx: &mut Ctx<'_>, signo: i32) {}
+    /// The system sent signal `signo`, asked for by [`Ctx::catch_signal`]; true if the element coped with it. A signal that
+    /// nobody copes with has its usual effect on the process.
+    fn signalled(&mut self, ctx: &mut Ctx<'_>, signo: i32) -> bool {
+        true
+    }
 
     /// The driver is about to stop; true if this element, made the driver manager by [`Ctx::manage_driver`], went on to a
     /// step that keeps it running.
@@ -89,6 +92,22 @@ pub trait Element: Any + Send {
     /// Writes handler `name` (one that the class facts list). Errors are sentences, a line each.
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         Err(format!("no {name} write handler"))
+    }
+
+    /// Another hand on the same element, for handlers that are called while one of its methods runs. Without one such a
+    /// call fails, the element being busy.
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        None
+    }
+
+    /// How handler `name` is used, if the element has it though the class facts do not list it.
+    fn own_handler(&self, name: &str) -> Option<HandlerKind> {
+        None
+    }
+
+    /// The handlers that the class facts do not list, as far as they can be listed.
+    fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
+        Vec::new()
     }
 
     /// Called once, in reverse order, when the graph ends, also if it never ran: finish files, close devices.

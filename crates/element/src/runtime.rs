@@ -15,6 +15,15 @@ pub struct Notifies {
     pub full: Option<SearchOp>,
 }
 
+/// How a handler is to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandlerUse<'a> {
+    /// Read, with a parameter.
+    Read(&'a str),
+    /// Written.
+    Write,
+}
+
 /// The engine as an element sees it. Elements use [`Ctx`], which adds the current element to each call.
 ///
 /// `element` is always the calling element.
@@ -86,7 +95,13 @@ pub trait Runtime {
     ) -> Result<(), String>;
     /// Stops watching a file descriptor for `interest`.
     fn remove_select(&mut self, element: ElementIdx, fd: i32, interest: Ready);
-    /// Sends the element every `signo` from now on.
+    /// Sets the thread on which the tasks of any element run, those it has and those it will make; negative: none.
+    fn set_element_thread(&mut self, idx: ElementIdx, thread: i32);
+    /// Sets the tickets, of 1024 as usual, of the elements called `name` or inside of a compound element of that name, as
+    /// seen from `from`'s compound.
+    fn define_tickets(&mut self, from: ElementIdx, name: &str, tickets: u32);
+
+    /// Sends the element the next `signo`.
     fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String>;
 
     /// Runs `f` on another element; false if it is busy (it is on the call path) or does not exist.
@@ -111,6 +126,12 @@ pub trait Runtime {
     fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String>;
     /// Whether a handler exists: (readable, writable).
     fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool);
+
+    /// Checks that a handler exists and can be read, or written, with or without a value, before it is called: its full name,
+    /// or Click's message.
+    fn check_handler(&self, from: ElementIdx, handler: &str, call: HandlerUse<'_>) -> Result<String, String>;
+    /// Whether a handler exists and is for the eyes of remote users: (readable, writable).
+    fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool);
 
     /// Prints a line on standard error.
     fn chatter(&mut self, text: &str);

@@ -253,6 +253,9 @@ impl World {
             (self.chatter)(&format!("warning: {warning}"));
         }
         let made = result.map_err(|failed| failed.errors.join("\n"))?;
+        if let Some(hand) = made.second_hand() {
+            self.second_hands.insert(idx, hand);
+        }
         let Some(old) = self.slots.get_mut(idx).and_then(|slot| slot.replace(made)) else {
             return Err("element is busy".to_string());
         };

@@ -1,6 +1,6 @@
 //! Handlers: finding the element and the handler that a name means, and calling it.
 
-use element::{ElementIdx, Handler, HandlerKind, Runtime, TaskId};
+use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Runtime, TaskId};
 
 use crate::globals;
 use crate::world::World;
@@ -20,15 +20,25 @@ enum Target {
     Element(ElementIdx),
 }
 
-/// The element and the handler in `name`: `element.handler`, the element being looked up from `from` outwards, or a global
-/// handler.
+/// The element and the handler in `name`: `element.handler`, the element being looked up from `from` outwards, `handler` of
+/// `from` itself, or a global handler, which may also be written `.handler`.
 fn resolve<'n>(world: &World, from: ElementIdx, name: &'n str) -> Result<(Target, &'n str), String> {
-    let Some((element, handler)) = name.rsplit_once('.') else { return Ok((Target::Global, name)) };
-    if element.is_empty() {
-        return Ok((Target::Global, handler));
-    }
-    if let Some(idx) = world.find(element, from) {
+    let (element, handler) = match name.split_once('.') {
+        _ if name.is_empty() => return Err("syntax error".to_string()),
+        Some(("", handler)) => return Ok((Target::Global, handler)),
+        Some((_, "")) => return Err("syntax error".to_string()),
+        Some((element, handler)) => (Some(element), handler),
+        None => (None, name),
+    };
+    if let Some(idx) = element.and_then(|element| world.find(element, from)) {
         return Ok((Target::Element(idx), handler));
+    }
+    if from < world.n_elements() && kind(world, from, name).is_some() {
+        return Ok((Target::Element(from), name));
+    }
+    let Some(element) = element else { return Ok((Target::Global, name)) };
+    if globals::kind(name).is_some() {
+        return Ok((Target::Global, name));
     }
     // Elements can be named by number: the first is 1.
     let number = element.parse::<usize>().ok();
@@ -49,10 +59,19 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The handler of an element called `name`, if it has one.
-pub fn find(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
-    let own = world.classes[idx].facts.handlers.iter().find(|handler| matches(handler.name, name));
+/// The facts of an element's handler called `name`, if it is one of its class.
+pub(crate) fn facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
+    let own = world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name));
     own.or_else(|| DEFAULT.iter().find(|handler| handler.name == name))
+}
+
+/// How an element's handler called `name` is used, if it has one.
+fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
+    if name == "config" && world.classes.get(idx)?.live {
+        return Some(HandlerKind::ReadWrite);
+    }
+    let own = || world.describer(idx)?.own_handler(name);
+    facts(world, idx, name).map(|handler| handler.kind).or_else(own)
 }
 
 fn missing(name: &str, write: bool) -> String {
@@ -67,77 +86,89 @@ fn full_name(world: &World, target: &Target, handler: &str) -> String {
     }
 }
 
+/// How a handler is used, and whether it is private.
+fn kind_of(world: &World, from: ElementIdx, name: &str) -> Option<(HandlerKind, bool)> {
+    match resolve(world, from, name).ok()? {
+        (Target::Global, handler) => Some((globals::kind(handler)?, false)),
+        (Target::Element(idx), handler) => {
+            let is_private = |facts: &Handler| facts.flags.split_whitespace().any(|flag| flag == "private");
+            Some((kind(world, idx, handler)?, facts(world, idx, handler).is_some_and(is_private)))
+        }
+    }
+}
+
 /// Whether a handler can be read and written.
 pub fn exists(world: &World, from: ElementIdx, name: &str) -> (bool, bool) {
-    let kind = match resolve(world, from, name) {
-        Ok((Target::Global, handler)) => globals::kind(handler),
-        Ok((Target::Element(idx), handler)) => {
-            let live = handler == "config" && world.classes[idx].live;
-            match find(world, idx, handler) {
-                Some(_) if live => Some(HandlerKind::ReadWrite),
-                other => other.map(|handler| handler.kind),
+    let kind = kind_of(world, from, name).map(|(kind, _)| kind);
+    kind.map_or((false, false), |kind| (kind.is_readable(), kind.is_writable()))
+}
+
+/// Whether a handler can be read and written by remote users.
+pub fn visible(world: &World, from: ElementIdx, name: &str) -> (bool, bool) {
+    let kind = kind_of(world, from, name).filter(|(_, is_private)| !is_private);
+    kind.map_or((false, false), |(kind, _)| (kind.is_readable(), kind.is_writable()))
+}
+
+/// Checks that a handler can be called, and gives its full name.
+pub fn check(world: &World, from: ElementIdx, name: &str, call: HandlerUse<'_>) -> Result<String, String> {
+    resolve_for(world, from, name, call).map(|(target, handler)| full_name(world, &target, handler))
+}
+
+/// Finds a handler that can be called so.
+fn resolve_for<'n>(
+    world: &World,
+    from: ElementIdx,
+    name: &'n str,
+    call: HandlerUse<'_>,
+) -> Result<(Target, &'n str), String> {
+    let (target, handler) = resolve(world, from, name)?;
+    let kind = match target {
+        Target::Global => globals::kind(handler),
+        Target::Element(idx) => kind(world, idx, handler),
+    };
+    let full = || full_name(world, &target, handler);
+    match call {
+        HandlerUse::Read(param) => {
+            let kind = kind.filter(|kind| kind.is_readable()).ok_or_else(|| missing(&full(), false))?;
+            if !param.is_empty() && !kind.takes_parameter() {
+                return Err(format!("read handler '{}' does not take parameters", full()));
             }
         }
-        Err(_) => None,
-    };
-    kind.map_or((false, false), |kind| (kind.is_readable(), kind.is_writable()))
+        HandlerUse::Write => {
+            kind.filter(|kind| kind.is_writable()).ok_or_else(|| missing(&full(), true))?;
+        }
+    }
+    Ok((target, handler))
 }
 
 /// Reads a handler.
 pub fn read(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Result<String, String> {
-    let (target, handler) = resolve(world, from, name)?;
-    let idx = match target {
-        Target::Global => {
-            let kind = globals::kind(handler).filter(|kind| kind.is_readable());
-            let kind = kind.ok_or_else(|| missing(handler, false))?;
-            refuse_parameter(kind, handler, param)?;
-            return globals::read(world, handler);
-        }
-        Target::Element(idx) => idx,
-    };
-    let facts = find(world, idx, handler).filter(|handler| handler.kind.is_readable());
-    let full = full_name(world, &target, handler);
-    let facts = facts.ok_or_else(|| missing(&full, false))?;
-    refuse_parameter(facts.kind, &full, param)?;
+    let (target, handler) = resolve_for(world, from, name, HandlerUse::Read(param))?;
+    let Target::Element(idx) = target else { return globals::read(world, handler) };
     if let Some(text) = read_default(world, idx, handler) {
         return Ok(text);
     }
     if let Some(text) = read_task(world, idx, handler) {
         return Ok(text);
     }
-    let result = world.call(idx, |element, ctx| element.read(ctx, handler, param));
-    result.unwrap_or_else(|| Err(format!("{full}: element is busy")))
-}
-
-fn refuse_parameter(kind: HandlerKind, name: &str, param: &str) -> Result<(), String> {
-    if param.is_empty() || kind.takes_parameter() {
-        return Ok(());
-    }
-    Err(format!("read handler '{name}' does not take parameters"))
+    world.forget_times();
+    let result = world.call_handler(idx, |element, ctx| element.read(ctx, handler, param));
+    result.unwrap_or_else(|| Err(format!("{}: element is busy", full_name(world, &target, handler))))
 }
 
 /// Writes a handler.
 pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
-    let (target, handler) = resolve(world, from, name)?;
-    let idx = match target {
-        Target::Global => {
-            let kind = globals::kind(handler).filter(|kind| kind.is_writable());
-            kind.ok_or_else(|| missing(handler, true))?;
-            return globals::write(world, handler, value);
-        }
-        Target::Element(idx) => idx,
-    };
+    let (target, handler) = resolve_for(world, from, name, HandlerUse::Write)?;
+    let Target::Element(idx) = target else { return globals::write(world, handler, value) };
     if handler == "config" && world.classes[idx].live {
         return world.reconfigure(idx, value);
     }
-    let facts = find(world, idx, handler).filter(|handler| handler.kind.is_writable());
-    let full = full_name(world, &target, handler);
-    facts.ok_or_else(|| missing(&full, true))?;
     if let Some(result) = write_task(world, idx, handler, value) {
         return result;
     }
-    let result = world.call(idx, |element, ctx| element.write(ctx, handler, value));
-    result.unwrap_or_else(|| Err(format!("{full}: element is busy")))
+    world.forget_times();
+    let result = world.call_handler(idx, |element, ctx| element.write(ctx, handler, value));
+    result.unwrap_or_else(|| Err(format!("{}: element is busy", full_name(world, &target, handler))))
 }
 
 fn read_default(world: &World, idx: ElementIdx, handler: &str) -> Option<String> {
@@ -151,11 +182,14 @@ fn read_default(world: &World, idx: ElementIdx, handler: &str) -> Option<String>
     })
 }
 
-/// The text of an element's `handlers` handler: name and flags, a line each.
+/// The text of an element's `handlers` handler: name and flags, a line each, the last handler first.
 pub fn list(world: &World, idx: ElementIdx) -> String {
     let class = world.classes[idx];
     let mut text = String::new();
-    for handler in DEFAULT.iter().chain(class.facts.handlers) {
+    for (name, kind) in world.describer(idx).map(|element| element.own_handlers()).unwrap_or_default() {
+        describe_as(&mut text, &name, kind, "");
+    }
+    for handler in DEFAULT.iter().chain(class.facts.handlers).rev() {
         let kind = match handler.name {
             "config" if class.live => HandlerKind::ReadWrite,
             _ => handler.kind,
@@ -167,6 +201,10 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
 
 /// Adds a handler's line: name, tab, flags.
 pub fn describe(text: &mut String, handler: &Handler, kind: HandlerKind) {
+    describe_as(text, handler.name, kind, handler.flags);
+}
+
+fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
     const LETTERS: [(&str, char); 7] = [
         ("raw", '%'),
         ("calm", '.'),
@@ -176,12 +214,15 @@ pub fn describe(text: &mut String, handler: &Handler, kind: HandlerKind) {
         ("button", 'b'),
         ("checkbox", 'c'),
     ];
-    text.push_str(handler.name);
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    if flags.contains(&"private") && !kind.is_writable() {
+        return;
+    }
+    text.push_str(name);
     text.push('\t');
     text.extend(kind.is_readable().then_some('r'));
     text.extend(kind.is_writable().then_some('w'));
     text.extend(kind.takes_parameter().then_some('+'));
-    let flags: Vec<&str> = handler.flags.split_whitespace().collect();
     text.extend(LETTERS.iter().filter(|(flag, _)| flags.contains(flag)).map(|(_, letter)| *letter));
     text.push('\n');
 }

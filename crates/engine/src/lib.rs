@@ -11,9 +11,12 @@ mod handlers;
 mod notify;
 mod order;
 mod run;
+mod schedule;
 mod select;
+mod signals;
 mod tasks;
 mod timers;
+mod wake;
 mod wiring;
 pub mod world;
 

@@ -1,12 +1,12 @@
 //! The driver: runs tasks, signals, timers and file descriptors in turn until the graph stops.
 
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use element::Runtime;
-use rustix::event::{eventfd, EventfdFlags};
 
 use crate::build::Engine;
+use crate::wake::Waker;
 use crate::world::World;
 
 /// Task runs between looks at signals, timers and files.
@@ -101,14 +101,18 @@ impl World {
     }
 
     fn run_signals(&mut self) {
-        for i in 0..self.signals.len() {
-            let Some((signo, element, flag)) = self.signals.get(i) else { break };
-            if flag.swap(false, Ordering::Relaxed) {
-                let (signo, element) = (*signo, *element);
-                self.forget_times();
-                self.call(element, |element, ctx| element.signalled(ctx, signo));
+        let happened = self.signals.take();
+        if happened.is_empty() {
+            return;
+        }
+        let mut handled = Vec::new();
+        for (signo, element) in &happened {
+            self.forget_times();
+            if self.call(*element, |element, ctx| element.signalled(ctx, *signo)) == Some(true) {
+                handled.push(*signo);
             }
         }
+        self.signals.settle(happened.into_iter().map(|(signo, _)| signo), &handled);
     }
 
     fn run_timers(&mut self, pace: &mut TimerPace) {
@@ -163,25 +167,23 @@ impl World {
                 Some((left as f64 / self.clock.speed()) as i64)
             }
         };
-        let Some(wake) = self.wake_fd() else { return };
-        for (element, fd, ready) in self.selects.wait(wake.as_fd(), timeout) {
+        let Some(waker) = self.waker() else { return };
+        for (element, fd, ready) in self.selects.wait(waker.as_fd(), timeout) {
             self.forget_times();
             self.call(element, |element, ctx| element.selected(ctx, fd, ready));
             if self.runcount <= 0 {
                 break;
             }
         }
-        let mut buf = [0; 8];
-        let _ = rustix::io::read(&*wake, &mut buf);
+        waker.reset();
     }
 
-    /// The descriptor that wakes the driver.
-    pub(crate) fn wake_fd(&mut self) -> Option<std::sync::Arc<std::os::fd::OwnedFd>> {
-        if self.wake.is_none() {
-            let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
-            self.wake = eventfd(0, flags).ok().map(std::sync::Arc::new);
+    /// What wakes the driver.
+    pub fn waker(&mut self) -> Option<Arc<Waker>> {
+        if self.waker.is_none() {
+            self.waker = Waker::new().ok().map(Arc::new);
         }
-        self.wake.clone()
+        self.waker.clone()
     }
 }
 

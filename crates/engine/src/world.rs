@@ -1,22 +1,24 @@
 //! The world of a running graph: its elements and all that they ask of the engine.
 
 use std::collections::HashMap;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::atomic::AtomicBool;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use args::Names;
 use element::{
-    Batch, Class, Ctx, Element, ElementIdx, Notifies, Outbox, PortIdx, Ready, Runtime, Signal, TaskId,
-    TimerId, Wake,
+    Batch, Class, Ctx, Element, ElementIdx, HandlerUse, Notifies, Outbox, PortIdx, Ready, Runtime, Signal,
+    TaskId, TimerId, Wake,
 };
 use graph::Graph;
 
 use crate::clock::Clock;
 use crate::notify::{Kind, Notifiers};
+use crate::schedule::Schedule;
 use crate::select::Selects;
+use crate::signals::Signals;
 use crate::tasks::TaskList;
 use crate::timers::Timers;
+use crate::wake::Waker;
 use crate::wiring::Wiring;
 
 /// A batch on its way: to an input port of an element.
@@ -60,7 +62,10 @@ pub struct World {
     pub(crate) timers: Timers,
     pub(crate) selects: Selects,
     pub(crate) notifiers: Notifiers,
-    pub(crate) signals: Vec<(i32, ElementIdx, Arc<AtomicBool>)>,
+    pub(crate) signals: Signals,
+    /// Second hands of the elements that have them.
+    pub(crate) second_hands: HashMap<ElementIdx, Box<dyn Element>>,
+    pub(crate) schedule: Schedule,
     pub(crate) clock: Clock,
     /// Times read in this task run, so that one run reads each clock once.
     wall_ns: Option<i64>,
@@ -79,7 +84,7 @@ pub struct World {
     pub(crate) home_threads: Vec<i32>,
     pub(crate) tickets: Vec<Option<u32>>,
     pub(crate) names: Arc<Names>,
-    pub(crate) wake: Option<Arc<OwnedFd>>,
+    pub(crate) waker: Option<Arc<Waker>>,
     /// The configuration as it was given.
     pub source: String,
     /// Writes a graph as text.
@@ -113,6 +118,9 @@ impl World {
             notifiers.add(slot.as_ref().map_or(Notifies::default(), |element| element.notifies()));
         }
         let n = slots.len();
+        let second_hand = |slot: &Option<Box<dyn Element>>| slot.as_ref().and_then(|e| e.second_hand());
+        let second_hands = slots.iter().map(second_hand).enumerate();
+        let second_hands = second_hands.filter_map(|(idx, hand)| Some((idx, hand?))).collect();
         World {
             graph,
             classes,
@@ -124,7 +132,9 @@ impl World {
             timers: Timers::default(),
             selects: Selects::default(),
             notifiers,
-            signals: Vec::new(),
+            signals: Signals::default(),
+            second_hands,
+            schedule: Schedule::default(),
             clock,
             wall_ns: None,
             steady_ns: None,
@@ -140,7 +150,7 @@ impl World {
             home_threads: vec![0; n],
             tickets: vec![None; n],
             names,
-            wake: None,
+            waker: None,
             source: String::new(),
             flatten: |_| String::new(),
             class_names: Vec::new(),
@@ -156,6 +166,29 @@ impl World {
         let (result, outbox) = self.step(element, method)?;
         self.flow(element, outbox);
         Some(result)
+    }
+
+    /// Calls a handler's method of an element, by its second hand if it is busy.
+    pub(crate) fn call_handler<R>(
+        &mut self,
+        idx: ElementIdx,
+        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
+    ) -> Option<R> {
+        if self.slots.get(idx)?.is_some() {
+            return self.call(idx, method);
+        }
+        let mut hand = self.second_hands.get(&idx)?.second_hand()?;
+        let mut ctx = Ctx::new(idx, self);
+        let result = method(hand.as_mut(), &mut ctx);
+        let outbox = ctx.into_outbox();
+        self.flow(idx, outbox);
+        Some(result)
+    }
+
+    /// An element to ask about its handlers, be it busy or not.
+    pub(crate) fn describer(&self, idx: ElementIdx) -> Option<&dyn Element> {
+        let present = self.slots.get(idx)?.as_deref();
+        present.or_else(|| self.second_hands.get(&idx).map(|hand| hand.as_ref()))
     }
 
     /// Calls a method of an element, without what it causes.
@@ -261,14 +294,9 @@ impl World {
     /// Whether a handler's text is to be printed as it is, without a newline added.
     pub fn handler_is_raw(&self, name: &str) -> bool {
         let found = name.rsplit_once('.').and_then(|(element, handler)| {
-            crate::handlers::find(self, self.find(element, usize::MAX)?, handler)
+            crate::handlers::facts(self, self.find(element, usize::MAX)?, handler)
         });
         found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
-    }
-
-    /// What wakes the driver when it waits: write 8 bytes, the number 1.
-    pub fn waker(&mut self) -> Option<Arc<OwnedFd>> {
-        self.wake_fd()
     }
 
     /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
@@ -365,6 +393,7 @@ impl Runtime for World {
     }
 
     fn new_task(&mut self, element: ElementIdx) -> TaskId {
+        self.warn_of_tickets(element);
         let thread = self.home_threads.get(element).copied().unwrap_or(0);
         let task = self.tasks.add(element, thread);
         if let Some(tickets) = self.tickets.get(element).copied().flatten() {
@@ -448,11 +477,30 @@ impl Runtime for World {
         self.selects.remove(element, fd, interest);
     }
 
+    fn set_element_thread(&mut self, idx: ElementIdx, thread: i32) {
+        if let Some(home) = self.home_threads.get_mut(idx) {
+            *home = thread;
+        }
+        for task in self.tasks.of_element(idx).collect::<Vec<_>>() {
+            self.tasks.set_home_thread(task, thread);
+        }
+    }
+
+    fn define_tickets(&mut self, from: ElementIdx, name: &str, tickets: u32) {
+        let own = Runtime::name(self, from);
+        let context = own.rfind('/').map_or("", |slash| &own[..=slash]).to_string();
+        self.schedule.define(context, name, tickets);
+        for idx in 0..self.slots.len() {
+            let tickets = self.schedule.tickets(Runtime::name(self, idx));
+            if let Some(slot) = self.tickets.get_mut(idx) {
+                *slot = tickets;
+            }
+        }
+    }
+
     fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String> {
-        let flag = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(signo, flag.clone()).map_err(|error| error.to_string())?;
-        self.signals.push((signo, element, flag));
-        Ok(())
+        let waker = self.waker().ok_or("cannot wake the driver")?;
+        self.signals.catch(element, signo, &waker)
     }
 
     fn with_element(&mut self, idx: ElementIdx, f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>)) -> bool {
@@ -504,6 +552,14 @@ impl Runtime for World {
 
     fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
         crate::handlers::exists(self, from, handler)
+    }
+
+    fn check_handler(&self, from: ElementIdx, handler: &str, call: HandlerUse<'_>) -> Result<String, String> {
+        crate::handlers::check(self, from, handler, call)
+    }
+
+    fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
+        crate::handlers::visible(self, from, handler)
     }
 
     fn chatter(&mut self, text: &str) {

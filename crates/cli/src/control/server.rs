@@ -32,7 +32,7 @@ pub struct Server {
 #[derive(Clone)]
 struct Reach {
     jobs: Sender<Job>,
-    waker: Arc<std::os::fd::OwnedFd>,
+    waker: Arc<UnixStream>,
 }
 
 impl Server {
@@ -45,7 +45,9 @@ impl Server {
         // Nobody answers: what is there was left by a graph that was killed.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let waker = world.waker().ok_or("no event descriptor is left; raise the limit of open files")?;
+        let waker = world.waker().and_then(|waker| waker.writer().ok());
+        let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
+        let waker = Arc::new(waker);
         let (sender, jobs) = channel();
         let reach = Reach { jobs: sender, waker };
         std::thread::spawn(move || {
@@ -80,8 +82,8 @@ impl Reach {
             let _ = sender.send(f(world));
         });
         self.jobs.send(job).ok()?;
-        let mut waker = std::fs::File::from(self.waker.try_clone().ok()?);
-        waker.write_all(&1u64.to_ne_bytes()).ok()?;
+        // A full socket means that the driver will wake anyway.
+        let _ = (&*self.waker).write(&[0]);
         receiver.recv().ok()
     }
 }

@@ -1,3 +1,5 @@
 //! Elements that act on the graph: scripts, sockets, names, schedules.
 
-element::elements![];
+mod scripting;
+
+element::elements![driver_manager, script];

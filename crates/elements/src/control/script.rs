@@ -1,0 +1,461 @@
+//! Runs a script: sets variables, calls handlers, waits, jumps, prints, stops the driver.
+//!
+//! Each argument is an instruction. They run one after the other, from the start of the graph unless TYPE says otherwise.
+//!
+//! | instruction | what it does |
+//! |---|---|
+//! | `set VAR TEXT`, `init VAR TEXT`, `export VAR [TEXT]` | sets a variable; `init` once, before the start; `export` also makes a read handler of it |
+//! | `print [>FILE\|>>FILE] TEXT`, `printn` | prints a read handler's value, or a quoted text; `printn` without a newline |
+//! | `save HANDLER FILE`, `append HANDLER FILE` | prints a handler's value to a file |
+//! | `read HANDLER`, `write HANDLER VALUE` | calls a handler; `read` prints to standard error, `write` sets `$?` |
+//! | `wait TIME`, `pause [N]` | waits for a time, or for N calls of the `step` handler |
+//! | `label L`, `goto L [CONDITION]`, `loop` | jumps, also to `begin`, `end`, `exit`, `stop` and `error` |
+//! | `return [TEXT]`, `end`, `exit`, `error [TEXT]` | ends the script |
+//! | `stop` | ends the script and the driver |
+//!
+//! Texts may hold `$VAR`, `${VAR}` and `$(HANDLER PARAMETERS)`, one inside the other; handlers of the script itself need no
+//! element name. An instruction with a `q` behind its name (`setq`, `printq`, `returnq`) removes a layer of quotes from the
+//! result. `$?` is the status of the last `write`, `$args`, `$1`, `$2`, `$#` are the parameters of the `run` handler, `$0` the
+//! handler's name, `$write` whether it was written, `$input` the input of a packet, and `$$` the process.
+//!
+//! TYPE is one of
+//! - `ACTIVE`, which starts with the graph, the default;
+//! - `PASSIVE`, which runs when the `run` handler is called, and `PROXY`, which runs for any handler;
+//! - `PACKET`, which runs for each packet and sends it to the output it returns (`exit` drops it), the default of a script with
+//!   ports;
+//! - `SIGNAL NAME...`, which runs when one of the signals arrives, and again for the next one if it comes to `end`;
+//! - `DRIVER`, which decides when the driver stops: see `DriverManager`.
+//!
+//! ```click
+//! InfiniteSource -> c :: Counter -> Discard;
+//! Script(set i 0, label again, wait 1s, print "$i $(c.count)", set i $(add $i 1), goto again $(lt $i 3), stop);
+//! ```
+
+use element::{
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, TimerId,
+};
+
+use super::scripting::{arithmetic, words, How, Kind, Op, Outcome, Program, Report, Runner, State};
+
+/// The class.
+pub const CLASS: Class = Class::new::<Script>("Script", "-/-", "ah/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .role(element::Role::Single);
+
+pub(super) const ARGS: &[Arg] = &[
+    Arg::keyword("TYPE", "ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL NAME...", "What starts the script."),
+    Arg::rest("INSTRUCTION", "instruction", "What to do, in order."),
+];
+
+const fn run(name: &'static str, doc: &'static str) -> Handler {
+    Handler { name, kind: HandlerKind::ReadParamWrite, doc, flags: "" }
+}
+
+pub(super) const HANDLERS: &[Handler] = &[
+    Handler::write("step", "Goes past the `pause` or `wait` at which the script is; a number goes past so many."),
+    Handler::write("goto", "Goes on at a label."),
+    run("run", "Runs the script from its beginning, with `$args`, and reads what it returns."),
+    Handler::read_param("add", "The sum of numbers."),
+    Handler::read_param("sub", "The first number less the others."),
+    Handler::read_param("min", "The least of numbers."),
+    Handler::read_param("max", "The greatest of numbers."),
+    Handler::read_param("mul", "The product of numbers."),
+    Handler::read_param("div", "The first number divided by the others, with a fraction."),
+    Handler::read_param("idiv", "The first number divided by the others, without the fraction."),
+    Handler::read_param("mod", "The remainder of two integers."),
+    Handler::read_param("rem", "The remainder of two numbers."),
+    Handler::read_param("neg", "The negative of a number."),
+    Handler::read_param("abs", "The absolute value of a number."),
+    Handler::read_param("eq", "Whether two numbers, or else words, are equal."),
+    Handler::read_param("ne", "Whether two numbers or words differ."),
+    Handler::read_param("gt", "Whether the first is greater than the second."),
+    Handler::read_param("ge", "Whether the first is not less than the second."),
+    Handler::read_param("lt", "Whether the first is less than the second."),
+    Handler::read_param("le", "Whether the first is not greater than the second."),
+    Handler::read_param("not", "The opposite of a truth value."),
+    Handler::read_param("sprintf", "A format with the values that follow it put in."),
+    Handler::read_param("first", "The first word."),
+    Handler::read_param("random", "A random number, or one between two bounds."),
+    Handler::read_param("and", "Whether all truth values are true."),
+    Handler::read_param("or", "Whether any truth value is true."),
+    Handler::read_param("nand", "Whether there are no truth values, and not all true."),
+    Handler::read_param("nor", "Whether no truth value is true."),
+    Handler::read_param("if", "The second word if the first is true, else the third."),
+    Handler::read_param("in", "Whether the first word is among the others."),
+    Handler::read("now", "The time in seconds since the epoch."),
+    Handler::read_param("readable", "Whether all these handlers can be read."),
+    Handler::read_param("writable", "Whether all these handlers can be written."),
+    Handler::read_param("length", "Number of bytes of the parameter."),
+    Handler::read_param("unquote", "The parameter without a layer of quotes."),
+    Handler::read_param("htons", "A 16-bit number in network byte order."),
+    Handler::read_param("htonl", "A 32-bit number in network byte order."),
+    Handler::read_param("ntohs", "A 16-bit number from network byte order."),
+    Handler::read_param("ntohl", "A 32-bit number from network byte order."),
+    Handler::read_param("cat", "The contents of a file; not for remote users.").flags("private"),
+    Handler::read_param("catq", "The contents of a file, quoted; not for remote users.").flags("private"),
+    Handler::read_param("kill", "Sends a signal to processes; not for remote users.").flags("private"),
+    Handler::read_param("get", "The value of a variable."),
+    Handler::write("set", "Sets a variable to a value."),
+    Handler::read_param("shift", "Takes the first word off a variable, `args` by default."),
+];
+
+pub(super) const DROPS: &[DropReason] =
+    &[DropReason::new("script", "The script returned no output of the element for the packet.")];
+
+const SCRIPT: usize = 0;
+
+/// See the page above.
+pub struct Script {
+    runner: Runner,
+}
+
+impl Element for Script {
+    fn configure(conf: &mut Configure<'_>) -> Result<Script, Failed> {
+        let ty = conf.args.text("TYPE").unwrap_or("").to_string();
+        let has_ports = conf.n_inputs + conf.n_outputs > 0;
+        let default = match conf.environment.class(conf.element) {
+            "DriverManager" => Kind::Driver,
+            _ if has_ports => Kind::Packet,
+            _ => Kind::Active,
+        };
+        let kind = Kind::parse(&ty)?.unwrap_or(default);
+        if kind == Kind::Driver {
+            claim_driver(conf)?;
+        }
+        if kind == Kind::Packet && conf.n_inputs == 0 {
+            return Err("PACKET script must have inputs".into());
+        }
+        if kind != Kind::Packet && has_ports {
+            return Err("ports allowed only on PACKET scripts".into());
+        }
+        let instructions = conf.args.rest();
+        conf.finish()?;
+        let program = Program::parse(&instructions, &kind).map_err(|errors| Failed { errors })?;
+        Ok(Script { runner: Runner::new(State::new(kind, program)) })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let timer = ctx.new_timer();
+        let (kind, first) = {
+            let mut state = self.runner.state();
+            state.timer = Some(timer);
+            (state.kind.clone(), state.current().cloned())
+        };
+        if kind == Kind::Driver {
+            ctx.manage_driver()?;
+        }
+        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
+        let mut report = Report::told(format!("While initializing '{declaration}':"));
+        self.runner.initialize(ctx, &mut report);
+        match first {
+            Some(first) if kind.starts() && first.op == Op::Wait => {
+                self.runner.schedule_wait(ctx, &first.text, &mut report);
+            }
+            Some(first) if kind.starts() && first.op == Op::Initial => self.start(ctx, &kind, timer),
+            _ => {}
+        }
+        if let Kind::Signal(numbers) = kind {
+            catch(ctx, &numbers);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        for packet in batch.drain() {
+            self.push_packet(ctx, port, packet);
+        }
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        while batch.len() < max {
+            let Some(packet) = ctx.pull_packet(0) else { break };
+            match self.output_of(ctx, 0) {
+                Some(0) => batch.push(packet),
+                output => {
+                    self.send(ctx, output, packet);
+                    break;
+                }
+            }
+        }
+        batch
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        let mut report = self.executing(ctx);
+        self.runner.run(ctx, 1, How::Timer, 0, &mut report);
+        self.complete(ctx);
+    }
+
+    fn signalled(&mut self, ctx: &mut Ctx<'_>, _signo: i32) -> bool {
+        self.call(ctx, "run", "", true, &mut Report::kept()).0 != Outcome::Failed
+    }
+
+    fn driver_stops(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        self.call(ctx, "step", "router", true, &mut Report::plain()).0 == Outcome::Fine
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(Script { runner: self.runner.clone() }))
+    }
+
+    fn own_handler(&self, name: &str) -> Option<HandlerKind> {
+        let mut state = self.runner.state();
+        if state.program.exported(name).is_some() {
+            return Some(HandlerKind::Read);
+        }
+        if state.kind != Kind::Proxy {
+            return None;
+        }
+        if !state.proxied.iter().any(|known| known == name) {
+            state.proxied.insert(0, name.to_string());
+        }
+        Some(HandlerKind::ReadParamWrite)
+    }
+
+    fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
+        let state = self.runner.state();
+        let proxied = state.proxied.iter().rev().map(|name| (name.clone(), HandlerKind::ReadParamWrite));
+        let exports = state.program.exports().into_iter().map(|name| (name, HandlerKind::Read));
+        let star = (state.kind == Kind::Proxy).then(|| ("*".to_string(), HandlerKind::Write));
+        proxied.chain(exports).chain(star).collect()
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
+        if matches!(name, "get" | "shift") {
+            return self.variable(name, param);
+        }
+        if let Some(result) = arithmetic(name, param) {
+            return result;
+        }
+        if let Some(result) = words(ctx, name, param) {
+            return result;
+        }
+        let exported = {
+            let state = self.runner.state();
+            let idx = state.program.exported(name).filter(|_| name != "run");
+            idx.and_then(|idx| state.program.variables.get(idx)).map(|(_, value)| value.clone())
+        };
+        if let Some(value) = exported {
+            return Ok(value);
+        }
+        self.call_kept(ctx, name, param, false)
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        if name == "set" {
+            return self.variable(name, value).map(|_| ());
+        }
+        self.call_kept(ctx, name, value, true).map(|_| ())
+    }
+}
+
+/// Makes the element the driver script; there is one in a graph.
+fn claim_driver(conf: &Configure<'_>) -> Result<(), Failed> {
+    let kind = args::NameKind::Own("driver script");
+    let scope = args::Scope::new(conf.scope.names, "");
+    if scope.integer(kind, "driver").is_some() {
+        return Err("router has more than one driver script".into());
+    }
+    scope.define(kind, "driver", 1);
+    Ok(())
+}
+
+fn catch(ctx: &mut Ctx<'_>, numbers: &[i32]) {
+    for &signo in numbers {
+        // A signal that cannot be caught never comes.
+        let _ = ctx.catch_signal(signo);
+    }
+}
+
+impl Script {
+    fn start(&self, ctx: &mut Ctx<'_>, kind: &Kind, timer: TimerId) {
+        if let Some(first) = self.runner.state().program.steps.first_mut() {
+            first.n_steps = 1;
+        }
+        if *kind == Kind::Driver {
+            // The driver asks its manager at once whether to go on.
+            ctx.stop();
+        } else {
+            ctx.schedule_after(timer, 0);
+        }
+    }
+
+    fn executing(&self, ctx: &Ctx<'_>) -> Report {
+        Report::told(format!("While executing '{} :: {}':", ctx.own_name(), ctx.class(ctx.element)))
+    }
+
+    /// After a run: what became of it and what it returned. A signal script that came to its end waits for the next signal.
+    fn complete(&self, ctx: &mut Ctx<'_>) -> (Outcome, String) {
+        let (outcome, last, returned) = self.runner.outcome();
+        let kind = self.runner.state().kind.clone();
+        if let (Kind::Signal(numbers), Some(Op::End)) = (kind, last) {
+            catch(ctx, &numbers);
+        }
+        (outcome, returned)
+    }
+
+    /// Calls `run`, `step`, `goto` or a handler of a proxy.
+    fn call(
+        &self,
+        ctx: &mut Ctx<'_>,
+        name: &str,
+        value: &str,
+        is_write: bool,
+        report: &mut Report,
+    ) -> (Outcome, String) {
+        {
+            let mut state = self.runner.state();
+            state.handler = name.to_string();
+            state.is_write = is_write;
+        }
+        let result = match self.prepare(name, value) {
+            Ok((n_steps, how)) => {
+                self.run_or_ask(ctx, name, n_steps, how, report);
+                self.complete(ctx)
+            }
+            Err(message) => {
+                report.error(ctx, message);
+                (Outcome::Failed, String::new())
+            }
+        };
+        let mut state = self.runner.state();
+        state.handler.clear();
+        state.is_write = false;
+        if result.0 != Outcome::Fine {
+            state.args.clear();
+        }
+        result
+    }
+
+    /// Moves to where a handler starts the script; gives the number of steps to take.
+    fn prepare(&self, name: &str, value: &str) -> Result<(i64, How), &'static str> {
+        let mut state = self.runner.state();
+        let text = args::uncomment(value);
+        match name {
+            "goto" => {
+                let target = state.program.label(&text);
+                let Some(super::scripting::Target::Step(target)) = target else {
+                    return Err("jump to nonexistent label");
+                };
+                let end = state.program.steps.len();
+                state.rewind(target, end);
+                state.position = target;
+                Ok((0, How::Jump))
+            }
+            "step" => match text.as_str() {
+                "router" => Ok((1, How::Driver)),
+                "" => Ok((1, How::Step)),
+                text => match args::integer::<i32>(text) {
+                    Ok(n_steps) => Ok((n_steps.into(), How::Step)),
+                    Err(_) => Err("syntax error"),
+                },
+            },
+            _ => {
+                state.position = 0;
+                state.args = value.to_string();
+                Ok((0, How::Jump))
+            }
+        }
+    }
+
+    /// Runs the script, or lets the run that is under way take more steps.
+    fn run_or_ask(&self, ctx: &mut Ctx<'_>, name: &str, n_steps: i64, mut how: How, report: &mut Report) {
+        {
+            let mut state = self.runner.state();
+            if let Some(asked) = &mut state.asked {
+                if name == "step" {
+                    *asked = asked.saturating_add(n_steps);
+                }
+                return;
+            }
+            state.asked = Some(n_steps);
+        }
+        let mut n_jumps = 0;
+        loop {
+            let asked = std::mem::replace(&mut self.runner.state().asked, Some(-1));
+            let Some(n_steps) = asked.filter(|n| *n >= 0) else { break };
+            n_jumps = self.runner.run(ctx, n_steps, how, n_jumps, report);
+            how = How::Step;
+        }
+        self.runner.state().asked = None;
+    }
+
+    /// Calls the script for somebody who gets its errors.
+    fn call_kept(
+        &self,
+        ctx: &mut Ctx<'_>,
+        name: &str,
+        value: &str,
+        is_write: bool,
+    ) -> Result<String, String> {
+        let mut report = Report::kept();
+        let (outcome, returned) = self.call(ctx, name, value, is_write, &mut report);
+        let errors = report.into_kept();
+        if outcome == Outcome::Failed {
+            return Err(errors.join("\n"));
+        }
+        if !errors.is_empty() {
+            ctx.chatter(&errors.join("\n"));
+        }
+        Ok(returned)
+    }
+
+    /// The handlers `get`, `set` and `shift`.
+    fn variable(&self, handler: &str, text: &str) -> Result<String, String> {
+        let (name, value) = args::next_word(text);
+        let name = if name.is_empty() && handler == "shift" { "args" } else { name };
+        if name.is_empty() {
+            return Err("no variable".to_string());
+        }
+        if !value.is_empty() && handler != "set" {
+            return Err("too many arguments".to_string());
+        }
+        let mut state = self.runner.state();
+        let Some(variable) = state.variable_mut(name, handler == "set") else {
+            return Err(format!("undefined variable '{name}'"));
+        };
+        match handler {
+            "get" => Ok(variable.clone()),
+            "set" => {
+                *variable = value.to_string();
+                Ok(String::new())
+            }
+            _ => {
+                let (first, rest) = args::next_word(variable);
+                let (first, rest) = (first.to_string(), rest.to_string());
+                *variable = rest;
+                Ok(first)
+            }
+        }
+    }
+
+    /// Runs the script for a packet; gives the output it returns.
+    fn output_of(&self, ctx: &mut Ctx<'_>, input: usize) -> Option<usize> {
+        let mut report = self.executing(ctx);
+        {
+            let mut state = self.runner.state();
+            let variable = state.program.variable_or_new("input");
+            state.set(variable, input.to_string());
+            state.position = 0;
+        }
+        self.runner.run(ctx, 0, How::Jump, 0, &mut report);
+        let (_, returned) = self.complete(ctx);
+        args::integer::<i32>(&returned).ok().and_then(|output| usize::try_from(output).ok())
+    }
+
+    fn push_packet(&self, ctx: &mut Ctx<'_>, input: usize, packet: Packet) {
+        let output = self.output_of(ctx, input);
+        self.send(ctx, output, packet);
+    }
+
+    /// Sends a packet on at once, as the script may ask for the effect when the next one comes.
+    fn send(&self, ctx: &mut Ctx<'_>, output: Option<usize>, packet: Packet) {
+        match output {
+            Some(output) if output < ctx.n_outputs() => ctx.emit_now(output, Batch::of(packet)),
+            _ => ctx.drop_packet(SCRIPT, packet),
+        }
+    }
+}

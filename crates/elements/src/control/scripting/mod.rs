@@ -1,0 +1,19 @@
+//! The language of `Script` and `DriverManager`.
+
+mod arithmetic;
+mod expand;
+mod format;
+mod print;
+mod program;
+mod report;
+mod state;
+mod steps;
+mod words;
+
+pub use arithmetic::arithmetic;
+pub use program::{Kind, Op, Program, Target};
+
+pub use report::Report;
+pub use state::State;
+pub use steps::{How, Outcome, Runner};
+pub use words::words;

@@ -1,0 +1,67 @@
+//! Where the errors of a running script go.
+
+use element::Ctx;
+
+/// Tells errors as they happen, or keeps them for whoever called the script.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Lines that say what was going on, the outermost first, and how many of them have been told.
+    contexts: Vec<(String, bool)>,
+    kept: Option<Vec<String>>,
+    n_errors: usize,
+}
+
+impl Report {
+    /// Errors are told at once, below a line that says where they happened.
+    pub fn told(context: String) -> Report {
+        Report { contexts: vec![(context, false)], ..Report::default() }
+    }
+
+    /// Errors are told at once, as they are.
+    pub fn plain() -> Report {
+        Report::default()
+    }
+
+    /// Errors are kept for the caller of a handler.
+    pub fn kept() -> Report {
+        Report { kept: Some(Vec::new()), ..Report::default() }
+    }
+
+    /// Opens a context within the present one.
+    pub fn enter(&mut self, context: String) {
+        self.contexts.push((context, false));
+    }
+
+    /// Closes the innermost context.
+    pub fn leave(&mut self) {
+        self.contexts.pop();
+    }
+
+    /// Number of errors so far.
+    pub fn n_errors(&self) -> usize {
+        self.n_errors
+    }
+
+    /// An error: a sentence, or several, a line each.
+    pub fn error(&mut self, ctx: &mut Ctx<'_>, message: &str) {
+        self.n_errors += 1;
+        let mut lines = Vec::new();
+        for (depth, (context, is_told)) in self.contexts.iter_mut().enumerate() {
+            if !std::mem::replace(is_told, true) {
+                lines.push(format!("{:1$}{context}", "", 2 * depth));
+            }
+        }
+        let indent = 2 * self.contexts.len();
+        lines.extend(message.lines().map(|line| format!("{:indent$}{line}", "")));
+        match &mut self.kept {
+            Some(kept) => kept.append(&mut lines),
+            None if lines.is_empty() => {}
+            None => ctx.chatter(&lines.join("\n")),
+        }
+    }
+
+    /// The errors that were kept.
+    pub fn into_kept(self) -> Vec<String> {
+        self.kept.unwrap_or_default()
+    }
+}
