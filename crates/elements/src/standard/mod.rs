@@ -1,9 +1,14 @@
 //! Sources, sinks, queues, switches, schedulers, and what works on any packet.
 
 pub mod color;
+pub mod ewma;
+pub mod gap_rate;
+pub mod jiffies;
 pub mod outputs;
+pub mod source;
 pub mod storage;
 pub mod stride;
+pub mod token_bucket;
 
 element::elements![
     discard,
@@ -38,4 +43,9 @@ element::elements![
     stride_switch,
     time_sorted_sched,
     truncate,
+    counter,
+    random_source,
+    rated_source,
+    timed_sink,
+    timed_source,
 ];
