@@ -1,9 +1,16 @@
 //! Sources, sinks, queues, switches, schedulers, and what works on any packet.
 
 pub mod color;
+pub mod ewma;
+pub mod gap_rate;
+pub mod jiffies;
 pub mod outputs;
+pub mod rate_limit;
+pub mod red_decision;
+pub mod source;
 pub mod storage;
 pub mod stride;
+pub mod token_bucket;
 
 element::elements![
     discard,
@@ -38,4 +45,32 @@ element::elements![
     stride_switch,
     time_sorted_sched,
     truncate,
+    average_counter,
+    bandwidth_meter,
+    bandwidth_rated_splitter,
+    bandwidth_rated_unqueue,
+    bandwidth_shaper,
+    counter,
+    delay_shaper,
+    delay_unqueue,
+    front_drop_queue,
+    full_note_queue,
+    meter,
+    mixed_queue,
+    notifier_queue,
+    pull_null,
+    pull_tee,
+    push_null,
+    quick_note_queue,
+    random_source,
+    rated_source,
+    rated_splitter,
+    rated_unqueue,
+    red,
+    shaper,
+    simple_queue,
+    tee,
+    thread_safe_queue,
+    timed_sink,
+    timed_source,
 ];

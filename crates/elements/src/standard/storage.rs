@@ -28,13 +28,21 @@ pub struct Storage {
     pub highwater: usize,
     /// Packets that found it full.
     pub drops: u64,
+    /// Whether the newest packets stay when there are too many.
+    keeps_newest: bool,
     sleepiness: u32,
 }
 
 impl Storage {
     /// An empty storage.
     pub fn new(capacity: usize) -> Storage {
-        Storage { packets: VecDeque::new(), capacity, highwater: 0, drops: 0, sleepiness: 0 }
+        let packets = VecDeque::new();
+        Storage { packets, capacity, highwater: 0, drops: 0, keeps_newest: false, sleepiness: 0 }
+    }
+
+    /// An empty storage in which the newest packets stay when it shrinks.
+    pub fn keeping_newest(capacity: usize) -> Storage {
+        Storage { keeps_newest: true, ..Storage::new(capacity) }
     }
 
     /// Whether there is no room.
@@ -47,6 +55,32 @@ impl Storage {
     pub fn add(&mut self, batch: &mut Batch) {
         let room = self.capacity.saturating_sub(self.packets.len());
         self.packets.extend(batch.drain_first(room));
+        self.highwater = self.highwater.max(self.packets.len());
+    }
+
+    /// Adds a batch and takes the oldest packets out for which there is no room; they are left in the batch.
+    pub fn add_and_drop_oldest(&mut self, batch: &mut Batch) {
+        self.packets.extend(batch.drain());
+        let n_lost = self.packets.len().saturating_sub(self.capacity).min(batch.room());
+        batch.extend(self.packets.drain(..n_lost));
+        self.highwater = self.highwater.max(self.packets.len());
+    }
+
+    /// Adds a batch, packet by packet, in front of all others, and takes the last packets out for which there is no room;
+    /// they are left in the batch.
+    pub fn add_in_front(&mut self, batch: &mut Batch) {
+        let mut lost = Batch::new();
+        for packet in batch.drain() {
+            if self.is_full() {
+                lost.extend(self.packets.pop_back());
+            }
+            if self.is_full() {
+                lost.push(packet);
+            } else {
+                self.packets.push_front(packet);
+            }
+        }
+        *batch = lost;
         self.highwater = self.highwater.max(self.packets.len());
     }
 
@@ -119,11 +153,10 @@ impl Storage {
                 }
             }
             "capacity" => {
-                let capacity: u32 = args::integer(value.trim())?;
+                let capacity: u32 =
+                    args::integer(value.trim()).map_err(|error| format!("CAPACITY: {error}"))?;
                 self.capacity = capacity as usize;
-                let n_lost = self.packets.len().saturating_sub(self.capacity);
-                self.packets.truncate(self.capacity);
-                ctx.count_drops(reason, n_lost as u64);
+                self.shrink(ctx, reason);
             }
             _ => return Ok(false),
         }
@@ -133,9 +166,76 @@ impl Storage {
     /// Takes over the packets of another storage; what does not fit is dropped for `reason`.
     pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: Storage, reason: usize) {
         self.packets = old.packets;
-        let n_lost = self.packets.len().saturating_sub(self.capacity);
-        self.packets.truncate(self.capacity);
-        ctx.count_drops(reason, n_lost as u64);
+        self.shrink(ctx, reason);
         self.highwater = self.packets.len();
+    }
+
+    /// Drops what does not fit.
+    fn shrink(&mut self, ctx: &mut Ctx<'_>, reason: usize) {
+        let n_lost = self.packets.len().saturating_sub(self.capacity);
+        if self.keeps_newest {
+            self.packets.drain(..n_lost);
+        } else {
+            self.packets.truncate(self.capacity);
+        }
+        ctx.count_drops(reason, n_lost as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn batch(numbers: &[u8]) -> Batch {
+        let mut batch = Batch::new();
+        batch.extend(numbers.iter().map(|number| Packet::from_bytes(&[*number])));
+        batch
+    }
+
+    fn numbers<'p>(packets: impl IntoIterator<Item = &'p Packet>) -> Vec<u8> {
+        packets.into_iter().flat_map(|packet| packet.data().to_vec()).collect()
+    }
+
+    proptest! {
+        /// Against lists of numbers, a packet at a time.
+        #[test]
+        fn batches_fare_as_packets_do_one_by_one(
+            capacity in 0usize..6,
+            steps in prop::collection::vec((0u8..4, prop::collection::vec(any::<u8>(), 0..5)), 0..20),
+        ) {
+            let mut storage = Storage::new(capacity);
+            let (mut model, mut model_highwater) = (VecDeque::new(), 0);
+            for (way, input) in steps {
+                let mut moved = batch(&input);
+                let mut lost = Vec::new();
+                match way {
+                    0 => storage.add(&mut moved),
+                    1 => storage.add_and_drop_oldest(&mut moved),
+                    2 => storage.add_in_front(&mut moved),
+                    _ => moved = storage.take(input.len()),
+                }
+                for number in input {
+                    match way {
+                        0 if model.len() == capacity => lost.push(number),
+                        0 => model.push_back(number),
+                        1 => {
+                            model.push_back(number);
+                            lost.extend((model.len() > capacity).then(|| model.pop_front()).flatten());
+                        }
+                        2 if capacity == 0 => lost.push(number),
+                        2 => {
+                            lost.extend((model.len() == capacity).then(|| model.pop_back()).flatten());
+                            model.push_front(number);
+                        }
+                        _ => lost.extend(model.pop_front()),
+                    }
+                    model_highwater = model.len().max(model_highwater);
+                }
+                prop_assert_eq!(numbers(moved.iter()), lost);
+                prop_assert_eq!(numbers(&storage.packets), Vec::from_iter(model.iter().copied()));
+                prop_assert_eq!(storage.highwater, model_highwater);
+            }
+        }
     }
 }

@@ -1,0 +1,108 @@
+//! Pulls packets, holds each until its time plus a delay, and pushes it on.
+//!
+//! A packet with timestamp T is sent at T + DELAY or later, and its timestamp is set to that; one without timestamp counts from
+//! when it is pulled. One packet is held at a time.
+//!
+//! ```click
+//! TimedSource(0.1s) -> Queue -> DelayUnqueue(50ms) -> Discard;
+//! ```
+
+use args::Timestamp;
+use element::{
+    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId, TimerId,
+    Wake, BATCH_MAX,
+};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<DelayUnqueue>("DelayUnqueue", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[Arg::required("DELAY", "time", "Time that packets are held.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("delay", "Time that packets are held."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// See the page above.
+pub struct DelayUnqueue {
+    delay: Timestamp,
+    held: Option<Packet>,
+    wakers: Option<(TaskId, TimerId)>,
+    signal: Signal,
+}
+
+impl Element for DelayUnqueue {
+    fn configure(conf: &mut Configure<'_>) -> Result<DelayUnqueue, Failed> {
+        let delay = conf.args.need("DELAY");
+        conf.finish()?;
+        Ok(DelayUnqueue { delay, held: None, wakers: None, signal: Signal::Busy })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let task = ctx.new_task();
+        ctx.schedule(task);
+        self.wakers = Some((task, ctx.new_timer()));
+        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        if let Some((task, _)) = self.wakers {
+            ctx.schedule(task);
+        }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let Some((_, timer)) = self.wakers else { return false };
+        let mut worked = false;
+        // An end, so that others get their turn even if what is sent comes back at once.
+        for _ in 0..BATCH_MAX {
+            let now = ctx.now_ns();
+            let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
+                if ctx.is_active(&self.signal) {
+                    ctx.schedule(task);
+                }
+                return worked;
+            };
+            let wait_ns = packet.timestamp_ns().saturating_sub(now);
+            if wait_ns > 0 {
+                self.held = Some(packet);
+                ctx.schedule_after(timer, wait_ns);
+                return false;
+            }
+            ctx.emit_now(0, Batch::of(packet));
+            worked = true;
+        }
+        ctx.schedule(task);
+        worked
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "delay" => Ok(self.delay.unparse_interval()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "delay" => {
+                self.delay = args::timestamp(value.trim()).map_err(|_| "expected time in seconds")?;
+                Ok(())
+            }
+            _ => Err(format!("no {name} write handler")),
+        }
+    }
+}
+
+/// Pulls a packet and adds the delay to its time, which is now if it has none.
+pub(super) fn pull_delayed(ctx: &mut Ctx<'_>, delay: Timestamp) -> Option<Packet> {
+    let mut packet = ctx.pull_packet(0)?;
+    let time = Timestamp::from_nanos(packet.timestamp_ns());
+    let time = if time.sec() == 0 { Timestamp::from_nanos(ctx.now_ns()) } else { time };
+    packet.set_timestamp_ns((time + delay).as_nanos());
+    Some(packet)
+}

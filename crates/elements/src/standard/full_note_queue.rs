@@ -1,0 +1,16 @@
+//! An old name of `Queue`.
+//!
+//! ```click
+//! InfiniteSource -> FullNoteQueue(200) -> Unqueue -> Discard;
+//! ```
+
+use element::{Class, Configure, Element, Failed};
+
+use super::queue::{self, Kind, Queue};
+
+/// The class.
+pub const CLASS: Class = queue::class("FullNoteQueue", "1/1-2", configure);
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    Queue::of_kind(conf, Kind::Full)
+}

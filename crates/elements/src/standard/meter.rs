@@ -1,0 +1,42 @@
+//! Sends packets to an output chosen by their recent rate.
+//!
+//! As `BandwidthMeter`, but the rates are in packets per second. Warns that they have no unit, as they cannot have.
+//!
+//! ```click
+//! InfiniteSource -> m :: Meter(1000, 10000) -> Discard;
+//! m [1] -> Discard;
+//! m [2] -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+
+use super::bandwidth_meter;
+
+/// The class.
+pub const CLASS: Class = Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] =
+    &[Arg::rest("RATES", "numbers", "Packets per second in ascending order, one less than there are outputs.")];
+
+const HANDLERS: &[Handler] =
+    &[Handler::read("rate", "Recent packets per second."), Handler::read("meters", "The rates.")];
+
+/// See the page above.
+pub struct Meter {
+    meter: bandwidth_meter::Meter,
+}
+
+impl Element for Meter {
+    fn configure(conf: &mut Configure<'_>) -> Result<Meter, Failed> {
+        Ok(Meter { meter: bandwidth_meter::Meter::configure(conf)? })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let port = self.meter.count(batch.len() as u64, ctx.now_ns());
+        ctx.emit(port, batch);
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        self.meter.read(name, ctx.now_ns()).ok_or_else(|| format!("no {name} read handler"))
+    }
+}

@@ -1,0 +1,127 @@
+//! Makes packets of random bytes whenever it is scheduled.
+//!
+//! As `InfiniteSource`, but each packet holds LENGTH random bytes.
+//!
+//! ```click
+//! RandomSource(64, LIMIT 1000, STOP true) -> Queue -> Unqueue -> Discard;
+//! ```
+
+use element::{
+    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp,
+    TaskId,
+};
+
+use super::source::Pace;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<RandomSource>("RandomSource", "0/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+
+const ARGS: &[Arg] = &[
+    Arg::required("LENGTH", "int", "The packets' length, less than 65536."),
+    Arg::optional("LIMIT", "int", "Most packets to send; negative is no limit. Default -1."),
+    Arg::optional("BURST", "int", "Packets to send each time scheduled, at least 1. Default 1."),
+    Arg::optional("ACTIVE", "bool", "Whether to send packets. Default true."),
+    Arg::keyword("TIMESTAMP", "bool", "Whether to set the packets' timestamps to the time. Default true."),
+    Arg::keyword("STOP", "bool", "Whether to stop the driver when LIMIT packets are sent. Default false."),
+    Arg::keyword("END_CALL", "handler call", "A handler to write when LIMIT packets are sent. Default none."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("limit", "Most packets to send; negative is no limit.").flags("calm"),
+    Handler::read_write("burst", "Packets to send each time scheduled.").flags("calm"),
+    Handler::read_write("active", "Whether packets are sent.").flags("checkbox"),
+    Handler::read("count", "Packets sent."),
+    Handler::write("reset", "Sets the count to 0, so that LIMIT packets more are sent.").flags("button"),
+    Handler::read_write("length", "The packets' length.").flags("calm"),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// See the page above.
+pub struct RandomSource {
+    pace: Pace,
+    length: usize,
+}
+
+impl Element for RandomSource {
+    fn configure(conf: &mut Configure<'_>) -> Result<RandomSource, Failed> {
+        let length: i32 = conf.args.need("LENGTH");
+        let mut pace = Pace::configure(conf);
+        let checked = check_length(length);
+        if let Err(message) = &checked {
+            conf.args.fail(message);
+            conf.args.get::<bool>("STOP");
+            conf.handler_call("END_CALL");
+        } else {
+            pace.configure_end(conf);
+        }
+        conf.finish()?;
+        Ok(RandomSource { pace, length: checked? })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.pace.initialize(ctx)
+    }
+
+    fn notifies(&self) -> Notifies {
+        Notifies { empty: Some(SearchOp::Stop), full: None }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let (length, stamps) = (self.length, self.pace.stamps);
+        self.pace.run(ctx, task, |ctx, n| make(ctx, length, stamps, n))
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let (length, stamps) = (self.length, self.pace.stamps);
+        self.pace.pull(ctx, max, |ctx, n| make(ctx, length, stamps, n))
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "length" => Ok(self.length.to_string()),
+            _ => self.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "length" => {
+                let length = args::integer(value.trim()).map_err(|_| "length must be integer")?;
+                self.length = check_length(length)?;
+            }
+            _ if !self.pace.write(name, value)? => return Err(format!("no {name} write handler")),
+            _ => {}
+        }
+        self.pace.wake(ctx);
+        Ok(())
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<RandomSource>() {
+            self.pace.take_over(old.pace);
+        }
+    }
+}
+
+fn check_length(length: i32) -> Result<usize, String> {
+    usize::try_from(length).ok().filter(|length| *length < 65536).ok_or_else(|| format!("bad length {length}"))
+}
+
+fn make(ctx: &mut Ctx<'_>, length: usize, stamps: bool, n: usize) -> Batch {
+    let mut batch = Batch::new();
+    let now = if stamps { ctx.now_ns() } else { 0 };
+    for _ in 0..n {
+        let mut packet = Packet::zeroed(length);
+        for word in packet.data_mut().chunks_mut(4) {
+            let random = ctx.random().to_ne_bytes();
+            word.iter_mut().zip(random).for_each(|(to, from)| *to = from);
+        }
+        packet.set_timestamp_ns(now);
+        batch.push(packet);
+    }
+    batch
+}

@@ -1,0 +1,86 @@
+//! Splits off what comes above a rate.
+//!
+//! Packets up to RATE go to output 0, the rest to output 1, or are dropped if that is not connected. What did not come is made up
+//! for, up to the capacity of a token bucket. Unlike with `Meter`, RATE goes to output 0 however many packets come.
+//!
+//! ```click
+//! InfiniteSource -> s :: RatedSplitter(RATE 1000) -> Discard;
+//! s [1] -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+
+use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
+
+/// The class.
+pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
+
+const HANDLERS: &[Handler] = &[Handler::read_write("rate", "The rate.")];
+
+const DROPS: &[DropReason] = &[DropReason::new("above-rate", "The packet came above the rate.")];
+const ABOVE: usize = 0;
+
+/// A class of these; `configure` calls [`RatedSplitter::of_unit`].
+pub(super) const fn class(
+    name: &'static str,
+    args: &'static [Arg],
+    configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+) -> Class {
+    let class = Class::new::<RatedSplitter>(name, "1/1-2", "h/h", "x/x");
+    Class { configure, ..class.args(args).handlers(HANDLERS).drops(DROPS).live() }
+}
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    RatedSplitter::of_unit(conf, Unit::Packets)
+}
+
+/// See the page above; `BandwidthRatedSplitter` is made of this, too.
+pub struct RatedSplitter {
+    limit: RateLimit,
+}
+
+impl Element for RatedSplitter {
+    fn configure(conf: &mut Configure<'_>) -> Result<RatedSplitter, Failed> {
+        Ok(RatedSplitter { limit: RateLimit::configure(conf, Unit::Packets)? })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        self.limit.refill(ctx.now_ns());
+        let n_passing = self.limit.n_passing(&batch);
+        if n_passing == batch.len() {
+            return ctx.emit(0, batch);
+        }
+        let mut passing = Batch::new();
+        passing.extend(batch.drain_first(n_passing));
+        ctx.emit(0, passing);
+        ctx.emit_or_drop(1, ABOVE, batch);
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "rate" => Ok(self.limit.unparse()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "rate" => self.limit.write_rate(value),
+            _ => Err(format!("no {name} write handler")),
+        }
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<RatedSplitter>() {
+            self.limit.take_over(&old.limit);
+        }
+    }
+}
+
+impl RatedSplitter {
+    /// Makes one that limits packets or bytes.
+    pub(super) fn of_unit(conf: &mut Configure<'_>, unit: Unit) -> Result<Box<dyn Element>, Failed> {
+        Ok(Box::new(RatedSplitter { limit: RateLimit::configure(conf, unit)? }))
+    }
+}

@@ -1,0 +1,180 @@
+//! Pulls packets at a rate and pushes them on.
+//!
+//! Takes a packet from its pull input for every token of a token bucket that fills at RATE. What was not taken for want of
+//! packets is made up for, up to the capacity of the bucket.
+//!
+//! ```click
+//! InfiniteSource -> Queue -> RatedUnqueue(RATE 100) -> Discard;
+//! ```
+
+use element::{
+    handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+};
+
+use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
+
+/// The class.
+pub const CLASS: Class = class("RatedUnqueue", PACKET_ARGS, configure);
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("calls", "How often the task ran, and with what result."),
+    Handler::read_write("rate", "The rate."),
+    Handler::read_write("active", "Whether packets are moved.").flags("checkbox"),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// A class of these; `configure` calls [`RatedUnqueue::of_unit`].
+pub(super) const fn class(
+    name: &'static str,
+    args: &'static [Arg],
+    configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+) -> Class {
+    let class = Class::new::<RatedUnqueue>(name, "1/1", "l/h", "x/x");
+    Class { configure, ..class.args(args).handlers(HANDLERS).live() }
+}
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    RatedUnqueue::of_unit(conf, Unit::Packets)
+}
+
+/// See the page above; `BandwidthRatedUnqueue` is made of this, too.
+pub struct RatedUnqueue {
+    limit: RateLimit,
+    burst: usize,
+    is_active: bool,
+    calls: Calls,
+    wakers: Option<Wakers>,
+}
+
+/// How often the task ran, and with what result.
+#[derive(Clone, Default)]
+struct Calls {
+    runs: u64,
+    empty_runs: u64,
+    pushes: u64,
+    failed_pulls: u64,
+}
+
+/// What wakes the element.
+struct Wakers {
+    task: TaskId,
+    timer: TimerId,
+    signal: Signal,
+}
+
+impl Element for RatedUnqueue {
+    fn configure(conf: &mut Configure<'_>) -> Result<RatedUnqueue, Failed> {
+        RatedUnqueue::new(conf, Unit::Packets)
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let task = ctx.new_task();
+        ctx.schedule(task);
+        let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.wakers = Some(Wakers { task, timer: ctx.new_timer(), signal });
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        if let Some(wakers) = &self.wakers {
+            ctx.schedule(wakers.task);
+        }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let Some(wakers) = &self.wakers else { return false };
+        self.calls.runs += 1;
+        if !self.is_active {
+            return false;
+        }
+        self.limit.refill(ctx.now_ns());
+        if self.limit.n_wanted(1) == 0 {
+            ctx.schedule_after(wakers.timer, self.limit.ns_until_next());
+            self.calls.empty_runs += 1;
+            return false;
+        }
+        let n_moved = move_packets(&mut self.limit, ctx, self.burst);
+        self.calls.pushes += n_moved;
+        if n_moved == 0 {
+            self.calls.failed_pulls += 1;
+            if !ctx.is_active(&wakers.signal) {
+                return false;
+            }
+            self.calls.empty_runs += 1;
+        }
+        ctx.schedule(task);
+        n_moved > 0
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let Calls { runs, empty_runs, pushes, failed_pulls } = self.calls;
+        Ok(match name {
+            "calls" => format!(
+                "{runs} calls to run_task()\n{empty_runs} empty runs\n{pushes} pushes\n{failed_pulls} failed pulls\n"
+            ),
+            "rate" => self.limit.unparse(),
+            "active" => self.is_active.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "rate" => self.limit.write_rate(value)?,
+            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<RatedUnqueue>() {
+            self.limit.take_over(&old.limit);
+            if self.wakers.is_none() {
+                self.wakers = old.wakers;
+                self.calls = old.calls;
+                self.is_active = old.is_active;
+            }
+        }
+    }
+}
+
+impl RatedUnqueue {
+    /// Makes one that limits packets or bytes.
+    pub(super) fn of_unit(conf: &mut Configure<'_>, unit: Unit) -> Result<Box<dyn Element>, Failed> {
+        Ok(Box::new(RatedUnqueue::new(conf, unit)?))
+    }
+
+    fn new(conf: &mut Configure<'_>, unit: Unit) -> Result<RatedUnqueue, Failed> {
+        let limit = RateLimit::configure(conf, unit)?;
+        let burst = conf.environment.default_burst();
+        Ok(RatedUnqueue { limit, burst, is_active: true, calls: Calls::default(), wakers: None })
+    }
+}
+
+/// Moves up to `max` packets, as many as may pass and there are; yields their number.
+fn move_packets(limit: &mut RateLimit, ctx: &mut Ctx<'_>, max: usize) -> u64 {
+    let mut left = max;
+    while left > 0 {
+        let n_wanted = limit.n_wanted(left.min(BATCH_MAX));
+        if n_wanted == 0 {
+            break;
+        }
+        let batch = ctx.pull(0, n_wanted);
+        let n = batch.len();
+        limit.n_passing(&batch);
+        left = left.saturating_sub(n);
+        if left == 0 {
+            ctx.emit(0, batch);
+        } else {
+            ctx.emit_now(0, batch);
+        }
+        if n < n_wanted {
+            break;
+        }
+    }
+    (max - left) as u64
+}

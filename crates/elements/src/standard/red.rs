@@ -1,0 +1,229 @@
+//! Drops packets at random, the more the longer a queue is: random early detection.
+//!
+//! Looks at the lengths of queues: those that QUEUES names, else the nearest ones downstream or, with a pull output, upstream.
+//! While their average length is at most MIN_THRESH all packets pass. From there the part that is dropped rises to MAX_P at
+//! MAX_THRESH and, if GENTLE, to all at twice MAX_THRESH. Dropped packets go to output 1 if it is connected.
+//!
+//! ```click
+//! InfiniteSource -> RED(5, 50, 0.02) -> Queue(200) -> TimedSink(1ms);
+//! ```
+
+use args::FixedPoint;
+use element::{
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
+};
+
+use super::queue::Queue;
+use super::red_decision::{Decision, Parameters};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+
+const ARGS: &[Arg] = &[
+    Arg::required("MIN_THRESH", "unsigned", "Average length up to which nothing is dropped."),
+    Arg::required("MAX_THRESH", "unsigned", "Average length at which MAX_P is dropped, at most 65535."),
+    Arg::required("MAX_P", "fraction", "Part of the packets that is dropped at MAX_THRESH, 0 to 1."),
+    Arg::keyword("QUEUES", "element names", "The queues whose lengths are added up. Default: the nearest."),
+    Arg::keyword(
+        "STABILITY",
+        "unsigned",
+        "How slowly the average follows: by 1/2^STABILITY per packet; 0 is at once, at most 16. Default 4.",
+    ),
+    Arg::keyword("GENTLE", "bool", "Whether the part rises steadily above MAX_THRESH. Default true."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("drops", "Packets dropped."),
+    Handler::read_write("min_thresh", "Average length up to which nothing is dropped."),
+    Handler::read_write("max_thresh", "Average length at which max_p is dropped."),
+    Handler::read_write("max_p", "Part of the packets that is dropped at max_thresh."),
+    Handler::read("avg_queue_size", "Average length of the queues."),
+    Handler::read("stats", "Length of the queues, average length and drops."),
+    Handler::read("queues", "Names of the queues, one per line."),
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("early-detection", "The queue was getting too long.")];
+const EARLY: usize = 0;
+
+/// See the page above.
+pub struct Red {
+    parameters: Parameters,
+    decision: Decision,
+    queues: Vec<ElementIdx>,
+    n_drops: u64,
+}
+
+impl Element for Red {
+    fn configure(conf: &mut Configure<'_>) -> Result<Red, Failed> {
+        let min_thresh = conf.args.need("MIN_THRESH");
+        let max_thresh = conf.args.need("MAX_THRESH");
+        let FixedPoint::<16>(max_p) = conf.args.need("MAX_P");
+        let names = conf.args.get::<args::Raw>("QUEUES").unwrap_or_default().0;
+        let stability = conf.args.get_or("STABILITY", 4);
+        let is_gentle = conf.args.get_or("GENTLE", true);
+        let parameters = Parameters { min_thresh, max_thresh, max_p, stability, is_gentle };
+        let mut queues = Vec::new();
+        match parameters.check() {
+            Err(message) => conf.args.fail(message),
+            Ok(()) => {
+                for name in args::split_words(&names) {
+                    match conf.element_called(&name, &[]) {
+                        Ok(idx) => queues.push(idx),
+                        Err(message) => conf.args.fail(message),
+                    }
+                }
+            }
+        }
+        conf.finish()?;
+        let decision = Decision::new(parameters.stability);
+        Ok(Red { parameters, decision, queues, n_drops: 0 })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.queues.is_empty() {
+            self.queues = nearest_queues(ctx);
+        }
+        if self.queues.is_empty() {
+            return Err("no nearby Queues".to_string());
+        }
+        for idx in &self.queues {
+            if len(ctx, *idx).is_none() {
+                return Err(format!("'{}' is not a Storage element", ctx.name(*idx)));
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        // What passes here fills the queues before the next packet is looked at.
+        let mut len = self.queue_len(ctx);
+        let mut passed = Batch::new();
+        let mut dropped = Batch::new();
+        for packet in batch.drain() {
+            if self.drops(ctx, len) {
+                dropped.push(packet);
+            } else {
+                len += 1;
+                passed.push(packet);
+            }
+        }
+        ctx.emit(0, passed);
+        self.discard(ctx, dropped);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut passed = Batch::new();
+        while passed.len() < max {
+            let wanted = max - passed.len();
+            let mut batch = ctx.pull(0, wanted);
+            let n = batch.len();
+            // The first of the packets was taken when the others were still in the queues.
+            let len = self.queue_len(ctx).saturating_add(n);
+            let mut dropped = Batch::new();
+            for (i, packet) in batch.drain().enumerate() {
+                let is_dropped = self.drops(ctx, len - i - 1);
+                let side: &mut Batch = if is_dropped { &mut dropped } else { &mut passed };
+                side.push(packet);
+            }
+            self.discard(ctx, dropped);
+            if n < wanted {
+                break;
+            }
+        }
+        passed
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "drops" => self.n_drops.to_string(),
+            "min_thresh" => self.parameters.min_thresh.to_string(),
+            "max_thresh" => self.parameters.max_thresh.to_string(),
+            "max_p" => args::unparse_binary(self.parameters.max_p, 16),
+            "avg_queue_size" => self.decision.average().unparse(),
+            "stats" => {
+                let (len, average) = (self.queue_len(ctx), self.decision.average().unparse());
+                format!("{len} current queue\n{average} avg queue\n{} drops\n", self.n_drops)
+            }
+            "queues" => self.queues.iter().map(|idx| format!("{}\n", ctx.name(*idx))).collect(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let value = value.trim();
+        let mut parameters = self.parameters.clone();
+        let named = |error: String| format!("{}: {error}", name.to_uppercase());
+        match name {
+            "min_thresh" => parameters.min_thresh = args::integer(value).map_err(named)?,
+            "max_thresh" => parameters.max_thresh = args::integer(value).map_err(named)?,
+            "max_p" => parameters.max_p = args::fixed_point(value, 16).map_err(named)?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        parameters.check()?;
+        self.parameters = parameters;
+        Ok(())
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<Red>() {
+            self.decision.take_over(&old.decision, self.parameters.stability);
+            if self.queues.is_empty() {
+                self.queues = old.queues;
+                self.n_drops = old.n_drops;
+            }
+        }
+    }
+}
+
+impl Red {
+    #[inline]
+    fn drops(&mut self, ctx: &mut Ctx<'_>, len: usize) -> bool {
+        let now = ctx.now_ns();
+        self.decision.drops(&self.parameters, len, now, || ctx.random())
+    }
+
+    fn discard(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
+        self.n_drops += batch.len() as u64;
+        ctx.emit_or_drop(1, EARLY, batch);
+    }
+
+    /// Packets in the queues; one that is busy, which then is about to change, counts nothing.
+    fn queue_len(&self, ctx: &mut Ctx<'_>) -> usize {
+        self.queues.iter().filter_map(|idx| len(ctx, *idx)).sum()
+    }
+}
+
+/// Packets in a queue; `None` if it is none.
+fn len(ctx: &mut Ctx<'_>, idx: ElementIdx) -> Option<usize> {
+    ctx.with::<Queue, _>(idx, |queue, _| queue.len())
+}
+
+/// The queues that packets from here reach first or, with a pull output, came from last.
+fn nearest_queues(ctx: &mut Ctx<'_>) -> Vec<ElementIdx> {
+    let goes_down = ctx.output_is_push(0);
+    let mut frontier = vec![(ctx.element, 0)];
+    let (mut seen, mut queues) = (Vec::new(), Vec::new());
+    while let Some((element, port)) = frontier.pop() {
+        let runtime = ctx.runtime();
+        let ends = match goes_down {
+            true => runtime.downstream(element, port),
+            false => runtime.upstream(element, port),
+        };
+        for (end, _) in ends {
+            if seen.contains(&end) || end == ctx.element {
+                continue;
+            }
+            seen.push(end);
+            if len(ctx, end).is_some() {
+                queues.push(end);
+                continue;
+            }
+            let (n_inputs, n_outputs) = ctx.runtime().n_ports(end);
+            let n_ports = if goes_down { n_outputs } else { n_inputs };
+            frontier.splice(0..0, (0..n_ports).rev().map(|port| (end, port)));
+        }
+    }
+    queues
+}

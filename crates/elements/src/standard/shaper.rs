@@ -1,0 +1,127 @@
+//! Lets packets be pulled at most at a rate.
+//!
+//! Pulls on output 0 get a packet if the next of RATE packets per second is due: the spacing is as even as the pulls are. Pulls
+//! on output 1, if it is connected, get a packet if none is due on output 0.
+//!
+//! ```click
+//! InfiniteSource -> Queue -> Shaper(100) -> TimedSink(1ms);
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+
+use super::gap_rate::{GapRate, MAX_RATE};
+use super::rate_limit::Unit;
+
+/// The class.
+pub const CLASS: Class = class("Shaper", ARGS, configure);
+
+const ARGS: &[Arg] = &[Arg::required("RATE", "unsigned", "Packets per second, at most 4096000000.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("rate", "The rate."),
+    Handler::write("reset", "Forgets what has passed: the rate begins anew."),
+];
+
+/// A class of these; `configure` calls [`Shaper::of_unit`].
+pub(super) const fn class(
+    name: &'static str,
+    args: &'static [Arg],
+    configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+) -> Class {
+    let class = Class::new::<Shaper>(name, "1/1-2", "l/l", "x/x");
+    Class { configure, ..class.args(args).handlers(HANDLERS).live() }
+}
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    Shaper::of_unit(conf, Unit::Packets)
+}
+
+/// See the page above; `BandwidthShaper` is made of this, too.
+pub struct Shaper {
+    rate: GapRate,
+    unit: Unit,
+}
+
+impl Element for Shaper {
+    fn configure(conf: &mut Configure<'_>) -> Result<Shaper, Failed> {
+        Shaper::new(conf, Unit::Packets)
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+        let n_due = self.rate.n_due(ctx.now_ns());
+        match (self.unit, port) {
+            (Unit::Bytes, _) => self.pull_bytes(ctx, max),
+            (Unit::Packets, 0) if n_due > 0 => {
+                let batch = ctx.pull(0, n_due.min(max as u64) as usize);
+                self.rate.count(batch.len() as u64);
+                batch
+            }
+            (Unit::Packets, 1) if n_due == 0 => ctx.pull(0, max),
+            _ => Batch::new(),
+        }
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match (name, self.unit) {
+            ("rate", Unit::Packets) => Ok(self.rate.rate().to_string()),
+            ("rate", Unit::Bytes) => Ok(args::unparse_bandwidth(self.rate.rate())),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "rate" => {
+                let value = value.trim();
+                let rate = match self.unit {
+                    Unit::Packets => args::integer(value),
+                    Unit::Bytes => args::bandwidth(value).map(|bandwidth| bandwidth.bytes_per_s),
+                };
+                let rate = rate.map_err(|error| format!("RATE: {error}"))?;
+                self.rate.set_rate(rate, ctx.now_ns());
+            }
+            "reset" => self.rate.reset(),
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<Shaper>() {
+            let rate = self.rate.rate();
+            self.rate = old.rate;
+            self.rate.set_rate(rate, ctx.now_ns());
+        }
+    }
+}
+
+impl Shaper {
+    /// Makes one that limits packets or bytes.
+    pub(super) fn of_unit(conf: &mut Configure<'_>, unit: Unit) -> Result<Box<dyn Element>, Failed> {
+        Ok(Box::new(Shaper::new(conf, unit)?))
+    }
+
+    fn new(conf: &mut Configure<'_>, unit: Unit) -> Result<Shaper, Failed> {
+        let rate = match unit {
+            Unit::Packets => conf.args.need("RATE"),
+            Unit::Bytes => conf.args.need::<args::Bandwidth>("RATE").bytes_per_s,
+        };
+        conf.finish()?;
+        if rate > MAX_RATE {
+            conf.warning(format!("rate too large; lowered to {MAX_RATE}"));
+        }
+        Ok(Shaper { rate: GapRate::new(rate), unit })
+    }
+
+    /// Pulls as long as bytes are due: each packet's length counts before the next is pulled.
+    fn pull_bytes(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        while batch.len() < max && self.rate.is_due(ctx.now_ns()) {
+            let Some(packet) = ctx.pull_packet(0) else { break };
+            self.rate.count(packet.len() as u64);
+            batch.push(packet);
+        }
+        batch
+    }
+}

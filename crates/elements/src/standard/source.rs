@@ -1,0 +1,241 @@
+//! What the sources that run whenever they can share: how many packets to make and when, and the packet to be cloned.
+
+use element::{Batch, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake, BATCH_MAX};
+
+/// What a source's packets hold unless it is told otherwise.
+pub const DEFAULT_DATA: &[u8] = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.";
+
+/// Longest packet, and largest headroom, that a source makes.
+pub const MAX_LENGTH: usize = 1 << 26;
+
+/// How many packets a source makes, and when.
+pub struct Pace {
+    limit: i64,
+    burst: i32,
+    is_active: bool,
+    /// Whether packets are stamped with the time.
+    pub stamps: bool,
+    end_call: Option<HandlerCall>,
+    count: u64,
+    /// Only with a push output.
+    task: Option<TaskId>,
+    nonfull: Signal,
+}
+
+impl Pace {
+    /// Reads LIMIT, BURST, ACTIVE and TIMESTAMP, which come before the source's own arguments.
+    pub fn configure(conf: &mut Configure<'_>) -> Pace {
+        Pace {
+            limit: conf.args.get_or("LIMIT", -1),
+            burst: conf.args.get_or("BURST", conf.environment.default_burst() as i32),
+            is_active: conf.args.get_or("ACTIVE", true),
+            stamps: conf.args.get_or("TIMESTAMP", true),
+            end_call: None,
+            count: 0,
+            task: None,
+            nonfull: Signal::Busy,
+        }
+    }
+
+    /// Reads STOP and END_CALL, which come after the source's own arguments.
+    pub fn configure_end(&mut self, conf: &mut Configure<'_>) {
+        let stops = conf.args.get_or("STOP", false);
+        self.end_call = conf.handler_call("END_CALL");
+        if self.burst < 1 {
+            conf.args.fail("burst size must be >= 1");
+        } else if stops && self.end_call.is_some() {
+            conf.args.fail("END_CALL and STOP are mutually exclusive");
+        }
+        if stops {
+            self.end_call = Some(HandlerCall { name: "stop".to_string(), value: String::new() });
+        }
+    }
+
+    /// Makes the task and looks for the notifier, with a push output.
+    pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if ctx.output_is_push(0) {
+            let task = ctx.new_task();
+            ctx.schedule(task);
+            self.nonfull = ctx.downstream_full_signal(0, Wake::Task(task));
+            self.task = Some(task);
+        }
+        self.end_call.as_ref().map_or(Ok(()), |call| call.check_writable(ctx))
+    }
+
+    /// Takes over the task of the source that this one replaces while the graph runs.
+    pub fn take_over(&mut self, old: Pace) {
+        if self.task.is_none() {
+            self.task = old.task;
+            self.nonfull = old.nonfull;
+        }
+    }
+
+    /// Runs the task: pushes a burst of packets that `make` makes.
+    pub fn run(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        task: TaskId,
+        mut make: impl FnMut(&mut Ctx<'_>, usize) -> Batch,
+    ) -> bool {
+        if !self.is_active || !ctx.is_active(&self.nonfull) {
+            return false;
+        }
+        let mut left = self.left().min(self.burst as u64);
+        if left == 0 {
+            if self.limit >= 0 {
+                self.end(ctx);
+            }
+            return false;
+        }
+        while left > 0 {
+            let n = left.min(BATCH_MAX as u64);
+            let batch = make(ctx, n as usize);
+            self.count += n;
+            left -= n;
+            if left == 0 {
+                ctx.emit(0, batch);
+            } else {
+                ctx.emit_now(0, batch);
+            }
+        }
+        ctx.schedule(task);
+        true
+    }
+
+    /// Answers a pull by packets that `make` makes.
+    pub fn pull(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        max: usize,
+        mut make: impl FnMut(&mut Ctx<'_>, usize) -> Batch,
+    ) -> Batch {
+        if !self.is_active {
+            ctx.set_empty_signal(false);
+            return Batch::new();
+        }
+        let n = self.left().min(max as u64);
+        let batch = if n > 0 { make(ctx, n as usize) } else { Batch::new() };
+        self.count += n;
+        if n < max as u64 {
+            self.end(ctx);
+            ctx.set_empty_signal(false);
+        }
+        batch
+    }
+
+    /// Reads a handler of the pace; `None` if it is none of these.
+    pub fn read(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "limit" => self.limit.to_string(),
+            "burst" | "burstsize" => self.burst.to_string(),
+            "active" => self.is_active.to_string(),
+            "count" => self.count.to_string(),
+            _ => return None,
+        })
+    }
+
+    /// Writes a handler of the pace; false if it is none of these.
+    pub fn write(&mut self, name: &str, value: &str) -> Result<bool, String> {
+        let number = || args::integer::<i32>(value.trim());
+        match name {
+            "limit" => self.limit = number().map_err(|_| "limit parameter must be integer")?.into(),
+            "burst" | "burstsize" => {
+                let burst = number().ok().filter(|burst| *burst >= 1);
+                self.burst = burst.ok_or("burstsize parameter must be integer >= 1")?;
+            }
+            "active" => {
+                self.is_active =
+                    args::boolean(value.trim()).map_err(|_| "active parameter must be boolean")?;
+            }
+            "reset" => self.count = 0,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Lets the source go on after a handler was written.
+    pub fn wake(&self, ctx: &mut Ctx<'_>) {
+        if self.is_active && self.left() > 0 {
+            match self.task {
+                Some(task) => ctx.schedule(task),
+                None => ctx.set_empty_signal(true),
+            }
+        }
+    }
+
+    /// Packets that may still be sent.
+    fn left(&self) -> u64 {
+        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
+    }
+
+    /// All packets are sent. What the handler answers has no reader.
+    fn end(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(call) = &self.end_call {
+            let _ = call.write(ctx);
+        }
+    }
+}
+
+/// A packet to be cloned: data, cut or repeated to a length.
+pub struct Template {
+    /// The bytes as given.
+    pub data: Vec<u8>,
+    /// The packet's length; negative is that of the data.
+    pub length: i32,
+    /// The packet.
+    pub packet: Packet,
+}
+
+impl Template {
+    /// A packet of `length` bytes; the error is a sentence.
+    pub fn new(data: Vec<u8>, length: i32) -> Result<Template, String> {
+        let len = usize::try_from(length).unwrap_or(data.len());
+        if len > MAX_LENGTH {
+            return Err(format!("length must be at most {MAX_LENGTH}"));
+        }
+        let mut packet = Packet::zeroed(len);
+        if !data.is_empty() {
+            for part in packet.data_mut().chunks_mut(data.len()) {
+                part.iter_mut().zip(&data).for_each(|(to, from)| *to = *from);
+            }
+        }
+        Ok(Template { data, length, packet })
+    }
+
+    /// `n` clones that carry the same time.
+    pub fn stamped(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
+        self.packet.set_timestamp_ns(ctx.now_ns());
+        self.clones(n)
+    }
+
+    /// `n` clones.
+    pub fn clones(&self, n: usize) -> Batch {
+        let mut batch = Batch::new();
+        self.packet.clone_into(n, &mut batch);
+        batch
+    }
+
+    /// The data as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.data).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(data: &[u8], length: i32) -> Vec<u8> {
+        Template::new(data.to_vec(), length).map(|template| template.packet.data().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn data_is_cut_or_repeated_to_the_length() {
+        assert_eq!(bytes(b"abc", -1), b"abc");
+        assert_eq!(bytes(b"abc", 2), b"ab");
+        assert_eq!(bytes(b"abc", 7), b"abcabca");
+        assert_eq!(bytes(b"abc", 0), b"");
+        assert_eq!(bytes(b"", 2), [0, 0]);
+        assert!(Template::new(Vec::new(), i32::MAX).is_err());
+    }
+}

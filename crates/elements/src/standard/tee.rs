@@ -1,0 +1,55 @@
+//! Sends a copy of each packet to every output.
+//!
+//! The copies share their bytes until one of them is changed.
+//!
+//! ```click
+//! InfiniteSource -> t :: Tee -> Discard;
+//! t [1] -> Queue -> TimedSink;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed};
+
+/// The class.
+pub const CLASS: Class = Class::new::<Tee>("Tee", "1/1-", "h/h", "x/x").args(ARGS);
+
+/// The arguments of tees.
+pub(super) const ARGS: &[Arg] =
+    &[Arg::optional("N", "unsigned", "Number of outputs that you expect; an error if it is another.")];
+
+/// See the page above.
+pub struct Tee {
+    n_outputs: usize,
+}
+
+impl Element for Tee {
+    fn configure(conf: &mut Configure<'_>) -> Result<Tee, Failed> {
+        let n_outputs = check_n_outputs(conf)?;
+        Ok(Tee { n_outputs })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let last = self.n_outputs.saturating_sub(1);
+        emit_clones(ctx, 0..last, &batch);
+        ctx.emit(last, batch);
+    }
+}
+
+/// Reads N and yields the number of outputs.
+pub(super) fn check_n_outputs(conf: &mut Configure<'_>) -> Result<usize, Failed> {
+    let n_outputs = conf.n_outputs;
+    let expected: u32 = conf.args.get_or("N", n_outputs as u32);
+    if expected as usize != n_outputs {
+        conf.args.fail(format!("{n_outputs} outputs implies {n_outputs} arms"));
+    }
+    conf.finish()?;
+    Ok(n_outputs)
+}
+
+/// Emits clones of a batch to each of some outputs.
+pub(super) fn emit_clones(ctx: &mut Ctx<'_>, outputs: std::ops::Range<usize>, batch: &Batch) {
+    for port in outputs {
+        let mut clones = Batch::new();
+        clones.extend(batch.iter().cloned());
+        ctx.emit(port, clones);
+    }
+}

@@ -1,0 +1,154 @@
+//! Makes a packet every so often.
+//!
+//! Pushes a packet that holds DATA every INTERVAL, as long as it is active and LIMIT is not reached.
+//!
+//! ```click
+//! TimedSource(INTERVAL 0.1s, LIMIT 5, STOP true) -> Counter -> Discard;
+//! ```
+
+use args::Timestamp;
+use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
+
+use super::source::{DEFAULT_DATA, MAX_LENGTH};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<TimedSource>("TimedSource", "0/1", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("INTERVAL", "time", "Time from packet to packet. Default 500 ms."),
+    Arg::optional("DATA", "string", "The packets' bytes. Default: a sentence of 69 bytes."),
+    Arg::keyword("LIMIT", "int", "Most packets to send; negative is no limit. Default -1."),
+    Arg::keyword("ACTIVE", "bool", "Whether to send packets. Default true."),
+    Arg::keyword("STOP", "bool", "Whether to stop the driver when LIMIT packets are sent. Default false."),
+    Arg::keyword("HEADROOM", "unsigned", "Bytes of room in front of the packets' data. Default 128."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read_write("data", "The packets' bytes.").flags("raw calm"),
+    Handler::read_write("limit", "Most packets to send; negative is no limit.").flags("calm"),
+    Handler::read_write("interval", "Time from packet to packet.").flags("calm"),
+    Handler::read_write("active", "Whether packets are sent.").flags("calm checkbox"),
+    Handler::read("count", "Packets sent."),
+    Handler::read_write("headroom", "Bytes of room in front of the packets' data.").flags("calm"),
+    Handler::write("reset", "Sets the count to 0, so that LIMIT packets more are sent.").flags("button"),
+];
+
+/// See the page above.
+pub struct TimedSource {
+    data: Vec<u8>,
+    headroom: u32,
+    packet: Packet,
+    interval: Timestamp,
+    limit: i32,
+    count: u32,
+    is_active: bool,
+    stops: bool,
+    timer: Option<TimerId>,
+}
+
+impl Element for TimedSource {
+    fn configure(conf: &mut Configure<'_>) -> Result<TimedSource, Failed> {
+        let interval = conf.args.get_or("INTERVAL", Timestamp::from_millis(500));
+        let data: Vec<u8> = conf.args.get("DATA").unwrap_or_else(|| DEFAULT_DATA.to_vec());
+        let limit = conf.args.get_or("LIMIT", -1);
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let stops = conf.args.get_or("STOP", false);
+        let headroom = conf.args.get_or("HEADROOM", DEFAULT_HEADROOM);
+        let packet = make(headroom, &data);
+        if let Err(message) = &packet {
+            conf.args.fail(message);
+        }
+        conf.finish()?;
+        let (count, timer) = (0, None);
+        Ok(TimedSource { data, headroom, packet: packet?, interval, limit, count, is_active, stops, timer })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let timer = ctx.new_timer();
+        if self.is_active {
+            ctx.schedule_after(timer, self.interval.as_nanos());
+        }
+        self.timer = Some(timer);
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if !self.is_active {
+            return;
+        }
+        if u32::try_from(self.limit).is_ok_and(|limit| self.count >= limit) {
+            if self.stops {
+                ctx.stop();
+            }
+            return;
+        }
+        let mut packet = self.packet.clone();
+        packet.set_timestamp_ns(ctx.now_ns());
+        ctx.emit_packet(0, packet);
+        self.count = self.count.wrapping_add(1);
+        ctx.reschedule_after(timer, self.interval.as_nanos());
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "data" => String::from_utf8_lossy(&self.data).into_owned(),
+            "limit" => self.limit.to_string(),
+            "interval" => self.interval.unparse_interval(),
+            "active" => self.is_active.to_string(),
+            "count" => self.count.to_string(),
+            "headroom" => self.headroom.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let text = value.trim();
+        match name {
+            "data" => {
+                self.packet = make(self.headroom, value.as_bytes())?;
+                self.data = value.as_bytes().to_vec();
+            }
+            "headroom" => {
+                let headroom = args::integer(text).map_err(|_| "bad headroom")?;
+                self.packet = make(headroom, &self.data)?;
+                self.headroom = headroom;
+            }
+            "limit" => self.limit = args::integer(text).map_err(|_| "expected integer")?,
+            "interval" => self.interval = parse_interval(text)?,
+            "active" => {
+                self.is_active = args::boolean(text).map_err(|_| "bad active")?;
+                self.start(ctx);
+            }
+            "reset" => {
+                self.count = 0;
+                self.start(ctx);
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl TimedSource {
+    /// Sends a packet at once if none is due later.
+    fn start(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(timer) = self.timer.filter(|timer| self.is_active && !ctx.timer_is_scheduled(*timer)) {
+            ctx.schedule_after(timer, 0);
+        }
+    }
+}
+
+const DEFAULT_HEADROOM: u32 = 128;
+
+fn make(headroom: u32, data: &[u8]) -> Result<Packet, String> {
+    if headroom as usize > MAX_LENGTH || data.len() > MAX_LENGTH {
+        return Err("out of memory".to_string());
+    }
+    Ok(Packet::with_headroom(headroom as usize, data))
+}
+
+/// Parses an interval that is not zero.
+pub(super) fn parse_interval(text: &str) -> Result<Timestamp, String> {
+    args::timestamp(text).ok().filter(|interval| !interval.is_zero()).ok_or_else(|| "bad interval".to_string())
+}
