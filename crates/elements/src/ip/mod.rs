@@ -2,6 +2,8 @@
 
 pub mod describe;
 pub mod failures;
+pub mod fragments;
+pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
 
@@ -13,8 +15,13 @@ element::elements![
     fix_ip_src,
     get_ip_address,
     ip_encap,
+    ip_fragmenter,
+    ip_gw_options,
+    ip_input_combo,
     ip_mirror,
+    ip_output_combo,
     ip_print,
+    ip_reassembler,
     mark_ip_header,
     set_ip_address,
     set_ip_checksum,

@@ -1,3 +1,5 @@
 //! TCP and UDP headers.
 
-element::elements![udp_ip_encap];
+pub mod segment;
+
+element::elements![check_tcp_header, check_udp_header, set_tcp_checksum, set_udp_checksum, udp_ip_encap];

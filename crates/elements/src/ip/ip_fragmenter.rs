@@ -1,0 +1,234 @@
+//! Cuts IPv4 packets that are too long into fragments.
+//!
+//! Packets of at most MTU bytes, from the IPv4 header on, pass. Longer ones leave as fragments, in order (RFC 791, section 3.2),
+//! unless their don't-fragment bit is set: those leave by output 1, where an `ICMPError` usually is, or are dropped; the first
+//! five of them are told on standard error. Options are copied to the later fragments as their copy bits say, annotations to
+//! all; what is in front of the IPv4 header only to the first. A packet without a mark passes.
+//!
+//! ```click
+//! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> f :: IPFragmenter(1024) -> Discard;
+//! f[1] -> ICMPError(18.26.4.24, unreachable, needfrag) -> Discard;
+//! ```
+
+use std::net::Ipv4Addr;
+
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use packet::DEFAULT_HEADROOM;
+use wire::{ip_flag, ip_option};
+
+use super::{offload, set_ip_checksum};
+
+/// The class.
+pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::required("MTU", "unsigned", "Most bytes of a packet from its IPv4 header on, at least 8."),
+    Arg::optional("HONOR_DF", "bool", "Whether to respect the don't-fragment bit. Default true."),
+    Arg::optional("VERBOSE", "bool", "Whether to tell every packet that must not be cut. Default false."),
+    Arg::keyword("HEADROOM", "unsigned", "Bytes of headroom of the fragments but the first. Default 128."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("drops", "Packets that were too long and must not or cannot be cut."),
+    Handler::read("fragments", "Fragments made."),
+];
+
+const MUST_NOT_CUT: usize = 0;
+const DROPS: &[DropReason] = &[DropReason {
+    name: "dont-fragment",
+    doc: "Too long, must not or cannot be cut, and there is no output 1.",
+}];
+
+/// Told at most so often unless VERBOSE.
+const TOLD: u64 = 5;
+const HEADROOM_MAX: u32 = 1 << 20;
+
+/// See the page above.
+pub struct IPFragmenter {
+    mtu: usize,
+    honors_df: bool,
+    is_verbose: bool,
+    headroom: usize,
+    n_drops: u64,
+    n_fragments: u64,
+}
+
+impl Element for IPFragmenter {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPFragmenter, Failed> {
+        let mtu: u32 = conf.args.need("MTU");
+        let honors_df = conf.args.get_or("HONOR_DF", true);
+        let is_verbose = conf.args.get_or("VERBOSE", false);
+        let headroom: u32 = conf.args.get_or("HEADROOM", DEFAULT_HEADROOM as u32);
+        if mtu < 8 {
+            conf.args.fail("MTU must be at least 8");
+        }
+        conf.finish()?;
+        let (mtu, headroom) = (mtu as usize, headroom.min(HEADROOM_MAX) as usize);
+        Ok(IPFragmenter { mtu, honors_df, is_verbose, headroom, n_drops: 0, n_fragments: 0 })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        if batch.iter().all(|packet| offload::wire_len(packet) <= self.mtu) {
+            return ctx.emit(0, batch);
+        }
+        let mut out = Batch::new();
+        for packet in batch.drain() {
+            if offload::wire_len(&packet) <= self.mtu {
+                add(ctx, &mut out, packet);
+            } else {
+                self.cut(ctx, &mut out, packet);
+            }
+        }
+        ctx.emit(0, out);
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "drops" => Ok(self.n_drops.to_string()),
+            "fragments" => Ok(self.n_fragments.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+}
+
+/// Adds a packet to what leaves by output 0.
+fn add(ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
+    if out.room() == 0 {
+        ctx.emit(0, std::mem::take(out));
+    }
+    out.push(packet);
+}
+
+impl IPFragmenter {
+    /// Adds the fragments of a packet that is too long to `out`, or sends it elsewhere.
+    fn cut(&mut self, ctx: &mut Ctx<'_>, out: &mut Batch, mut packet: Packet) {
+        offload::settle(&mut packet);
+        let bytes = packet.network_mut();
+        let n_bytes = bytes.len();
+        let Some(header) = bytes.first_chunk_mut::<20>() else { return add(ctx, out, packet) };
+        let header_len = usize::from(header[0] & 0x0f) * 4;
+        let first_len = self.mtu.saturating_sub(header_len) & !7;
+        let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        let flags = u16::from_be_bytes([header[6], header[7]]);
+        let has_df = flags & ip_flag::DF != 0;
+        if has_df && self.honors_df || first_len < 8 || header_len < 20 || header_len + first_len > n_bytes {
+            return self.refuse(ctx, out, packet);
+        }
+        if has_df {
+            // Whoever forbids fragments need not choose identifications that tell packets apart (RFC 6864).
+            header[4..6].copy_from_slice(&(ctx.random() as u16).to_be_bytes());
+        }
+        let flags = flags & !ip_flag::DF;
+        set_lengths(bytes, header_len + first_len, flags | ip_flag::MF);
+        let mut first = packet.clone();
+        first.truncate((first.network_offset().unwrap_or(0) + (header_len + first_len) as isize).max(0) as usize);
+        add(ctx, out, first);
+        self.n_fragments += 1;
+        let template = Template::new(packet.network(), header_len, flags);
+        let mut offset = first_len;
+        let payload_len = total_len.saturating_sub(header_len);
+        while offset < payload_len {
+            let len = (self.mtu.saturating_sub(template.header.len()) & !7).min(payload_len - offset);
+            let fragment = template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
+            add(ctx, out, fragment);
+            self.n_fragments += 1;
+            offset += len;
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
+        if self.is_verbose || self.n_drops < TOLD {
+            let ip = packet.network();
+            let address = |at: usize| {
+                ip.get(at..).and_then(|rest| rest.first_chunk::<4>()).map_or(Ipv4Addr::UNSPECIFIED, |a| (*a).into())
+            };
+            let (source, destination) = (address(12), address(16));
+            let text = format!("IPFragmenter({}) DF {source} {destination} len={}", self.mtu, packet.len());
+            ctx.chatter(&text);
+        }
+        self.n_drops += 1;
+        // What came before goes first.
+        ctx.emit(0, std::mem::take(out));
+        ctx.emit_or_drop(1, MUST_NOT_CUT, Batch::of(packet));
+    }
+}
+
+/// Writes total length and flags, and the checksum.
+fn set_lengths(bytes: &mut [u8], total_len: usize, flags: u16) {
+    if let Some(header) = bytes.first_chunk_mut::<20>() {
+        header[2..4].copy_from_slice(&(total_len as u16).to_be_bytes());
+        header[6..8].copy_from_slice(&flags.to_be_bytes());
+    }
+    set_ip_checksum::set(bytes);
+}
+
+/// What all fragments but the first have in common.
+struct Template {
+    /// The header with the options that are copied.
+    header: Vec<u8>,
+    /// Length of the packet's own header.
+    whole_header_len: usize,
+    /// Flags and offset of the packet that is cut, which may be a fragment itself.
+    flags: u16,
+}
+
+impl Template {
+    fn new(ip: &[u8], header_len: usize, flags: u16) -> Template {
+        let mut header = ip.get(..20).unwrap_or_default().to_vec();
+        copy_options(ip.get(20..header_len).unwrap_or_default(), &mut header);
+        if let Some(first) = header.first_mut() {
+            *first = 0x40;
+        }
+        let n_words = header.len() / 4;
+        if let Some(first) = header.first_mut() {
+            *first |= n_words as u8 & 0x0f;
+        }
+        Template { header, whole_header_len: header_len, flags }
+    }
+
+    /// The fragment with `len` bytes of payload from `offset` on; bytes that the packet lacks are 0.
+    fn fragment(&self, whole: &Packet, offset: usize, len: usize, is_last: bool, headroom: usize) -> Packet {
+        let header_len = self.header.len();
+        let mut fragment = Packet::uninit(headroom, header_len + len, 0);
+        let flags = self.flags.wrapping_add((offset / 8) as u16);
+        let flags = if is_last { flags } else { flags | ip_flag::MF };
+        let bytes = fragment.data_mut();
+        if let Some((header, payload)) = bytes.split_at_mut_checked(header_len) {
+            header.copy_from_slice(&self.header);
+            let from = whole.network().get(self.whole_header_len + offset..).unwrap_or_default();
+            let n = from.len().min(payload.len());
+            let (there, lacking) = payload.split_at_mut(n);
+            there.copy_from_slice(from.get(..n).unwrap_or_default());
+            lacking.fill(0);
+        }
+        set_lengths(bytes, header_len + len, flags);
+        fragment.set_network_header(0, header_len);
+        fragment.copy_annotations(whole);
+        fragment
+    }
+}
+
+/// Adds the options whose copy bit is set (RFC 791, section 3.1), filled up to a multiple of 4 bytes; ends at a malformed one.
+fn copy_options(options: &[u8], header: &mut Vec<u8>) {
+    let mut rest = options;
+    loop {
+        match *rest {
+            [ip_option::NOP, ref after @ ..] => rest = after,
+            [] | [ip_option::END, ..] | [_] => break,
+            [kind, len, ..] => {
+                let Some((option, after)) = rest.split_at_checked(usize::from(len)).filter(|_| len >= 2) else {
+                    break;
+                };
+                if kind & 0x80 != 0 {
+                    header.extend(option);
+                }
+                rest = after;
+            }
+        }
+    }
+    header.resize(header.len().next_multiple_of(4), ip_option::END);
+}

@@ -1,0 +1,96 @@
+//! Acts on the IPv4 options that concern every router.
+//!
+//! Fills in the record-route and timestamp options (RFC 791) with MYADDR and the time and corrects the checksum. Packets whose
+//! options are malformed leave by output 1 if there is one, where an `ICMPError` usually is, with the offset of the fault in the
+//! parameter-problem annotation; else they are dropped. MYADDR is the address of the interface by which the packets will
+//! leave (RFC 1812, section 4.2.2.2). A packet without a marked IPv4 header is dropped.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> g :: IPGWOptions(18.26.4.24) -> Discard;
+//! g[1] -> ICMPError(18.26.4.24, parameterproblem) -> Discard;
+//! ```
+
+use std::net::Ipv4Addr;
+
+use element::{
+    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
+
+use super::gateway_options::Router;
+use super::set_ip_checksum;
+
+/// The class.
+pub const CLASS: Class = Class::new::<IPGWOptions>("IPGWOptions", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::required("MYADDR", "IP address", "The router's address on the outgoing interface."),
+    Arg::optional("OTHERADDRS", "list of IP addresses", "The router's other addresses. Default none."),
+];
+
+const HANDLERS: &[Handler] = &[Handler::read("drops", "Packets with malformed options.")];
+
+const PROBLEM: usize = 0;
+const NO_HEADER: usize = 1;
+const DROPS: &[DropReason] = &[
+    DropReason { name: "bad-options", doc: "The options are malformed and there is no output 1." },
+    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+];
+
+/// See the page above.
+pub struct IPGWOptions {
+    address: Ipv4Addr,
+    addresses: Vec<Ipv4Addr>,
+    n_problems: u64,
+}
+
+impl Element for IPGWOptions {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPGWOptions, Failed> {
+        let address = conf.args.need("MYADDR");
+        let mut addresses: Vec<Ipv4Addr> = conf.args.get_or("OTHERADDRS", Vec::new());
+        conf.finish()?;
+        addresses.push(address);
+        Ok(IPGWOptions { address, addresses, n_problems: 0 })
+    }
+
+    per_packet!(now);
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "drops" => Ok(self.n_problems.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+}
+
+impl IPGWOptions {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+        match packet.network().first_chunk::<20>() {
+            None => Verdict::drop(NO_HEADER),
+            Some(header) if header[0] & 0x0f <= 5 => Verdict::PASS,
+            Some(_) => self.with_options(packet, now_ns),
+        }
+    }
+
+    #[inline(never)]
+    fn with_options(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+        let header_len = packet.network_header_len();
+        let bytes = packet.network_mut();
+        match Router::at(now_ns, self.address, &self.addresses).act(bytes, header_len) {
+            Ok(outcome) => {
+                if outcome.is_concerned {
+                    set_ip_checksum::set(bytes);
+                }
+                Verdict::PASS
+            }
+            Err(offset) => {
+                packet.set_anno_u8(annotation::ICMP_PARAMPROB, offset as u8);
+                self.n_problems += 1;
+                Verdict::port_or_drop(1, PROBLEM)
+            }
+        }
+    }
+}

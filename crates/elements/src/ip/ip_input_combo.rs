@@ -1,0 +1,90 @@
+//! What an IPv4 router does first with every packet, in one element.
+//!
+//! Does what `Paint(COLOR) -> Strip(14) -> CheckIPHeader -> GetIPAddress(16)` would, faster. Wrong packets are dropped; the
+//! first of them is told on standard error.
+//!
+//! ```click
+//! FromDump(in.pcap) -> IPInputCombo(1, INTERFACES 18.26.4.24/24) -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+
+use super::check_ip_header::DROPS;
+use super::failures::Failures;
+use super::header_check::{HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
+
+/// The class.
+pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::required("COLOR", "int", "The paint annotation to set."),
+    Arg::optional(
+        "BADSRC*",
+        "list of IP addresses",
+        "Sources that are refused besides 0.0.0.0 and 255.255.255.255. Default: none is, those two included.",
+    ),
+    INTERFACES,
+    BADSRC,
+    GOODDST,
+];
+
+const HANDLERS: &[Handler] = &[Handler::read("drops", "Wrong packets.")];
+
+/// See the page above.
+pub struct IPInputCombo {
+    colour: u8,
+    check: HeaderCheck,
+    failures: Failures,
+}
+
+impl Element for IPInputCombo {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPInputCombo, Failed> {
+        let colour: i32 = conf.args.need("COLOR");
+        let mut check = HeaderCheck { has_checksum: true, ..HeaderCheck::default() };
+        if let Some(list) = conf.args.get("BADSRC*") {
+            check.addresses.bad_sources = list;
+            check.addresses.bad_sources.extend(NO_SOURCES);
+        }
+        check.addresses.read(conf);
+        conf.finish()?;
+        // The annotation holds one byte.
+        Ok(IPInputCombo { colour: colour as u8, check, failures: Failures::new(DROPS.len(), false, false) })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.push_each(batch, |packet| self.process(packet));
+        self.failures.tell(ctx, sentence);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.failures.tell(ctx, sentence);
+        batch
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        self.failures.read(ctx, name, &[])
+    }
+}
+
+impl IPInputCombo {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        packet.set_paint(self.colour);
+        packet.strip(14);
+        match self.check.check(packet) {
+            Ok(()) => Verdict::PASS,
+            Err(fault) => {
+                self.failures.add(fault as usize);
+                Verdict::drop(fault as usize)
+            }
+        }
+    }
+}
+
+fn sentence(_ctx: &Ctx<'_>, _reason: usize) -> String {
+    "IP checksum failed".to_string()
+}

@@ -1,0 +1,228 @@
+//! Puts fragmented IPv4 packets together.
+//!
+//! Fragments are kept until all of their packet are there; the whole packet then leaves by output 0, with the link-layer header
+//! and the annotations of its first fragment and the timestamp of the fragment that came last. Packets that are no fragments
+//! pass. What has not become whole 30 seconds after its first fragment leaves by output 1, missing parts being zero, or is
+//! dropped; so do the oldest packets when more than HIMEM bytes are kept, until three quarters of it are. Malformed fragments and
+//! packets without a marked IPv4 header are dropped.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> r :: IPReassembler -> Discard;
+//! r[1] -> ICMPError(18.26.4.24, timeexceeded, reassembly) -> Discard;
+//! ```
+
+use args::{sized_anno, Anno};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use wire::ip_flag;
+
+use super::fragments::{Fragment, Queue};
+
+/// The class.
+pub const CLASS: Class = Class::new::<IPReassembler>("IPReassembler", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("HIMEM", "unsigned", "Most bytes to keep. Default 262144."),
+    Arg::keyword(
+        "MAX_MTU_ANNO",
+        "annotation",
+        "An annotation of 2 bytes that gets the length of the longest fragment. Default none.",
+    ),
+];
+
+const HANDLERS: &[Handler] =
+    &[Handler::read("dump", "Counts of fragments and packets, and what is kept: a line a packet.")];
+
+const INCOMPLETE: usize = 0;
+const MALFORMED: usize = 1;
+const SUPERFLUOUS: usize = 2;
+const NO_HEADER: usize = 3;
+const DROPS: &[DropReason] = &[
+    DropReason { name: "incomplete", doc: "Fragments were missing and there is no output 1." },
+    DropReason { name: "malformed", doc: "A fragment's length or offset cannot be." },
+    DropReason { name: "superfluous", doc: "A fragment lies behind its packet's end." },
+    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+];
+
+const N_BUCKETS: usize = 256;
+/// Age in seconds at which a packet is given up.
+const TIMEOUT_S: i64 = 30;
+/// Seconds between two searches for packets to give up.
+const INTERVAL_S: i64 = 10;
+
+/// See the page above.
+pub struct IPReassembler {
+    himem: u32,
+    mtu_anno: Option<usize>,
+    /// By identification; the packet begun last is last.
+    buckets: Vec<Vec<Queue>>,
+    used: u32,
+    next_reap_s: i64,
+    stats: Stats,
+}
+
+#[derive(Default)]
+struct Stats {
+    n_fragments: u32,
+    n_whole: u32,
+    n_failed: u32,
+    n_malformed: u32,
+}
+
+/// What becomes of a packet that arrives.
+enum Fate {
+    Out(Packet),
+    Kept,
+    Dropped(usize, Packet),
+}
+
+impl Element for IPReassembler {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPReassembler, Failed> {
+        let himem = conf.args.get_or("HIMEM", 256 * 1024);
+        let mtu_anno: Option<Anno> = conf.args.get_with("MAX_MTU_ANNO", sized_anno(2));
+        conf.finish()?;
+        let buckets = (0..N_BUCKETS).map(|_| Vec::new()).collect();
+        let mtu_anno = mtu_anno.map(|anno| usize::from(anno.offset));
+        Ok(IPReassembler { himem, mtu_anno, buckets, used: 0, next_reap_s: 0, stats: Stats::default() })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let out = self.process_all(ctx, batch);
+        ctx.emit(0, out);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull(0, max);
+        self.process_all(ctx, batch)
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "dump" => Ok(self.dump()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+}
+
+impl IPReassembler {
+    fn process_all(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
+        if batch.iter().all(is_whole) {
+            return batch;
+        }
+        let mut out = Batch::new();
+        for packet in batch.drain() {
+            match self.process(ctx, packet) {
+                Fate::Out(packet) => out.push(packet),
+                Fate::Kept => {}
+                Fate::Dropped(reason, packet) => ctx.drop_packet(reason, packet),
+            }
+        }
+        out
+    }
+
+    fn process(&mut self, ctx: &mut Ctx<'_>, mut packet: Packet) -> Fate {
+        if is_whole(&packet) {
+            return Fate::Out(packet);
+        }
+        if packet.network().len() < 20 {
+            return Fate::Dropped(NO_HEADER, packet);
+        }
+        self.stats.n_fragments = self.stats.n_fragments.wrapping_add(1);
+        if packet.timestamp_ns().div_euclid(NS_PER_S) == 0 {
+            packet.set_timestamp_ns(ctx.now_ns());
+        }
+        let now_s = packet.timestamp_ns().div_euclid(NS_PER_S);
+        if now_s >= self.next_reap_s {
+            self.give_up(ctx, now_s - TIMEOUT_S);
+            self.next_reap_s = now_s.saturating_add(INTERVAL_S);
+        }
+        let Some(fragment) = Fragment::of(&mut packet) else {
+            self.stats.n_malformed = self.stats.n_malformed.wrapping_add(1);
+            return Fate::Dropped(MALFORMED, packet);
+        };
+        if self.used > self.himem {
+            self.make_room(ctx, now_s);
+        }
+        self.add(packet, fragment)
+    }
+
+    /// Adds a fragment to its packet.
+    fn add(&mut self, packet: Packet, fragment: Fragment) -> Fate {
+        let Some(bucket) = self.buckets.get_mut(usize::from(fragment.key.id >> 8)) else { return Fate::Kept };
+        let Some(idx) = bucket.iter().position(|queue| queue.key == fragment.key) else {
+            let queue = Queue::new(packet, &fragment, self.mtu_anno);
+            self.used = self.used.wrapping_add(queue.cost());
+            bucket.push(queue);
+            return Fate::Kept;
+        };
+        let Some(queue) = bucket.get_mut(idx) else { return Fate::Kept };
+        let before = queue.cost();
+        if !queue.add(&packet, &fragment, self.mtu_anno) {
+            return Fate::Dropped(SUPERFLUOUS, packet);
+        }
+        self.used = self.used.wrapping_add(queue.cost()).wrapping_sub(before);
+        if !queue.is_whole() {
+            return Fate::Kept;
+        }
+        let queue = bucket.remove(idx);
+        self.used = self.used.wrapping_sub(queue.cost());
+        self.stats.n_whole = self.stats.n_whole.wrapping_add(1);
+        Fate::Out(queue.into_whole(packet.timestamp_ns()))
+    }
+
+    /// Gives up packets of before `time_s`.
+    fn give_up(&mut self, ctx: &mut Ctx<'_>, time_s: i64) {
+        for bucket in &mut self.buckets {
+            while let Some(idx) = bucket.iter().rposition(|queue| queue.time_s() < time_s) {
+                let queue = bucket.remove(idx);
+                self.used = self.used.wrapping_sub(queue.cost());
+                ctx.emit_or_drop(1, INCOMPLETE, Batch::of(queue.into_incomplete()));
+            }
+        }
+    }
+
+    /// Gives up packets until three quarters of the memory are used: those older than 10 seconds first, then those older than
+    /// 5, then any.
+    fn make_room(&mut self, ctx: &mut Ctx<'_>, now_s: i64) {
+        let low = (self.himem >> 2).wrapping_mul(3);
+        for time_s in [now_s - 10, now_s - 5, i64::MAX] {
+            for bucket in &mut self.buckets {
+                while let Some(idx) = bucket.iter().rposition(|queue| queue.time_s() < time_s) {
+                    let queue = bucket.remove(idx);
+                    self.used = self.used.wrapping_sub(queue.cost());
+                    ctx.emit_or_drop(1, INCOMPLETE, Batch::of(queue.into_incomplete()));
+                    self.stats.n_failed = self.stats.n_failed.wrapping_add(1);
+                    if self.used <= low {
+                        return;
+                    }
+                }
+            }
+        }
+        ctx.chatter("IPReassembler: cannot free enough memory!");
+    }
+
+    fn dump(&self) -> String {
+        let Stats { n_fragments, n_whole, n_failed, n_malformed } = &self.stats;
+        let mut text = format!(
+            "frags seen total:    {n_fragments}\ngood reassemblies:   {n_whole}\n\
+             failed reassemblies: {n_failed}\nbad fragments seen:  {n_malformed}\ncached chunk data:\n"
+        );
+        for queue in self.buckets.iter().flat_map(|bucket| bucket.iter().rev()) {
+            queue.describe(&mut text);
+        }
+        text
+    }
+}
+
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// Whether the packet is no fragment.
+#[inline(always)]
+fn is_whole(packet: &Packet) -> bool {
+    match packet.network().first_chunk::<20>() {
+        Some(header) => u16::from_be_bytes([header[6], header[7]]) & (ip_flag::MF | ip_flag::OFFSET_MASK) == 0,
+        None => false,
+    }
+}

@@ -1,0 +1,86 @@
+//! Computes the UDP checksum.
+//!
+//! The IPv4 header must be marked; the protocol is not looked at. Fragments, and packets shorter than their UDP length, leave by
+//! output 1 if there is one; else they are dropped, and the first is told on standard error. In a packet whose checksum hardware
+//! will complete, the field gets what hardware expects: the sum of the pseudo-header.
+//!
+//! ```click
+//! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use wire::checksum;
+
+use super::segment::Outer;
+use crate::ip::failures::Failures;
+use crate::ip::offload;
+
+/// The class.
+pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").drops(DROPS);
+
+const FRAGMENT: usize = 0;
+const DROPS: &[DropReason] = &[DropReason {
+    name: "fragment-or-short",
+    doc: "A fragment, shorter than its UDP length, or no IPv4 header is marked.",
+}];
+
+/// See the page above.
+pub struct SetUDPChecksum {
+    failures: Failures,
+}
+
+impl Element for SetUDPChecksum {
+    fn configure(conf: &mut Configure<'_>) -> Result<SetUDPChecksum, Failed> {
+        conf.finish()?;
+        Ok(SetUDPChecksum { failures: Failures::new(1, false, false) })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.push_each(batch, |packet| self.process(packet));
+        self.tell(ctx);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.tell(ctx);
+        batch
+    }
+}
+
+impl SetUDPChecksum {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if set(packet).is_some() {
+            return Verdict::PASS;
+        }
+        self.failures.add(FRAGMENT);
+        Verdict::port_or_drop(1, FRAGMENT)
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.n_outputs() == 1 {
+            self.failures.tell(ctx, |ctx, _| {
+                format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element))
+            });
+        }
+    }
+}
+
+#[inline(always)]
+fn set(packet: &mut Packet) -> Option<()> {
+    let is_partial = offload::is_partial(packet);
+    let outer = Outer::of(packet).filter(|outer| !outer.is_fragment())?;
+    let len = packet.transport().first_chunk::<8>().map(|header| u16::from_be_bytes([header[4], header[5]]))?;
+    let pseudo = outer.pseudo_header_sum(len);
+    let datagram = packet.transport_mut();
+    if usize::from(len) > datagram.len() {
+        return None;
+    }
+    datagram.get_mut(6..8)?.fill(0);
+    let covered = datagram.get(..usize::from(len)).unwrap_or_default();
+    // Like Click, 0 stays 0, which says that there is no checksum.
+    let sum = if is_partial { pseudo } else { checksum::transport(pseudo, covered) };
+    datagram.get_mut(6..8)?.copy_from_slice(&sum.to_be_bytes());
+    Some(())
+}
