@@ -217,7 +217,7 @@ impl Element for Script {
 
     fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
         let state = self.runner.state();
-        let proxied = state.proxied.iter().rev().map(|name| (name.clone(), HandlerKind::ReadParamWrite));
+        let proxied = state.proxied.iter().map(|name| (name.clone(), HandlerKind::ReadParamWrite));
         let exports = state.program.exports().into_iter().map(|name| (name, HandlerKind::Read));
         let star = (state.kind == Kind::Proxy).then(|| ("*".to_string(), HandlerKind::Write));
         proxied.chain(exports).chain(star).collect()
@@ -398,7 +398,7 @@ impl Script {
             return Err(errors.join("\n"));
         }
         if !errors.is_empty() {
-            ctx.chatter(&errors.join("\n"));
+            ctx.tell(&errors.join("\n"));
         }
         Ok(returned)
     }
