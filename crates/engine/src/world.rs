@@ -171,6 +171,14 @@ impl World {
         Some(result)
     }
 
+    /// Does something, and gathers the errors that are told of meanwhile.
+    pub(crate) fn hear<R>(&mut self, act: impl FnOnce(&mut World) -> R) -> (R, Vec<String>) {
+        let outer = self.told.replace(Vec::new());
+        let result = act(self);
+        let told = std::mem::replace(&mut self.told, outer);
+        (result, told.unwrap_or_default())
+    }
+
     /// Calls a handler's method of an element, by its second hand if it is busy.
     pub(crate) fn call_handler<R>(
         &mut self,

@@ -146,8 +146,7 @@ impl Element for Script {
         if kind == Kind::Driver {
             ctx.manage_driver()?;
         }
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
-        let mut report = Report::told(format!("While initializing '{declaration}':"));
+        let mut report = Report::kept();
         self.runner.initialize(ctx, &mut report);
         match first {
             Some(first) if kind.starts() && first.op == Op::Wait => {
@@ -159,6 +158,7 @@ impl Element for Script {
         if let Kind::Signal(numbers) = kind {
             catch(ctx, &numbers);
         }
+        report.into_kept().iter().for_each(|message| ctx.tell(message));
         Ok(())
     }
 
