@@ -36,7 +36,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
         return Err(format!("{}: the configuration has no elements", request.text.name()));
     }
     let server = options.name.as_deref().map(|name| Server::listen(name, &mut engine.world)).transpose()?;
-    let stop = Stop::listen();
+    let stop = Stop::listen(|signo| engine.world.awaits_signal(signo));
     let begin = Instant::now();
     let mut progress = Progress::new(&options);
     engine.run_while(|world| {

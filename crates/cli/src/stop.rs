@@ -8,10 +8,11 @@ use std::sync::Arc;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Listens for SIGINT and SIGTERM from now on.
-    pub fn listen() -> Stop {
+    /// Listens for SIGINT and SIGTERM from now on, except for what the graph itself waits for.
+    pub fn listen(is_awaited: impl Fn(i32) -> bool) -> Stop {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let signals = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+        for signal in signals.into_iter().filter(|signal| !is_awaited(*signal)) {
             // The order matters: the first signal finds the flag unset and only sets it, the second one ends the program.
             let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             let _ = signal_hook::flag::register(signal, flag.clone());

@@ -417,6 +417,19 @@ impl<'a> Ctx<'a> {
         self.runtime.check_handler(self.element, handler, call)
     }
 
+    /// Tells whoever called the handler that is running of an error that did not end it: a sentence, or a line each.
+    pub fn tell(&mut self, message: &str) {
+        self.runtime.tell(message);
+    }
+
+    /// Calls handlers, and gathers the errors they tell of besides those they return.
+    pub fn hear<R>(&mut self, call: impl FnOnce(&mut Ctx<'a>) -> R) -> (R, Vec<String>) {
+        let outer = self.runtime.collect_told(Some(Vec::new()));
+        let result = call(self);
+        let told = self.runtime.collect_told(outer);
+        (result, told.unwrap_or_default())
+    }
+
     // ---- the rest
 
     /// Prints text, a line or several, on standard error.

@@ -133,6 +133,11 @@ pub trait Runtime {
     /// Whether a handler exists and is for the eyes of remote users: (readable, writable).
     fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool);
 
+    /// Tells whoever called the handler that is running, or initialises the element, of an error that did not end it.
+    fn tell(&mut self, message: &str);
+    /// Sets where such errors go, to a list or to standard error, and gives where they went before.
+    fn collect_told(&mut self, told: Option<Vec<String>>) -> Option<Vec<String>>;
+
     /// Prints a line on standard error.
     fn chatter(&mut self, text: &str);
     /// A random number.

@@ -170,9 +170,13 @@ impl Engine {
     fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
         for &idx in &self.order {
             self.world.forget_times();
-            let result = self.world.call(idx, |element, ctx| element.initialize(ctx));
+            let (result, told) = self.world.hear(|world| world.call(idx, |e, ctx| e.initialize(ctx)));
+            let element = &self.world.graph.elements[idx];
+            for message in told {
+                let context = format!("While initializing '{}'", element.declaration());
+                diagnostics.message(&element.place, message).context = Some(context);
+            }
             if let Some(Err(message)) = result {
-                let element = &self.world.graph.elements[idx];
                 complain(diagnostics, "While initializing", element, &[message]);
                 return false;
             }

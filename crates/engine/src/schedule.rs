@@ -1,5 +1,7 @@
 //! The schedule: tickets that elements get by their names.
 
+use element::Runtime;
+
 use crate::world::World;
 use crate::{DEFAULT_TICKETS, MAX_TICKETS};
 
@@ -65,10 +67,7 @@ impl World {
         if *tickets > MAX_TICKETS {
             *tickets = MAX_TICKETS;
             let most = f64::from(MAX_TICKETS) / f64::from(DEFAULT_TICKETS);
-            let Some(element) = self.graph.elements.get(element) else { return };
-            let declaration = element.declaration();
-            let warning = format!("warning: ScheduleInfo too high; reduced to {most}");
-            (self.chatter)(&format!("While initializing '{declaration}':\n  {warning}"));
+            self.tell(&format!("warning: ScheduleInfo too high; reduced to {most}"));
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct World {
     /// Second hands of the elements that have them.
     pub(crate) second_hands: HashMap<ElementIdx, Box<dyn Element>>,
     pub(crate) schedule: Schedule,
+    /// Errors that handlers tell of, while somebody listens.
+    told: Option<Vec<String>>,
     pub(crate) clock: Clock,
     /// Times read in this task run, so that one run reads each clock once.
     wall_ns: Option<i64>,
@@ -135,6 +137,7 @@ impl World {
             signals: Signals::default(),
             second_hands,
             schedule: Schedule::default(),
+            told: None,
             clock,
             wall_ns: None,
             steady_ns: None,
@@ -166,6 +169,14 @@ impl World {
         let (result, outbox) = self.step(element, method)?;
         self.flow(element, outbox);
         Some(result)
+    }
+
+    /// Does something, and gathers the errors that are told of meanwhile.
+    pub(crate) fn hear<R>(&mut self, act: impl FnOnce(&mut World) -> R) -> (R, Vec<String>) {
+        let outer = self.told.replace(Vec::new());
+        let result = act(self);
+        let told = std::mem::replace(&mut self.told, outer);
+        (result, told.unwrap_or_default())
     }
 
     /// Calls a handler's method of an element, by its second hand if it is busy.
@@ -297,6 +308,11 @@ impl World {
             crate::handlers::facts(self, self.find(element, usize::MAX)?, handler)
         });
         found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
+    }
+
+    /// Whether an element waits for a system signal, which then must not have another effect.
+    pub fn awaits_signal(&self, signo: i32) -> bool {
+        self.signals.is_awaited(signo)
     }
 
     /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
@@ -560,6 +576,17 @@ impl Runtime for World {
 
     fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
         crate::handlers::visible(self, from, handler)
+    }
+
+    fn tell(&mut self, message: &str) {
+        match &mut self.told {
+            Some(told) => told.push(message.to_string()),
+            None => (self.chatter)(message),
+        }
+    }
+
+    fn collect_told(&mut self, told: Option<Vec<String>>) -> Option<Vec<String>> {
+        std::mem::replace(&mut self.told, told)
     }
 
     fn chatter(&mut self, text: &str) {

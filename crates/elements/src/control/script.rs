@@ -146,8 +146,7 @@ impl Element for Script {
         if kind == Kind::Driver {
             ctx.manage_driver()?;
         }
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
-        let mut report = Report::told(format!("While initializing '{declaration}':"));
+        let mut report = Report::kept();
         self.runner.initialize(ctx, &mut report);
         match first {
             Some(first) if kind.starts() && first.op == Op::Wait => {
@@ -159,6 +158,7 @@ impl Element for Script {
         if let Kind::Signal(numbers) = kind {
             catch(ctx, &numbers);
         }
+        report.into_kept().iter().for_each(|message| ctx.tell(message));
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl Element for Script {
 
     fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
         let state = self.runner.state();
-        let proxied = state.proxied.iter().rev().map(|name| (name.clone(), HandlerKind::ReadParamWrite));
+        let proxied = state.proxied.iter().map(|name| (name.clone(), HandlerKind::ReadParamWrite));
         let exports = state.program.exports().into_iter().map(|name| (name, HandlerKind::Read));
         let star = (state.kind == Kind::Proxy).then(|| ("*".to_string(), HandlerKind::Write));
         proxied.chain(exports).chain(star).collect()
@@ -398,7 +398,7 @@ impl Script {
             return Err(errors.join("\n"));
         }
         if !errors.is_empty() {
-            ctx.chatter(&errors.join("\n"));
+            ctx.tell(&errors.join("\n"));
         }
         Ok(returned)
     }

@@ -60,6 +60,13 @@ impl Report {
         }
     }
 
+    /// Errors that were told of elsewhere.
+    pub fn errors(&mut self, ctx: &mut Ctx<'_>, messages: &[String]) {
+        for message in messages {
+            self.error(ctx, message);
+        }
+    }
+
     /// The errors that were kept.
     pub fn into_kept(self) -> Vec<String> {
         self.kept.unwrap_or_default()

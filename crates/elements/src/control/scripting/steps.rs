@@ -339,7 +339,7 @@ impl Runner {
     fn read(&self, ctx: &mut Ctx<'_>, step: &Step, report: &mut Report) {
         let call = self.expand(ctx, &step.text, report);
         if let Some((name, text)) = self.call_read(ctx, &call, step.op == Op::ReadUnquoted, report) {
-            ctx.chatter(&format!("{name}:\n{text}\n"));
+            ctx.chatter(&format!("{name}:\n{text}"));
         }
     }
 
@@ -359,11 +359,7 @@ impl Runner {
             }
             Ok(name) => {
                 report.enter(format!("While calling '{}':", with_value(&name, &value)));
-                let result = ctx.read_handler(&handler, &value);
-                let text = result.unwrap_or_else(|message| {
-                    report.error(ctx, &message);
-                    String::new()
-                });
+                let text = read_handler(ctx, &handler, &value, report);
                 report.leave();
                 Some((name, text))
             }
@@ -378,7 +374,9 @@ impl Runner {
             Err(message) => report.error(ctx, &message),
             Ok(name) => {
                 report.enter(format!("While calling '{}':", with_value(&name, &value)));
-                let status = match ctx.write_handler(&handler, &value) {
+                let (result, told) = ctx.hear(|ctx| ctx.write_handler(&handler, &value));
+                report.errors(ctx, &told);
+                let status = match result {
                     Ok(()) => 0,
                     Err(message) => {
                         report.error(ctx, &message);
@@ -416,12 +414,18 @@ impl Runner {
             report.error(ctx, &message);
             return None;
         }
-        let result = ctx.read_handler(&handler, &value);
-        Some(result.unwrap_or_else(|message| {
-            report.error(ctx, &message);
-            String::new()
-        }))
+        Some(read_handler(ctx, &handler, &value, report))
     }
+}
+
+/// Reads a handler that is known to exist; what goes wrong in it is reported.
+fn read_handler(ctx: &mut Ctx<'_>, handler: &str, value: &str, report: &mut Report) -> String {
+    let (result, told) = ctx.hear(|ctx| ctx.read_handler(handler, value));
+    report.errors(ctx, &told);
+    result.unwrap_or_else(|message| {
+        report.error(ctx, &message);
+        String::new()
+    })
 }
 
 fn with_value(name: &str, value: &str) -> String {
@@ -433,7 +437,7 @@ fn with_value(name: &str, value: &str) -> String {
 
 /// What a failed write handler returns: scripts have their own number.
 fn failure(ctx: &Ctx<'_>, name: &str) -> i32 {
-    let element = name.split_once('.').and_then(|(element, _)| ctx.find(&format!("{element}")));
+    let element = name.split_once('.').and_then(|(element, _)| ctx.find(element));
     match element.map(|idx| ctx.class(idx)) {
         Some("Script" | "DriverManager") => -1,
         _ => WRITE_FAILED,
