@@ -1,3 +1,30 @@
 //! Rewriting of addresses and ports: NAT and load balancing.
 
-element::elements![];
+mod base;
+mod flow;
+mod flow_id;
+mod flow_set;
+mod handlers;
+mod heap;
+mod index;
+mod input;
+mod listing;
+mod pattern;
+mod rewriters;
+mod sequence;
+mod settings;
+mod slab;
+mod style;
+mod timeouts;
+
+element::elements![
+    icmp_ping_rewriter,
+    icmp_rewriter,
+    ip_addr_pair_rewriter,
+    ip_addr_rewriter,
+    ip_rewriter,
+    ip_rewriter_patterns,
+    round_robin_ip_mapper,
+    tcp_rewriter,
+    udp_rewriter,
+];

@@ -1,0 +1,76 @@
+//! Gives names to patterns that rewriters share.
+//!
+//! Each argument is `NAME PATTERN`; `pattern NAME FOUTPUT ROUTPUT` then stands for the pattern in the specifications of
+//! `IPRewriter` and its relatives. Rewriters that use the same name take addresses and ports from one sequence.
+//!
+//! ```click
+//! IPRewriterPatterns(out 203.0.113.1 1024-65535# - -);
+//! rw :: IPRewriter(pattern out 0 1, drop);
+//! inside :: Idle -> [0]rw;    outside :: Idle -> [1]rw;
+//! rw[0] -> to_outside :: Discard;    rw[1] -> to_inside :: Discard;
+//! ```
+
+use std::sync::Arc;
+
+use element::{Arg, Class, Configure, Element, Failed, Phase};
+
+use super::pattern::{self, Pattern};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<IPRewriterPatterns>("IPRewriterPatterns", "0/0", "a/a", "x/x").args(ARGS).phase(Phase::INFO);
+
+const ARGS: &[Arg] = &[Arg::rest("PATTERN", "name and pattern", "A name, and the pattern it stands for.")];
+
+/// See the page above.
+pub struct IPRewriterPatterns {
+    /// The name and the pattern of each argument.
+    patterns: Vec<Option<(String, Arc<Pattern>)>>,
+}
+
+impl Element for IPRewriterPatterns {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPRewriterPatterns, Failed> {
+        let mut patterns = Vec::new();
+        for (number, text) in conf.args.rest().iter().enumerate() {
+            match define(text, number, conf) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(message) => conf.error(message),
+            }
+        }
+        conf.finish()?;
+        Ok(IPRewriterPatterns { patterns })
+    }
+}
+
+impl IPRewriterPatterns {
+    /// The pattern that an argument defines.
+    pub fn at(&self, argument: usize) -> Option<Arc<Pattern>> {
+        self.patterns.get(argument)?.as_ref().map(|(_, pattern)| pattern.clone())
+    }
+
+    /// The pattern with this name.
+    pub fn called(&self, name: &str) -> Option<Arc<Pattern>> {
+        let mut patterns = self.patterns.iter().flatten();
+        patterns.find(|(known, _)| known == name).map(|(_, pattern)| pattern.clone())
+    }
+}
+
+fn define(
+    text: &str,
+    number: usize,
+    conf: &Configure<'_>,
+) -> Result<Option<(String, Arc<Pattern>)>, String> {
+    let words = args::split_words(text);
+    let Some((name, words)) = words.split_first() else { return Ok(None) };
+    if pattern::named(name, conf.scope).is_some() {
+        return Err(format!("pattern '{name}' already defined"));
+    }
+    let pattern = match words {
+        [other] => return Err(format!("no such pattern '{other}'")),
+        words => Pattern::parse(words, conf.scope)?,
+    };
+    if !pattern::define(name, conf.element, number, conf.scope) {
+        return Err("too many patterns".to_string());
+    }
+    Ok(Some((name.clone(), Arc::new(pattern))))
+}
