@@ -146,15 +146,19 @@ impl Element for FromDump {
         let is_active = conf.args.get_or("ACTIVE", true);
         let sample = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS)).0;
         let forces_ip = conf.args.get_or("FORCE_IP", false);
-        let window = window(conf);
+        let bounds = bounds(conf);
         let end_call = conf.handler_call("END_CALL");
         let filepos = conf.args.get_or("FILEPOS", 0);
         let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
+        if conf.args.is_ok() {
+            warn_of_sample(conf, sample);
+            check_bounds(conf, &bounds);
+        }
         if conf.args.is_ok() && stops && end_call.is_some() {
             conf.args.fail("END_CALL and STOP are mutually exclusive");
         }
-        warn_of_sample(conf, sample);
         conf.finish()?;
+        let window = Window::new(bounds[0].0, bounds[1].0);
         let end_call = match end_call {
             Some(call) => Some(EndCall::Handler(call)),
             None if stops => Some(EndCall::Stop),
@@ -462,6 +466,7 @@ impl FromDump {
             Ok(None) => return Step::End,
             Err(error) => return self.fault(&error),
         };
+        self.packet_filepos = record.offset;
         let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
         if !self.window.is_settled() {
             self.window.settle(time);
@@ -554,26 +559,30 @@ impl FromDump {
     }
 }
 
-/// The times that the arguments give.
-fn window(conf: &mut Configure<'_>) -> Window {
-    let names = ["START", "START_AFTER", "END", "END_AFTER", "INTERVAL"];
-    let kinds = [Bound::Absolute, Bound::Relative, Bound::Absolute, Bound::Relative, Bound::Interval];
-    let mut bounds = [(Bound::None, Timestamp::default()); 2];
-    let mut n_given = [0; 2];
-    for (i, (name, kind)) in names.into_iter().zip(kinds).enumerate() {
-        let time = conf.args.get_or(name, Timestamp::default());
-        let side = usize::from(i >= 2);
-        if !time.is_zero() {
-            bounds[side] = (kind, time);
-            n_given[side] += 1;
+/// First and last time that the arguments give, and how often each is given.
+fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 2] {
+    let mut read = |list: &[(&str, Bound)]| {
+        let mut bound = ((Bound::None, Timestamp::default()), 0);
+        for (name, kind) in list {
+            let time = conf.args.get_or(name, Timestamp::default());
+            if !time.is_zero() {
+                bound = ((*kind, time), bound.1 + 1);
+            }
         }
-    }
-    if n_given[0] > 1 {
+        bound
+    };
+    [
+        read(&[("START", Bound::Absolute), ("START_AFTER", Bound::Relative)]),
+        read(&[("END", Bound::Absolute), ("END_AFTER", Bound::Relative), ("INTERVAL", Bound::Interval)]),
+    ]
+}
+
+fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestamp), usize); 2]) {
+    if bounds[0].1 > 1 {
         conf.args.fail("START and START_AFTER are mutually exclusive");
-    } else if n_given[1] > 1 {
+    } else if bounds[1].1 > 1 {
         conf.args.fail("END, END_AFTER, and INTERVAL are mutually exclusive");
     }
-    Window::new(bounds[0], bounds[1])
 }
 
 fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
@@ -610,5 +619,212 @@ pub(crate) fn mark_ip(packet: &mut Packet, link_type: u32) -> bool {
             true
         }
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{self, check_reading, Scratch, LAN};
+    use expect_test::{expect, Expect};
+    use proptest::prelude::*;
+
+    const READS: &[&str] = &["f.count", "f.packet_filepos", "f.filepos", "f.active", "f.rx_packets", "f.rx_bytes"];
+
+    fn check(args: &str, expect: Expect) {
+        check_reading(&format!("f :: FromDump({LAN}, {args}) -> Discard;"), READS, expect);
+    }
+
+    #[test]
+    fn all_packets_are_read() {
+        check("STOP true", expect![[r#"
+            f.count: 799
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: false
+            f.rx_packets: 799
+            f.rx_bytes: 621785
+        "#]]);
+    }
+
+    #[test]
+    fn a_part_of_a_capture_is_read() {
+        check("START_AFTER 1, INTERVAL 2s", expect![[r#"
+            f.count: 612
+            f.packet_filepos: 633787
+            f.filepos: 633877
+            f.active: false
+            f.rx_packets: 612
+            f.rx_bytes: 527203
+        "#]]);
+        check("END_AFTER 1, STOP true", expect![[r#"
+            f.count: 180
+            f.packet_filepos: 96792
+            f.filepos: 96906
+            f.active: false
+            f.rx_packets: 180
+            f.rx_bytes: 93888
+        "#]]);
+        check("FILEPOS 24, SAMPLE 0", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   warning: SAMPLE probability is 0; emitting no packets
+            f.count: 0
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: true
+            f.rx_packets: 0
+            f.rx_bytes: 0
+        "#]]);
+    }
+
+    #[test]
+    fn bursts_do_not_change_what_is_told() {
+        check("BURST 7, END_AFTER 1, END_CALL f.stop", expect![[r#"
+            f.count: 180
+            f.packet_filepos: 96792
+            f.filepos: 96906
+            f.active: false
+            f.rx_packets: 180
+            f.rx_bytes: 93888
+        "#]]);
+        check("BURST 1000", expect![[r#"
+            f.count: 799
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: true
+            f.rx_packets: 799
+            f.rx_bytes: 621785
+        "#]]);
+    }
+
+    #[test]
+    fn timing_is_kept() {
+        let config = format!("f :: FromDump({LAN}, TIMING true, END_AFTER 2) -> Discard;");
+        check_reading(&config, READS, expect![[r#"
+            f.count: 704
+            f.packet_filepos: 570739
+            f.filepos: 571997
+            f.active: false
+            f.rx_packets: 704
+            f.rx_bytes: 559451
+        "#]]);
+    }
+
+    #[test]
+    fn packets_are_pulled() {
+        let config = format!(
+            "f :: FromDump({LAN}, FORCE_IP true) -> u :: Unqueue -> q :: Discard; f[1] -> n :: Discard;"
+        );
+        check_reading(
+            &config,
+            &["f.count", "q.count", "n.count", "f.filesize", "f.encap", "u.scheduled"],
+            expect![[r#"
+                f.count: 795
+                q.count: 795
+                n.count: 4
+                f.filesize: 634593
+                f.encap: ETHER
+                u.scheduled: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_end_can_be_put_off() {
+        check_reading(
+            &format!("f :: FromDump({LAN}, END_AFTER 1, END_CALL f.extend_interval 1) -> Discard;"),
+            READS,
+            expect![[r#"
+                f.count: 799
+                f.packet_filepos: 634593
+                f.filepos: 634593
+                f.active: true
+                f.rx_packets: 799
+                f.rx_bytes: 621785
+            "#]],
+        );
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check("START 1, START_AFTER 2", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   START and START_AFTER are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("END 1, INTERVAL 2", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   END, END_AFTER, and INTERVAL are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("STOP true, END_CALL f.stop", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   END_CALL and STOP are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("SAMPLE 2, MMAP maybe", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   MMAP: parse error
+            Router could not be initialized!
+        "#]]);
+    }
+
+    /// What is told of a file with these bytes.
+    fn check_bytes(bytes: &[u8], expect: Expect) {
+        let scratch = Scratch::new();
+        let path = scratch.file("in.pcap", bytes);
+        let told = testing::run(&format!("f :: FromDump({path}, STOP true) -> Discard;"), &["f.count"]);
+        expect.assert_eq(&told.replace(&path, "in.pcap"));
+    }
+
+    #[test]
+    fn what_stands_before_a_fault_is_read() {
+        let lan = testing::lan();
+        check_bytes(b"", expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: empty file
+            Router could not be initialized!
+        "#]]);
+        check_bytes(&lan[..10], expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: not a tcpdump file (too short)
+            Router could not be initialized!
+        "#]]);
+        check_bytes(b"this is no capture file at all", expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: not a tcpdump file (bad magic number)
+            Router could not be initialized!
+        "#]]);
+        check_bytes(&lan[..1000], expect![[r#"
+            in.pcap: byte 954: truncated record, 46 of at least 115 bytes
+            f.count: 10
+        "#]]);
+        let mut bad = lan[..954].to_vec();
+        bad.extend([0xff; 16]);
+        check_bytes(&bad, expect![[r#"
+            in.pcap: bad packet header; giving up
+            in.pcap: byte 954: captured length is 4294967295, must be at most 262144
+            f.count: 10
+        "#]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn any_file_is_read_to_an_end(
+            len in 0usize..4000,
+            changes in proptest::collection::vec((0usize..4000, any::<u8>()), 0..8),
+            args in proptest::sample::select(vec!["STOP true", "BURST 9, FORCE_IP true", "END_AFTER 1, INTERVAL 1", "FILEPOS 100"]),
+        ) {
+            let mut bytes = testing::lan()[..len].to_vec();
+            for (at, value) in changes {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = value;
+                }
+            }
+            let scratch = Scratch::new();
+            let path = scratch.file("in.pcap", &bytes);
+            let text = testing::run(&format!("f :: FromDump({path}, {args}) -> Discard;"), &["f.scheduled"]);
+            prop_assert!(text.ends_with("f.scheduled: false\n") || text.contains("could not be initialized"), "{}", text);
+        }
     }
 }

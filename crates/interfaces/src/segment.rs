@@ -116,7 +116,8 @@ impl Plan {
 
     /// Sets sequence number and flags: only the first segment tells that the window was reduced, only the last ends.
     fn fix_tcp(&self, data: &mut [u8], i: usize, is_last: bool) {
-        let Some(header) = data.get_mut(self.transport_at..).and_then(|tcp| tcp.first_chunk_mut::<14>()) else {
+        let Some(header) = data.get_mut(self.transport_at..).and_then(|tcp| tcp.first_chunk_mut::<14>())
+        else {
             return;
         };
         let [_, _, _, _, a, b, c, d, _, _, _, _, _, flags] = header;
@@ -134,7 +135,8 @@ impl Plan {
     fn fix_checksum(&self, data: &mut [u8]) {
         let at = self.transport_at + if self.protocol == TCP { 16 } else { 6 };
         put(data, at, 0);
-        let addresses = if self.is_v6 { self.ip_at + 8..self.ip_at + 40 } else { self.ip_at + 12..self.ip_at + 20 };
+        let addresses =
+            if self.is_v6 { self.ip_at + 8..self.ip_at + 40 } else { self.ip_at + 12..self.ip_at + 20 };
         let transport = data.get(self.transport_at..).unwrap_or_default();
         let addresses = checksum::sum(data.get(addresses).unwrap_or_default());
         // The rest of the pseudo-header: protocol and length.
@@ -190,5 +192,191 @@ fn get(data: &[u8], at: usize) -> u16 {
 fn put(data: &mut [u8], at: usize, value: u16) {
     if let Some(bytes) = data.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
         *bytes = value.to_be_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{expect, Expect};
+    use proptest::prelude::*;
+    use wire::checksum::{add, fold, sum};
+
+    /// An Ethernet (or bare) IP packet with a transport header and `n` bytes of payload, its checksum partial.
+    fn packet(is_v6: bool, is_tagged: bool, protocol: u8, n: usize) -> Vec<u8> {
+        let mut ether = vec![2; 12];
+        if is_tagged {
+            ether.extend([0x81, 0, 0, 5]);
+        }
+        ether.extend(if is_v6 { [0x86, 0xdd] } else { [8, 0] });
+        let header = if protocol == TCP { 20 } else { 8 };
+        let len = (header + n) as u16;
+        let mut ip = if is_v6 {
+            let mut ip = vec![0x60, 0, 0, 0, (len >> 8) as u8, len as u8, protocol, 64];
+            ip.extend([1; 16]);
+            ip.extend([2; 16]);
+            ip
+        } else {
+            let total = len + 20;
+            let mut ip = vec![0x45, 0, (total >> 8) as u8, total as u8, 0, 7, 0, 0, 64, protocol, 0, 0];
+            ip.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+            ip
+        };
+        let mut transport = vec![0, 80, 0, 81];
+        if protocol == TCP {
+            transport.extend([0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 0, 0x50, 0x99, 0, 9, 0, 0, 0, 0]);
+        } else {
+            transport.extend([(len >> 8) as u8, len as u8, 0, 0]);
+        }
+        transport.extend((0..n).map(|i| i as u8));
+        ether.append(&mut ip);
+        ether.append(&mut transport);
+        ether
+    }
+
+    /// What a receiver checks: lengths and both checksums.
+    fn describe(data: &[u8], ip_at: usize) -> String {
+        let ip = &data[ip_at..];
+        let (header, addresses, len) = match ip[0] >> 4 {
+            4 => (20, &ip[12..20], usize::from(get(ip, 2))),
+            _ => (40, &ip[8..40], usize::from(get(ip, 4)) + 40),
+        };
+        let protocol = if header == 20 { ip[9] } else { ip[6] };
+        let transport = &ip[header..];
+        let pseudo = add(sum(addresses), fold(u64::from(protocol) + transport.len() as u64));
+        let mut text = format!("len {}", ip.len());
+        if len != ip.len() {
+            text += " BAD LENGTH";
+        }
+        if header == 20 {
+            text += &format!(" id {}", get(ip, 4));
+            if !checksum::is_valid(&ip[..20]) {
+                text += " BAD IP CHECKSUM";
+            }
+        }
+        if protocol == TCP {
+            text +=
+                &format!(" seq {:x}{:04x} flags {:02x}", get(transport, 4), get(transport, 6), transport[13]);
+        } else {
+            text += &format!(" udp {}", get(transport, 4));
+        }
+        if !checksum::is_transport_valid(pseudo, transport) {
+            text += " BAD CHECKSUM";
+        }
+        text
+    }
+
+    fn check(bytes: &[u8], ip_at: usize, gso: Gso, size: u16, expect: Expect) {
+        let is_v6 = bytes[ip_at] >> 4 == 6;
+        let start = ip_at + if is_v6 { 40 } else { 20 };
+        let checksum_offset = if gso == Gso::UdpSegment { 6 } else { 16 };
+        let mut packet = Packet::from_bytes(bytes);
+        packet.set_timestamp_ns(5);
+        packet.set_offload(Offload {
+            needs_checksum: true,
+            gso,
+            gso_size: size,
+            checksum_start: start as u16,
+            checksum_offset,
+            ..Offload::default()
+        });
+        let mut lines = Vec::new();
+        segment(&packet, |part| {
+            assert!(!part.has_offload() && part.timestamp_ns() == 5);
+            lines.push(describe(part.data(), ip_at));
+        });
+        expect.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn tcp_is_cut_into_segments() {
+        check(
+            &packet(false, false, TCP, 250),
+            14,
+            Gso::TcpV4,
+            100,
+            expect![[r#"
+            len 140 id 7 seq fffffff0 flags 90
+            len 140 id 8 seq 00054 flags 10
+            len 90 id 9 seq 000b8 flags 19"#]],
+        );
+        check(
+            &packet(true, true, TCP, 250),
+            18,
+            Gso::TcpV6,
+            200,
+            expect![[r#"
+            len 260 seq fffffff0 flags 90
+            len 110 seq 000b8 flags 19"#]],
+        );
+        check(
+            &packet(false, false, TCP, 20)[14..],
+            0,
+            Gso::TcpV4,
+            10,
+            expect![[r#"
+            len 50 id 7 seq fffffff0 flags 90
+            len 50 id 8 seq fffffffa flags 19"#]],
+        );
+    }
+
+    #[test]
+    fn udp_is_cut_into_datagrams() {
+        check(
+            &packet(false, true, UDP, 250),
+            18,
+            Gso::UdpSegment,
+            100,
+            expect![[r#"
+            len 128 id 7 udp 108
+            len 128 id 8 udp 108
+            len 78 id 9 udp 58"#]],
+        );
+        check(
+            &packet(true, false, UDP, 250),
+            14,
+            Gso::UdpSegment,
+            125,
+            expect![[r#"
+            len 173 udp 133
+            len 173 udp 133"#]],
+        );
+    }
+
+    #[test]
+    fn a_partial_checksum_is_completed() {
+        let mut bytes = packet(true, false, TCP, 33);
+        let pseudo = add(sum(&bytes[22..54]), fold(u64::from(TCP) + 53));
+        put(&mut bytes, 14 + 40 + 16, pseudo);
+        check(&bytes, 14, Gso::None, 0, expect!["len 93 seq fffffff0 flags 99"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_packet_with_any_metadata_is_handed_on(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            n in 0usize..300,
+            cut in 0usize..400,
+            is_random: bool,
+            kind in 0u8..6,
+            start in 0u16..120,
+            offset in 0u16..40,
+            size in 0u16..200,
+        ) {
+            let mut bytes = if is_random { bytes } else { packet(kind == 4, false, if kind == 5 { UDP } else { TCP }, n) };
+            bytes.truncate(cut);
+            let mut packet = Packet::from_bytes(&bytes);
+            packet.set_offload(Offload {
+                needs_checksum: true,
+                gso: Gso::from_number(kind).unwrap_or(Gso::None),
+                gso_size: size,
+                checksum_start: start,
+                checksum_offset: offset,
+                ..Offload::default()
+            });
+            let mut n_bytes = 0;
+            segment(&packet, |part| n_bytes += part.len());
+            prop_assert!(n_bytes >= packet.len());
+        }
     }
 }

@@ -44,8 +44,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
         chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
         ..BuildOptions::default()
     };
-    let engine =
-        graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
+    let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
     let mut text = lang::click_texts(&diagnostics.list);
     let Some(mut engine) = engine else { return text };
     let mut rounds = 0;
@@ -70,4 +69,43 @@ pub fn check(config: &str, expect: expect_test::Expect) {
 /// Runs a graph and compares what it printed and the values of read handlers.
 pub fn check_reading(config: &str, reads: &[&str], expect: expect_test::Expect) {
     expect.assert_eq(&run(config, reads));
+}
+
+/// A capture of a few hosts on an Ethernet.
+pub const LAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");
+
+/// The bytes of [`LAN`].
+pub fn lan() -> &'static [u8] {
+    include_bytes!("../../../captures/lan.pcap")
+}
+
+/// A folder that is removed on drop.
+pub struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let idx = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("weir-interfaces-test-{}-{idx}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Scratch(path)
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_string()
+    }
+
+    /// Makes a file; its path.
+    pub fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

@@ -288,3 +288,103 @@ fn disagreement(ctx: &mut Ctx<'_>, names: &[String], encaps: &[String]) -> Strin
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::capture::Reader;
+    use crate::testing::{self, check, Scratch, LAN};
+    use expect_test::expect;
+
+    /// The file that a `ToDump` with these arguments makes of the capture.
+    fn written(name: &str, args: &str, path_between: &str) -> (String, Vec<u8>) {
+        let scratch = Scratch::new();
+        let path = scratch.path(name);
+        let config = format!("f :: FromDump({LAN}, STOP true) {path_between} t :: ToDump({path}, {args});");
+        let told = testing::run(&config, &["t.count", "t.tx_packets", "t.tx_bytes"]);
+        (told.replace(&path, name), std::fs::read(&path).unwrap())
+    }
+
+    #[test]
+    fn a_capture_is_written_as_it_was() {
+        for path_between in ["->", "-> Queue(1000) ->", "-> Queue(1000) -> Unqueue ->"] {
+            let (told, bytes) = written("out.pcap", "SNAPLEN 262144, NANO false, USE_ENCAP_FROM f", path_between);
+            if path_between == "->" {
+                expect![[r#"
+                    t.count: 799
+                    t.tx_packets: 799
+                    t.tx_bytes: 621785
+                "#]].assert_eq(&told);
+                assert!(bytes == testing::lan(), "the file differs");
+            }
+            assert!(testing::lan().starts_with(&bytes[..24]));
+        }
+    }
+
+    #[test]
+    fn packets_are_cut_and_times_are_fine() {
+        let (told, bytes) = written("out.pcap", "30, IP, EXTRA_LENGTH false, UNBUFFERED true", "->");
+        expect![[r#"
+            t.count: 799
+            t.tx_packets: 799
+            t.tx_bytes: 621785
+        "#]].assert_eq(&told);
+        let mut reader = Reader::new(std::io::Cursor::new(bytes)).unwrap();
+        assert_eq!((reader.link_type(), reader.snaplen()), (crate::capture::link::RAW, 30));
+        let mut n = 0;
+        while let Some(record) = reader.next_record().unwrap() {
+            assert_eq!(record.data.len(), 30);
+            n += 1;
+        }
+        assert_eq!(n, 799);
+    }
+
+    #[test]
+    fn a_compressed_capture_is_read_back() {
+        for name in ["out.pcap.gz", "out.pcap.bz2"] {
+            let scratch = Scratch::new();
+            let path = scratch.path(name);
+            testing::run(&format!("FromDump({LAN}, STOP true) -> ToDump({path});"), &[]);
+            let told = testing::run(
+                &format!("f :: FromDump({path}, STOP true) -> Discard;"),
+                &["f.count", "f.filesize", "f.filepos"],
+            );
+assert_eq!(told, "f.count: 799\nf.filesize: -\nf.filepos: 634593\n");
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check("Idle -> ToDump(/tmp/x, ENCAP FOO);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   bad encapsulation type
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM j);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   no element named 'j'
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM i);", expect![[r#"
+            config:1: While initializing 'ToDump@2 :: ToDump':
+            config:1:   'i' has no 'encap' read handler
+            Router could not be initialized!
+        "#]]);
+        check("Idle -> ToDump(/nowhere/x);", expect![[r#"
+            config:1: While initializing 'ToDump@2 :: ToDump':
+            config:1:   /nowhere/x: No such file or directory
+            Router could not be initialized!
+        "#]]);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once() {
+        check(&format!("FromDump({LAN}, STOP true) -> ToDump(/dev/full);"), expect![[r#"
+            ToDump(/dev/full): No space left on device
+        "#]]);
+    }
+}
