@@ -2,5 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+mod dump_window;
+mod reason;
+pub mod segment;
+#[cfg(test)]
+mod testing;
+mod traffic;
 
-element::elements![];
+element::elements![from_dump, to_dump];

@@ -119,7 +119,7 @@ impl Decoder {
 
     /// Position in the stream of the next byte that no record was made of yet.
     pub fn position(&self) -> u64 {
-        self.buffer.offset()
+        self.buffer.offset().saturating_add(self.to_skip)
     }
 
     /// Goes to `offset`, ahead in the stream, where a record must start. Input goes on where it was.

@@ -1,0 +1,830 @@
+//! Reads packets from a capture file.
+//!
+//! Reads pcap and pcapng files, also compressed with gzip or bzip2, and emits their packets with their timestamps; bytes that
+//! the capture left out are put into the extra-length annotation. The file may be `-`, standard input. What stands before a
+//! fault in the file is emitted, then the fault and its place are told.
+//!
+//! With a pull output, it tells pullers downstream whether there is more.
+//!
+//! ```click
+//! FromDump(trace.pcap, STOP true) -> Print -> Discard;
+//! ```
+
+use args::{Filename, FixedPoint, Timestamp};
+use element::{
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall,
+    Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+};
+
+use crate::capture::link::{self, IpHeader};
+use crate::capture::{CaptureError, Reader, Record};
+use crate::dump_window::{Bound, Place, Window};
+use crate::reason::reason;
+use crate::traffic::Traffic;
+
+/// The class.
+pub const CLASS: Class = Class::new::<FromDump>("FromDump", "0/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .role(Role::Input);
+
+const ARGS: &[Arg] = &[
+    Arg::required("FILENAME", "filename", "The capture; `-` is standard input."),
+    Arg::optional("TIMING", "bool", "Whether to keep the time between packets. Default false."),
+    Arg::keyword("STOP", "bool", "Whether to stop the driver at the end. Default false."),
+    Arg::keyword("ACTIVE", "bool", "Whether to emit packets. Default true."),
+    Arg::keyword("SAMPLE", "fraction", "Probability with which a packet is emitted. Default 1."),
+    Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
+    Arg::keyword("START", "time", "Time since the epoch before which packets are passed over."),
+    Arg::keyword("START_AFTER", "time", "As START, from the first packet's time."),
+    Arg::keyword("END", "time", "Time since the epoch at which to end."),
+    Arg::keyword("END_AFTER", "time", "As END, from the first packet's time."),
+    Arg::keyword("INTERVAL", "time", "As END, from the first emitted packet's time."),
+    Arg::keyword("END_CALL", "handler call", "A handler to write at the end. Default with an end time: `active false`."),
+    Arg::keyword("FILEPOS", "offset", "Where in the uncompressed file to begin; a record must start there. Default 0."),
+    Arg::keyword("MMAP", "bool", "Accepted for compatibility; the way the file is read does not depend on it."),
+    Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("filename", "The file's name."),
+    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known."),
+    Handler::read_write("filepos", "Position in the uncompressed file, in bytes."),
+    Handler::read("sampling_prob", "Probability with which a packet is emitted."),
+    Handler::read_write("active", "Whether packets are emitted.").flags("checkbox"),
+    Handler::read("encap", "The capture's link type."),
+    Handler::write("stop", "Becomes inactive and stops the driver.").flags("button"),
+    Handler::read("packet_filepos", "Where in the uncompressed file the last packet's record starts."),
+    Handler::write("extend_interval", "Moves the end time by this interval and becomes active."),
+    Handler::read("count", "Packets emitted."),
+    Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
+    Handler::write("reset_timing", "Takes the next packet as the first for TIMING.").flags("button"),
+    Handler::read("interface_name", "What packets come from: the file."),
+    Handler::read("rx_packets", "Packets read and emitted since the start."),
+    Handler::read("rx_bytes", "Bytes of these packets."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+const DROPS: &[DropReason] =
+    &[DropReason::new("not-ip", "With FORCE_IP, a packet was not IP and output 1 is not connected.")];
+const NOT_IP: usize = 0;
+
+const SAMPLE_BITS: u32 = 28;
+const ALWAYS: u32 = 1 << SAMPLE_BITS;
+/// Records to look at for each packet that a task may emit, so that a task ends although nothing is to be emitted.
+const TRIES_PER_PACKET: usize = 16;
+/// Bytes of an IPv6 header.
+const IP6_HEADER: usize = 40;
+/// How often the handler at the end may put the end off at once.
+const MAX_EXTENSIONS: usize = 1000;
+
+/// See the page above.
+pub struct FromDump {
+    filename: String,
+    reader: Option<Reader>,
+    window: Window,
+    filepos: u64,
+    sample: u32,
+    keeps_timing: bool,
+    forces_ip: bool,
+    is_active: bool,
+    end_call: Option<EndCall>,
+    burst: usize,
+    /// Steady time of a packet with timestamp 0.
+    timing_offset_ns: i64,
+    next: Next,
+    packet_filepos: u64,
+    count: u64,
+    traffic: Traffic,
+    output: Output,
+}
+
+/// What is told at the end.
+#[derive(Clone)]
+enum EndCall {
+    Stop,
+    Deactivate,
+    Handler(HandlerCall),
+}
+
+/// What was read ahead.
+enum Next {
+    Nothing,
+    /// A packet whose time has not come.
+    Early(Packet, u32),
+    /// The first packet after the end time.
+    PastEnd(Packet, u32),
+    /// The capture cannot be read further.
+    Fault(String),
+}
+
+enum Output {
+    Unknown,
+    Push(TaskId, TimerId),
+    Pull(TimerId),
+}
+
+/// What a look at the capture yields.
+enum Step {
+    /// A packet and its link type.
+    Packet(Packet, u32),
+    PassedOver,
+    /// A packet that is too early, or the end comes before it.
+    Wait,
+    End,
+}
+
+impl Element for FromDump {
+    fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
+        conf.args.get::<bool>("MMAP");
+        let filename = conf.args.need::<Filename>("FILENAME").0;
+        let keeps_timing = conf.args.get_or("TIMING", false);
+        let stops = conf.args.get_or("STOP", false);
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let sample = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS)).0;
+        let forces_ip = conf.args.get_or("FORCE_IP", false);
+        let bounds = bounds(conf);
+        let end_call = conf.handler_call("END_CALL");
+        let filepos = conf.args.get_or("FILEPOS", 0);
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
+        if conf.args.is_ok() {
+            warn_of_sample(conf, sample);
+            check_bounds(conf, &bounds);
+        }
+        if conf.args.is_ok() && stops && end_call.is_some() {
+            conf.args.fail("END_CALL and STOP are mutually exclusive");
+        }
+        conf.finish()?;
+        let window = Window::new(bounds[0].0, bounds[1].0);
+        let end_call = match end_call {
+            Some(call) => Some(EndCall::Handler(call)),
+            None if stops => Some(EndCall::Stop),
+            None => window.ends().then_some(EndCall::Deactivate),
+        };
+        Ok(FromDump {
+            filename,
+            reader: None,
+            window,
+            filepos,
+            sample: sample.min(ALWAYS),
+            keeps_timing,
+            forces_ip,
+            is_active,
+            end_call,
+            burst: burst.max(1) as usize,
+            timing_offset_ns: 0,
+            next: Next::Nothing,
+            packet_filepos: filepos,
+            count: 0,
+            traffic: Traffic::default(),
+            output: Output::Unknown,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if let Some(EndCall::Handler(call)) = &self.end_call {
+            call.check_writable(ctx)?;
+        }
+        let timer = ctx.new_timer();
+        self.output = if ctx.output_is_push(0) {
+            let task = ctx.new_task();
+            if self.is_active {
+                ctx.schedule(task);
+            }
+            Output::Push(task, timer)
+        } else {
+            ctx.set_empty_signal(true);
+            Output::Pull(timer)
+        };
+        self.reader = Some(self.open()?);
+        Ok(())
+    }
+
+    fn notifies(&self) -> Notifies {
+        Notifies { empty: Some(SearchOp::Stop), full: None }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        if !self.is_active {
+            return false;
+        }
+        let mut left = self.burst;
+        while left > 0 {
+            let wanted = left.min(BATCH_MAX);
+            let (batch, step) = self.gather(ctx, wanted, wanted * TRIES_PER_PACKET);
+            let n = batch.len();
+            left -= n;
+            match step {
+                Step::End => {
+                    self.end(ctx, false);
+                    return false;
+                }
+                Step::Wait => {
+                    ctx.emit(0, batch);
+                    return n > 0;
+                }
+                _ if n < wanted || left == 0 => {
+                    ctx.emit(0, batch);
+                    break;
+                }
+                _ => ctx.emit_now(0, batch),
+            }
+            if !self.is_active {
+                return true;
+            }
+        }
+        ctx.schedule(task);
+        left < self.burst
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        if !self.is_active {
+            ctx.set_empty_signal(false);
+            return Batch::new();
+        }
+        let (batch, step) = self.gather(ctx, max.min(BATCH_MAX), max);
+        match step {
+            Step::Wait => {}
+            Step::End => {
+                ctx.set_empty_signal(false);
+                self.end(ctx, false);
+            }
+            _ => ctx.set_empty_signal(true),
+        }
+        batch
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        if self.is_active {
+            self.wake(ctx);
+        }
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let reader = self.reader.as_ref();
+        Ok(match name {
+            "filename" | "interface_name" => self.print_filename().to_string(),
+            "filesize" => reader.and_then(Reader::file_len).map_or("-".to_string(), |len| len.to_string()),
+            "filepos" => reader.map_or(0, Reader::position).to_string(),
+            "sampling_prob" => args::unparse_binary(self.sample, SAMPLE_BITS),
+            "active" => self.is_active.to_string(),
+            "encap" => link::unparse(reader.map_or(link::NONE, Reader::link_type)),
+            "packet_filepos" => self.packet_filepos.to_string(),
+            "count" => self.count.to_string(),
+            "rx_packets" => self.traffic.packets.to_string(),
+            "rx_bytes" => self.traffic.bytes.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let value = value.trim();
+        match name {
+            "active" => {
+                self.is_active = args::boolean(value).map_err(|_| "type mismatch")?;
+                if self.is_active {
+                    self.wake(ctx);
+                }
+            }
+            "stop" => {
+                self.is_active = false;
+                ctx.stop();
+            }
+            "extend_interval" => {
+                let interval =
+                    args::timestamp(value).map_err(|_| "'extend_interval' takes a time interval")?;
+                self.window.extend(interval, self.end_call.is_some());
+                if self.end_call.is_some() {
+                    self.is_active = true;
+                    self.wake(ctx);
+                }
+            }
+            "filepos" => {
+                let offset = args::integer(value).map_err(|_| "argument must be file offset")?;
+                self.seek(offset)?;
+            }
+            "reset_counts" => self.count = 0,
+            "reset_timing" => self.window.reset(),
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        self.next = Next::Nothing;
+        self.reader = None;
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        let Ok(old) = old.downcast::<FromDump>() else { return };
+        if old.filename != self.filename {
+            return;
+        }
+        let old = *old;
+        self.reader = old.reader;
+        self.next = old.next;
+        self.timing_offset_ns = old.timing_offset_ns;
+        self.packet_filepos = old.packet_filepos;
+        self.traffic = old.traffic;
+        if matches!(self.output, Output::Unknown) {
+            self.output = old.output;
+        }
+    }
+}
+
+impl FromDump {
+    fn print_filename(&self) -> &str {
+        match self.filename.as_str() {
+            "" | "-" => "<stdin>",
+            name => name,
+        }
+    }
+
+    /// Opens the capture, in Click's words where it cannot be opened.
+    fn open(&mut self) -> Result<Reader, String> {
+        let path = if self.filename.is_empty() { "-" } else { &self.filename };
+        let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
+        let link_type = reader.link_type();
+        if self.forces_ip && !link::can_find_ip(link_type) {
+            let name = self.print_filename();
+            return Err(format!("{name}: unknown linktype {link_type}; can't force IP packets"));
+        }
+        self.forces_ip |= link_type == link::RAW;
+        if self.filepos > 0 {
+            let offset = self.filepos.min(reader.file_len().unwrap_or(u64::MAX));
+            reader.seek(offset).map_err(|error| format!("{}: {error}", self.print_filename()))?;
+        }
+        Ok(reader)
+    }
+
+    fn refusal(&self, error: &CaptureError) -> String {
+        let what = match error {
+            CaptureError::Open { source, .. } => reason(source),
+            CaptureError::Read { source, .. } => reason(source),
+            CaptureError::TooShort { .. } => "not a tcpdump file (too short)".to_string(),
+            CaptureError::Magic { .. } => "not a tcpdump file (bad magic number)".to_string(),
+            CaptureError::Version { major, .. } => format!("unknown major version {major}"),
+            other => other.to_string(),
+        };
+        format!("{}: {what}", self.print_filename())
+    }
+
+    fn seek(&mut self, offset: u64) -> Result<(), String> {
+        let name = self.print_filename().to_string();
+        let Some(reader) = &mut self.reader else { return Err("no file is open".to_string()) };
+        if reader.file_len().is_some_and(|len| offset > len) {
+            return Err("FILEPOS out of range".to_string());
+        }
+        reader.seek(offset).map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn wake(&self, ctx: &mut Ctx<'_>) {
+        match self.output {
+            Output::Push(task, _) => ctx.schedule(task),
+            Output::Pull(_) => ctx.set_empty_signal(true),
+            Output::Unknown => {}
+        }
+    }
+
+    /// Reads at most `max` packets, looking at most at `tries` records. What stops the reading is told only if no packet
+    /// goes before it, else at the next call.
+    fn gather(&mut self, ctx: &mut Ctx<'_>, max: usize, tries: usize) -> (Batch, Step) {
+        let (mut batch, mut others) = (Batch::new(), Batch::new());
+        let mut stop = Step::PassedOver;
+        for _ in 0..tries {
+            if batch.len() >= max || others.room() == 0 {
+                break;
+            }
+            let is_first = batch.is_empty() && others.is_empty();
+            match self.step(ctx, is_first) {
+                Step::Packet(mut packet, link_type) => {
+                    if !self.forces_ip || mark_ip(&mut packet, link_type) {
+                        batch.push(packet);
+                    } else {
+                        others.push(packet);
+                    }
+                }
+                Step::PassedOver => {}
+                Step::Wait => {
+                    stop = Step::Wait;
+                    break;
+                }
+                Step::End => {
+                    if is_first {
+                        stop = Step::End;
+                    }
+                    break;
+                }
+            }
+        }
+        self.count += batch.len() as u64;
+        self.traffic.add_batch(&batch);
+        ctx.emit_or_drop(1, NOT_IP, others);
+        (batch, stop)
+    }
+
+    /// Takes the next packet, if its time has come. With `is_first`, an end or a fault is acted upon.
+    #[inline]
+    fn step(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
+        let step = match std::mem::replace(&mut self.next, Next::Nothing) {
+            Next::Nothing => self.read_record(ctx),
+            next => self.step_ahead(ctx, next, is_first),
+        };
+        match step {
+            Step::Packet(packet, link_type) if self.keeps_timing => self.in_time(ctx, packet, link_type),
+            step => step,
+        }
+    }
+
+    /// Goes on with what was read ahead.
+    #[cold]
+    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, next: Next, is_first: bool) -> Step {
+        match next {
+            Next::Early(packet, link_type) => Step::Packet(packet, link_type),
+            Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
+            Next::Fault(message) if is_first => {
+                ctx.chatter(&message);
+                Step::End
+            }
+            next => {
+                self.next = next;
+                Step::End
+            }
+        }
+    }
+
+    #[inline]
+    fn read_record(&mut self, ctx: &mut Ctx<'_>) -> Step {
+        let Some(reader) = &mut self.reader else { return Step::End };
+        self.packet_filepos = reader.position();
+        let record = match reader.next_record() {
+            Ok(Some(record)) => record,
+            Ok(None) => return Step::End,
+            Err(error) => return self.fault(&error),
+        };
+        self.packet_filepos = record.offset;
+        let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
+        if !self.window.is_settled() {
+            self.window.settle(time);
+            if self.keeps_timing {
+                self.timing_offset_ns = ctx.steady_ns().saturating_sub(time.as_nanos());
+            }
+        }
+        match self.window.place(time) {
+            Place::Before => return Step::PassedOver,
+            Place::Within => {}
+            Place::After => {
+                self.next = Next::PastEnd(packet_of(&record, time), record.link_type);
+                return Step::PassedOver;
+            }
+        }
+        if self.sample < ALWAYS && ctx.random() & (ALWAYS - 1) >= self.sample {
+            return Step::PassedOver;
+        }
+        Step::Packet(packet_of(&record, time), record.link_type)
+    }
+
+    /// The capture is faulty: Click's words first, then where and what.
+    #[cold]
+    fn fault(&mut self, error: &CaptureError) -> Step {
+        if matches!(error, CaptureError::Read { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock) {
+            return Step::PassedOver;
+        }
+        let name = self.print_filename();
+        let mut message = format!("{name}: {error}");
+        if let CaptureError::Corrupt { .. } = error {
+            message = format!("{name}: bad packet header; giving up\n{message}");
+        }
+        self.next = Next::Fault(message);
+        Step::PassedOver
+    }
+
+    /// The end time is reached: tells so. Whoever is told may put the end off.
+    fn pass_end(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
+        let time = Timestamp::from_nanos(packet.timestamp_ns());
+        for _ in 0..MAX_EXTENSIONS {
+            self.end(ctx, true);
+            if !self.is_active {
+                return Step::End;
+            }
+            match self.window.place(time) {
+                Place::After => {}
+                Place::Before => return Step::PassedOver,
+                Place::Within => break,
+            }
+        }
+        Step::Packet(packet, link_type)
+    }
+
+    /// Holds a packet back until its time comes.
+    fn in_time(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
+        let due_ns = packet.timestamp_ns().saturating_add(self.timing_offset_ns);
+        if ctx.steady_ns() >= due_ns {
+            return Step::Packet(packet, link_type);
+        }
+        match self.output {
+            Output::Push(_, timer) => ctx.schedule_at(timer, due_ns),
+            Output::Pull(timer) => {
+                ctx.schedule_at(timer, due_ns);
+                ctx.set_empty_signal(false);
+            }
+            Output::Unknown => {}
+        }
+        self.next = Next::Early(packet, link_type);
+        Step::Wait
+    }
+
+    /// Writes the handler of the end.
+    fn end(&mut self, ctx: &mut Ctx<'_>, is_quiet: bool) {
+        let result = match self.end_call.clone() {
+            None => return,
+            Some(EndCall::Stop) => self.write(ctx, "stop", ""),
+            Some(EndCall::Deactivate) => self.write(ctx, "active", "false"),
+            Some(EndCall::Handler(call)) => match call.name.rsplit_once('.') {
+                Some((element, handler)) if ctx.find(element) == Some(ctx.element) => {
+                    self.write(ctx, handler, &call.value)
+                }
+                _ => call.write(ctx),
+            },
+        };
+        if let Err(message) = result.as_ref().map_err(String::as_str) {
+            if !is_quiet {
+                ctx.chatter(message);
+            }
+        }
+    }
+}
+
+/// First and last time that the arguments give, and how often each is given.
+fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 2] {
+    let mut read = |list: &[(&str, Bound)]| {
+        let mut bound = ((Bound::None, Timestamp::default()), 0);
+        for (name, kind) in list {
+            let time = conf.args.get_or(name, Timestamp::default());
+            if !time.is_zero() {
+                bound = ((*kind, time), bound.1 + 1);
+            }
+        }
+        bound
+    };
+    [
+        read(&[("START", Bound::Absolute), ("START_AFTER", Bound::Relative)]),
+        read(&[("END", Bound::Absolute), ("END_AFTER", Bound::Relative), ("INTERVAL", Bound::Interval)]),
+    ]
+}
+
+fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestamp), usize); 2]) {
+    if bounds[0].1 > 1 {
+        conf.args.fail("START and START_AFTER are mutually exclusive");
+    } else if bounds[1].1 > 1 {
+        conf.args.fail("END, END_AFTER, and INTERVAL are mutually exclusive");
+    }
+}
+
+fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
+    if sample > ALWAYS {
+        conf.warning("SAMPLE probability reduced to 1");
+    } else if sample == 0 {
+        conf.warning("SAMPLE probability is 0; emitting no packets");
+    }
+}
+
+/// A packet of a record's bytes.
+#[inline]
+fn packet_of(record: &Record<'_>, time: Timestamp) -> Packet {
+    let mut packet = Packet::from_bytes(record.data);
+    packet.set_timestamp_ns(time.as_nanos());
+    let extra = record.wire_len.saturating_sub(record.data.len() as u32);
+    if extra > 0 {
+        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
+    }
+    packet.set_mac_offset(0);
+    packet
+}
+
+/// Marks a packet's IP header and destination; false if there is no IP header.
+pub(crate) fn mark_ip(packet: &mut Packet, link_type: u32) -> bool {
+    match link::find_ip(link_type, packet.data()) {
+        Some(IpHeader::V4 { offset, len, destination }) => {
+            packet.set_network_header(offset, len);
+            packet.set_dst_ip(destination);
+            true
+        }
+        Some(IpHeader::V6 { offset }) => {
+            packet.set_network_header(offset, IP6_HEADER);
+            true
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{self, check_reading, Scratch, LAN};
+    use expect_test::{expect, Expect};
+    use proptest::prelude::*;
+
+    const READS: &[&str] = &["f.count", "f.packet_filepos", "f.filepos", "f.active", "f.rx_packets", "f.rx_bytes"];
+
+    fn check(args: &str, expect: Expect) {
+        check_reading(&format!("f :: FromDump({LAN}, {args}) -> Discard;"), READS, expect);
+    }
+
+    #[test]
+    fn all_packets_are_read() {
+        check("STOP true", expect![[r#"
+            f.count: 799
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: false
+            f.rx_packets: 799
+            f.rx_bytes: 621785
+        "#]]);
+    }
+
+    #[test]
+    fn a_part_of_a_capture_is_read() {
+        check("START_AFTER 1, INTERVAL 2s", expect![[r#"
+            f.count: 612
+            f.packet_filepos: 633787
+            f.filepos: 633877
+            f.active: false
+            f.rx_packets: 612
+            f.rx_bytes: 527203
+        "#]]);
+        check("END_AFTER 1, STOP true", expect![[r#"
+            f.count: 180
+            f.packet_filepos: 96792
+            f.filepos: 96906
+            f.active: false
+            f.rx_packets: 180
+            f.rx_bytes: 93888
+        "#]]);
+        check("FILEPOS 24, SAMPLE 0", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   warning: SAMPLE probability is 0; emitting no packets
+            f.count: 0
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: true
+            f.rx_packets: 0
+            f.rx_bytes: 0
+        "#]]);
+    }
+
+    #[test]
+    fn bursts_do_not_change_what_is_told() {
+        check("BURST 7, END_AFTER 1, END_CALL f.stop", expect![[r#"
+            f.count: 180
+            f.packet_filepos: 96792
+            f.filepos: 96906
+            f.active: false
+            f.rx_packets: 180
+            f.rx_bytes: 93888
+        "#]]);
+        check("BURST 1000", expect![[r#"
+            f.count: 799
+            f.packet_filepos: 634593
+            f.filepos: 634593
+            f.active: true
+            f.rx_packets: 799
+            f.rx_bytes: 621785
+        "#]]);
+    }
+
+    #[test]
+    fn timing_is_kept() {
+        let config = format!("f :: FromDump({LAN}, TIMING true, END_AFTER 2) -> Discard;");
+        check_reading(&config, READS, expect![[r#"
+            f.count: 704
+            f.packet_filepos: 570739
+            f.filepos: 571997
+            f.active: false
+            f.rx_packets: 704
+            f.rx_bytes: 559451
+        "#]]);
+    }
+
+    #[test]
+    fn packets_are_pulled() {
+        let config = format!(
+            "f :: FromDump({LAN}, FORCE_IP true) -> u :: Unqueue -> q :: Discard; f[1] -> n :: Discard;"
+        );
+        check_reading(
+            &config,
+            &["f.count", "q.count", "n.count", "f.filesize", "f.encap", "u.scheduled"],
+            expect![[r#"
+                f.count: 795
+                q.count: 795
+                n.count: 4
+                f.filesize: 634593
+                f.encap: ETHER
+                u.scheduled: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_end_can_be_put_off() {
+        check_reading(
+            &format!("f :: FromDump({LAN}, END_AFTER 1, END_CALL f.extend_interval 1) -> Discard;"),
+            READS,
+            expect![[r#"
+                f.count: 799
+                f.packet_filepos: 634593
+                f.filepos: 634593
+                f.active: true
+                f.rx_packets: 799
+                f.rx_bytes: 621785
+            "#]],
+        );
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check("START 1, START_AFTER 2", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   START and START_AFTER are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("END 1, INTERVAL 2", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   END, END_AFTER, and INTERVAL are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("STOP true, END_CALL f.stop", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   END_CALL and STOP are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check("SAMPLE 2, MMAP maybe", expect![[r#"
+            config:1: While configuring 'f :: FromDump':
+            config:1:   MMAP: parse error
+            Router could not be initialized!
+        "#]]);
+    }
+
+    /// What is told of a file with these bytes.
+    fn check_bytes(bytes: &[u8], expect: Expect) {
+        let scratch = Scratch::new();
+        let path = scratch.file("in.pcap", bytes);
+        let told = testing::run(&format!("f :: FromDump({path}, STOP true) -> Discard;"), &["f.count"]);
+        expect.assert_eq(&told.replace(&path, "in.pcap"));
+    }
+
+    #[test]
+    fn what_stands_before_a_fault_is_read() {
+        let lan = testing::lan();
+        check_bytes(b"", expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: empty file
+            Router could not be initialized!
+        "#]]);
+        check_bytes(&lan[..10], expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: not a tcpdump file (too short)
+            Router could not be initialized!
+        "#]]);
+        check_bytes(b"this is no capture file at all", expect![[r#"
+            config:1: While initializing 'f :: FromDump':
+            config:1:   in.pcap: not a tcpdump file (bad magic number)
+            Router could not be initialized!
+        "#]]);
+        check_bytes(&lan[..1000], expect![[r#"
+            in.pcap: byte 954: truncated record, 46 of at least 115 bytes
+            f.count: 10
+        "#]]);
+        let mut bad = lan[..954].to_vec();
+        bad.extend([0xff; 16]);
+        check_bytes(&bad, expect![[r#"
+            in.pcap: bad packet header; giving up
+            in.pcap: byte 954: captured length is 4294967295, must be at most 262144
+            f.count: 10
+        "#]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn any_file_is_read_to_an_end(
+            len in 0usize..4000,
+            changes in proptest::collection::vec((0usize..4000, any::<u8>()), 0..8),
+            args in proptest::sample::select(vec!["STOP true", "BURST 9, FORCE_IP true", "END_AFTER 1, INTERVAL 1", "FILEPOS 100"]),
+        ) {
+            let mut bytes = testing::lan()[..len].to_vec();
+            for (at, value) in changes {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = value;
+                }
+            }
+            let scratch = Scratch::new();
+            let path = scratch.file("in.pcap", &bytes);
+            let text = testing::run(&format!("f :: FromDump({path}, {args}) -> Discard;"), &["f.scheduled"]);
+            prop_assert!(text.ends_with("f.scheduled: false\n") || text.contains("could not be initialized"), "{}", text);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Running graphs in tests: simulated time, what is printed, and handlers' values.
+
+use std::sync::{Arc, Mutex};
+
+use element::{Class, Runtime};
+use engine::{BuildOptions, Engine, Time};
+use graph::{ClassFacts, Diagnostics};
+use lang::{Options, Source};
+
+/// The classes of this crate and of the library.
+struct Library;
+
+impl Library {
+    fn get(name: &str) -> Option<&'static Class> {
+        Library::all().find(|class| class.facts.name == name)
+    }
+
+    fn all() -> impl Iterator<Item = &'static Class> {
+        elements::FOLDERS.iter().flat_map(|(_, classes)| classes.iter()).chain(crate::CLASSES)
+    }
+}
+
+impl lang::Classes for Library {
+    fn facts(&self, name: &str) -> Option<&ClassFacts> {
+        Library::get(name).map(|class| &class.facts)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Library::all().map(|class| class.facts.name).collect()
+    }
+}
+
+/// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
+/// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
+pub fn run(config: &str, reads: &[&str]) -> String {
+    const LIMIT: usize = 100_000;
+    let mut diagnostics = Diagnostics::default();
+    let source = Source { name: "config", text: config };
+    let graph = lang::parse(&source, &Options::new(&Library), &mut diagnostics);
+    let lines = Arc::new(Mutex::new(String::new()));
+    let printed = lines.clone();
+    let options = BuildOptions {
+        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
+        chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
+        ..BuildOptions::default()
+    };
+    let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
+    let mut text = lang::click_texts(&diagnostics.list);
+    let Some(mut engine) = engine else { return text };
+    let mut rounds = 0;
+    engine.run_while(|world| {
+        rounds += 1;
+        rounds < LIMIT && !world.is_idle()
+    });
+    text += &lines.lock().expect("nobody panics here");
+    for name in reads {
+        let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);
+        text += &format!("{name}: {value}\n");
+    }
+    engine.cleanup();
+    text
+}
+
+/// Runs a graph and compares what it printed.
+pub fn check(config: &str, expect: expect_test::Expect) {
+    expect.assert_eq(&run(config, &[]));
+}
+
+/// Runs a graph and compares what it printed and the values of read handlers.
+pub fn check_reading(config: &str, reads: &[&str], expect: expect_test::Expect) {
+    expect.assert_eq(&run(config, reads));
+}
+
+/// A capture of a few hosts on an Ethernet.
+pub const LAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");
+
+/// The bytes of [`LAN`].
+pub fn lan() -> &'static [u8] {
+    include_bytes!("../../../captures/lan.pcap")
+}
+
+/// A folder that is removed on drop.
+pub struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let idx = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("weir-interfaces-test-{}-{idx}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Scratch(path)
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_string()
+    }
+
+    /// Makes a file; its path.
+    pub fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,390 @@
+//! Writes packets to a capture file.
+//!
+//! Writes a pcap file, compressed if its name ends with `.gz` or `.bz2`; `-` is standard output. With an output, it passes
+//! all packets on; with a pull input and no output, it pulls packets whenever there are some. The file is complete when the
+//! graph ends.
+//!
+//! What reads the file knows nothing of offload: packets whose segmentation or checksum is still to be done are written as
+//! segments with their checksums, unless SEGMENT is false.
+//!
+//! ```click
+//! FromDump(in.pcap, STOP true) -> ToDump(out.pcap, SNAPLEN 0);
+//! ```
+
+use std::io;
+
+use args::{Filename, Word};
+use element::{
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Signal,
+    TaskId, Wake, BATCH_MAX,
+};
+
+use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
+use crate::reason::reason;
+use crate::segment::segment;
+use crate::traffic::Traffic;
+
+/// The class. It is configured after those whose `encap` it may ask.
+pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .phase(Phase(Phase::DEFAULT.0 + 100));
+
+const ARGS: &[Arg] = &[
+    Arg::required("FILENAME", "filename", "The file; `-` is standard output."),
+    Arg::optional("SNAPLEN", "unsigned", "Most bytes to write of a packet; 0 is no limit. Default 2000."),
+    Arg::optional("ENCAP", "word", "Link type, such as `ETHER`, `IP`, `SLL` or `#` and its number. Default ETHER."),
+    Arg::keyword("USE_ENCAP_FROM", "elements", "Elements whose `encap` handlers, which must agree, tell the link type."),
+    Arg::keyword("EXTRA_LENGTH", "bool", "Whether packets' extra-length annotations count as their length. Default true."),
+    Arg::keyword("UNBUFFERED", "bool", "Whether to write every packet at once. Default false."),
+    Arg::keyword("NANO", "bool", "Whether timestamps have nanoseconds. Default true."),
+    Arg::keyword("PER_NODE", "bool", "Accepted for compatibility; there are no simulated nodes."),
+    Arg::keyword("SEGMENT", "bool", "Whether to do what offload left to be done before writing. Default true."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("filename", "The file's name."),
+    Handler::read("count", "Packets written."),
+    Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
+    Handler::read("interface_name", "Where packets go: the file."),
+    Handler::read("tx_packets", "Packets written since the start."),
+    Handler::read("tx_bytes", "Bytes of these packets, whether cut by SNAPLEN or not."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// See the page above.
+pub struct ToDump {
+    filename: String,
+    snaplen: u32,
+    link_type: u32,
+    encap_from: Vec<String>,
+    counts_extra: bool,
+    is_unbuffered: bool,
+    precision: Precision,
+    segments: bool,
+    writer: Option<Writer<Output>>,
+    is_active: bool,
+    count: u64,
+    traffic: Traffic,
+    puller: Option<(TaskId, Signal)>,
+}
+
+impl Element for ToDump {
+    fn configure(conf: &mut Configure<'_>) -> Result<ToDump, Failed> {
+        let filename = conf.args.need::<Filename>("FILENAME").0;
+        let snaplen = conf.args.get_or("SNAPLEN", 2000);
+        let encap = conf.args.get::<Word>("ENCAP").map(|word| word.0);
+        let encap_from = conf.args.text("USE_ENCAP_FROM").map(args::split_words);
+        let counts_extra = conf.args.get_or("EXTRA_LENGTH", true);
+        let is_unbuffered = conf.args.get_or("UNBUFFERED", false);
+        let is_nano = conf.args.get_or("NANO", true);
+        conf.args.get::<bool>("PER_NODE");
+        let segments = conf.args.get_or("SEGMENT", true);
+        let link_type = encap.as_deref().map_or(Some(link::ETHERNET), link::parse);
+        let encap_from = encap_from.unwrap_or_default();
+        if encap.is_some() && conf.args.is_given("USE_ENCAP_FROM") {
+            conf.args.fail("specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'");
+        } else if link_type.is_none() {
+            conf.args.fail("bad encapsulation type");
+        }
+        let missing = encap_from.iter().find_map(|name| conf.element_called(name, &[]).err());
+        if let Some(message) = missing {
+            conf.args.fail(message);
+        }
+        conf.finish()?;
+        Ok(ToDump {
+            filename,
+            snaplen: if snaplen == 0 { u32::MAX } else { snaplen },
+            link_type: link_type.unwrap_or(link::ETHERNET),
+            encap_from,
+            counts_extra,
+            is_unbuffered,
+            precision: if is_nano { Precision::Nano } else { Precision::Micro },
+            segments,
+            writer: None,
+            is_active: true,
+            count: 0,
+            traffic: Traffic::default(),
+            puller: None,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if !self.encap_from.is_empty() {
+            self.link_type = encap_of(ctx, &self.encap_from)?;
+        }
+        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
+        let writer = Writer::create(&self.filename, encoder);
+        let mut writer = writer.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
+        if self.filename == "-" {
+            self.filename = "<stdout>".to_string();
+        }
+        if self.is_unbuffered {
+            writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
+        }
+        self.writer = Some(writer);
+        if !ctx.input_is_push(0) && ctx.n_outputs() == 0 {
+            let task = ctx.new_task();
+            ctx.schedule(task);
+            self.puller = Some((task, ctx.upstream_empty_signal(0, Wake::Task(task))));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        self.write_batch(ctx, &batch);
+        if ctx.n_outputs() > 0 {
+            ctx.emit(0, batch);
+        } else {
+            batch.clear();
+        }
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull(0, max);
+        self.write_batch(ctx, &batch);
+        batch
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        if !self.is_active {
+            return false;
+        }
+        let burst = ctx.default_burst().clamp(1, BATCH_MAX);
+        let mut batch = ctx.pull(0, burst);
+        let worked = !batch.is_empty();
+        self.write_batch(ctx, &batch);
+        batch.clear();
+        if !worked && !self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal)) {
+            return false;
+        }
+        ctx.schedule(task);
+        worked
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "filename" | "interface_name" => self.filename.clone(),
+            "count" => self.count.to_string(),
+            "tx_packets" => self.traffic.packets.to_string(),
+            "tx_bytes" => self.traffic.bytes.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        match name {
+            "reset_counts" => self.count = 0,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        let finished = self.writer.take().map_or(Ok(()), |writer| writer.finish()?.finish());
+        if let Err(error) = finished {
+            self.complain(ctx, &error);
+        }
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        let Ok(mut old) = old.downcast::<ToDump>() else { return };
+        if old.filename == self.filename && old.link_type == self.link_type {
+            self.writer = old.writer.take();
+            self.traffic = old.traffic;
+        }
+        if self.puller.is_none() {
+            self.puller = old.puller.take();
+        }
+    }
+}
+
+impl ToDump {
+    fn write_batch(&mut self, ctx: &mut Ctx<'_>, batch: &Batch) {
+        if !self.is_active || batch.is_empty() {
+            return;
+        }
+        let mut result = Ok(());
+        for packet in batch.iter() {
+            if self.segments && packet.has_offload() {
+                segment(packet, |part| {
+                    if result.is_ok() {
+                        result = self.write_packet(ctx, &part);
+                    }
+                });
+            } else {
+                result = self.write_packet(ctx, packet);
+            }
+            if result.is_err() {
+                break;
+            }
+        }
+        if let Err(error) = result {
+            self.is_active = error.kind() == io::ErrorKind::WouldBlock;
+            if !self.is_active {
+                self.complain(ctx, &error);
+            }
+        }
+    }
+
+    #[inline]
+    fn write_packet(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> io::Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let time = match packet.timestamp_ns() {
+            0 => ctx.now_ns(),
+            time => time,
+        };
+        let time = args::Timestamp::from_nanos(time);
+        let time = Timestamp { seconds: time.sec(), nanoseconds: time.nsec() };
+        let extra = if self.counts_extra { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
+        let wire_len = (packet.len() as u32).wrapping_add(extra);
+        writer.write(time, wire_len, packet.data())?;
+        if self.is_unbuffered {
+            writer.flush()?;
+        }
+        self.count += 1;
+        self.traffic.add(packet);
+        Ok(())
+    }
+
+    fn complain(&self, ctx: &mut Ctx<'_>, error: &io::Error) {
+        ctx.chatter(&format!("ToDump({}): {}", self.filename, reason(error)));
+    }
+}
+
+/// The link type that all these elements' `encap` handlers tell.
+fn encap_of(ctx: &mut Ctx<'_>, names: &[String]) -> Result<u32, String> {
+    let mut encaps = Vec::new();
+    for name in names {
+        let handler = format!("{name}.encap");
+        if !ctx.handler_exists(&handler).0 {
+            return Err(format!("'{name}' has no 'encap' read handler"));
+        }
+        encaps.push(args::uncomment(&ctx.read_handler(&handler, "")?).trim().to_string());
+    }
+    let mut link_type = None;
+    for (name, encap) in names.iter().zip(&encaps) {
+        let Some(found) = link::parse(encap) else {
+            return Err(format!("'{name}.encap' did not return a valid encapsulation type"));
+        };
+        if *link_type.get_or_insert(found) != found {
+            return Err(disagreement(ctx, names, &encaps));
+        }
+    }
+    link_type.ok_or_else(|| "element names missing after 'USE_ENCAP_FROM'".to_string())
+}
+
+/// Who tells what, a line each.
+fn disagreement(ctx: &mut Ctx<'_>, names: &[String], encaps: &[String]) -> String {
+    let mut text = "source encapsulation types disagree:".to_string();
+    for (name, encap) in names.iter().zip(encaps) {
+        let class = ctx.find(name).map_or("", |idx| ctx.class(idx));
+        let file = if class == "FromDump" { ctx.read_handler(&format!("{name}.filename"), "").ok() } else { None };
+        let file = file.map(|file| format!("({file})")).unwrap_or_default();
+        text += &format!("\n  {name} :: {class}{file} has {encap}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::capture::Reader;
+    use crate::testing::{self, check, Scratch, LAN};
+    use expect_test::expect;
+
+    /// The file that a `ToDump` with these arguments makes of the capture.
+    fn written(name: &str, args: &str, path_between: &str) -> (String, Vec<u8>) {
+        let scratch = Scratch::new();
+        let path = scratch.path(name);
+        let config = format!("f :: FromDump({LAN}, STOP true) {path_between} t :: ToDump({path}, {args});");
+        let told = testing::run(&config, &["t.count", "t.tx_packets", "t.tx_bytes"]);
+        (told.replace(&path, name), std::fs::read(&path).unwrap())
+    }
+
+    #[test]
+    fn a_capture_is_written_as_it_was() {
+        for path_between in ["->", "-> Queue(1000) ->", "-> Queue(1000) -> Unqueue ->"] {
+            let (told, bytes) = written("out.pcap", "SNAPLEN 262144, NANO false, USE_ENCAP_FROM f", path_between);
+            if path_between == "->" {
+                expect![[r#"
+                    t.count: 799
+                    t.tx_packets: 799
+                    t.tx_bytes: 621785
+                "#]].assert_eq(&told);
+                assert!(bytes == testing::lan(), "the file differs");
+            }
+            assert!(testing::lan().starts_with(&bytes[..24]));
+        }
+    }
+
+    #[test]
+    fn packets_are_cut_and_times_are_fine() {
+        let (told, bytes) = written("out.pcap", "30, IP, EXTRA_LENGTH false, UNBUFFERED true", "->");
+        expect![[r#"
+            t.count: 799
+            t.tx_packets: 799
+            t.tx_bytes: 621785
+        "#]].assert_eq(&told);
+        let mut reader = Reader::new(std::io::Cursor::new(bytes)).unwrap();
+        assert_eq!((reader.link_type(), reader.snaplen()), (crate::capture::link::RAW, 30));
+        let mut n = 0;
+        while let Some(record) = reader.next_record().unwrap() {
+            assert_eq!(record.data.len(), 30);
+            n += 1;
+        }
+        assert_eq!(n, 799);
+    }
+
+    #[test]
+    fn a_compressed_capture_is_read_back() {
+        for name in ["out.pcap.gz", "out.pcap.bz2"] {
+            let scratch = Scratch::new();
+            let path = scratch.path(name);
+            testing::run(&format!("FromDump({LAN}, STOP true) -> ToDump({path});"), &[]);
+            let told = testing::run(
+                &format!("f :: FromDump({path}, STOP true) -> Discard;"),
+                &["f.count", "f.filesize", "f.filepos"],
+            );
+assert_eq!(told, "f.count: 799\nf.filesize: -\nf.filepos: 634593\n");
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check("Idle -> ToDump(/tmp/x, ENCAP FOO);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   bad encapsulation type
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM j);", expect![[r#"
+            config:1: While configuring 'ToDump@2 :: ToDump':
+            config:1:   no element named 'j'
+            Router could not be initialized!
+        "#]]);
+        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM i);", expect![[r#"
+            config:1: While initializing 'ToDump@2 :: ToDump':
+            config:1:   'i' has no 'encap' read handler
+            Router could not be initialized!
+        "#]]);
+        check("Idle -> ToDump(/nowhere/x);", expect![[r#"
+            config:1: While initializing 'ToDump@2 :: ToDump':
+            config:1:   /nowhere/x: No such file or directory
+            Router could not be initialized!
+        "#]]);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once() {
+        check(&format!("FromDump({LAN}, STOP true) -> ToDump(/dev/full);"), expect![[r#"
+            ToDump(/dev/full): No space left on device
+        "#]]);
+    }
+}
