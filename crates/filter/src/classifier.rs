@@ -34,7 +34,8 @@ impl Classifier {
         let mut program = plain.clone();
         program.optimize(false);
         diagnostics.extend(program.unused_outputs(n_outputs).into_iter().map(Diagnostic::unused_output));
-        let layout = Layout::plain(plain.insns().iter().filter(|insn| insn.mask != 0).map(|insn| insn.offset));
+        let layout =
+            Layout::plain(plain.insns().iter().filter(|insn| insn.mask != 0).map(|insn| insn.offset));
         let compiled = Compiled::new(&conditions(&nodes, root), &plain, layout);
         (Some(Classifier { plain, program, compiled }), diagnostics)
     }

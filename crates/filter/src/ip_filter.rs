@@ -37,7 +37,8 @@ impl IpFilter {
         if patterns.len() != n_outputs {
             return (None, vec![Diagnostic::wrong_count(n_outputs)]);
         }
-        let numbered = patterns.iter().enumerate().map(|(output, pattern)| format!("{output} {}", pattern.as_ref()));
+        let numbered =
+            patterns.iter().enumerate().map(|(output, pattern)| format!("{output} {}", pattern.as_ref()));
         IpFilter::parse(&numbered.collect::<Vec<_>>(), n_outputs, names)
     }
 
@@ -57,9 +58,8 @@ impl IpFilter {
     /// The output for a packet; `None` drops it.
     #[inline]
     pub fn classify(&self, headers: &Headers) -> Option<usize> {
-        let fast = |compiled: &Compiled| {
-            compiled.classify(headers.virtual_len(), &compiled.layout.load_ip(headers))
-        };
+        let fast =
+            |compiled: &Compiled| compiled.classify(headers.virtual_len(), &compiled.layout.load_ip(headers));
         let jump = self.compiled.as_ref().and_then(fast);
         crate::output(jump.unwrap_or_else(|| self.run(headers)))
     }

@@ -47,13 +47,19 @@ fn five_tuple() -> impl Strategy<Value = String> {
     (0..4u8, 0..4u8, len(), len(), text(&["tcp", "udp", "tcpudp"]), 0..6u16, any::<bool>()).prop_map(
         |(a, b, src, dst, proto, port, range)| {
             let op = if range { ">=" } else { "" };
-            format!("src net 10.{a}.{b}.1/{src} && dst net 10.{b}.{a}.1/{dst} && {proto} && dst port {op} {port}")
+            format!(
+                "src net 10.{a}.{b}.1/{src} && dst net 10.{b}.{a}.1/{dst} && {proto} && dst port {op} {port}"
+            )
         },
     )
 }
 
-fn rules(one: impl Strategy<Value = String>, n: std::ops::Range<usize>) -> impl Strategy<Value = Vec<String>> {
-    let rule = (text(&["allow", "deny", "1", "2", "3"]), one).prop_map(|(action, rule)| format!("{action} {rule}"));
+fn rules(
+    one: impl Strategy<Value = String>,
+    n: std::ops::Range<usize>,
+) -> impl Strategy<Value = Vec<String>> {
+    let rule =
+        (text(&["allow", "deny", "1", "2", "3"]), one).prop_map(|(action, rule)| format!("{action} {rule}"));
     proptest::collection::vec(rule, n)
 }
 
@@ -99,7 +105,8 @@ fn agree(rules: &[String], packets: &[Packet]) -> Result<(), TestCaseError> {
         return Err(TestCaseError::fail("good rules make a good filter"));
     };
     for packet in packets {
-        let (fast, program) = (filter.classify(&packet.headers()), filter.classify_by_program(&packet.headers()));
+        let (fast, program) =
+            (filter.classify(&packet.headers()), filter.classify_by_program(&packet.headers()));
         prop_assert_eq!(fast, program, "{} {:?} {:?}", filter.structure(), rules, packet);
     }
     Ok(())

@@ -36,7 +36,9 @@ pub fn plan(conjunctions: &mut [Conjunction]) -> Vec<Plan> {
     plans.sort_by_key(|plan| std::cmp::Reverse(plan.intervals.len()));
     plans.truncate(MAX_DIMENSIONS);
     for plan in &plans {
-        plan.intervals.iter().for_each(|i| remove(&mut conjunctions[i.member as usize], plan.place, plan.mask));
+        plan.intervals
+            .iter()
+            .for_each(|i| remove(&mut conjunctions[i.member as usize], plan.place, plan.mask));
     }
     plans
 }
@@ -54,7 +56,8 @@ fn split(place: u8, conjunctions: &[Conjunction]) -> Vec<Plan> {
     for width in [32, 16, 8] {
         let parts: Vec<u32> = (0..32 / width).map(|n| u32::MAX >> (32 - width) << (n * width)).collect();
         let union = |part: &u32| masks.iter().fold(0, |all, mask| all | mask & part);
-        let (parts, n_parts): (Vec<u32>, usize) = (parts.iter().map(union).filter(|&m| m != 0).collect(), parts.len());
+        let (parts, n_parts): (Vec<u32>, usize) =
+            (parts.iter().map(union).filter(|&m| m != 0).collect(), parts.len());
         let good: Vec<u32> =
             parts.iter().copied().filter(|&m| masks.iter().all(|mask| is_top(mask & m, m))).collect();
         let is_complete = good.len() == parts.len();
@@ -127,7 +130,8 @@ impl Dimension {
         let n_bits = 32 - shift - mask.trailing_zeros();
         let low_bits = 32 - n_bits.min(16);
         let mut dimension = Dimension { place, mask, shift, low_bits, outer: Vec::new(), inner: Vec::new() };
-        let starts: Vec<(u64, u32)> = starts.iter().map(|&(start, row)| (u64::from(start) << shift, row)).collect();
+        let starts: Vec<(u64, u32)> =
+            starts.iter().map(|&(start, row)| (u64::from(start) << shift, row)).collect();
         for n in 0..1u64 << (32 - low_bits) {
             let entry = dimension.entry(n << low_bits, low_bits, &starts, max_entries)?;
             dimension.outer.push(entry);

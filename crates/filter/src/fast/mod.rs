@@ -65,7 +65,10 @@ impl Compiled {
         let layout = layout?;
         let classes = class_lengths(conditions, program)
             .into_iter()
-            .map(|from_length| Class { from_length, matcher: matcher(conditions, program, from_length, &layout) })
+            .map(|from_length| Class {
+                from_length,
+                matcher: matcher(conditions, program, from_length, &layout),
+            })
             .collect();
         Some(Compiled { layout, classes })
     }

@@ -85,7 +85,8 @@ impl Tuple {
         let key = |member: u32| conjunctions[member as usize].equals.iter().map(|equal| equal.value);
         // Stable, so that members of an entry stay in order.
         members.sort_by(|&a, &b| key(a).cmp(key(b)));
-        let mut tuple = Tuple { fields, slots: vec![], shift: 0, keys: vec![], starts: vec![], members, first };
+        let mut tuple =
+            Tuple { fields, slots: vec![], shift: 0, keys: vec![], starts: vec![], members, first };
         let mut hashes = Vec::new();
         for at in 0..tuple.members.len() {
             let member = tuple.members[at];

@@ -76,9 +76,11 @@ impl Vectors {
     fn first_in_block(&self, block: usize, mut members: u64, words: &Words) -> Option<i32> {
         while members != 0 {
             let conjunction = self.conjunctions.get(block * 64 + members.trailing_zeros() as usize)?;
-            if conjunction.equals.iter().all(|equal| {
-                words[usize::from(equal.place) % words.len()] & equal.mask == equal.value
-            }) && conjunction.ranges_hold(words)
+            if conjunction
+                .equals
+                .iter()
+                .all(|equal| words[usize::from(equal.place) % words.len()] & equal.mask == equal.value)
+                && conjunction.ranges_hold(words)
             {
                 return Some(conjunction.jump);
             }

@@ -22,7 +22,9 @@ impl Primitive {
                 let (value, mask) = (self.value.get().swap_bytes(), self.mask.get().swap_bytes());
                 tree.test(NETWORK + if is_source { 12 } else { 16 }, value & mask, mask);
             }),
-            kind::ETHER => self.lower_either_end(tree, |tree, is_source| self.lower_ethernet(tree, is_source)),
+            kind::ETHER => {
+                self.lower_either_end(tree, |tree, is_source| self.lower_ethernet(tree, is_source))
+            }
             kind::PORT => self.lower_either_end(tree, |tree, is_source| {
                 self.compare(tree, TRANSPORT, if is_source { 16 } else { 0 });
             }),

@@ -108,15 +108,10 @@ mod tests {
 
     #[test]
     fn numbers_have_bases_and_underscores() {
-        assert_eq!(["10", "0x1F", "0b101", "017", "1_000", "+5", "-5"].map(int), [
-            Some(10),
-            Some(31),
-            Some(5),
-            Some(15),
-            Some(1000),
-            Some(5),
-            Some(-5)
-        ]);
+        assert_eq!(
+            ["10", "0x1F", "0b101", "017", "1_000", "+5", "-5"].map(int),
+            [Some(10), Some(31), Some(5), Some(15), Some(1000), Some(5), Some(-5)]
+        );
         assert_eq!(["", "08", "1_", "_1", "0x", "x", "--1", "2147483648", "é"].map(int), [None; 9]);
         assert_eq!(uint("0xFFFFFFFF"), Some(u32::MAX));
         assert_eq!(uint("-1"), None);
@@ -128,7 +123,10 @@ mod tests {
         let none = |_: &str| None;
         assert_eq!(prefix("10/8", none), Some(([10, 0, 0, 0].into(), [255, 0, 0, 0].into())));
         assert_eq!(prefix("10.1/24", none), None);
-        assert_eq!(prefix("10.1.2.3/255.255.0.0", none), Some(([10, 1, 2, 3].into(), [255, 255, 0, 0].into())));
+        assert_eq!(
+            prefix("10.1.2.3/255.255.0.0", none),
+            Some(([10, 1, 2, 3].into(), [255, 255, 0, 0].into()))
+        );
         assert_eq!(["10.1.2.3/33", "/8", "10.1.2.3/", "1.2.3.4.5/8"].map(|t| prefix(t, none)), [None; 4]);
     }
 
@@ -137,8 +135,9 @@ mod tests {
         assert_eq!(ipv4("1.2.3.4"), Some([1, 2, 3, 4].into()));
         assert_eq!(["1.2.3", "1.2.3.256", "1.2.3.4.", "a.2.3.4", ""].map(ipv4), [None; 5]);
         assert_eq!(ethernet("0:1:2:a:B:cc"), Some([0, 1, 2, 10, 11, 0xcc]));
-        assert_eq!(["0:1:2:3:4", "0:1:2:3:4:5:6", "0:1:2:3:4:", "0:1-2:3:4:5", "000:1:2:3:4:5"].map(ethernet), [
-            None; 5
-        ]);
+        assert_eq!(
+            ["0:1:2:3:4", "0:1:2:3:4:5:6", "0:1:2:3:4:", "0:1-2:3:4:5", "000:1:2:3:4:5"].map(ethernet),
+            [None; 5]
+        );
     }
 }

@@ -35,9 +35,13 @@ mod tests {
 
     #[test]
     fn operators_are_words() {
-        assert_eq!(split("0 src port>=80&&!(tcp[0:2]&0x1 = 5)"), [
-            "0", "src", "port", ">=", "80", "&&", "!", "(", "tcp", "[", "0:2", "]", "&", "0x1", "=", "5", ")"
-        ]);
+        assert_eq!(
+            split("0 src port>=80&&!(tcp[0:2]&0x1 = 5)"),
+            [
+                "0", "src", "port", ">=", "80", "&&", "!", "(", "tcp", "[", "0:2", "]", "&", "0x1", "=", "5",
+                ")"
+            ]
+        );
         assert_eq!(split(" a\té# "), ["a", "é", "#", ""]);
         assert_eq!(split(""), [""; 0]);
     }

@@ -220,7 +220,8 @@ struct Predecessors {
 impl Predecessors {
     fn new(insns: &[Insn]) -> Predecessors {
         let n = insns.len();
-        let mut links = Predecessors { first: vec![NONE; n], next: vec![NONE; 2 * n], prev: vec![NONE; 2 * n] };
+        let mut links =
+            Predecessors { first: vec![NONE; n], next: vec![NONE; 2 * n], prev: vec![NONE; 2 * n] };
         for (from, insn) in insns.iter().enumerate() {
             for (side, &target) in insn.jump.iter().enumerate() {
                 if target > 0 {

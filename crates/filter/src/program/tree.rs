@@ -17,11 +17,23 @@ pub type NodeId = usize;
 /// An expression over masked words. `Not` with `flip_short` also negates the outcome for short packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
-    Test { offset: u16, mask: u32, value: u32 },
+    Test {
+        offset: u16,
+        mask: u32,
+        value: u32,
+    },
     /// `word & mask > bound`; `parts` says the same with tests, some of which may hold for packets too short for others.
-    Greater { offset: u16, mask: u32, bound: u32, parts: NodeId },
+    Greater {
+        offset: u16,
+        mask: u32,
+        bound: u32,
+        parts: NodeId,
+    },
     Group(Combiner, Vec<NodeId>),
-    Not { child: NodeId, flip_short: bool },
+    Not {
+        child: NodeId,
+        flip_short: bool,
+    },
 }
 
 /// A program under construction.
