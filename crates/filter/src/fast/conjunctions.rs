@@ -88,6 +88,12 @@ impl Conjunction {
     }
 
     #[inline]
+    pub fn holds(&self, words: &Words) -> bool {
+        let equals = |equal: &Equal| words[usize::from(equal.place) % N_WORDS] & equal.mask == equal.value;
+        self.equals.iter().all(equals) && self.ranges_hold(words)
+    }
+
+    #[inline]
     pub fn ranges_hold(&self, words: &Words) -> bool {
         self.ranges.iter().all(|range| range.holds(words))
     }

@@ -2,6 +2,7 @@
 
 use super::conjunctions::{Conjunction, Equal};
 use super::words::{Words, N_WORDS};
+use std::collections::HashSet;
 
 /// At most this many dimensions are made; conditions on others are checked one by one.
 pub const MAX_DIMENSIONS: usize = 8;
@@ -33,7 +34,12 @@ pub fn plan(conjunctions: &mut [Conjunction]) -> Vec<Plan> {
         }
     }
     plans.retain(|plan| !plan.intervals.is_empty());
-    plans.sort_by_key(|plan| std::cmp::Reverse(plan.intervals.len()));
+    // The most specific first.
+    plans.sort_by_cached_key(|plan| {
+        let distinct: HashSet<_> =
+            plan.intervals.iter().map(|interval| (interval.low, interval.high)).collect();
+        std::cmp::Reverse(distinct.len())
+    });
     plans.truncate(MAX_DIMENSIONS);
     for plan in &plans {
         plan.intervals

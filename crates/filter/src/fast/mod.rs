@@ -5,6 +5,7 @@
 
 mod conjunctions;
 mod dimensions;
+mod list;
 mod steps;
 mod tuples;
 mod vectors;
@@ -15,6 +16,7 @@ pub use words::{aligned_word, Headers, Layout, Words};
 use crate::ip::TRANSPORT;
 use crate::program::{required_length, Insn, Node, NodeId, Program, NEVER};
 use conjunctions::Conjunction;
+use list::List;
 use steps::Steps;
 use tuples::Tuples;
 use vectors::Vectors;
@@ -27,6 +29,8 @@ const MAX_TRIED: usize = 80;
 const MAX_OPTIMIZED: usize = 2000;
 /// Up to this many hash tables are searched one after the other.
 const MAX_TUPLES: usize = 3;
+/// Up to this many conjunctions are tried one after the other.
+const MAX_LIST: usize = 16;
 const MAX_CONJUNCTIONS: usize = 1 << 16;
 const MAX_CLASSES: usize = 6;
 
@@ -55,6 +59,7 @@ struct Class {
 enum Matcher {
     Always(i32),
     Steps(Steps),
+    List(List),
     Tuples(Tuples),
     Vectors(Vectors),
 }
@@ -80,6 +85,7 @@ impl Compiled {
         Some(match &class.matcher {
             Matcher::Always(jump) => *jump,
             Matcher::Steps(steps) => steps.classify(words),
+            Matcher::List(list) => list.classify(words),
             Matcher::Tuples(tuples) => tuples.classify(words),
             Matcher::Vectors(vectors) => vectors.classify(words),
         })
@@ -90,6 +96,7 @@ impl Compiled {
         match self.classes.first().map(|class| &class.matcher) {
             Some(Matcher::Always(_)) => "constant",
             Some(Matcher::Steps(_)) => "steps",
+            Some(Matcher::List(_)) => "list",
             Some(Matcher::Tuples(_)) => "tuples",
             Some(Matcher::Vectors(_)) => "vectors",
             None => "program",
@@ -124,6 +131,7 @@ fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &La
     }
     match conjunctions(conditions, length, layout) {
         Some(found) if tuples::count(&found) <= MAX_TUPLES => Matcher::Tuples(Tuples::new(found)),
+        Some(found) if found.len() <= MAX_LIST => Matcher::List(List::new(found)),
         Some(found) => match Vectors::new(found) {
             Ok(vectors) => Matcher::Vectors(vectors),
             Err(found) => Matcher::Tuples(Tuples::new(found)),

@@ -4,18 +4,32 @@
 //! for each 64 tells which to look at.
 
 use super::conjunctions::Conjunction;
-use super::dimensions::{self, Dimension};
+use super::dimensions::{self, Dimension, MAX_DIMENSIONS};
 use super::words::Words;
 use crate::program::NEVER;
 use std::collections::HashMap;
+
+/// Lists shorter than this are not split.
+const MIN_SPLIT: usize = 1024;
+const MAX_PARTS: usize = 5;
+/// An equality of this many bits is specific: few packets have it.
+const MIN_SPECIFIC_BITS: u32 = 14;
 
 /// More memory than this is not spent on a filter.
 const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Vectors {
+    parts: Vec<Part>,
+}
+
+/// Conjunctions that are specific in the same words, so that few of them are left by the summaries.
+#[derive(Clone, Debug)]
+struct Part {
     tables: Vec<Table>,
     conjunctions: Vec<Conjunction>,
+    /// The place of each conjunction in the whole list.
+    ranks: Vec<u32>,
     n_blocks: usize,
 }
 
@@ -28,65 +42,118 @@ struct Table {
 
 impl Vectors {
     /// Gives the conjunctions back if the tables would be too large.
-    pub fn new(mut conjunctions: Vec<Conjunction>) -> Result<Vectors, Vec<Conjunction>> {
-        let n_blocks = conjunctions.len().div_ceil(64).max(1);
-        let mut tables = Vec::new();
+    pub fn new(conjunctions: Vec<Conjunction>) -> Result<Vectors, Vec<Conjunction>> {
+        let mut parts = Vec::new();
         let mut n_bytes = 0;
-        let mut rest = conjunctions.clone();
-        for plan in dimensions::plan(&mut rest) {
-            let Some(table) = Table::new(&plan, conjunctions.len(), MAX_BYTES - n_bytes) else {
-                return Err(conjunctions);
-            };
-            n_bytes += table.n_bytes();
+        for members in split(&conjunctions) {
+            let found = members.iter().map(|&member| conjunctions[member as usize].clone()).collect();
+            let Some(part) = Part::new(found, members, MAX_BYTES - n_bytes) else { return Err(conjunctions) };
+            n_bytes += part.tables.iter().map(Table::n_bytes).sum::<usize>();
             if n_bytes > MAX_BYTES {
                 return Err(conjunctions);
             }
-            tables.push(table);
+            parts.push(part);
         }
-        std::mem::swap(&mut conjunctions, &mut rest);
-        Ok(Vectors { tables, conjunctions, n_blocks })
+        Ok(Vectors { parts })
     }
 
     #[inline]
     pub fn classify(&self, words: &Words) -> i32 {
-        const MAX_TABLES: usize = super::dimensions::MAX_DIMENSIONS;
+        let (mut best, mut jump) = (u32::MAX, NEVER);
+        for part in &self.parts {
+            if let Some((rank, found)) = part.first(words, best) {
+                (best, jump) = (rank, found);
+            }
+        }
+        jump
+    }
+}
+
+/// The conjunctions of each part, ascending.
+fn split(conjunctions: &[Conjunction]) -> Vec<Vec<u32>> {
+    let specific = |conjunction: &Conjunction| -> u32 {
+        let equals = conjunction.equals.iter().filter(|equal| equal.mask.count_ones() >= MIN_SPECIFIC_BITS);
+        equals.fold(0, |places, equal| places | 1 << equal.place)
+    };
+    let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (member, conjunction) in conjunctions.iter().enumerate() {
+        let key = if conjunctions.len() < MIN_SPLIT { 0 } else { specific(conjunction) };
+        members.entry(key).or_default().push(member as u32);
+    }
+    let mut parts: Vec<Vec<u32>> = members.into_values().collect();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), part.first().copied()));
+    // What is too small to be worth a look of its own.
+    let is_small = |part: &Vec<u32>| part.len() < MIN_SPLIT / 16;
+    let n_own = parts.iter().position(is_small).unwrap_or(parts.len()).clamp(1, MAX_PARTS - 1);
+    let mut rest = parts.split_off(n_own.min(parts.len())).concat();
+    rest.sort_unstable();
+    parts.extend(Some(rest).filter(|rest| !rest.is_empty()));
+    parts
+}
+
+impl Part {
+    fn new(mut conjunctions: Vec<Conjunction>, ranks: Vec<u32>, max_bytes: usize) -> Option<Part> {
+        let n_blocks = conjunctions.len().div_ceil(64).max(1);
+        let mut tables: Vec<Table> = Vec::new();
+        for plan in dimensions::plan(&mut conjunctions) {
+            let used: usize = tables.iter().map(Table::n_bytes).sum();
+            tables.push(Table::new(&plan, conjunctions.len(), max_bytes.checked_sub(used)?)?);
+        }
+        Some(Part { tables, conjunctions, ranks, n_blocks })
+    }
+
+    /// The first conjunction that holds, if it is before `limit`: its rank and its jump.
+    #[inline]
+    fn first(&self, words: &Words, limit: u32) -> Option<(u32, i32)> {
+        if self.ranks.first().is_none_or(|&first| first >= limit) {
+            return None;
+        }
         let n_summary = self.n_blocks.div_ceil(64);
         let row_len = n_summary + self.n_blocks;
-        let mut rows: [&[u64]; MAX_TABLES] = [&[]; MAX_TABLES];
+        let mut rows: [&[u64]; MAX_DIMENSIONS] = [&[]; MAX_DIMENSIONS];
         for (row, table) in rows.iter_mut().zip(&self.tables) {
             let start = table.dimension.row(words) as usize * row_len;
             *row = table.rows.get(start..start + row_len).unwrap_or_default();
         }
-        let rows = &rows[..self.tables.len().min(MAX_TABLES)];
-        let and = |at: usize| rows.iter().fold(u64::MAX, |all, row| all & row.get(at).copied().unwrap_or(0));
+        let rows = &rows[..self.tables.len().min(MAX_DIMENSIONS)];
+        let and = |at: usize| {
+            let mut all = u64::MAX;
+            for row in rows {
+                all &= row.get(at).copied().unwrap_or(0);
+                // Most words are empty after the first few dimensions, which are the most specific.
+                if all == 0 {
+                    break;
+                }
+            }
+            all
+        };
         for summary_at in 0..n_summary {
             let mut summary = and(summary_at);
             while summary != 0 {
                 let block = summary_at * 64 + summary.trailing_zeros() as usize;
                 summary &= summary - 1;
-                if let Some(jump) = self.first_in_block(block, and(n_summary + block), words) {
-                    return jump;
+                if let Some(found) = self.first_in_block(block, and(n_summary + block), words) {
+                    return self.ranked(found).filter(|&(rank, _)| rank < limit);
                 }
             }
         }
-        NEVER
+        None
     }
 
     #[inline]
-    fn first_in_block(&self, block: usize, mut members: u64, words: &Words) -> Option<i32> {
+    fn first_in_block(&self, block: usize, mut members: u64, words: &Words) -> Option<usize> {
         while members != 0 {
-            let conjunction = self.conjunctions.get(block * 64 + members.trailing_zeros() as usize)?;
-            if conjunction
-                .equals
-                .iter()
-                .all(|equal| words[usize::from(equal.place) % words.len()] & equal.mask == equal.value)
-                && conjunction.ranges_hold(words)
-            {
-                return Some(conjunction.jump);
+            let member = block * 64 + members.trailing_zeros() as usize;
+            if self.conjunctions.get(member)?.holds(words) {
+                return Some(member);
             }
             members &= members - 1;
         }
         None
+    }
+
+    fn ranked(&self, member: usize) -> Option<(u32, i32)> {
+        Some((*self.ranks.get(member)?, self.conjunctions.get(member)?.jump))
     }
 }
 

@@ -8,6 +8,7 @@ mod lower;
 mod names;
 mod number;
 mod primitive;
+mod term;
 mod words;
 
 pub use names::{BuiltInNames, Names};

@@ -6,28 +6,14 @@
 //! contract: `program` texts compare equal with Click's only if it stays as it is.
 
 use super::insn::{Insn, NEVER};
+use super::predecessors::{branch, state, yes, Branch, Predecessors, NONE};
 use std::collections::HashMap;
 
 /// Above this many paths, an instruction keeps one: what they have in common.
 const MAX_PATHS: usize = 4;
-const NONE: i32 = -1;
 
-/// A branch: twice the instruction's number, plus one for *yes*.
-type Branch = i32;
 /// Branches on the way to an instruction. The last is the instruction's own, rewritten when it is looked at.
 type Path = Vec<Branch>;
-
-fn branch(state: usize, yes: usize) -> Branch {
-    (state * 2 + yes) as Branch
-}
-
-fn state(branch: Branch) -> usize {
-    (branch >> 1) as usize
-}
-
-fn yes(branch: Branch) -> usize {
-    (branch & 1) as usize
-}
 
 /// Works as Click does.
 pub(super) fn run(insns: &mut [Insn]) {
@@ -207,74 +193,6 @@ impl Dominators<'_> {
     fn set_branch(&mut self, from: usize, side: usize, target: i32) {
         self.links.relink(branch(from, side), self.insns[from].jump[side], target);
         self.insns[from].jump[side] = target;
-    }
-}
-
-/// The branches into each instruction, as linked lists threaded through the branches.
-struct Predecessors {
-    first: Vec<Branch>,
-    next: Vec<Branch>,
-    prev: Vec<Branch>,
-}
-
-impl Predecessors {
-    fn new(insns: &[Insn]) -> Predecessors {
-        let n = insns.len();
-        let mut links =
-            Predecessors { first: vec![NONE; n], next: vec![NONE; 2 * n], prev: vec![NONE; 2 * n] };
-        for (from, insn) in insns.iter().enumerate() {
-            for (side, &target) in insn.jump.iter().enumerate() {
-                if target > 0 {
-                    links.insert_after(branch(from, side), target as usize, NONE);
-                }
-            }
-        }
-        links
-    }
-
-    fn of(&self, state: usize, sorted: bool) -> Vec<Branch> {
-        let mut found = Vec::new();
-        let mut at = self.first[state];
-        while at >= 0 {
-            found.push(at);
-            at = self.next[at as usize];
-        }
-        if sorted {
-            found.sort_unstable();
-        }
-        found
-    }
-
-    fn relink(&mut self, moved: Branch, old: i32, new: i32) {
-        if old > 0 {
-            let (prev, next) = (self.prev[moved as usize], self.next[moved as usize]);
-            match prev {
-                NONE => self.first[old as usize] = next,
-                _ => self.next[prev as usize] = next,
-            }
-            if next >= 0 {
-                self.prev[next as usize] = prev;
-            }
-        }
-        if new > 0 {
-            let mut prev = NONE;
-            let mut at = self.first[new as usize];
-            while at >= 0 && at < moved {
-                prev = at;
-                at = self.next[at as usize];
-            }
-            self.insert_after(moved, new as usize, prev);
-        }
-    }
-
-    fn insert_after(&mut self, added: Branch, state: usize, prev: Branch) {
-        let slot = if prev < 0 { &mut self.first[state] } else { &mut self.next[prev as usize] };
-        let next = std::mem::replace(slot, added);
-        self.prev[added as usize] = prev;
-        self.next[added as usize] = next;
-        if next >= 0 {
-            self.prev[next as usize] = added;
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod compressed;
 mod dominators;
 mod insn;
+mod predecessors;
 mod simplify;
 mod tree;
 
