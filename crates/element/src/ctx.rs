@@ -68,7 +68,7 @@ pub enum Signal {
 }
 
 /// The batches an element has handed to its outputs, in order.
-pub type Outbox = SmallVec<[(u32, Batch); 4]>;
+pub type Outbox = Vec<(u32, Batch)>;
 
 /// What an element can ask of the engine while one of its methods runs.
 pub struct Ctx<'a> {
@@ -79,10 +79,10 @@ pub struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
-    /// A context for `element`. Used by engines.
+    /// A context for `element` with an empty outbox, whose storage is reused. Used by engines.
     #[inline]
-    pub fn new(element: ElementIdx, runtime: &'a mut dyn Runtime) -> Ctx<'a> {
-        Ctx { element, outbox: SmallVec::new(), runtime }
+    pub fn new(element: ElementIdx, runtime: &'a mut dyn Runtime, outbox: Outbox) -> Ctx<'a> {
+        Ctx { element, outbox, runtime }
     }
 
     /// Ends the context and returns what was emitted. Used by engines.
@@ -112,7 +112,7 @@ impl<'a> Ctx<'a> {
     /// elements whose own next step depends on it (a source that counts its queue, say): [`Ctx::emit`] is cheaper.
     /// Batches emitted earlier run first.
     pub fn emit_now(&mut self, port: PortIdx, batch: Batch) {
-        for (port, batch) in std::mem::take(&mut self.outbox) {
+        for (port, batch) in self.outbox.drain(..) {
             self.runtime.push_now(self.element, port as usize, batch);
         }
         if !batch.is_empty() {

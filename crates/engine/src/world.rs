@@ -75,6 +75,8 @@ pub struct World {
     drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     stack: Vec<Step>,
+    /// Storage of outboxes for reuse.
+    spare_outboxes: Vec<Outbox>,
     pub(crate) runcount: i64,
     pub(crate) driver: Option<ElementIdx>,
     pub(crate) is_running: bool,
@@ -143,6 +145,7 @@ impl World {
             steady_ns: None,
             drops,
             stack: Vec::new(),
+            spare_outboxes: Vec::new(),
             runcount: 1,
             driver: None,
             is_running: false,
@@ -189,7 +192,8 @@ impl World {
             return self.call(idx, method);
         }
         let mut hand = self.second_hands.get(&idx)?.second_hand()?;
-        let mut ctx = Ctx::new(idx, self);
+        let outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let mut ctx = Ctx::new(idx, self, outbox);
         let result = method(hand.as_mut(), &mut ctx);
         let outbox = ctx.into_outbox();
         self.flow(idx, outbox);
@@ -210,7 +214,8 @@ impl World {
         method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
     ) -> Option<(R, Outbox)> {
         let mut taken = self.slots.get_mut(element)?.take()?;
-        let mut ctx = Ctx::new(element, self);
+        let outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let mut ctx = Ctx::new(element, self, outbox);
         let result = method(taken.as_mut(), &mut ctx);
         let outbox = ctx.into_outbox();
         self.slots[element] = Some(taken);
@@ -220,42 +225,55 @@ impl World {
     /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
     /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
     #[inline]
-    pub(crate) fn flow(&mut self, element: ElementIdx, outbox: Outbox) {
-        if outbox.is_empty() {
-            return;
-        }
+    pub(crate) fn flow(&mut self, element: ElementIdx, mut outbox: Outbox) {
         let base = self.stack.len();
-        self.deliver(element, outbox);
-        while self.stack.len() > base {
-            let Some(Step { element, port, batch }) = self.stack.pop() else { break };
-            let element = element as usize;
+        let mut from = element;
+        loop {
+            let next = match outbox.len() {
+                0 if self.stack.len() > base => self.stack.pop(),
+                0 => break,
+                1 => outbox.pop().and_then(|(port, batch)| self.address(from, port, batch)),
+                _ => {
+                    self.put_on_stack(from, &mut outbox);
+                    continue;
+                }
+            };
+            let Some(Step { element, port, batch }) = next else { continue };
+            let idx = element as usize;
             // An element that is busy further up the call path gets the batch when it is free again.
-            let Some(mut taken) = self.slots[element].take() else {
-                self.postpone(base, Step { element: element as u32, port, batch });
+            let Some(mut taken) = self.slots[idx].take() else {
+                self.postpone(base, Step { element, port, batch });
                 continue;
             };
-            let mut ctx = Ctx::new(element, self);
+            let mut ctx = Ctx::new(idx, self, outbox);
             taken.push(&mut ctx, port as usize, batch);
-            let outbox = ctx.into_outbox();
-            self.slots[element] = Some(taken);
-            if !outbox.is_empty() {
-                self.deliver(element, outbox);
+            outbox = ctx.into_outbox();
+            self.slots[idx] = Some(taken);
+            from = idx;
+        }
+        self.spare_outboxes.push(outbox);
+    }
+
+    /// Finds where a batch goes; one that goes nowhere is dropped.
+    #[inline]
+    fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<Step> {
+        if !self.watchers.is_empty() {
+            self.show(from, port as usize, &batch);
+        }
+        match self.wiring.target(from, port as usize) {
+            Some((to, input)) => Some(Step { element: to as u32, port: input as u32, batch }),
+            None => {
+                self.count_drops(from, None, batch.len() as u64);
+                None
             }
         }
     }
 
     /// Puts emitted batches on the stack, the first on top.
-    #[inline]
-    fn deliver(&mut self, element: ElementIdx, outbox: Outbox) {
-        for (port, batch) in outbox.into_iter().rev() {
-            if !self.watchers.is_empty() {
-                self.show(element, port as usize, &batch);
-            }
-            match self.wiring.target(element, port as usize) {
-                Some((to, input)) => {
-                    self.stack.push(Step { element: to as u32, port: input as u32, batch });
-                }
-                None => self.count_drops(element, None, batch.len() as u64),
+    fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
+        while let Some((port, batch)) = outbox.pop() {
+            if let Some(step) = self.address(from, port, batch) {
+                self.stack.push(step);
             }
         }
     }
@@ -371,7 +389,7 @@ impl Runtime for World {
     }
 
     fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch) {
-        let mut outbox = Outbox::new();
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
         outbox.push((port as u32, batch));
         self.flow(element, outbox);
     }

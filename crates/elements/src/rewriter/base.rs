@@ -184,8 +184,7 @@ impl Base {
         }
         if let Action::Mapper(idx) = input.action {
             let declaration = format!("{} :: {}", ctx.name(idx), ctx.class(idx));
-            let found =
-                ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
+            let found = ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
             for pattern in found.unwrap_or_default() {
                 errors.push(format!(
                     "input spec {number}: output port out of range in {declaration} pattern {pattern}"
@@ -421,7 +420,13 @@ impl Base {
     }
 
     /// The flow to be stored; `None` if this rewriter cannot do what the pattern wants.
-    fn new_flow(&self, look: &Look, mut rewritten: FlowId, outputs: [u16; 2], port: usize) -> Option<NewFlow> {
+    fn new_flow(
+        &self,
+        look: &Look,
+        mut rewritten: FlowId,
+        outputs: [u16; 2],
+        port: usize,
+    ) -> Option<NewFlow> {
         if outputs.iter().any(|output| usize::from(*output) >= self.n_outputs) {
             return None;
         }
