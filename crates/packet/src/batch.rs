@@ -74,6 +74,32 @@ impl Batch {
         self.packets.drain(..n)
     }
 
+    /// Shows the first `n` packets to `copy`, which takes them over, and forgets them here.
+    #[inline]
+    pub(crate) fn take_front(&mut self, n: usize, copy: impl FnOnce(*const Packet)) {
+        debug_assert!(n <= self.packets.len());
+        let left = self.packets.len() - n;
+        copy(self.packets.as_ptr());
+        // SAFETY: the first `n` packets belong to somebody else now; those behind them move to the front.
+        unsafe {
+            let start = self.packets.as_mut_ptr();
+            std::ptr::copy(start.add(n), start, left);
+            self.packets.set_len(left);
+        }
+    }
+
+    /// Lets `copy` write `n` packets behind the present ones. There is room for them.
+    #[inline]
+    pub(crate) fn add_back(&mut self, n: usize, copy: impl FnOnce(*mut Packet)) {
+        let len = self.packets.len();
+        assert!(len + n <= self.packets.capacity(), "a batch holds at most {BATCH_MAX} packets");
+        // SAFETY: the slots behind the present packets are within the capacity; `copy` fills `n` of them.
+        unsafe {
+            copy(self.packets.as_mut_ptr().add(len));
+            self.packets.set_len(len + n);
+        }
+    }
+
     /// Moves all packets of `other` to the end of this batch, as many as fit; the rest stay in `other`.
     pub fn append(&mut self, other: &mut Batch) {
         let n = self.room();

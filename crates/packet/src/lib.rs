@@ -19,6 +19,7 @@ mod offload;
 mod packet;
 mod pool;
 mod region;
+mod ring;
 
 pub use anno::PacketType;
 pub use batch::{Batch, BATCH_MAX};
@@ -26,6 +27,7 @@ pub use offload::{Gso, Offload};
 pub use packet::{Packet, DEFAULT_HEADROOM};
 pub use pool::{install, stats, PoolError, PoolStats, LARGE_BUFFER, SMALL_BUFFER};
 pub use region::{Anonymous, Region};
+pub use ring::Ring;
 
 /// Offsets into the annotation area, with Click's meanings and sizes.
 pub mod annotation {

@@ -1,8 +1,7 @@
 //! What the queues share: storage with a capacity, the figures, and when to sleep.
 
-use std::collections::VecDeque;
-
-use element::{Batch, Ctx, Handler, Packet};
+use element::{Batch, Ctx, Handler};
+use packet::Ring;
 
 /// Pulls that must find nothing, one after the other, before a queue tells its pullers to sleep.
 const SLEEPY: u32 = 9;
@@ -21,7 +20,7 @@ pub const HANDLERS: &[Handler] = &[
 /// The packets of a queue and its figures.
 pub struct Storage {
     /// The packets, oldest first.
-    pub packets: VecDeque<Packet>,
+    pub packets: Ring,
     /// Most packets that it holds.
     pub capacity: usize,
     /// Most packets that it ever held.
@@ -36,7 +35,7 @@ pub struct Storage {
 impl Storage {
     /// An empty storage.
     pub fn new(capacity: usize) -> Storage {
-        let packets = VecDeque::new();
+        let packets = Ring::new();
         Storage { packets, capacity, highwater: 0, drops: 0, keeps_newest: false, sleepiness: 0 }
     }
 
@@ -54,15 +53,15 @@ impl Storage {
     #[inline]
     pub fn add(&mut self, batch: &mut Batch) {
         let room = self.capacity.saturating_sub(self.packets.len());
-        self.packets.extend(batch.drain_first(room));
+        self.packets.push_batch(batch, room);
         self.highwater = self.highwater.max(self.packets.len());
     }
 
     /// Adds a batch and takes the oldest packets out for which there is no room; they are left in the batch.
     pub fn add_and_drop_oldest(&mut self, batch: &mut Batch) {
-        self.packets.extend(batch.drain());
+        self.packets.push_batch(batch, usize::MAX);
         let n_lost = self.packets.len().saturating_sub(self.capacity).min(batch.room());
-        batch.extend(self.packets.drain(..n_lost));
+        self.packets.pop_batch(batch, n_lost);
         self.highwater = self.highwater.max(self.packets.len());
     }
 
@@ -88,8 +87,7 @@ impl Storage {
     #[inline]
     pub fn take(&mut self, max: usize) -> Batch {
         let mut batch = Batch::new();
-        let n = max.min(self.packets.len()).min(batch.room());
-        batch.extend(self.packets.drain(..n));
+        self.packets.pop_batch(&mut batch, max);
         batch
     }
 
@@ -174,7 +172,7 @@ impl Storage {
     fn shrink(&mut self, ctx: &mut Ctx<'_>, reason: usize) {
         let n_lost = self.packets.len().saturating_sub(self.capacity);
         if self.keeps_newest {
-            self.packets.drain(..n_lost);
+            (0..n_lost).for_each(|_| drop(self.packets.pop_front()));
         } else {
             self.packets.truncate(self.capacity);
         }
@@ -205,7 +203,7 @@ mod tests {
             steps in prop::collection::vec((0u8..4, prop::collection::vec(any::<u8>(), 0..5)), 0..20),
         ) {
             let mut storage = Storage::new(capacity);
-            let (mut model, mut model_highwater) = (VecDeque::new(), 0);
+            let (mut model, mut model_highwater) = (Ring::new(), 0);
             for (way, input) in steps {
                 let mut moved = batch(&input);
                 let mut lost = Vec::new();

@@ -84,7 +84,6 @@ impl Element for Unqueue {
             worked |= n > 0;
             self.count += n as u64;
             left -= n as u64;
-            batch.prefetch();
             if left == 0 {
                 ctx.emit(0, batch);
             } else {
