@@ -161,15 +161,17 @@ mod tests {
                 random >> 8
             })
         };
-        let n_at_first = (0..100).filter(&mut drops).count();
-        assert!(n_at_first <= 100);
+        for i in 0..100 {
+            // Until the average is steady.
+            let _ = drops(&i);
+        }
         (0..10_000).filter(drops).count()
     }
 
     #[test]
     fn the_longer_the_queue_the_more_is_dropped() {
         let counts = [0, 5, 10, 30, 50, 75, 100, 101].map(|len| n_dropped(&parameters(4, true), len));
-        expect_test::expect!["[0, 0, 42, 208, 384, 8236, 10000, 10000]"].assert_eq(&format!("{counts:?}"));
+        expect_test::expect!["[0, 0, 49, 217, 382, 6685, 9988, 10000]"].assert_eq(&format!("{counts:?}"));
         let counts = [50, 51].map(|len| n_dropped(&parameters(4, false), len));
         assert_eq!(counts[1], 10_000);
     }

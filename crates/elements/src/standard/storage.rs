@@ -112,7 +112,12 @@ impl Storage {
     #[cold]
     pub fn overflow(&mut self, ctx: &mut Ctx<'_>, batch: Batch, reason: usize) {
         if self.drops == 0 && self.capacity > 0 {
-            let text = format!("{}: overflow", ctx.own_name());
+            // The class whose old name this is.
+            let class = match ctx.class(ctx.element) {
+                "FullNoteQueue" => "Queue",
+                class => class,
+            };
+            let text = format!("{} :: {class}: overflow", ctx.own_name());
             ctx.chatter(&text);
         }
         self.drops += batch.len() as u64;
