@@ -89,3 +89,37 @@ impl SetVlanAnno {
         Verdict::PASS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn handlers_change_a_part() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1) -> s :: SetVLANAnno(2, 1) -> Print(PRINTANNO true)
+                -> Discard;
+            DriverManager(wait 1s, write s.vlan_id 5, read s.vlan_tci, read s.vlan_pcp, write i.reset,
+                wait 1s, write s.vlan_pcp 8, write s.vlan_tci 77,
+                read s.vlan_id, read s.vlan_tci);
+            ",
+            expect![[r#"
+                   1 | 000000000000000000000000000000000000000020020000000000000000000000000000000000000000000000000000 | 78
+                s.vlan_tci:
+                8197
+                s.vlan_pcp:
+                1
+                   1 | 000000000000000000000000000000000000000020050000000000000000000000000000000000000000000000000000 | 78
+                While executing 'DriverManager@5 :: DriverManager':
+                  While calling 's.vlan_pcp 8':
+                    VLAN_PCP: out of range, bound 7
+                s.vlan_id:
+                77
+                s.vlan_tci:
+                8269
+            "#]],
+        );
+    }
+}

@@ -15,7 +15,11 @@ pub const CLASS: Class = Class::new::<VlanDecap>("VLANDecap", "1/1", "a/a", "x/x
 
 const ARGS: &[Arg] = &[
     Arg::optional("ANNO", "bool", "Whether to set the VLAN annotation. Default true."),
-    Arg::keyword("ETHERTYPE", "unsigned", "Type of tagged frames, such as 0x88a8 for service tags. Default 0x8100."),
+    Arg::keyword(
+        "ETHERTYPE",
+        "unsigned",
+        "Type of tagged frames, such as 0x88a8 for service tags. Default 0x8100.",
+    ),
 ];
 
 /// Bytes of a header without a tag.

@@ -23,7 +23,11 @@ const ARGS: &[Arg] = &[
     Arg::optional("VLAN_PCP", "0 to 7", "The priority. Default 0."),
     Arg::keyword("VLAN_ID", "0 to 4095", "The VLAN; only without VLAN_TCI. Default 0."),
     Arg::keyword("NATIVE_VLAN", "-1 to 4095", "The VLAN whose frames get no tag; -1 is none. Default 0."),
-    Arg::keyword("ETHERTYPE", "unsigned", "Type of tagged frames, such as 0x88a8 for service tags. Default 0x8100."),
+    Arg::keyword(
+        "ETHERTYPE",
+        "unsigned",
+        "Type of tagged frames, such as 0x88a8 for service tags. Default 0x8100.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -121,6 +125,7 @@ impl VlanEncap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use expect_test::{expect, Expect};
 
     fn check(tci: Option<u16>, native_vlan: Option<u16>, frame: &[u8], expect: Expect) {
@@ -150,5 +155,99 @@ mod tests {
         let mut packet = Packet::from_bytes(b"dddddd");
         tag::insert(&mut packet, tag::ETHERTYPE, 1);
         assert_eq!((packet.len(), packet.data().get(..6)), (10, Some(&b"dddddd"[..])));
+    }
+
+    #[test]
+    fn a_tag_goes_and_comes_back() {
+        testing::check(
+            r"
+            InfiniteSource(\<02020202 02020101 01010101 0800 616263>, LIMIT 1, STOP true)
+                -> VLANEncap(1) -> Print(a, 30) -> VLANDecap -> Print(b, 30)
+                -> VLANEncap(ANNO) -> Print(c, 30) -> VLANDecap -> VLANEncap(ANNO, NATIVE_VLAN 1)
+                -> Print(d, 30) -> VLANDecap
+                -> SetVLANAnno(2, 1) -> VLANEncap(ANNO, NATIVE_VLAN 1) -> Print(e, 30)
+                -> VLANEncap(5, 3, ETHERTYPE 0x88a8) -> Print(f, 30)
+                -> VLANDecap(ETHERTYPE 0x9100) -> Print(g, 30) -> VLANDecap(false, ETHERTYPE 0x88a8)
+                -> Print(h, 30, PRINTANNO true) -> Discard;
+            ",
+            expect![[r#"
+                a:   21 | 02020202 02020101 01010101 81000001 08006162 63
+                b:   17 | 02020202 02020101 01010101 08006162 63
+                c:   21 | 02020202 02020101 01010101 81000001 08006162 63
+                d:   17 | 02020202 02020101 01010101 08006162 63
+                e:   21 | 02020202 02020101 01010101 81002002 08006162 63
+                f:   25 | 02020202 02020101 01010101 88a86005 81002002 08006162 63
+                g:   25 | 02020202 02020101 01010101 88a86005 81002002 08006162 63
+                h:   21 | 000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 02020202 02020101 01010101 81002002 08006162 63
+            "#]],
+        );
+    }
+
+    #[test]
+    fn handlers_tell_and_refuse() {
+        testing::check(
+            r"
+            Idle -> a :: VLANEncap(VLAN_ID 3, VLAN_PCP 2, NATIVE_VLAN 7)
+                -> b :: VLANEncap(ANNO, NATIVE_VLAN -1) -> Discard;
+            DriverManager(read a.vlan_tci, read a.vlan_id, read a.vlan_pcp, read a.native_vlan,
+                read a.ethertype, write a.vlan_id 4,
+                read b.vlan_tci, read b.vlan_id, read b.native_vlan);
+            ",
+            expect![[r#"
+                a.vlan_tci:
+                16387
+                a.vlan_id:
+                3
+                a.vlan_pcp:
+                2
+                a.native_vlan:
+                7
+                a.ethertype:
+
+                While calling 'a.vlan_id 4':
+                  cannot reconfigure a :: VLANEncap live
+                b.vlan_tci:
+                ANNO
+                b.vlan_id:
+
+                b.native_vlan:
+                65535
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> VLANEncap(70000) -> VLANEncap(1, 8) -> VLANEncap(x y) -> VLANEncap(VLAN_ID 5000)
+                -> VLANEncap(NATIVE_VLAN -2)
+                -> VLANDecap(3) -> VLANDecap(ETHERTYPE 70000) -> SetVLANAnno(70000)
+                -> SetVLANAnno(VLAN_ID 4096) -> SetVLANAnno(1, 8) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'VLANEncap@2 :: VLANEncap':
+                config:2:   VLAN_TCI: out of range, bound 65535
+                config:2: While configuring 'VLANEncap@3 :: VLANEncap':
+                config:2:   VLAN_PCP: out of range, bound 7
+                config:2: While configuring 'VLANEncap@4 :: VLANEncap':
+                config:2:   x: unknown argument
+                config:2: While configuring 'VLANEncap@5 :: VLANEncap':
+                config:2:   VLAN_ID: out of range, bound 4095
+                config:3: While configuring 'VLANEncap@6 :: VLANEncap':
+                config:3:   NATIVE_VLAN: out of range, bound -1
+                config:4: While configuring 'VLANDecap@7 :: VLANDecap':
+                config:4:   ANNO: parse error
+                config:4: While configuring 'VLANDecap@8 :: VLANDecap':
+                config:4:   ETHERTYPE: out of range, bound 65535
+                config:4: While configuring 'SetVLANAnno@9 :: SetVLANAnno':
+                config:4:   VLAN_TCI: out of range, bound 65535
+                config:5: While configuring 'SetVLANAnno@10 :: SetVLANAnno':
+                config:5:   VLAN_ID: out of range, bound 4095
+                config:5: While configuring 'SetVLANAnno@11 :: SetVLANAnno':
+                config:5:   VLAN_PCP: out of range, bound 7
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

@@ -60,6 +60,8 @@ impl Align {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use expect_test::expect;
 
     #[test]
     fn any_packet_is_aligned_and_keeps_its_bytes_and_headers() {
@@ -78,5 +80,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> Align(3, 0) -> Align(4, 4) -> Align(4) -> Align(4, -1) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'Align@2 :: Align':
+                config:2:   MODULUS must be 2, 4, or 8
+                config:2: While configuring 'Align@3 :: Align':
+                config:2:   OFFSET must be smaller than MODULUS
+                config:2: While configuring 'Align@4 :: Align':
+                config:2:   OFFSET: required argument missing
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

@@ -7,7 +7,9 @@
 //! c[1] -> Print(long) -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckLength>("CheckLength", "1/1-2", "a/ah", "x/x")
@@ -66,11 +68,34 @@ impl CheckLength {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use expect_test::expect;
 
     #[test]
     fn a_packet_of_just_the_length_passes() {
         let mut check = CheckLength { max_len: 60 };
         assert_eq!(check.process(&mut Packet::zeroed(60)), Verdict::PASS);
         assert_eq!(check.process(&mut Packet::zeroed(61)), Verdict::port_or_drop(1, TOO_LONG));
+    }
+
+    #[test]
+    fn longer_packets_leave_by_output_1() {
+        testing::check(
+            r"
+            i :: InfiniteSource(abc, LIMIT 1, STOP true) -> c :: CheckLength(3) -> Print(short)
+                -> d :: CheckLength(2) -> Print(no) -> Discard;
+            c[1] -> Print(no) -> Discard;
+            d[1] -> Print(long) -> e :: CheckLength(0) -> Print(no) -> Discard;
+            DriverManager(write c.length -1, read c.length, wait_stop);
+            ",
+            expect![[r#"
+                While calling 'c.length -1':
+                  expected integer
+                c.length:
+                3
+                short:    3 | 616263
+                long:    3 | 616263
+            "#]],
+        );
     }
 }

@@ -7,15 +7,15 @@
 //! c[1] -> Print(other) -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 use super::color;
 
 /// The class.
-pub const CLASS: Class = Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS)
-    .drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
 
 const ARGS: &[Arg] =
     &[Arg::required("COLOR", "0 to 255", "The paint of the packets that pass."), color::ANNO_ARG];
@@ -71,6 +71,8 @@ impl CheckPaint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use expect_test::expect;
 
     #[test]
     fn the_annotation_that_is_named_is_checked() {
@@ -80,5 +82,28 @@ mod tests {
         assert_eq!(check(20, 3), Verdict::PASS);
         assert_eq!(check(16, 3), Verdict::port_or_drop(1, OTHER_PAINT));
         assert_eq!(check(usize::MAX, 3), Verdict::port_or_drop(1, OTHER_PAINT));
+    }
+
+    #[test]
+    fn other_packets_leave_by_output_1() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> Paint(2) -> c :: CheckPaint(2) -> Print(same)
+                -> Paint(4, 17) -> d :: CheckPaint(3, ANNO 17)
+                -> Print(no) -> Discard;
+            c[1] -> Print(no) -> Discard;
+            d[1] -> Print(other) -> Discard;
+            DriverManager(write c.color 300, write c.color 3, read c.color, wait_stop);
+            ",
+            &["d.color"],
+            expect![[r#"
+                While calling 'c.color 300':
+                  expected uint8_t
+                c.color:
+                3
+                no:    1 | 78
+                d.color: 3
+            "#]],
+        );
     }
 }

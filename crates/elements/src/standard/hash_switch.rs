@@ -15,8 +15,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
 use super::outputs::Outputs;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::required("OFFSET", "int", "The first byte that counts."),
@@ -47,7 +46,8 @@ impl Element for HashSwitch {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.n_outputs());
-        self.outputs.spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
+        self.outputs
+            .spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
     }
 }
 

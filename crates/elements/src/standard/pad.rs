@@ -7,19 +7,26 @@
 //! FromDump(in.pcap) -> Pad(60) -> ToDump(out.pcap);
 //! ```
 
-use element::{
-    annotation, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
-};
+use element::{annotation, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Pad>("Pad", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS).live();
 
 const ARGS: &[Arg] = &[
-    Arg::optional("LENGTH", "unsigned", "Least bytes of a packet; 0 is what the extra length annotation says. Default 0."),
-    Arg::keyword("ZERO", "bool", "Whether the bytes added are 0, as opposed to what the buffer held. Default true."),
+    Arg::optional(
+        "LENGTH",
+        "unsigned",
+        "Least bytes of a packet; 0 is what the extra length annotation says. Default 0.",
+    ),
+    Arg::keyword(
+        "ZERO",
+        "bool",
+        "Whether the bytes added are 0, as opposed to what the buffer held. Default true.",
+    ),
 ];
 
-const DROPS: &[DropReason] = &[DropReason::new("too-long", "The packet would have become longer than any buffer.")];
+const DROPS: &[DropReason] =
+    &[DropReason::new("too-long", "The packet would have become longer than any buffer.")];
 const TOO_LONG: usize = 0;
 
 /// Longest packet that is made.
@@ -67,6 +74,8 @@ impl Pad {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use expect_test::expect;
 
     fn padded(min_len: u32, extra: u32, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut packet = Packet::from_bytes(bytes);
@@ -90,5 +99,24 @@ mod tests {
         assert_eq!(padded(0, 3, b"abcd").as_deref(), Some(&b"abcd\0\0\0"[..]));
         assert_eq!(padded(0, 0, b"abcd").as_deref(), Some(&b"abcd"[..]));
         assert_eq!(padded(0, u32::MAX, b"abcd"), None);
+    }
+
+    #[test]
+    fn what_was_truncated_is_padded() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(abcdefgh, LIMIT 1, STOP true) -> t :: Truncate(4)
+                -> Print(PRINTANNO true) -> Pad -> Print(PRINTANNO true)
+                -> Truncate(2, EXTRA_LENGTH false) -> Pad -> Print -> Pad(3) -> Print -> Discard;
+            ",
+            &["t.nbytes"],
+            expect![[r#"
+                   4 | 000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000 | 61626364
+                   8 | 000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 61626364 00000000
+                   2 | 6162
+                   3 | 616200
+                t.nbytes: 4
+            "#]],
+        );
     }
 }

@@ -13,10 +13,10 @@ use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, 
 use super::color;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class =
+    Class::new::<Paint>("Paint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
 
-const ARGS: &[Arg] =
-    &[Arg::required("COLOR", "0 to 255", "The paint that packets get."), color::ANNO_ARG];
+const ARGS: &[Arg] = &[Arg::required("COLOR", "0 to 255", "The paint that packets get."), color::ANNO_ARG];
 
 const HANDLERS: &[Handler] = &[Handler::read_write("color", "The paint that packets get.")];
 
@@ -57,5 +57,49 @@ impl Paint {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         packet.set_anno_u8(self.anno, self.color);
         Verdict::PASS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn the_color_can_be_changed() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> p :: Paint(2, 47) -> Print(PRINTANNO true)
+                -> Discard;
+            DriverManager(write p.color red, write p.color 18, read p.color, wait_stop);
+            ",
+            expect![[r#"
+                While calling 'p.color red':
+                  expected uint8_t
+                p.color:
+                18
+                   1 | 000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000012 | 78
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> Paint -> Paint(256) -> Paint(1, 48) -> Paint(1, DST_IP) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'Paint@2 :: Paint':
+                config:2:   COLOR: required argument missing
+                config:2: While configuring 'Paint@3 :: Paint':
+                config:2:   COLOR: out of range, bound 255
+                config:2: While configuring 'Paint@4 :: Paint':
+                config:2:   ANNO: parse error
+                config:2: While configuring 'Paint@5 :: Paint':
+                config:2:   ANNO: parse error
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

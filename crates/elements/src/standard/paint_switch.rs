@@ -20,7 +20,8 @@ pub const CLASS: Class =
 
 const ARGS: &[Arg] = &[color::ANNO_ARG];
 
-const DROPS: &[DropReason] = &[DropReason::new("no-output", "No output has the number of the packet's paint.")];
+const DROPS: &[DropReason] =
+    &[DropReason::new("no-output", "No output has the number of the packet's paint.")];
 const NO_OUTPUT: usize = 0;
 
 /// The paint of packets that go to all outputs.
@@ -69,5 +70,45 @@ impl PaintSwitch {
             self.add(ctx, port, packet.clone());
         }
         self.add(ctx, last, packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn paint_names_the_output() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> Paint(1) -> s :: PaintSwitch;
+            s[0] -> Print(zero) -> Discard;
+            s[1] -> Print(one) -> Paint(7) -> t :: PaintSwitch -> Print(none) -> Discard;
+            ",
+            expect![[r#"
+                one:    1 | 78
+            "#]],
+        );
+    }
+
+    #[test]
+    fn paint_255_means_all_outputs() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 2, STOP true) -> Paint(255, 20) -> s :: PaintSwitch(20);
+            s[0] -> Print(zero) -> Discard;
+            s[1] -> Print(one) -> Discard;
+            s[2] -> Print(two) -> Discard;
+            ",
+            expect![[r#"
+                zero:    1 | 78
+                one:    1 | 78
+                two:    1 | 78
+                zero:    1 | 78
+                one:    1 | 78
+                two:    1 | 78
+            "#]],
+        );
     }
 }

@@ -75,3 +75,43 @@ impl PaintTee {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn clones_of_painted_packets_leave_first() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> Paint(2) -> t :: PaintTee(2);
+            t[0] -> Print(all) -> Paint(3) -> u :: PaintTee(2) -> Print(other) -> Discard;
+            t[1] -> Print(clone) -> Discard;
+            u[1] -> Print(no) -> Discard;
+            ",
+            &["t.color"],
+            expect![[r#"
+                clone:    1 | 78
+                all:    1 | 78
+                other:    1 | 78
+                t.color: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_pulled_packet_is_cloned_too() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> Queue -> t :: PaintTee(0) -> Print(all)
+                -> Unqueue -> Discard;
+            t[1] -> Print(clone) -> Discard;
+            ",
+            expect![[r#"
+                clone:    1 | 78
+                all:    1 | 78
+            "#]],
+        );
+    }
+}

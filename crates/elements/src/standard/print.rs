@@ -20,11 +20,19 @@ const ARGS: &[Arg] = &[
     Arg::optional("MAXLENGTH", "int", "Most bytes of a packet to print; negative is all. Default 24."),
     Arg::keyword("LENGTH", "int", "Deprecated: the same as MAXLENGTH."),
     Arg::keyword("NBYTES", "int", "Deprecated: the same as MAXLENGTH."),
-    Arg::keyword("CONTENTS", "NONE, HEX or ASCII", "How bytes are printed: not at all, as hexadecimal digits, or as characters. Default HEX."),
+    Arg::keyword(
+        "CONTENTS",
+        "NONE, HEX or ASCII",
+        "How bytes are printed: not at all, as hexadecimal digits, or as characters. Default HEX.",
+    ),
     Arg::keyword("TIMESTAMP", "bool", "Whether to print the packet's timestamp. Default false."),
     Arg::keyword("PRINTANNO", "bool", "Whether to print the packet's annotation area. Default false."),
     Arg::keyword("ACTIVE", "bool", "Whether to print at all. Default true."),
-    Arg::keyword("HEADROOM", "bool", "Whether to print the bytes of room before and behind the packet. Default false."),
+    Arg::keyword(
+        "HEADROOM",
+        "bool",
+        "Whether to print the bytes of room before and behind the packet. Default false.",
+    ),
 ];
 
 const HANDLERS: &[Handler] =
@@ -71,8 +79,7 @@ impl Element for Print {
         };
         if Contents::parse(&contents).is_none() {
             let contents = contents.to_ascii_uppercase();
-            conf.args
-                .fail(format!("bad contents value '{contents}'; should be 'NONE', 'HEX', or 'ASCII'"));
+            conf.args.fail(format!("bad contents value '{contents}'; should be 'NONE', 'HEX', or 'ASCII'"));
         }
         conf.finish()?;
         Ok(print)
@@ -191,6 +198,7 @@ fn write_ascii(line: &mut String, bytes: &[u8]) -> std::fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use expect_test::{expect, Expect};
 
     fn check(contents: Contents, n_bytes: i32, bytes: &[u8], expect: Expect) {
@@ -242,5 +250,47 @@ mod tests {
         print.with_annotations = false;
         print.with_headroom = false;
         assert_eq!(print.line(&packet), "   1 | 78");
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> Print(CONTENTS foo) -> Print(a, b) -> Print(CONTENTS foo, X 1) -> Print(1, 2, 3)
+                -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'Print@2 :: Print':
+                config:2:   bad contents value 'FOO'; should be 'NONE', 'HEX', or 'ASCII'
+                config:2: While configuring 'Print@3 :: Print':
+                config:2:   MAXLENGTH: invalid number
+                config:2: While configuring 'Print@4 :: Print':
+                config:2:   X: unknown argument
+                config:2: While configuring 'Print@5 :: Print':
+                config:2:   too many arguments
+                Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn printing_can_be_switched_off() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(abc, LIMIT 1, STOP true) -> p :: Print(in, ACTIVE false)
+                -> q :: Print(CONTENTS ascii) -> Discard;
+            DriverManager(read p.active, write p.active true, write q.active maybe, wait_stop);
+            ",
+            &["p.active"],
+            expect![[r#"
+                p.active:
+                false
+                While calling 'q.active maybe':
+                  expected boolean
+                in:    3 | 616263
+                   3 |  abc
+                p.active: true
+            "#]],
+        );
     }
 }

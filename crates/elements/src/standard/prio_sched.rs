@@ -25,7 +25,8 @@ impl Element for PrioSched {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        self.signals =
+            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
         Ok(())
     }
 
@@ -45,5 +46,30 @@ impl Element for PrioSched {
             }
         }
         batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn earlier_inputs_come_first() {
+        testing::check(
+            r"
+            s :: PrioSched -> Print(out) -> Unqueue(BURST 4) -> Discard;
+            Idle -> [0]s; InfiniteSource(b, LIMIT 3) -> Queue -> [1]s;
+            InfiniteSource(c, LIMIT 5, STOP true) -> [2]s;
+            ",
+            expect![[r#"
+                out:    1 | 63
+                out:    1 | 63
+                out:    1 | 63
+                out:    1 | 63
+                out:    1 | 62
+                out:    1 | 63
+            "#]],
+        );
     }
 }

@@ -10,7 +10,9 @@
 //! Script(wait 1s, write s.switch 1);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, Signal, Wake};
+use element::{
+    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, Signal, Wake,
+};
 
 /// The class.
 pub const CLASS: Class =
@@ -42,7 +44,8 @@ impl Element for PullSwitch {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.set_awake(ctx, self.input.is_some());
-        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Callback)).collect();
+        self.signals =
+            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Callback)).collect();
         Ok(())
     }
 
@@ -125,4 +128,78 @@ impl PullSwitch {
 
 fn existing(input: i32, n_inputs: usize) -> Option<usize> {
     usize::try_from(input).ok().filter(|input| *input < n_inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn pullers_sleep_while_the_input_in_use_has_nothing() {
+        testing::check(
+            r"
+            a, b :: Queue; ba :: InfiniteSource(a, LIMIT 2) -> a;
+            bb :: InfiniteSource(b, LIMIT 2) -> b;
+            s :: PullSwitch(-1) -> u :: Unqueue -> Print -> Discard;
+            a -> [0]s; b -> [1]s; Idle -> [2]s;
+            DriverManager(read u.scheduled, wait 1s, read u.scheduled, write s.switch 1,
+                read u.scheduled, wait 1s, read u.scheduled,
+                write s.switch 2, write s.switch 0, read u.scheduled, wait 1s, read u.scheduled,
+                write ba.reset, wait 1s, write bb.reset,
+                wait 1s, read b.length, write s.switch 9, read s.switch, write s.switch x);
+            ",
+            expect![[r#"
+                u.scheduled:
+                true
+                u.scheduled:
+                false
+                u.scheduled:
+                true
+                   1 | 62
+                   1 | 62
+                u.scheduled:
+                false
+                u.scheduled:
+                true
+                   1 | 61
+                   1 | 61
+                u.scheduled:
+                false
+                   1 | 61
+                   1 | 61
+                b.length:
+                2
+                s.switch:
+                -1
+                While executing 'DriverManager@10 :: DriverManager':
+                  While calling 's.switch x':
+                    syntax error
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_new_configuration_keeps_the_signals() {
+        testing::check(
+            r"
+            a, b :: Queue; InfiniteSource(a, LIMIT 1) -> a; InfiniteSource(b, LIMIT 1) -> b;
+            s :: PullSwitch(-1) -> u :: Unqueue -> Print -> Discard;
+            a -> [0]s; b -> [1]s;
+            DriverManager(wait 1s, read u.scheduled, write s.config 1, read u.scheduled, wait 1s,
+                read u.scheduled, read s.switch);
+            ",
+            expect![[r#"
+                u.scheduled:
+                false
+                u.scheduled:
+                true
+                   1 | 62
+                u.scheduled:
+                false
+                s.switch:
+                1
+            "#]],
+        );
+    }
 }

@@ -117,10 +117,7 @@ impl RandomSample {
         let mut others = Batch::new();
         if self.is_active {
             let (mask, probability) = (ONE - 1, self.probability);
-            batch.split(
-                |_| u32::from(ctx.random() & mask >= probability),
-                |_, packet| others.push(packet),
-            );
+            batch.split(|_| u32::from(ctx.random() & mask >= probability), |_, packet| others.push(packet));
             self.drops = self.drops.wrapping_add(others.len() as u32);
         }
         others
@@ -131,4 +128,86 @@ fn parse_probability(value: &str) -> Result<u32, String> {
     let value = args::uncomment(value);
     let probability = args::fixed_point(value.trim(), BITS).ok().filter(|probability| *probability <= ONE);
     probability.ok_or_else(|| "Must be given a number between 0.0 and 1.0".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn probability_1_and_0_are_certain() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(x, LIMIT 300, BURST 10, STOP true) -> a :: RandomSample(1)
+                -> b :: RandomSample(DROP 0)
+                -> c :: RandomSample(SAMPLE 0, ACTIVE false) -> d :: RandomSample(0.0) -> Discard;
+            a[1] -> Discard; d[1] -> e :: Discard;
+            ",
+            &[
+                "a.drops",
+                "b.drops",
+                "c.drops",
+                "d.drops",
+                "e.count",
+                "a.sampling_prob",
+                "a.drop_prob",
+                "c.active",
+            ],
+            expect![[r#"
+                a.drops: 0
+                b.drops: 0
+                c.drops: 0
+                d.drops: 300
+                e.count: 300
+                a.sampling_prob: 1
+                a.drop_prob: 0
+                c.active: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn probabilities_can_be_changed() {
+        testing::check(
+            r"
+            Idle -> s :: RandomSample(0.25) -> Discard;
+            DriverManager(read s.drop_prob, write s.drop_prob 0.1, read s.sampling_prob,
+                write s.sampling_prob 2, write s.active no, read s.active);
+            ",
+            expect![[r#"
+                s.drop_prob:
+                0.75
+                s.sampling_prob:
+                0.9
+                While calling 's.sampling_prob 2':
+                  Must be given a number between 0.0 and 1.0
+                s.active:
+                false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> RandomSample -> RandomSample(2) -> RandomSample(SAMPLE 0.1, DROP 0.1)
+                -> RandomSample(DROP 3) -> RandomSample(x) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'RandomSample@4 :: RandomSample':
+                config:2:   give at most one of SAMPLE and DROP
+                config:2: While configuring 'RandomSample@2 :: RandomSample':
+                config:2:   sampling probability must be between 0 and 1
+                config:2: While configuring 'RandomSample@3 :: RandomSample':
+                config:2:   sampling probability must be between 0 and 1
+                config:3: While configuring 'RandomSample@5 :: RandomSample':
+                config:3:   sampling probability must be between 0 and 1
+                config:3: While configuring 'RandomSample@6 :: RandomSample':
+                config:3:   P: parse error
+                Router could not be initialized!
+            "#]],
+        );
+    }
 }

@@ -29,6 +29,28 @@ impl Element for RandomSwitch {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let n_outputs = self.outputs.n_outputs() as u64;
-        self.outputs.spread(ctx, batch, NO_OUTPUT, |ctx, _| ((u64::from(ctx.random()) * n_outputs) >> 32) as usize);
+        self.outputs
+            .spread(ctx, batch, NO_OUTPUT, |ctx, _| ((u64::from(ctx.random()) * n_outputs) >> 32) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn every_packet_leaves() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(x, LIMIT 500, BURST 7, STOP true) -> s :: RandomSwitch;
+            s[0] -> q :: Queue; s[1] -> q;
+            ",
+            &["q.length"],
+            expect![[r#"
+                config:3: 'q :: Queue' output 0 unused
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

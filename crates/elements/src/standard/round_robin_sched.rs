@@ -29,7 +29,8 @@ impl Element for RoundRobinSched {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        self.signals =
+            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
         Ok(())
     }
 
@@ -91,5 +92,76 @@ impl RoundRobinSched {
             }
         }
         self.pulled.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn inputs_have_their_turns() {
+        testing::check(
+            r"
+            s :: RoundRobinSched -> Print(out) -> Unqueue -> Discard;
+            InfiniteSource(a, LIMIT 4) -> [0]s; InfiniteSource(b, LIMIT 1) -> [1]s;
+            InfiniteSource(c, LIMIT 4, STOP true) -> [2]s;
+            ",
+            expect![[r#"
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_large_pull_yields_what_many_small_ones_would() {
+        testing::check(
+            r"
+            s :: RoundRobinSched -> Print(out) -> Unqueue(BURST 20) -> Discard;
+            InfiniteSource(a, LIMIT 8) -> [0]s; InfiniteSource(b, LIMIT 1) -> [1]s;
+            InfiniteSource(c, LIMIT 4, STOP true) -> [2]s; Idle -> [3]s;
+            ",
+            expect![[r#"
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 63
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 61
+            "#]],
+        );
+    }
+
+    #[test]
+    fn without_inputs_there_is_nothing_to_pull() {
+        testing::check(
+            r"
+            s :: RoundRobinSched -> u :: Unqueue(BURST 20) -> Discard;
+            p :: PrioSched -> v :: Unqueue -> Discard;
+            DriverManager(wait 1s, read u.scheduled, read v.scheduled);
+            ",
+            expect![[r#"
+                u.scheduled:
+                false
+                v.scheduled:
+                false
+            "#]],
+        );
     }
 }

@@ -38,3 +38,26 @@ impl Element for RoundRobinSwitch {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn outputs_have_their_turns() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 5, STOP true) -> s :: RoundRobinSwitch;
+            s[0] -> Print(0) -> Discard; s[1] -> Print(1) -> Discard; s[2] -> Print(2) -> Discard;
+            ",
+            expect![[r#"
+                0:    1 | 78
+                1:    1 | 78
+                2:    1 | 78
+                0:    1 | 78
+                1:    1 | 78
+            "#]],
+        );
+    }
+}

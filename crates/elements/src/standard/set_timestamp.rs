@@ -13,8 +13,16 @@ use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Pa
 pub const CLASS: Class = Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x").args(ARGS);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("TIMESTAMP", "time", "The timestamp, in seconds since the epoch. Default: the present time."),
-    Arg::keyword("FIRST", "bool", "Whether to set the first timestamp annotation in place of the timestamp. Default false."),
+    Arg::optional(
+        "TIMESTAMP",
+        "time",
+        "The timestamp, in seconds since the epoch. Default: the present time.",
+    ),
+    Arg::keyword(
+        "FIRST",
+        "bool",
+        "Whether to set the first timestamp annotation in place of the timestamp. Default false.",
+    ),
     Arg::keyword("DELTA", "bool", "Refused: it was once what `SetTimestampDelta` does."),
 ];
 
@@ -55,6 +63,7 @@ impl SetTimestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
     use expect_test::{expect, Expect};
 
     fn check(timestamp_ns: Option<i64>, sets_first: bool, expect: Expect) {
@@ -71,5 +80,23 @@ mod tests {
         check(Some(5), false, expect!["5 0"]);
         check(None, true, expect!["0 7"]);
         check(Some(5), true, expect!["0 5"]);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> SetTimestamp(x) -> SetTimestamp(1, DELTA true) -> SetTimestamp(FIRST 3) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'SetTimestamp@2 :: SetTimestamp':
+                config:2:   TIMESTAMP: parse error
+                config:2: While configuring 'SetTimestamp@3 :: SetTimestamp':
+                config:2:   SetTimestamp(DELTA) is deprecated, use SetTimestampDelta(TYPE FIRST)
+                config:2: While configuring 'SetTimestamp@4 :: SetTimestamp':
+                config:2:   FIRST: parse error
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

@@ -32,3 +32,24 @@ impl Element for StaticPullSwitch {
         self.input.map_or_else(Batch::new, |input| ctx.pull(input, max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn one_input_is_pulled_from() {
+        testing::check(
+            r"
+            s :: StaticPullSwitch(1) -> Print(out) -> Unqueue(LIMIT 2) -> Discard;
+            InfiniteSource(a, LIMIT 2) -> [0]s; InfiniteSource(b, LIMIT 2) -> [1]s;
+            DriverManager(wait 1s);
+            ",
+            expect![[r#"
+                out:    1 | 62
+                out:    1 | 62
+            "#]],
+        );
+    }
+}

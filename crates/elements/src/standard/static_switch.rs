@@ -39,3 +39,23 @@ impl Element for StaticSwitch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn all_packets_leave_by_one_output() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1, STOP true) -> s :: StaticSwitch(1);
+            s[0] -> Print(zero) -> Discard;
+            s[1] -> Print(one) -> t :: StaticSwitch(-1) -> Print(no) -> Discard;
+            ",
+            expect![[r#"
+                one:    1 | 78
+            "#]],
+        );
+    }
+}

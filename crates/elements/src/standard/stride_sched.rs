@@ -34,7 +34,8 @@ impl Element for StrideSched {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.signals = (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        self.signals =
+            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
         Ok(())
     }
 
@@ -44,7 +45,11 @@ impl Element for StrideSched {
         while batch.len() < max {
             let pulled = self.stride.turn(|port| {
                 let is_active = signals.get(port).is_none_or(|signal| ctx.is_active(signal));
-                if is_active { ctx.pull_packet(port) } else { None }
+                if is_active {
+                    ctx.pull_packet(port)
+                } else {
+                    None
+                }
             });
             match pulled {
                 Some(packet) => batch.push(packet),
@@ -68,5 +73,68 @@ impl Element for StrideSched {
             self.stride.take_over(&old.stride);
             self.signals = old.signals;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn inputs_are_pulled_from_by_tickets() {
+        testing::check(
+            r"
+            s :: StrideSched(2, 1, 0) -> Print(out) -> Unqueue(BURST 4) -> Discard;
+            InfiniteSource(a, LIMIT 5) -> [0]s; InfiniteSource(b, LIMIT 5, STOP true) -> [1]s;
+            InfiniteSource(c, LIMIT 5) -> [2]s;
+            ",
+            expect![[r#"
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 62
+                out:    1 | 62
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tickets_can_be_changed() {
+        testing::check(
+            r"
+            s :: StrideSched(1, 0) -> u :: Unqueue(LIMIT 2) -> Print(out) -> Discard;
+            InfiniteSource(a) -> [0]s; InfiniteSource(b) -> [1]s;
+            DriverManager(wait 1s, write s.tickets1 3, write u.limit 10, wait 1s, read s.tickets1,
+                write s.tickets0 x,
+                write s.tickets0 -1, write s.tickets0 0, read s.tickets0);
+            ",
+            expect![[r#"
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 62
+                out:    1 | 62
+                out:    1 | 61
+                out:    1 | 62
+                out:    1 | 62
+                out:    1 | 62
+                s.tickets1:
+                3
+                While executing 'DriverManager@7 :: DriverManager':
+                  While calling 's.tickets0 x':
+                    tickets value must be integer
+                  While calling 's.tickets0 -1':
+                    number of tickets must be >= 0
+                s.tickets0:
+                0
+            "#]],
+        );
     }
 }

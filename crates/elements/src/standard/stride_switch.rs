@@ -58,3 +58,53 @@ impl Element for StrideSwitch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn outputs_get_packets_by_tickets() {
+        testing::check_reading(
+            r"
+            i :: InfiniteSource(x, LIMIT 6, STOP true) -> s :: StrideSwitch(2, 1, 0);
+            s[0] -> Print(0) -> Discard; s[1] -> Print(1) -> Discard; s[2] -> Print(2) -> Discard;
+            ",
+            &["s.tickets0", "s.tickets2"],
+            expect![[r#"
+                0:    1 | 78
+                0:    1 | 78
+                1:    1 | 78
+                0:    1 | 78
+                0:    1 | 78
+                1:    1 | 78
+                s.tickets0: 2
+                s.tickets2: 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> StrideSwitch -> StrideSwitch(1, 2) -> StrideSwitch(x) -> StrideSwitch(-1)
+                -> StrideSwitch(40000) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'StrideSwitch@4 :: StrideSwitch':
+                config:2:   argument 0 should be number of tickets (integer)
+                config:2: While configuring 'StrideSwitch@2 :: StrideSwitch':
+                config:2:   need 1 arguments, one per output port
+                config:2: While configuring 'StrideSwitch@3 :: StrideSwitch':
+                config:2:   need 1 arguments, one per output port
+                config:2: While configuring 'StrideSwitch@5 :: StrideSwitch':
+                config:2:   argument 0 (number of tickets) must be >= 0
+                config:3: While configuring 'StrideSwitch@6 :: StrideSwitch':
+                config:3:   warning: input 0's tickets reduced to 32768
+                Router could not be initialized!
+            "#]],
+        );
+    }
+}

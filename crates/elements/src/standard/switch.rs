@@ -18,7 +18,8 @@ pub const CLASS: Class =
 const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The output; negative is none. Default 0.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("switch", "The output; one that does not exist is none, read as -1.").flags("nonexclusive"),
+    Handler::read_write("switch", "The output; one that does not exist is none, read as -1.")
+        .flags("nonexclusive"),
     Handler::read("config", "The output.").flags("calm"),
 ];
 
@@ -57,13 +58,58 @@ impl Element for Switch {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "switch" => {
-                let output: i32 =
-                    args::integer(value.trim()).map_err(|_| "Switch output must be integer")?;
+                let output: i32 = args::integer(value.trim()).map_err(|_| "Switch output must be integer")?;
                 let exists = usize::try_from(output).map_or(true, |output| output < ctx.n_outputs());
                 self.output = if exists { output } else { -1 };
             }
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use expect_test::expect;
+
+    #[test]
+    fn the_output_can_be_changed() {
+        testing::check(
+            r"
+            i :: InfiniteSource(x, LIMIT 1) -> s :: Switch;
+            s[0] -> Print(zero) -> Discard;
+            s[1] -> Print(one) -> Discard;
+            DriverManager(wait 1s, write s.switch 1, write i.reset, wait 1s, write s.switch 2,
+                read s.switch, write i.reset, wait 1s,
+                write s.switch x, write s.switch -4, read s.switch);
+            ",
+            expect![[r#"
+                zero:    1 | 78
+                one:    1 | 78
+                s.switch:
+                -1
+                While executing 'DriverManager@7 :: DriverManager':
+                  While calling 's.switch x':
+                    Switch output must be integer
+                s.switch:
+                -4
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_output_that_does_not_exist_is_refused() {
+        testing::check(
+            r"
+            Idle -> Switch(1) -> Discard; Idle -> Switch(-7) -> Discard;
+            Idle -> StaticSwitch(9) -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'Switch@2 :: Switch':
+                config:2:   output must be < 1
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

@@ -114,7 +114,9 @@ impl TimeSortedSched {
         let mut is_active = false;
         for at in (0..self.ready.len()).rev() {
             let Some(port) = self.ready.get(at).copied() else { continue };
-            let Some(input) = self.inputs.get_mut(port).filter(|input| ctx.is_active(&input.signal)) else { continue };
+            let Some(input) = self.inputs.get_mut(port).filter(|input| ctx.is_active(&input.signal)) else {
+                continue;
+            };
             is_active = true;
             while input.space > 0 {
                 let wanted = input.space.min(BATCH_MAX);
@@ -202,6 +204,8 @@ impl Heap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+    use expect_test::expect;
 
     fn heap_order(times: &[i64]) -> Vec<(i64, usize)> {
         let mut heap = Heap::default();
@@ -226,5 +230,92 @@ mod tests {
     #[test]
     fn equal_times_leave_in_the_heaps_order() {
         assert_eq!(heap_order(&[5, 5, 5, 5]), [(5, 0), (5, 3), (5, 2), (5, 1)]);
+    }
+
+    #[test]
+    fn streams_are_merged_by_timestamp() {
+        testing::check_reading(
+            r"
+            s :: TimeSortedSched(STOP true) -> Unqueue -> Print(TIMESTAMP true) -> Discard;
+            InfiniteSource(a, LIMIT 2) -> SetTimestamp(3) -> [0]s;
+            InfiniteSource(b, LIMIT 2) -> SetTimestamp(1.5) -> [1]s;
+            InfiniteSource(c, LIMIT 1) -> SetTimestamp(2) -> Queue -> [2]s;
+            ",
+            &["s.well_ordered"],
+            expect![[r#"
+                1.500000:    1 | 62
+                1.500000:    1 | 62
+                2.000000:    1 | 63
+                3.000000:    1 | 61
+                3.000000:    1 | 61
+                s.well_ordered: true
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_stream_out_of_order_is_noticed_unless_it_is_buffered() {
+        testing::check(
+            r"
+            q :: Queue; e :: InfiniteSource(c, LIMIT 1) -> SetTimestamp(9) -> q;
+            f :: InfiniteSource(d, LIMIT 1, ACTIVE false) -> SetTimestamp(4) -> q;
+            s :: TimeSortedSched -> u :: Unqueue(ACTIVE false) -> Print(TIMESTAMP true) -> Discard;
+            q -> [0]s;
+            DriverManager(wait 1s, write f.active true, wait 1s, write u.active true, wait 1s,
+                read s.well_ordered, read u.scheduled,
+                write f.reset, wait 1s, read u.scheduled);
+            ",
+            expect![[r#"
+                9.000000:    1 | 63
+                4.000000:    1 | 64
+                s.well_ordered:
+                false
+                u.scheduled:
+                false
+                4.000000:    1 | 64
+                u.scheduled:
+                false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_buffer_sorts() {
+        testing::check(
+            r"
+            q :: Queue; e :: InfiniteSource(c, LIMIT 1) -> SetTimestamp(9) -> q;
+            f :: InfiniteSource(d, LIMIT 1, ACTIVE false) -> SetTimestamp(4) -> q;
+            s :: TimeSortedSched(BUFFER 2) -> u :: Unqueue(ACTIVE false) -> Print(TIMESTAMP true)
+                -> Discard;
+            q -> [0]s;
+            DriverManager(wait 1s, write f.active true, wait 1s, write u.active true, wait 1s,
+                read s.well_ordered);
+            ",
+            expect![[r#"
+                4.000000:    1 | 64
+                9.000000:    1 | 63
+                s.well_ordered:
+                true
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        testing::check(
+            r"
+            Idle -> TimeSortedSched(BUFFER 0) -> TimeSortedSched(STOP x) -> TimeSortedSched(1)
+                -> Discard;
+            ",
+            expect![[r#"
+                config:2: While configuring 'TimeSortedSched@2 :: TimeSortedSched':
+                config:2:   BUFFER must be at least 1
+                config:2: While configuring 'TimeSortedSched@3 :: TimeSortedSched':
+                config:2:   STOP: parse error
+                config:2: While configuring 'TimeSortedSched@4 :: TimeSortedSched':
+                config:2:   too many arguments
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

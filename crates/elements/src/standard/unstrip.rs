@@ -13,7 +13,8 @@ pub const CLASS: Class = Class::new::<Unstrip>("Unstrip", "1/1", "a/a", "x/x").a
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to put back.")];
 
-const DROPS: &[DropReason] = &[DropReason::new("too-long", "The packet would have become longer than any buffer.")];
+const DROPS: &[DropReason] =
+    &[DropReason::new("too-long", "The packet would have become longer than any buffer.")];
 const TOO_LONG: usize = 0;
 
 /// Longest packet that is made.
