@@ -74,8 +74,11 @@ fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {
     }
     let (begin, used) = (Instant::now(), cpu_times());
     if !options.quit && engine.world.n_elements() > 0 {
-        let stop = Stop::listen(|signo| engine.world.awaits_signal(signo));
-        engine.run_while(|_| !stop.is_asked());
+        let stop = Stop::listen(&mut engine.world);
+        engine.run_while(|world| {
+            stop.pass_on(world);
+            true
+        });
     } else if !options.quit && options.warnings {
         eprintln!("warning: {}: configuration has no elements, exiting", origin.name());
     }

@@ -36,7 +36,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
         return Err(format!("{}: the configuration has no elements", request.text.name()));
     }
     let server = options.name.as_deref().map(|name| Server::listen(name, &mut engine.world)).transpose()?;
-    let stop = Stop::listen(|signo| engine.world.awaits_signal(signo));
+    let stop = Stop::listen(&mut engine.world);
     let begin = Instant::now();
     let mut progress = Progress::new(&options);
     engine.run_while(|world| {
@@ -44,7 +44,8 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
             server.work(world);
         }
         progress.look(world);
-        !stop.is_asked()
+        stop.pass_on(world);
+        true
     });
     progress.clear();
     let elapsed = begin.elapsed();

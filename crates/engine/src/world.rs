@@ -333,6 +333,16 @@ impl World {
         self.signals.is_awaited(signo)
     }
 
+    /// Asks the driver to stop whatever its reasons to run; a driver manager gets to its end first.
+    pub fn ask_to_stop(&mut self) {
+        self.runcount = i32::MIN.into();
+    }
+
+    /// What to write to from elsewhere, a signal handler say, so that the driver does not sleep on.
+    pub fn wake_writer(&mut self) -> Option<std::os::unix::net::UnixStream> {
+        self.waker()?.writer().ok()
+    }
+
     /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
     pub fn is_idle(&self) -> bool {
         !self.tasks.is_active() && self.timers.next_expiry().is_none() && self.selects.is_empty()
