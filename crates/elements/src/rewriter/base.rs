@@ -162,8 +162,7 @@ impl Base {
 
     fn join(&mut self) -> Result<(), String> {
         let mut set = self.set.lock();
-        // Click's table of UDP flows begins larger than its others.
-        let spaces = [set.add_space(self.timeouts[0], 1), set.add_space(self.timeouts[1], 63)];
+        let spaces = [set.add_space(self.timeouts[0]), set.add_space(self.timeouts[1])];
         let [Some(first), Some(second)] = spaces else {
             return Err("too many rewriters share a flow set".to_string());
         };
@@ -184,8 +183,7 @@ impl Base {
         }
         if let Action::Mapper(idx) = input.action {
             let declaration = format!("{} :: {}", ctx.name(idx), ctx.class(idx));
-            let found =
-                ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
+            let found = ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
             for pattern in found.unwrap_or_default() {
                 errors.push(format!(
                     "input spec {number}: output port out of range in {declaration} pattern {pattern}"
@@ -421,7 +419,13 @@ impl Base {
     }
 
     /// The flow to be stored; `None` if this rewriter cannot do what the pattern wants.
-    fn new_flow(&self, look: &Look, mut rewritten: FlowId, outputs: [u16; 2], port: usize) -> Option<NewFlow> {
+    fn new_flow(
+        &self,
+        look: &Look,
+        mut rewritten: FlowId,
+        outputs: [u16; 2],
+        port: usize,
+    ) -> Option<NewFlow> {
         if outputs.iter().any(|output| usize::from(*output) >= self.n_outputs) {
             return None;
         }

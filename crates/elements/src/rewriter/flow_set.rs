@@ -102,10 +102,10 @@ impl FlowSet {
         }
     }
 
-    /// Adds a space whose listing begins with this many buckets; `None` if there are too many.
-    pub fn add_space(&mut self, timeouts: Timeouts, n_buckets: u32) -> Option<u16> {
+    /// Adds a space; `None` if there are too many.
+    pub fn add_space(&mut self, timeouts: Timeouts) -> Option<u16> {
         let number = u16::try_from(self.spaces.len()).ok()?;
-        self.spaces.push(Space { timeouts, n_entries: 0, buckets: Buckets::new(n_buckets) });
+        self.spaces.push(Space { timeouts, n_entries: 0, buckets: Buckets::default() });
         Some(number)
     }
 

@@ -52,9 +52,7 @@ impl Pattern {
         };
         let sport = match sport.map(String::as_str) {
             None | Some("-") => 0,
-            Some(text) => {
-                single_port(text).or_else(|| variation.port(text)).ok_or("bad source port")?
-            }
+            Some(text) => single_port(text).or_else(|| variation.port(text)).ok_or("bad source port")?,
         };
         let dst = match daddr.as_str() {
             "-" => 0,
@@ -79,7 +77,12 @@ impl Pattern {
 
     /// What a flow becomes; `None` if all choices are taken. `is_taken` tells whether packets with an identifier are
     /// rewritten already.
-    pub fn rewrite(&self, id: &FlowId, ctx: &mut Ctx<'_>, is_taken: &dyn Fn(&FlowId) -> bool) -> Option<FlowId> {
+    pub fn rewrite(
+        &self,
+        id: &FlowId,
+        ctx: &mut Ctx<'_>,
+        is_taken: &dyn Fn(&FlowId) -> bool,
+    ) -> Option<FlowId> {
         let mut new = *id;
         let or = |given: u32, own: u32| if given == 0 { own } else { given };
         new.src = or(self.src, id.src);

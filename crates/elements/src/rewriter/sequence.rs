@@ -150,7 +150,12 @@ mod tests {
     #[test]
     fn the_directions_do_not_disturb_each_other() {
         let mut shifts = Shifts::default();
-        assert!(shifts.add(0, 10, 1) && shifts.add(1, 1000, 100) && shifts.add(0, 20, 2) && shifts.add(1, 2000, 1));
+        assert!(
+            shifts.add(0, 10, 1)
+                && shifts.add(1, 1000, 100)
+                && shifts.add(0, 20, 2)
+                && shifts.add(1, 2000, 1)
+        );
         assert_eq!([5, 15, 25].map(|n| shifts.new_sequence(0, n)), [5, 16, 28]);
         assert_eq!([500, 1500, 2500].map(|n| shifts.new_sequence(1, n)), [500, 1600, 2601]);
         assert_eq!([1600, 2601].map(|n| shifts.new_acknowledgement(0, n)), [1500, 2500]);

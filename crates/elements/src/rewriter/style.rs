@@ -241,7 +241,9 @@ fn apply_tcp(flow: &mut Flow, direction: usize, target: &mut Target<'_>, shifts:
         usize::from(target.network.first().copied().unwrap_or(0) & 0x0f) * 4,
         usize::from(u16_at(target.network, 2).unwrap_or(0)),
     );
-    let Some(tcp) = target.network.get_mut(target.transport_at..).filter(|tcp| tcp.len() >= 18) else { return };
+    let Some(tcp) = target.network.get_mut(target.transport_at..).filter(|tcp| tcp.len() >= 18) else {
+        return;
+    };
     put_u16(tcp, 0, new.sport);
     put_u16(tcp, 2, new.dport);
     let (offset, flags) = (usize::from(tcp[12] >> 4) * 4, tcp[13]);
