@@ -23,12 +23,12 @@ impl Buckets {
         }
     }
 
-    /// The links of entries, sorted by sequence number, in the order of the table.
-    pub fn order(&self, entries: &[(u64, u32, FlowId)]) -> Vec<u32> {
+    /// The links of entries, sorted by the sequence numbers of their flows and their directions, in the order of the table.
+    pub fn order(&self, entries: &[((u64, u32), u32, FlowId)]) -> Vec<u32> {
         let mut table = vec![Vec::new()];
         let mut entries = entries.iter().peekable();
         for grown_at in self.grown_at.iter().copied().chain([u64::MAX]) {
-            while let Some((_, link, id)) = entries.next_if(|(sequence, ..)| *sequence < grown_at) {
+            while let Some((_, link, id)) = entries.next_if(|((sequence, _), ..)| *sequence < grown_at) {
                 add(&mut table, *link, *id);
             }
             if grown_at != u64::MAX {
