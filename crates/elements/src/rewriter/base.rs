@@ -162,8 +162,7 @@ impl Base {
 
     fn join(&mut self) -> Result<(), String> {
         let mut set = self.set.lock();
-        // Click's table of UDP flows begins larger than its others.
-        let spaces = [set.add_space(self.timeouts[0], 1), set.add_space(self.timeouts[1], 63)];
+        let spaces = [set.add_space(self.timeouts[0]), set.add_space(self.timeouts[1])];
         let [Some(first), Some(second)] = spaces else {
             return Err("too many rewriters share a flow set".to_string());
         };

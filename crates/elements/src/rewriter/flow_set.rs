@@ -40,6 +40,8 @@ pub struct FlowSet {
     owners: Vec<u32>,
     next_sequence: u64,
     shifts: HashMap<u32, Shifts>,
+    /// Places in listings of links that took that of another one: the other's sequence number and direction.
+    inherited: HashMap<u32, (u64, u32)>,
 }
 
 /// A map of a rewriter.
@@ -99,13 +101,14 @@ impl FlowSet {
             owners: Vec::new(),
             next_sequence: 0,
             shifts: HashMap::new(),
+            inherited: HashMap::new(),
         }
     }
 
-    /// Adds a space whose listing begins with this many buckets; `None` if there are too many.
-    pub fn add_space(&mut self, timeouts: Timeouts, n_buckets: u32) -> Option<u16> {
+    /// Adds a space; `None` if there are too many.
+    pub fn add_space(&mut self, timeouts: Timeouts) -> Option<u16> {
         let number = u16::try_from(self.spaces.len()).ok()?;
-        self.spaces.push(Space { timeouts, n_entries: 0, buckets: Buckets::new(n_buckets) });
+        self.spaces.push(Space { timeouts, n_entries: 0, buckets: Buckets::default() });
         Some(number)
     }
 
@@ -285,7 +288,9 @@ impl FlowSet {
         let hash = self.hash(&id, space);
         let old = self.index.find(hash, |link| self.is(link, &id, space));
         if old != NO_LINK {
+            let place = self.listing_place(old);
             self.leave(hash, old, space);
+            self.inherited.extend(place.map(|place| (idx << 1 | direction, place)));
         }
         self.index.insert(hash, idx << 1 | direction);
         self.generation += 1;
@@ -299,6 +304,9 @@ impl FlowSet {
 
     fn leave(&mut self, hash: u32, link: u32, space: u16) {
         if self.index.remove(hash, link) {
+            if !self.inherited.is_empty() {
+                self.inherited.remove(&link);
+            }
             self.generation += 1;
             if let Some(space) = self.spaces.get_mut(usize::from(space)) {
                 space.n_entries = space.n_entries.saturating_sub(1);
@@ -379,6 +387,12 @@ impl FlowSet {
         }
     }
 
+    /// By what a link is ordered when Click's order is worked out.
+    fn listing_place(&self, link: u32) -> Option<(u64, u32)> {
+        let own = || self.flow(link).map(|flow| (flow.sequence, link & 1));
+        self.inherited.get(&link).copied().or_else(own)
+    }
+
     /// The links of a space in the order in which Click lists them.
     pub fn list(&self, space: u16) -> Vec<u32> {
         let Some(buckets) = self.spaces.get(usize::from(space)).map(|space| &space.buckets) else {
@@ -389,12 +403,11 @@ impl FlowSet {
             for direction in 0..2u32 {
                 let id = flow.ids[direction as usize];
                 let link = idx << 1 | direction;
-                if self.find(&id, space) == Some(link) {
-                    entries.push((flow.sequence, link, id));
-                }
+                let place = self.listing_place(link).filter(|_| self.find(&id, space) == Some(link));
+                entries.extend(place.map(|place| (place, link, id)));
             }
         }
-        entries.sort_unstable_by_key(|(sequence, link, _)| (*sequence, *link & 1));
+        entries.sort_unstable_by_key(|(place, ..)| *place);
         buckets.order(&entries)
     }
 

@@ -7,33 +7,28 @@
 use super::flow_id::FlowId;
 
 /// The growth of one of Click's tables.
+#[derive(Default)]
 pub struct Buckets {
-    first: u32,
-    now: u32,
     /// Sequence numbers of the flows after which the table grew.
     grown_at: Vec<u64>,
 }
 
 impl Buckets {
-    /// A table with this many buckets.
-    pub fn new(n: u32) -> Buckets {
-        Buckets { first: n, now: n, grown_at: Vec::new() }
-    }
-
     /// Lets the table grow if it must with so many entries, the next flow being number `next`.
     pub fn grow(&mut self, n_entries: u64, next: u64) {
-        if n_entries > 2 * u64::from(self.now) {
-            self.now = grown(self.now);
+        // There is one bucket at first, and one more than twice as many after each growth.
+        let n_buckets = 1u64.checked_shl(self.grown_at.len() as u32 + 1).map_or(u64::MAX, |n| n - 1);
+        if n_entries > n_buckets.saturating_mul(2) {
             self.grown_at.push(next);
         }
     }
 
-    /// The links of entries, sorted by sequence number, in the order of the table.
-    pub fn order(&self, entries: &[(u64, u32, FlowId)]) -> Vec<u32> {
-        let mut table = vec![Vec::new(); self.first as usize];
+    /// The links of entries, sorted by the sequence numbers of their flows and their directions, in the order of the table.
+    pub fn order(&self, entries: &[((u64, u32), u32, FlowId)]) -> Vec<u32> {
+        let mut table = vec![Vec::new()];
         let mut entries = entries.iter().peekable();
         for grown_at in self.grown_at.iter().copied().chain([u64::MAX]) {
-            while let Some((_, link, id)) = entries.next_if(|(sequence, ..)| *sequence < grown_at) {
+            while let Some((_, link, id)) = entries.next_if(|((sequence, _), ..)| *sequence < grown_at) {
                 add(&mut table, *link, *id);
             }
             if grown_at != u64::MAX {
@@ -47,19 +42,15 @@ impl Buckets {
 
 type Bucket = Vec<(u32, FlowId)>;
 
-fn grown(n: u32) -> u32 {
-    n.saturating_mul(2).saturating_add(1)
-}
-
 fn add(table: &mut [Bucket], link: u32, id: FlowId) {
-    let at = click_hash(&id).checked_rem(table.len() as u32).unwrap_or(0);
+    let at = click_hash(&id).checked_rem(u32::try_from(table.len()).unwrap_or(u32::MAX)).unwrap_or(0);
     if let Some(bucket) = table.get_mut(at as usize) {
         bucket.push((link, id));
     }
 }
 
 fn rehashed(old: Vec<Bucket>) -> Vec<Bucket> {
-    let mut table = vec![Vec::new(); grown(old.len() as u32) as usize];
+    let mut table = vec![Vec::new(); old.len() * 2 + 1];
     for (link, id) in old.into_iter().flat_map(|bucket| bucket.into_iter().rev()) {
         add(&mut table, link, id);
     }
