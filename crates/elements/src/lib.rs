@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod classify;
 pub mod control;
 pub mod ethernet;
 pub mod icmp;
@@ -21,6 +22,7 @@ use element::Class;
 pub const FOLDERS: &[(&str, &[Class])] = &[
     ("standard", standard::CLASSES),
     ("control", control::CLASSES),
+    ("classify", classify::CLASSES),
     ("ethernet", ethernet::CLASSES),
     ("ip", ip::CLASSES),
     ("lookup", lookup::CLASSES),

@@ -1,3 +1,9 @@
 //! Route lookup.
 
-element::elements![];
+mod next_hops;
+mod order;
+mod route;
+mod route_lookup;
+mod route_table;
+
+element::elements![direct_ip_lookup, linear_ip_lookup, radix_ip_lookup, range_ip_lookup, static_ip_lookup];

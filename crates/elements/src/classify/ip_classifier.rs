@@ -1,0 +1,126 @@
+//! Classifies IP packets by what their headers say.
+//!
+//! There is one output for each pattern, and a packet leaves by the output of the first pattern that it matches; a packet that
+//! matches none is dropped. Packets must have a marked IP header: put `CheckIPHeader` or `MarkIPHeader` before. Patterns are
+//! compiled: thousands of them take hardly longer than a few.
+//!
+//! A pattern is made of tests:
+//!
+//! | test | of |
+//! |---|---|
+//! | `ip proto PROTOCOL`, or the protocol's name alone | the protocol |
+//! | `[src\|dst] host ADDRESS` | addresses |
+//! | `[src\|dst] net PREFIX`, `[src\|dst] net ADDRESS mask MASK` | networks |
+//! | `[src\|dst] [tcp\|udp] port PORT` | ports, of first fragments |
+//! | `icmp type TYPE` | the ICMP type, of first fragments |
+//! | `tcp opt OPTION` | a TCP flag: `syn`, `fin`, `ack`, `rst`, `psh`, `urg` |
+//! | `tcp win WINDOW` | the TCP window |
+//! | `ip vers`, `ip hl`, `ip id`, `ip tos`, `ip dscp`, `ip ttl`, `ip len`, `ip sum` and a number | a field |
+//! | `ip frag`, `ip unfrag`, `ip ect`, `ip ce` | fragments; congestion marks |
+//! | `ip[POS:LEN] VALUE`, `tcp[POS:LEN] VALUE`, `transp[POS:LEN] VALUE` | bytes of a header |
+//! | `[src\|dst] ether host ADDRESS` | Ethernet addresses; the link-layer header must be marked |
+//! | `true`, `false`; `-`, `any` or `all` as the whole pattern | nothing |
+//!
+//! Without `src` or `dst` either may match; `src and dst` asks for both. Tests are combined by `and`, `or`, `not` (`&&`, `||`,
+//! `!`), `A ? B : C` and parentheses. A value may have `==`, `!=`, `<`, `>`, `<=` or `>=` before it, and `& MASK` before
+//! that. What is clear may be left out: `port 80 or 81`, `10.0.0.0/8`, `syn`.
+//!
+//! ```click
+//! FromDump(in.pcap, STOP true) -> Strip(14) -> CheckIPHeader
+//!     -> c :: IPClassifier(tcp && dst port www, udp && src net 10.0.0.0/8, -);
+//! c[0], c[1], c[2] => Discard, Discard, Discard;
+//! ```
+
+use args::Scope;
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
+
+use super::ip_patterns::{classify, report};
+use super::scope_names::ScopeNames;
+
+/// The class.
+pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live();
+
+const ARGS: &[Arg] = &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("program", "The decision program: a test of a word a line, and where to go."),
+    Handler::read_write("pattern#", "The pattern of an output. Only built-in names can be used in what is written."),
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("no-match", "No pattern matches.")];
+const NO_MATCH: usize = 0;
+
+/// See the page above.
+pub struct IPClassifier {
+    /// As written.
+    texts: Vec<String>,
+    rules: filter::IpFilter,
+}
+
+impl Element for IPClassifier {
+    fn configure(conf: &mut Configure<'_>) -> Result<IPClassifier, Failed> {
+        let texts = conf.args.rest();
+        let (rules, diagnostics) = parse(&texts, conf.n_outputs, conf.scope);
+        report(conf, &diagnostics);
+        if let Some(rules) = &rules {
+            report(conf, &rules.unused_outputs(conf.n_outputs));
+        }
+        conf.finish()?;
+        Ok(IPClassifier { texts, rules: rules.ok_or("no patterns")? })
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match pattern_number(name) {
+            Some(number) => Ok(self.texts.get(number).cloned().unwrap_or_default()),
+            None if name == "program" => Ok(self.rules.program().to_string()),
+            None => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let number = pattern_number(name).ok_or_else(|| format!("no {name} write handler"))?;
+        let mut texts = self.texts.clone();
+        *texts.get_mut(number).ok_or("missing mandatory arguments")? = value.trim().to_string();
+        let (rules, diagnostics) = parse(&texts, texts.len(), &Scope::builtin());
+        let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(|d| d.is_error());
+        for warning in warnings {
+            ctx.chatter(&warning.to_string());
+        }
+        let message = || errors.iter().map(|error| error.text()).collect::<Vec<_>>().join("\n");
+        self.rules = rules.ok_or_else(message)?;
+        self.texts = texts;
+        Ok(())
+    }
+}
+
+impl IPClassifier {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        match classify(&self.rules, packet) {
+            Some(output) => Verdict::port(output),
+            None => Verdict::drop(NO_MATCH),
+        }
+    }
+}
+
+fn parse(
+    texts: &[String],
+    n_outputs: usize,
+    scope: &Scope<'_>,
+) -> (Option<filter::IpFilter>, Vec<filter::Diagnostic>) {
+    let patterns: Vec<String> = texts.iter().map(|text| args::unquote_text(text)).collect();
+    filter::IpFilter::parse_classifier(&patterns, n_outputs, &ScopeNames(scope))
+}
+
+/// The number in `pattern#`.
+fn pattern_number(name: &str) -> Option<usize> {
+    name.strip_prefix("pattern")?.parse().ok()
+}

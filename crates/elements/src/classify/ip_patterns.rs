@@ -1,0 +1,22 @@
+//! What the classifiers of IP packets share.
+
+use element::{Configure, Packet};
+use filter::{Diagnostic, Headers, IpFilter};
+
+/// Tells what is wrong with patterns.
+pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics {
+        if diagnostic.is_error() {
+            conf.error(diagnostic.text());
+        } else {
+            conf.warning(diagnostic.text());
+        }
+    }
+}
+
+/// The output for a packet whose headers are marked.
+#[inline(always)]
+pub fn classify(rules: &IpFilter, packet: &Packet) -> Option<usize> {
+    let transport = packet.network_header_len();
+    rules.classify(&Headers { mac: packet.mac(), network: packet.network(), transport })
+}

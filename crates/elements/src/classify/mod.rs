@@ -1,0 +1,7 @@
+//! Classification by contents.
+
+mod alignment;
+mod ip_patterns;
+mod scope_names;
+
+element::elements![classifier, ip_classifier, ip_filter];

@@ -1,0 +1,47 @@
+//! Routes IPv4 packets by longest-prefix match.
+//!
+//! Looks the destination annotation of each packet up among the routes. The longest prefix that matches decides: the packet
+//! leaves by the output of that route, its annotation set to the gateway if the route has one. Packets without route are
+//! dropped silently. Lookup takes the same time however many routes there are.
+//!
+//! The rows of the `table` handler are in no particular order. After the default route was removed, `lookup` still shows
+//! its gateway beside output -1.
+//!
+//! ```click
+//! FromDump(in.pcap, STOP true) -> Strip(14) -> CheckIPHeader
+//!     -> rt :: DirectIPLookup(18.26.4/24 0, 0/0 18.26.4.1 1);
+//! rt[0] -> Discard;
+//! rt[1] -> Discard;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, Element, Failed};
+
+use super::order::Order;
+use super::route_lookup::{self, RouteLookup};
+
+/// The class.
+pub const CLASS: Class = Class::new::<DirectIPLookup>("DirectIPLookup", "1/-", "h/h", "x/x")
+    .args(route_lookup::ARGS)
+    .handlers(route_lookup::HANDLERS_WITH_FLUSH)
+    .drops(route_lookup::DROPS);
+
+/// See the page above.
+pub struct DirectIPLookup(RouteLookup);
+
+impl Element for DirectIPLookup {
+    fn configure(conf: &mut Configure<'_>) -> Result<DirectIPLookup, Failed> {
+        RouteLookup::configure(conf, Order::hashed(), None).map(DirectIPLookup)
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        self.0.push(ctx, batch);
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
+        self.0.read(name, param)
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        self.0.write(name, value)
+    }
+}

@@ -1,0 +1,253 @@
+//! What the route lookup elements share: arguments, lookup of packets, handlers.
+
+use std::net::Ipv4Addr;
+
+use args::Scope;
+use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Verdict};
+
+use super::order::Order;
+use super::route::Route;
+use super::route_table::{Refused, RouteTable};
+
+/// The arguments of every lookup element.
+pub const ARGS: &[Arg] = &[Arg::rest(
+    "ROUTE",
+    "route",
+    "A route, `ADDR/MASK [GATEWAY] OUTPUT`. Of two for one prefix, the first counts.",
+)];
+
+pub const DROPS: &[DropReason] = &[DropReason::new("no-route", "No route matches the destination.")];
+const NO_ROUTE: usize = 0;
+
+pub const ADD: Handler = Handler::write(
+    "add",
+    "Adds a route, `ADDR/MASK [GATEWAY] OUTPUT`; fails if there is one for its prefix.",
+);
+pub const SET: Handler = Handler::write(
+    "set",
+    "Sets a route, `ADDR/MASK [GATEWAY] OUTPUT`, whether there is one for its prefix or not.",
+);
+pub const REMOVE: Handler = Handler::write(
+    "remove",
+    "Removes a route, `ADDR/MASK [GATEWAY OUTPUT]`; gateway and output, if given, must be the route's.",
+);
+pub const CTRL: Handler = Handler::write(
+    "ctrl",
+    "Changes several routes, a line each: `add`, `set` or `remove` and what that handler takes. If one fails, none is done.",
+);
+pub const TABLE: Handler = Handler::read("table", "The routes: prefix, gateway and output, a line each.");
+pub const LOOKUP: Handler = Handler::read_param(
+    "lookup",
+    "Output and gateway for the address given as parameter; output -1 if there is none.",
+);
+pub const FLUSH: Handler = Handler::write("flush", "Removes all routes.").flags("button");
+
+/// The handlers of tables that can be changed but not emptied at once.
+pub const HANDLERS: &[Handler] = &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensive"), LOOKUP];
+/// The handlers of tables that can also be emptied at once.
+pub const HANDLERS_WITH_FLUSH: &[Handler] =
+    &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensive"), LOOKUP, FLUSH];
+
+/// How many packets without route an element complains about.
+const MAX_COMPLAINTS: u32 = 5;
+
+/// A change to a table.
+#[derive(Clone, Copy)]
+enum Change {
+    Add(Route),
+    Set(Route),
+    Remove(Route),
+}
+
+/// A route table and what is done with it.
+pub struct RouteLookup {
+    table: RouteTable,
+    n_outputs: usize,
+    complaints: Complaints,
+}
+
+/// Complaints about packets without route: the first few of each element.
+struct Complaints {
+    /// Who complains; nobody if `None`.
+    speaker: Option<&'static str>,
+    n_left: u32,
+    waiting: Vec<Ipv4Addr>,
+}
+
+impl RouteLookup {
+    /// Reads the routes. Packets without route are complained about in the name of `speaker`.
+    pub fn configure(
+        conf: &mut Configure<'_>,
+        order: Order,
+        speaker: Option<&'static str>,
+    ) -> Result<RouteLookup, Failed> {
+        let mut table = RouteTable::new(order);
+        let mut n_repeated = 0;
+        for (idx, text) in conf.args.rest().iter().enumerate() {
+            let number = idx + 1;
+            let Some(route) = Route::parse(text, conf.scope) else {
+                conf.error(format!("argument {number} should be 'ADDR/MASK [GATEWAY] OUTPUT'"));
+                continue;
+            };
+            if !has_output(route, conf.n_outputs) {
+                conf.error(format!("argument {number} bad OUTPUT"));
+                continue;
+            }
+            match table.add(route) {
+                Ok(()) => {}
+                Err(Refused::Exists(_)) => n_repeated += 1,
+                Err(refused) => conf.error(refused.message(&route)),
+            }
+        }
+        if n_repeated > 0 {
+            let routes = if n_repeated > 1 { "routes" } else { "route" };
+            conf.warning(format!("{n_repeated} {routes} replaced by later versions"));
+        }
+        conf.finish()?;
+        let complaints = Complaints { speaker, n_left: MAX_COMPLAINTS, waiting: Vec::new() };
+        Ok(RouteLookup { table, n_outputs: conf.n_outputs, complaints })
+    }
+
+    /// Sends each packet where the route for its destination annotation says, and sets the annotation to the gateway if the
+    /// route has one.
+    #[inline]
+    pub fn push(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
+        let (table, complaints) = (&self.table, &mut self.complaints);
+        ctx.push_each(batch, |packet| {
+            let Some(hop) = table.lookup(packet.dst_ip().to_bits()) else {
+                complaints.note(packet.dst_ip());
+                return Verdict::drop(NO_ROUTE);
+            };
+            if hop.gateway != 0 {
+                packet.set_dst_ip(Ipv4Addr::from_bits(hop.gateway));
+            }
+            Verdict::port(hop.output as usize)
+        });
+        if !self.complaints.waiting.is_empty() {
+            self.complaints.speak(ctx);
+        }
+    }
+
+    /// Reads `table` or `lookup`.
+    pub fn read(&self, name: &str, param: &str) -> Result<String, String> {
+        match name {
+            "table" => Ok(self.table.text()),
+            "lookup" => {
+                let address = args::ip(param.trim(), &Scope::builtin()).map_err(|_| "expected IP address")?;
+                let (output, gateway) = match self.table.lookup(address.to_bits()) {
+                    Some(hop) => (i64::from(hop.output), Ipv4Addr::from_bits(hop.gateway)),
+                    None => (-1, self.table.left_gateway()),
+                };
+                Ok(match gateway.is_unspecified() {
+                    true => output.to_string(),
+                    false => format!("{output} {gateway}"),
+                })
+            }
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    /// Writes `add`, `set`, `remove`, `ctrl` or `flush`.
+    pub fn write(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "add" | "set" | "remove" => self.change(self.parse(name, value)?).map(|_| ()),
+            "ctrl" => self.transact(value),
+            "flush" => {
+                self.table.clear();
+                Ok(())
+            }
+            _ => Err(format!("no {name} write handler")),
+        }
+    }
+
+    /// The change that a command asks for.
+    fn parse(&self, command: &str, text: &str) -> Result<Change, String> {
+        let scope = Scope::builtin();
+        let is_removal = command == "remove";
+        let route = match is_removal {
+            true => Route::parse_removal(text, &scope).ok_or("expected 'ADDR/MASK [GATEWAY OUTPUT]'")?,
+            false => Route::parse(text, &scope).ok_or("expected 'ADDR/MASK [GATEWAY] OUTPUT'")?,
+        };
+        let any_output = is_removal && route.output == -1;
+        if !any_output && !has_output(route, self.n_outputs) {
+            return Err("bad OUTPUT".to_string());
+        }
+        Ok(match command {
+            "add" => Change::Add(route),
+            "set" => Change::Set(route),
+            _ => Change::Remove(route),
+        })
+    }
+
+    /// Makes a change, and says which one undoes it.
+    fn change(&mut self, change: Change) -> Result<Change, String> {
+        match change {
+            Change::Add(route) => {
+                self.table.add(route).map_err(|refused| refused.message(&route))?;
+                Ok(Change::Remove(route))
+            }
+            Change::Set(route) => {
+                let old = self.table.set(route).map_err(|refused| refused.message(&route))?;
+                Ok(old.map_or(Change::Remove(route), Change::Set))
+            }
+            Change::Remove(route) => {
+                let old = self.table.remove(&route).ok_or_else(|| format!("route '{route}' not found"))?;
+                Ok(Change::Add(old))
+            }
+        }
+    }
+
+    /// Makes the changes of all lines, or none.
+    fn transact(&mut self, text: &str) -> Result<(), String> {
+        let mut undo = Vec::new();
+        for line in args::uncomment(text).split('\n') {
+            let (command, rest) = args::next_word(line);
+            let result = match command {
+                "" => continue,
+                "add" | "set" | "remove" => self.parse(command, rest).and_then(|change| self.change(change)),
+                other => Err(format!("bad command '{other}'")),
+            };
+            match result {
+                Ok(change) => undo.push(change),
+                Err(message) => {
+                    for change in undo.into_iter().rev() {
+                        self.change(change)?;
+                    }
+                    return Err(message);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Complaints {
+    #[cold]
+    fn note(&mut self, address: Ipv4Addr) {
+        if self.speaker.is_some() && self.n_left > 0 {
+            self.n_left -= 1;
+            self.waiting.push(address);
+        }
+    }
+
+    #[cold]
+    fn speak(&mut self, ctx: &mut Ctx<'_>) {
+        for address in self.waiting.drain(..) {
+            let text = format!("{}: no route for {address}", self.speaker.unwrap_or_default());
+            ctx.chatter(&text);
+        }
+    }
+}
+
+impl Refused {
+    fn message(&self, route: &Route) -> String {
+        match self {
+            Refused::Exists(existing) => format!("conflict with existing route '{existing}'"),
+            Refused::Full => format!("no memory to store route '{route}'"),
+        }
+    }
+}
+
+fn has_output(route: Route, n_outputs: usize) -> bool {
+    usize::try_from(route.output).is_ok_and(|output| output < n_outputs)
+}

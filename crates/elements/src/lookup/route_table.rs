@@ -1,0 +1,195 @@
+//! A table of routes: changes, lookup, and rows in the order that a class shows them.
+//!
+//! Lookup is longest-prefix match in a multibit trie, at one cost however many routes there are. Masks that are not those of
+//! prefixes are allowed; a table that has such a route is searched route by route.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+
+use args::Prefix;
+use table::lpm;
+
+use super::next_hops::{NextHop, NextHops};
+use super::order::Order;
+use super::route::Route;
+
+/// Why a route could not be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is this one for the same prefix.
+    Exists(Route),
+    /// There are too many next hops.
+    Full,
+}
+
+/// Routes, no two for one prefix.
+pub struct RouteTable {
+    trie: lpm::Lpm4,
+    hops: NextHops,
+    /// By place in the order of rows.
+    rows: BTreeMap<u64, Row>,
+    keys: HashMap<Prefix, u64>,
+    order: Order,
+    /// Routes whose mask is not that of a prefix: they are not in the trie.
+    n_odd: usize,
+    /// The gateway that a lookup without result yields: that of a removed default route, in hashed tables.
+    left_gateway: Ipv4Addr,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    route: Route,
+    hop: u32,
+}
+
+impl RouteTable {
+    /// An empty table.
+    pub fn new(order: Order) -> RouteTable {
+        RouteTable {
+            trie: lpm::Lpm4::new(),
+            hops: NextHops::default(),
+            rows: BTreeMap::new(),
+            keys: HashMap::new(),
+            order,
+            n_odd: 0,
+            left_gateway: Ipv4Addr::UNSPECIFIED,
+        }
+    }
+
+    /// Where packets to an address go.
+    #[inline]
+    pub fn lookup(&self, address: u32) -> Option<NextHop> {
+        if self.n_odd > 0 {
+            return self.search(address);
+        }
+        self.hops.get(self.trie.lookup(address)?)
+    }
+
+    /// The gateway that lookups without result show.
+    pub fn left_gateway(&self) -> Ipv4Addr {
+        self.left_gateway
+    }
+
+    /// Adds a route, unless there is one for its prefix. The output is not negative.
+    pub fn add(&mut self, route: Route) -> Result<(), Refused> {
+        match self.get(route.prefix) {
+            Some(existing) => Err(Refused::Exists(existing)),
+            None => self.set(route).map(|_| ()),
+        }
+    }
+
+    /// Adds a route, or replaces the one for its prefix, which is returned.
+    pub fn set(&mut self, route: Route) -> Result<Option<Route>, Refused> {
+        let hop = self.hops.take(NextHop {
+            gateway: route.gateway.to_bits(),
+            output: u32::try_from(route.output).unwrap_or(u32::MAX),
+        });
+        if let Some(prefix) = trie_prefix(route.prefix) {
+            if self.trie.insert(prefix, hop).is_err() {
+                self.hops.give(hop);
+                return Err(Refused::Full);
+            }
+        }
+        let old_key = self.keys.get(&route.prefix).copied();
+        let key = match old_key {
+            Some(key) if !self.order.moves_replaced() => key,
+            _ => self.order.take(route.prefix),
+        };
+        let old = old_key.and_then(|key| self.rows.remove(&key));
+        if let Some(freed) = old_key.filter(|old_key| *old_key != key) {
+            self.order.give(freed);
+        }
+        match old {
+            Some(row) => self.hops.give(row.hop),
+            None => self.n_odd += usize::from(trie_prefix(route.prefix).is_none()),
+        }
+        self.rows.insert(key, Row { route, hop });
+        self.keys.insert(route.prefix, key);
+        Ok(old.map(|row| row.route))
+    }
+
+    /// Removes the route for the prefix of `route`, if gateway and output are its own too, or the output of `route` is
+    /// negative.
+    pub fn remove(&mut self, route: &Route) -> Option<Route> {
+        let key = self.keys.get(&route.prefix).copied()?;
+        let Row { route: found, hop } = *self.rows.get(&key)?;
+        if route.output >= 0 && found != *route {
+            return None;
+        }
+        match trie_prefix(route.prefix) {
+            Some(prefix) => self.trie.remove(prefix).is_some(),
+            None => {
+                self.n_odd = self.n_odd.saturating_sub(1);
+                true
+            }
+        };
+        self.hops.give(hop);
+        self.rows.remove(&key);
+        self.keys.remove(&route.prefix);
+        self.order.give(key);
+        self.settle(&found, key);
+        Some(found)
+    }
+
+    /// What else removing a route at `key` changes.
+    fn settle(&mut self, removed: &Route, key: u64) {
+        match self.order {
+            Order::Hashed { .. } if removed.prefix.is_empty() => self.left_gateway = removed.gateway,
+            // The route of address 0 moves up: where places are filled in order it must precede all free ones.
+            Order::FirstFree { .. } => {
+                let zero = Prefix::new(Ipv4Addr::UNSPECIFIED, 32);
+                let Some(old_key) = self.keys.get(&zero).copied().filter(|old_key| *old_key > key) else {
+                    return;
+                };
+                let Some(row) = self.rows.remove(&old_key) else { return };
+                self.order.give(old_key);
+                let new_key = self.order.take(zero);
+                self.rows.insert(new_key, row);
+                self.keys.insert(zero, new_key);
+            }
+            _ => {}
+        }
+    }
+
+    /// Removes all routes.
+    pub fn clear(&mut self) {
+        self.trie.clear();
+        self.hops = NextHops::default();
+        self.rows.clear();
+        self.keys.clear();
+        self.order.clear();
+        self.n_odd = 0;
+        self.left_gateway = Ipv4Addr::UNSPECIFIED;
+    }
+
+    /// The route for this very prefix.
+    fn get(&self, prefix: Prefix) -> Option<Route> {
+        self.rows.get(self.keys.get(&prefix)?).map(|row| row.route)
+    }
+
+    /// The rows, as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for row in self.rows.values() {
+            row.route.write_row(&mut text);
+        }
+        text
+    }
+
+    /// Looks up route by route: of those that match, each that is as specific as the one before takes its place.
+    fn search(&self, address: u32) -> Option<NextHop> {
+        let mut found: Option<&Row> = None;
+        for row in self.rows.values() {
+            let mask = row.route.prefix.mask.to_bits();
+            let found_mask = found.map_or(0, |row| row.route.prefix.mask.to_bits());
+            if mask & found_mask == found_mask && row.route.prefix.contains(Ipv4Addr::from(address)) {
+                found = Some(row);
+            }
+        }
+        self.hops.get(found?.hop)
+    }
+}
+
+fn trie_prefix(prefix: Prefix) -> Option<lpm::Prefix<u32>> {
+    lpm::Prefix::new(prefix.addr.to_bits(), u8::try_from(prefix.len()?).ok()?)
+}
