@@ -1,0 +1,85 @@
+//! The documents tell the truth: what they name exists, and the generated one is up to date.
+
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// All source texts of all crates.
+fn sources() -> String {
+    let mut text = String::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the folder exists") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                text += &std::fs::read_to_string(path).expect("a source is text");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn every_path_and_symbol_in_architecture_exists() {
+    let text = read("ARCHITECTURE.md");
+    let sources = sources();
+    let mut n = 0;
+    for code in text.split('`').skip(1).step_by(2) {
+        n += 1;
+        if code.contains('/') {
+            assert!(root().join(code).exists(), "ARCHITECTURE.md names `{code}`, which does not exist");
+        } else if code.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c)) {
+            let symbol = code.rsplit("::").next().expect("there is a last part");
+            let folder = root().join("crates").join(symbol).exists();
+            assert!(folder || sources.contains(symbol), "ARCHITECTURE.md names `{code}`, which no source does");
+        }
+    }
+    assert!(n > 40, "only {n} names were found");
+}
+
+#[test]
+fn the_element_reference_is_up_to_date() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_weir")).arg("reference").output();
+    let output = output.expect("the command runs");
+    let generated = String::from_utf8(output.stdout).expect("the reference is text");
+    let same = generated == read("docs/elements.md");
+    assert!(same, "docs/elements.md is stale: run `cargo run --release -- reference > docs/elements.md`");
+}
+
+#[test]
+fn every_class_is_documented() {
+    for (folder, classes) in catalog::stock().folders() {
+        for class in classes.iter() {
+            let name = class.facts.name;
+            let first = class.facts.page.lines().next().unwrap_or("");
+            assert!(first.ends_with('.') && first.len() > 10, "{folder}/{name}: `{first}` is no sentence");
+            for arg in class.facts.args {
+                assert!(arg.doc.ends_with('.') && !arg.ty.is_empty(), "{name}: {} is undocumented", arg.name);
+            }
+            for handler in class.facts.handlers {
+                assert!(handler.doc.ends_with('.'), "{name}: handler {} is undocumented", handler.name);
+            }
+            for drop in class.facts.drops {
+                assert!(drop.doc.ends_with('.'), "{name}: drop {} is undocumented", drop.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn class_names_are_unique() {
+    let folders = catalog::stock().folders().iter();
+    let mut names: Vec<&str> =
+        folders.flat_map(|(_, classes)| classes.iter()).map(|class| class.facts.name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None);
+}
