@@ -21,6 +21,10 @@ pub trait Environment {
     fn output_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool;
     /// Whether an input is push.
     fn input_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool;
+    /// Number of threads that the graph runs on.
+    fn n_threads(&self) -> usize {
+        1
+    }
     /// `require`d features and the like: what the user asked for on the command line, such as the default burst.
     fn default_burst(&self) -> usize;
 }
@@ -58,6 +62,8 @@ pub struct Configure<'a> {
     pub n_outputs: usize,
     /// Things to tell that are no errors.
     pub warnings: Vec<String>,
+    /// Things to tell that are not even doubtful, or that Click tells as errors and goes on.
+    pub notes: Vec<String>,
     /// The configuration string as it was written.
     pub config: &'a str,
     /// The other elements.
@@ -75,8 +81,8 @@ impl<'a> Configure<'a> {
         environment: &'a dyn Environment,
     ) -> Configure<'a> {
         let (n_inputs, n_outputs) = environment.n_ports(element);
-        let (warnings, errors) = (Vec::new(), Vec::new());
-        Configure { args, scope, element, n_inputs, n_outputs, warnings, config, environment, errors }
+        let (warnings, notes, errors) = (Vec::new(), Vec::new(), Vec::new());
+        Configure { args, scope, element, n_inputs, n_outputs, warnings, notes, config, environment, errors }
     }
 
     /// Records an error, as a sentence.
@@ -87,6 +93,11 @@ impl<'a> Configure<'a> {
     /// Records a warning, as a sentence.
     pub fn warning(&mut self, message: impl Into<String>) {
         self.warnings.push(message.into());
+    }
+
+    /// Records something to tell that does not keep the graph from running.
+    pub fn note(&mut self, message: impl Into<String>) {
+        self.notes.push(message.into());
     }
 
     /// The handler call that argument `name` gives, if it is given.

@@ -205,10 +205,13 @@ fn configure_all(
     let mut ok = true;
     for &idx in order {
         let element = &site.graph.elements[idx];
-        let (result, warnings) = configure_one(site, names, classes[idx], idx, &element.config);
-        for warning in warnings {
-            let diagnostic = diagnostics.warning(&element.place, warning);
-            diagnostic.context = Some(format!("While configuring '{}'", element.declaration()));
+        let (result, remarks) = configure_one(site, names, classes[idx], idx, &element.config);
+        let context = format!("While configuring '{}'", element.declaration());
+        for warning in remarks.warnings {
+            diagnostics.warning(&element.place, warning).context = Some(context.clone());
+        }
+        for note in remarks.notes {
+            diagnostics.message(&element.place, note).context = Some(context.clone());
         }
         match result {
             Ok(made) => slots[idx] = Some(made),
@@ -221,18 +224,24 @@ fn configure_all(
     ok.then_some(slots)
 }
 
+/// What an element has to tell while it is configured, besides its errors.
+struct Remarks {
+    warnings: Vec<String>,
+    notes: Vec<String>,
+}
+
 fn configure_one(
     site: &dyn Environment,
     names: &Names,
     class: &'static Class,
     idx: ElementIdx,
     config: &str,
-) -> (Result<Box<dyn Element>, Failed>, Vec<String>) {
+) -> (Result<Box<dyn Element>, Failed>, Remarks) {
     let scope = Scope::new(names, site.name(idx));
     let args = Args::new(config, class.facts.args, &scope);
     let mut conf = Configure::new(args, &scope, idx, config, site);
     let result = (class.configure)(&mut conf);
-    (result, conf.warnings)
+    (result, Remarks { warnings: conf.warnings, notes: conf.notes })
 }
 
 fn complain(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, errors: &[String]) {
@@ -252,9 +261,12 @@ impl World {
         }
         let graph = self.graph.clone();
         let site = Site { graph: &graph, wiring: &self.wiring, burst: self.burst };
-        let (result, warnings) = configure_one(&site, &self.names, class, idx, config);
-        for warning in warnings {
+        let (result, remarks) = configure_one(&site, &self.names, class, idx, config);
+        for warning in remarks.warnings {
             (self.chatter)(&format!("warning: {warning}"));
+        }
+        for note in remarks.notes {
+            (self.chatter)(&note);
         }
         let made = result.map_err(|failed| failed.errors.join("\n"))?;
         if let Some(hand) = made.second_hand() {

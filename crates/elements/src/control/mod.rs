@@ -2,4 +2,4 @@
 
 mod scripting;
 
-element::elements![driver_manager, script];
+element::elements![address_info, driver_manager, message, schedule_info, script, static_thread_sched];
