@@ -25,16 +25,19 @@ const ARGS: &[Arg] = &[Arg::rest("PATTERN", "name and pattern", "A name, and the
 /// See the page above.
 pub struct IPRewriterPatterns {
     /// The name and the pattern of each argument.
-    patterns: Vec<Option<(String, Arc<Pattern>)>>,
+    patterns: Vec<Named>,
 }
 
 impl Element for IPRewriterPatterns {
     fn configure(conf: &mut Configure<'_>) -> Result<IPRewriterPatterns, Failed> {
         let mut patterns = Vec::new();
         for (number, text) in conf.args.rest().iter().enumerate() {
-            match define(text, number, conf) {
+            match define(text, number, &patterns, conf) {
                 Ok(pattern) => patterns.push(pattern),
-                Err(message) => conf.error(message),
+                Err(message) => {
+                    conf.error(message);
+                    patterns.push(None);
+                }
             }
         }
         conf.finish()?;
@@ -55,22 +58,26 @@ impl IPRewriterPatterns {
     }
 }
 
-fn define(
-    text: &str,
-    number: usize,
-    conf: &Configure<'_>,
-) -> Result<Option<(String, Arc<Pattern>)>, String> {
+type Named = Option<(String, Arc<Pattern>)>;
+
+/// Defines the pattern of an argument, or another name of one of the `earlier` patterns.
+fn define(text: &str, number: usize, earlier: &[Named], conf: &Configure<'_>) -> Result<Named, String> {
     let words = args::split_words(text);
     let Some((name, words)) = words.split_first() else { return Ok(None) };
     if pattern::named(name, conf.scope).is_some() {
         return Err(format!("pattern '{name}' already defined"));
     }
-    let pattern = match words {
-        [other] => return Err(format!("no such pattern '{other}'")),
-        words => Pattern::parse(words, conf.scope)?,
+    let (pattern, place) = match words {
+        [other] => {
+            let place = pattern::named(other, conf.scope).filter(|(element, _)| *element == conf.element);
+            let known = place.and_then(|(_, at)| earlier.get(at)?.as_ref());
+            let (_, pattern) = known.ok_or_else(|| format!("no such pattern '{other}'"))?;
+            (pattern.clone(), place.map_or(number, |(_, at)| at))
+        }
+        words => (Arc::new(Pattern::parse(words, conf.scope)?), number),
     };
-    if !pattern::define(name, conf.element, number, conf.scope) {
+    if !pattern::define(name, conf.element, place, conf.scope) {
         return Err("too many patterns".to_string());
     }
-    Ok(Some((name.clone(), Arc::new(pattern))))
+    Ok(Some((name.clone(), pattern)))
 }

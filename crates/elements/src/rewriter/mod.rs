@@ -15,6 +15,8 @@ mod sequence;
 mod settings;
 mod slab;
 mod style;
+#[cfg(test)]
+mod tests;
 mod timeouts;
 
 element::elements![

@@ -83,6 +83,9 @@ impl Settings {
         let Seconds(guarantee_s) = conf.args.get_or::<Seconds<0>>("GUARANTEE", Seconds(guarantee_s));
         let reap = conf.args.get_or("REAP_INTERVAL", Seconds(15 * 60));
         let Seconds(reap_s) = conf.args.get_or::<Seconds<0>>("REAP_TIME", reap);
+        if conf.args.is_given("REAP_TIME") {
+            conf.args.warn("REAP_TIME", "argument deprecated");
+        }
         check(conf)?;
         timeouts.guarantee_ms = ms(Seconds(guarantee_s));
         Ok(Settings { capacity, annotations, timeouts: [timeouts, udp], reap_s })
