@@ -700,12 +700,12 @@ mod tests {
     fn timing_is_kept() {
         let config = format!("f :: FromDump({LAN}, TIMING true, END_AFTER 2) -> Discard;");
         check_reading(&config, READS, expect![[r#"
-            f.count: 704
-            f.packet_filepos: 570739
-            f.filepos: 571997
-            f.active: false
-            f.rx_packets: 704
-            f.rx_bytes: 559451
+            f.count: 628
+            f.packet_filepos: 518318
+            f.filepos: 519848
+            f.active: true
+            f.rx_packets: 628
+            f.rx_bytes: 508246
         "#]]);
     }
 

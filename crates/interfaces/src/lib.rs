@@ -2,11 +2,16 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+mod device;
 mod dump_window;
+#[cfg(test)]
+mod offload_source;
 mod reason;
 pub mod segment;
 #[cfg(test)]
 mod testing;
 mod traffic;
+mod tunnel;
+mod vnet;
 
-element::elements![from_dump, to_dump];
+element::elements![from_dump, to_dump, from_device, to_device, kernel_tun, kernel_tap];

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use element::{Class, Runtime};
+use engine::world::World;
 use engine::{BuildOptions, Engine, Time};
 use graph::{ClassFacts, Diagnostics};
 use lang::{Options, Source};
@@ -16,7 +17,11 @@ impl Library {
     }
 
     fn all() -> impl Iterator<Item = &'static Class> {
-        elements::FOLDERS.iter().flat_map(|(_, classes)| classes.iter()).chain(crate::CLASSES)
+        elements::FOLDERS
+            .iter()
+            .flat_map(|(_, classes)| classes.iter())
+            .chain(crate::CLASSES)
+            .chain([&crate::offload_source::CLASS])
     }
 }
 
@@ -30,10 +35,17 @@ impl lang::Classes for Library {
     }
 }
 
-/// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
-/// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
+/// Rounds that a graph may take: with nothing to do but wait, a round takes a millisecond.
+const LIMIT: usize = 20_000;
+
+/// Runs a graph in simulated time until it stops, or nothing is left to do, or for `LIMIT` rounds; yields what it printed
+/// on standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
 pub fn run(config: &str, reads: &[&str]) -> String {
-    const LIMIT: usize = 100_000;
+    run_until(config, reads, |world| world.is_idle())
+}
+
+/// As [`run`], until `is_done` says so.
+pub fn run_until(config: &str, reads: &[&str], mut is_done: impl FnMut(&mut World) -> bool) -> String {
     let mut diagnostics = Diagnostics::default();
     let source = Source { name: "config", text: config };
     let graph = lang::parse(&source, &Options::new(&Library), &mut diagnostics);
@@ -50,7 +62,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
     let mut rounds = 0;
     engine.run_while(|world| {
         rounds += 1;
-        rounds < LIMIT && !world.is_idle()
+        rounds < LIMIT && !is_done(world)
     });
     text += &lines.lock().expect("nobody panics here");
     for name in reads {
@@ -59,6 +71,44 @@ pub fn run(config: &str, reads: &[&str]) -> String {
     }
     engine.cleanup();
     text
+}
+
+/// Whether a read handler's number has come to `n`.
+pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool {
+    move |world| {
+        let value = world.read_handler(usize::MAX, name, "").ok().and_then(|value| value.parse::<u64>().ok());
+        value.is_some_and(|value| value >= n)
+    }
+}
+
+/// Runs `test` on a thread in a fresh network namespace without IPv6, or prints why that is not possible here.
+pub fn in_namespace(test: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(move || {
+        if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
+            println!("SKIP no network namespace: {error}");
+            return;
+        }
+        // Without this, the kernel's own router solicitations mix with the packets of the test.
+        for which in ["all", "default"] {
+            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
+        }
+        test();
+    });
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Makes two devices, up, that are connected to each other; false, after saying why, if that is not possible here.
+pub fn make_veth(name: &str, peer: &str) -> bool {
+    if let Err(error) = sys::link::create_veth(name, peer) {
+        println!("SKIP {error}");
+        return false;
+    }
+    for device in [name, peer] {
+        sys::link::set_up(device, true).unwrap();
+    }
+    true
 }
 
 /// Runs a graph and compares what it printed.

@@ -1,0 +1,554 @@
+//! Reads packets from a network device.
+//!
+//! Receives what the device receives, as a sniffer: the kernel handles the packets as well, unless SNIFFER is false. Sets the
+//! timestamp, the packet type and the extra length. Packets whose segmentation or checksum the sender left to the device come
+//! whole, with that as their metadata, and pass through the graph so; SNAPLEN's default does not cut them.
+//!
+//! ```click
+//! FromDevice(eth0, PROMISC true) -> Print -> Discard;
+//! ```
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd};
+
+use args::Word;
+use element::{
+    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready,
+    Role, TaskId, BATCH_MAX,
+};
+use packet::PacketType;
+use sys::packet_socket::{Frame, RxOptions, RxRing};
+
+use crate::capture::{link, MAX_CAPTURED_LEN};
+use crate::device::{check_up, hide_from_kernel, link_type, refusal, words};
+use crate::from_dump::mark_ip;
+use crate::traffic::Traffic;
+use crate::vnet;
+
+/// The class. Devices are opened while the process may.
+pub const CLASS: Class = Class::new::<FromDevice>("FromDevice", "0/1-2", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .phase(Phase(Phase::PRIVILEGED.0 - 1))
+    .role(Role::Input);
+
+const ARGS: &[Arg] = &[
+    Arg::required("DEVNAME", "string", "The device."),
+    Arg::optional("PROMISC", "bool", "Whether packets to other stations are received as well. Default false."),
+    Arg::optional("SNAPLEN", "unsigned", "Most bytes to keep of a packet, 14 to 65535. Default 2046."),
+    Arg::keyword("SNIFFER", "bool", "Whether the kernel handles the packets as well. Default true."),
+    Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
+    Arg::keyword("METHOD", "word", "`PCAP` or `LINUX`: which of Click's methods to behave like. Default PCAP."),
+    Arg::keyword("CAPTURE", "word", "An old name of METHOD."),
+    Arg::keyword("BPF_FILTER", "string", "A tcpdump filter that packets must match; not with METHOD LINUX."),
+    Arg::keyword("PROTOCOL", "unsigned", "With METHOD LINUX, the only Ethernet type to emit; 0 is all. Default 0."),
+    Arg::keyword("OUTBOUND", "bool", "Whether packets that the kernel sends are emitted as well. Default false."),
+    Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8190. Default 128."),
+    Arg::keyword("ENCAP", "word", "Link type of the packets. Default: the device's."),
+    Arg::keyword("BURST", "int", "Most packets to emit each time scheduled, at least 1. Default 1."),
+    Arg::keyword("TIMESTAMP", "bool", "Whether to set the packets' timestamps. Default true."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("kernel_drops", "Packets lost because the graph did not take them in time; `??` if not known."),
+    Handler::read("encap", "The device's link type."),
+    Handler::read("count", "Packets received."),
+    Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
+    Handler::read("interface_name", "What packets come from: the device."),
+    Handler::read("rx_packets", "Packets received since the start."),
+    Handler::read("rx_bytes", "Bytes of these packets."),
+];
+
+const DROPS: &[DropReason] =
+    &[DropReason::new("not-ip", "With FORCE_IP, a packet was not IP and output 1 is not connected.")];
+const NOT_IP: usize = 0;
+
+const DEFAULT_SNAPLEN: u32 = 2046;
+/// Offset of the Ethernet type, where a VLAN tag goes.
+const TYPE_AT: usize = 12;
+const TAG_LEN: usize = 4;
+
+/// See the page above.
+pub struct FromDevice {
+    device: String,
+    is_promiscuous: bool,
+    snaplen: Option<u32>,
+    is_sniffer: bool,
+    forces_ip: bool,
+    is_linux: bool,
+    filter: String,
+    protocol: u16,
+    is_outbound: bool,
+    headroom: usize,
+    encap: Option<u32>,
+    burst: usize,
+    stamps: bool,
+    ring: Option<RxRing>,
+    /// Received and not yet emitted.
+    pending: VecDeque<Packet>,
+    task: Option<TaskId>,
+    count: u64,
+    traffic: Traffic,
+}
+
+impl Element for FromDevice {
+    fn configure(conf: &mut Configure<'_>) -> Result<FromDevice, Failed> {
+        let device = conf.args.need::<String>("DEVNAME");
+        let is_promiscuous = conf.args.get_or("PROMISC", false);
+        let snaplen = conf.args.get::<u32>("SNAPLEN");
+        let is_sniffer = conf.args.get_or("SNIFFER", true);
+        let forces_ip = conf.args.get_or("FORCE_IP", false);
+        let method = conf.args.get::<Word>("METHOD");
+        let method = conf.args.get::<Word>("CAPTURE").or(method).unwrap_or_default().0;
+        let filter = conf.args.get_or("BPF_FILTER", String::new());
+        let protocol = conf.args.get_or("PROTOCOL", 0);
+        let is_outbound = conf.args.get_or("OUTBOUND", false);
+        let headroom: u32 = conf.args.get_or("HEADROOM", packet::DEFAULT_HEADROOM as u32);
+        let encap = conf.args.get::<Word>("ENCAP").map(|word| link::parse(&word.0));
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(i32::MAX as usize) as i32);
+        let stamps = conf.args.get_or("TIMESTAMP", true);
+        let is_linux = method == "LINUX";
+        if snaplen.is_some_and(|len| !(14..=65535).contains(&len)) {
+            conf.args.fail("SNAPLEN out of range");
+        } else if headroom > 8190 {
+            conf.args.fail("HEADROOM out of range");
+        } else if burst <= 0 {
+            conf.args.fail("BURST out of range");
+        } else if encap == Some(None) {
+            conf.args.fail("bad encapsulation type");
+        } else if !["", "PCAP", "LINUX"].contains(&method.as_str()) {
+            conf.args.fail("bad METHOD");
+        } else if is_linux && !filter.is_empty() {
+            conf.warning("not using METHOD PCAP, BPF filter ignored");
+        }
+        conf.finish()?;
+        Ok(FromDevice {
+            device,
+            is_promiscuous,
+            snaplen,
+            is_sniffer,
+            forces_ip,
+            is_linux,
+            filter: if is_linux { String::new() } else { filter },
+            protocol: if is_linux { protocol } else { 0 },
+            is_outbound,
+            headroom: headroom as usize,
+            encap: encap.flatten(),
+            burst: burst as usize,
+            stamps,
+            ring: None,
+            pending: VecDeque::new(),
+            task: None,
+            count: 0,
+            traffic: Traffic::default(),
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.device.is_empty() {
+            return Err("interface not set".to_string());
+        }
+        let ring = self.open()?;
+        ctx.add_select(ring.as_fd(), Ready::READ)?;
+        self.ring = Some(ring);
+        self.task = Some(ctx.new_task());
+        if self.forces_ip && !link::can_find_ip(self.link_type()) {
+            let (device, number) = (&self.device, self.link_type());
+            ctx.chatter(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
+        }
+        if !self.is_sniffer {
+            if let Err(message) = hide_from_kernel(&self.device, true) {
+                ctx.chatter(&message);
+                self.is_sniffer = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
+        if self.receive(ctx) > 0 {
+            if let Some(task) = self.task {
+                ctx.schedule(task);
+            }
+            return;
+        }
+        // Readable without a packet: the device went down or away.
+        let error = self.ring.as_ref().and_then(|ring| ring.take_error().err());
+        if let Some(error) = error {
+            ctx.chatter(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
+        }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        if self.receive(ctx) == 0 {
+            return false;
+        }
+        ctx.schedule(task);
+        true
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "kernel_drops" => {
+                let statistics = self.ring.as_mut().and_then(|ring| ring.statistics().ok());
+                statistics.map_or("??".to_string(), |statistics| statistics.n_dropped.to_string())
+            }
+            "encap" => link::unparse(self.link_type()),
+            "count" => self.count.to_string(),
+            "interface_name" => self.device.clone(),
+            "rx_packets" => self.traffic.packets.to_string(),
+            "rx_bytes" => self.traffic.bytes.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        match name {
+            "reset_counts" => self.count = 0,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(ring) = self.ring.take() else { return };
+        ctx.remove_select(ring.as_fd().as_raw_fd(), Ready::READ);
+        if !self.is_sniffer {
+            if let Err(message) = hide_from_kernel(&self.device, false) {
+                ctx.chatter(&message);
+            }
+        }
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        let Ok(mut old) = old.downcast::<FromDevice>() else { return };
+        if old.device == self.device {
+            self.pending.append(&mut old.pending);
+            self.traffic = old.traffic;
+        }
+    }
+}
+
+impl FromDevice {
+    fn link_type(&self) -> u32 {
+        self.encap.unwrap_or(link::ETHERNET)
+    }
+
+    fn open(&mut self) -> Result<RxRing, String> {
+        if !self.is_linux {
+            check_up(&self.device)?;
+        }
+        let link_type = *self.encap.get_or_insert_with(|| link_type(&self.device));
+        let snaplen = self.snaplen.unwrap_or(MAX_CAPTURED_LEN);
+        let filter = match self.filter.as_str() {
+            "" => None,
+            text => {
+                let program = sys::bpf::compile(text, link_type.min(i32::MAX as u32) as i32, snaplen);
+                Some(program.map_err(|error| format!("{}: {error}", self.device))?)
+            }
+        };
+        let options = RxOptions {
+            promiscuous: self.is_promiscuous,
+            outgoing: self.is_outbound,
+            snaplen,
+            filter,
+            ..RxOptions::default()
+        };
+        RxRing::open(&self.device, &options).map_err(|error| refusal(&self.device, &error))
+    }
+
+    /// Emits a burst; how many packets.
+    fn receive(&mut self, ctx: &mut Ctx<'_>) -> usize {
+        let mut left = self.burst;
+        loop {
+            let wanted = left.min(BATCH_MAX);
+            if self.pending.len() < wanted {
+                self.fill(wanted);
+            }
+            let n = self.pending.len().min(wanted);
+            self.count += n as u64;
+            left -= n;
+            let is_last = left == 0 || n < wanted;
+            self.emit(ctx, n, is_last);
+            if is_last {
+                return self.burst - left;
+            }
+        }
+    }
+
+    fn emit(&mut self, ctx: &mut Ctx<'_>, n: usize, is_last: bool) {
+        let (mut batch, mut others) = (Batch::new(), Batch::new());
+        let link_type = self.link_type();
+        for mut packet in self.pending.drain(..n) {
+            self.traffic.add(&packet);
+            if !self.forces_ip || mark_ip(&mut packet, link_type) {
+                batch.push(packet);
+            } else {
+                others.push(packet);
+            }
+        }
+        if is_last {
+            ctx.emit(0, batch);
+        } else {
+            ctx.emit_now(0, batch);
+        }
+        ctx.emit_or_drop(1, NOT_IP, others);
+    }
+
+    /// Copies packets out of the ring, block by block, until there are `wanted`.
+    fn fill(&mut self, wanted: usize) {
+        let Some(mut ring) = self.ring.take() else { return };
+        while self.pending.len() < wanted {
+            let Some(block) = ring.poll_block() else { break };
+            for frame in &block {
+                if self.protocol == 0 || ethertype(frame.data) == Some(self.protocol) {
+                    let packet = self.packet_of(&frame);
+                    self.pending.push_back(packet);
+                }
+            }
+        }
+        self.ring = Some(ring);
+    }
+
+    fn packet_of(&self, frame: &Frame<'_>) -> Packet {
+        let header = frame.vnet.unwrap_or_default();
+        let whole = self.snaplen.unwrap_or(if header.is_gso() { MAX_CAPTURED_LEN } else { DEFAULT_SNAPLEN });
+        let data = frame.data.get(..whole as usize).unwrap_or(frame.data);
+        let mut packet = Packet::with_headroom(self.headroom, data);
+        let extra = frame.wire_len.saturating_sub(data.len() as u32);
+        if extra == 0 {
+            vnet::apply(&mut packet, header);
+        } else {
+            packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
+        }
+        if let Some((tag, protocol)) = frame.vlan {
+            insert_tag(&mut packet, tag, protocol);
+        }
+        if self.stamps {
+            packet.set_timestamp_ns(i64::try_from(frame.timestamp_ns).unwrap_or(i64::MAX));
+        }
+        packet.set_packet_type(match data {
+            _ if frame.outgoing && self.is_linux => PacketType::Outgoing,
+            [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => PacketType::Broadcast,
+            [first, ..] if first & 1 != 0 => PacketType::Multicast,
+            _ => PacketType::Host,
+        });
+        packet.set_mac_offset(0);
+        packet
+    }
+}
+
+fn ethertype(frame: &[u8]) -> Option<u16> {
+    frame.get(TYPE_AT..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+/// Puts a VLAN tag, which the device took off, back where it was.
+fn insert_tag(packet: &mut Packet, tag: u16, protocol: u16) {
+    if packet.len() < TYPE_AT {
+        return;
+    }
+    let data = packet.prepend(TAG_LEN);
+    data.copy_within(TAG_LEN..TAG_LEN + TYPE_AT, 0);
+    let [a, b] = protocol.to_be_bytes();
+    let [c, d] = tag.to_be_bytes();
+    if let Some(place) = data.get_mut(TYPE_AT..TYPE_AT + TAG_LEN) {
+        place.copy_from_slice(&[a, b, c, d]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Reader;
+    use crate::testing::{self, check, has_reached, in_namespace, make_veth, run_until, Scratch, LAN};
+    use expect_test::expect;
+
+    /// The packets of a capture file.
+    fn packets(path: &str) -> Vec<Vec<u8>> {
+        let mut reader = Reader::open(path).unwrap();
+        let mut packets = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            packets.push(record.data.to_vec());
+        }
+        packets
+    }
+
+    #[test]
+    fn packets_pass_a_pair_of_devices_unchanged_and_in_order() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            // The capture's own long packets have no metadata, so that the devices must take them as they are.
+            for device in ["left", "right"] {
+                sys::link::set_mtu(device, 65_000).unwrap();
+            }
+            let scratch = Scratch::new();
+            let path = scratch.path("out.pcap");
+            let config = format!(
+                "from :: FromDevice(right, PROMISC true, SNAPLEN 65535, BURST 32) -> ToDump({path}, SNAPLEN 0);
+                 FromDump({LAN}) -> Queue(1000) -> to :: ToDevice(left, BURST 32);"
+            );
+            let reads =
+                ["from.count", "from.rx_bytes", "from.kernel_drops", "from.encap", "to.tx_packets", "to.q", "to.signal"];
+            let told = run_until(&config, &reads, has_reached("from.count", 799));
+            expect![[r#"
+                from.count: 799
+                from.rx_bytes: 621785
+                from.kernel_drops: 0
+                from.encap: ETHER
+                to.tx_packets: 799
+                to.q: false
+                to.signal: false
+            "#]].assert_eq(&told);
+            assert!(packets(&path) == packets(LAN), "the packets differ");
+        });
+    }
+
+    #[test]
+    fn offloaded_segmentation_passes_devices_and_is_done_for_a_file() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            let scratch = Scratch::new();
+            let path = scratch.path("out.pcap");
+            let config = format!(
+                "from :: FromDevice(right, PROMISC true) -> dump :: ToDump({path});
+                 OffloadSource -> Queue -> to :: ToDevice(left);"
+            );
+            let reads = ["from.count", "from.rx_bytes", "dump.count", "to.tx_packets", "to.tx_bytes"];
+            let told = run_until(&config, &reads, has_reached("from.count", 1));
+            expect![[r#"
+                from.count: 1
+                from.rx_bytes: 4054
+                dump.count: 3
+                to.tx_packets: 1
+                to.tx_bytes: 4054
+            "#]].assert_eq(&told);
+            let lens: Vec<usize> = packets(&path).iter().map(Vec::len).collect();
+            expect!["[1514, 1514, 1134]"].assert_eq(&format!("{lens:?}"));
+        });
+    }
+
+    #[test]
+    fn filters_and_force_ip_select_packets() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            for device in ["left", "right"] {
+                sys::link::set_mtu(device, 65_000).unwrap();
+            }
+            let run = |args: &str, n: u64| {
+                let config = format!(
+                    "from :: FromDevice(right, PROMISC true, {args}) -> Discard; from[1] -> others :: Discard;
+                     FromDump({LAN}) -> Queue(1000) -> ToDevice(left);"
+                );
+                run_until(&config, &["from.count", "others.count"], has_reached("from.count", n))
+            };
+            expect![[r#"
+                from.count: 799
+                others.count: 4
+            "#]].assert_eq(&run("FORCE_IP true", 799));
+            expect![[r#"
+                from.count: 4
+                others.count: 0
+            "#]].assert_eq(&run("METHOD LINUX, PROTOCOL 0x0806", 4));
+            let told = run("BPF_FILTER arp", 4);
+            if told.contains("no filter compiler") {
+                println!("SKIP {told}");
+                return;
+            }
+            expect![[r#"
+                from.count: 4
+                others.count: 0
+            "#]].assert_eq(&told);
+        });
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check("FromDevice(nosuchdevice) -> Discard;", expect![[r#"
+            config:1: While initializing 'FromDevice@1 :: FromDevice':
+            config:1:   nosuchdevice: No such device exists
+            Router could not be initialized!
+        "#]]);
+        check("FromDevice(lo, METHOD FOO) -> Discard;", expect![[r#"
+            config:1: While configuring 'FromDevice@1 :: FromDevice':
+            config:1:   bad METHOD
+            Router could not be initialized!
+        "#]]);
+        check("FromDevice(lo, SNAPLEN 3) -> Discard;", expect![[r#"
+            config:1: While configuring 'FromDevice@1 :: FromDevice':
+            config:1:   SNAPLEN out of range
+            Router could not be initialized!
+        "#]]);
+        check("FromDevice(lo, BURST 0) -> Discard;", expect![[r#"
+            config:1: While configuring 'FromDevice@1 :: FromDevice':
+            config:1:   BURST out of range
+            Router could not be initialized!
+        "#]]);
+        check("FromDevice(lo, HEADROOM 9000) -> Discard;", expect![[r#"
+            config:1: While configuring 'FromDevice@1 :: FromDevice':
+            config:1:   HEADROOM out of range
+            Router could not be initialized!
+        "#]]);
+        check("FromDevice(lo, ENCAP FOO) -> Discard;", expect![[r#"
+            config:1: While configuring 'FromDevice@1 :: FromDevice':
+            config:1:   bad encapsulation type
+            Router could not be initialized!
+        "#]]);
+        check("Idle -> ToDevice(lo, METHOD FOO);", expect![[r#"
+            config:1: While configuring 'ToDevice@2 :: ToDevice':
+            config:1:   bad METHOD
+            Router could not be initialized!
+        "#]]);
+        check("Idle -> ToDevice(lo, BURST 0);", expect![[r#"
+            config:1: While configuring 'ToDevice@2 :: ToDevice':
+            config:1:   bad BURST
+            Router could not be initialized!
+        "#]]);
+        in_namespace(|| {
+            check("Idle -> ToDevice(lo);", expect![[r#"
+                config:1: While initializing 'ToDevice@2 :: ToDevice':
+                config:1:   lo: That device is not up
+                Router could not be initialized!
+            "#]]);
+            sys::link::set_up("lo", true).unwrap();
+            check("Idle -> ToDevice(lo); Idle -> ToDevice(lo);", expect![[r#"
+                config:1: While initializing 'ToDevice@4 :: ToDevice':
+                config:1:   duplicate writer for device 'lo'
+                Router could not be initialized!
+            "#]]);
+        });
+    }
+
+    #[test]
+    fn a_packet_longer_than_the_mtu_is_refused() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            let config = "InfiniteSource(LENGTH 3000, LIMIT 2) -> Queue -> to :: ToDevice(left); to[1] -> d :: Discard;
+                          to[0] -> e :: Discard;";
+            let told = testing::run_until(config, &["d.count", "e.count", "to.q"], has_reached("d.count", 2));
+            expect![[r#"
+                ToDevice(left): Message too long
+                ToDevice(left): Message too long
+                d.count: 2
+                e.count: 0
+                to.q: false
+            "#]].assert_eq(&told);
+        });
+    }
+
+    #[test]
+    fn a_tag_is_put_back() {
+        let mut packet = Packet::from_bytes(&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0, 9]);
+        insert_tag(&mut packet, 0x0005, 0x8100);
+        assert_eq!(packet.data(), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x81, 0, 0, 5, 8, 0, 9]);
+    }
+}

@@ -1,0 +1,574 @@
+//! What `KernelTun` and `KernelTap` share: a device of the kernel whose other end is the graph.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, AsRawFd};
+
+use args::{EtherAddr, Prefix};
+use element::{
+    handlers, Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Ready, Signal, TaskId, Wake,
+    BATCH_MAX,
+};
+use sys::tap::{Kind, Offload, Options, Received, Tap, VnetMode};
+use sys::{link, SysError};
+
+use crate::capture::link as encap;
+use crate::device::words;
+use crate::from_dump::mark_ip;
+use crate::segment::segment;
+use crate::traffic::Traffic;
+use crate::vnet;
+
+/// Both classes' arguments.
+pub const ARGS: &[Arg] = &[
+    Arg::required("ADDR", "IP address/prefix", "The kernel's address on the device, and its network."),
+    Arg::optional("GATEWAY", "IP address", "An address of the network to be the kernel's default route."),
+    Arg::keyword("TAP", "bool", "Whether the device carries Ethernet frames. Default: as the class says."),
+    Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8192. Default 128."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to read each time the device has some, at least 1. Default 1.",
+    ),
+    Arg::keyword(
+        "ETHER",
+        "Ethernet address",
+        "The device's own Ethernet address. Default: the kernel's choice.",
+    ),
+    Arg::keyword(
+        "IGNORE_QUEUE_OVERFLOWS",
+        "bool",
+        "Whether to tell of full queues only once. Default false.",
+    ),
+    Arg::keyword("MTU", "int", "Longest packet without link-layer header, at least 20. Default 1500."),
+    Arg::keyword("DEV_NAME", "string", "An old name of DEVNAME."),
+    Arg::keyword("DEVNAME", "string", "The device's name. Default: the first free one."),
+    Arg::keyword(
+        "OFFLOAD",
+        "bool",
+        "Whether the kernel may leave segmentation and checksums undone. Default true.",
+    ),
+];
+
+/// Both classes' handlers.
+pub const HANDLERS: &[Handler] = &[
+    Handler::read("dev_name", "The device's name."),
+    Handler::read("selected_calls", "How often the device had packets to read."),
+    Handler::read("packets", "Packets read."),
+    Handler::read("interface_name", "What packets come from and go to: the device."),
+    Handler::read("rx_packets", "Packets read from the device."),
+    Handler::read("rx_bytes", "Bytes of these packets."),
+    Handler::read("tx_packets", "Packets written to the device."),
+    Handler::read("tx_bytes", "Bytes of these packets."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// Both classes' reasons for drops.
+pub const DROPS: &[DropReason] = &[
+    DropReason::new("not-ip", "The kernel sent what is not IP, and output 1 is not connected."),
+    DropReason::new("bad-packet", "A packet was too short, or its network header was not marked or not IP."),
+    DropReason::new("too-long", "A packet was longer than the device's MTU."),
+    DropReason::new("not-written", "The kernel refused a packet."),
+];
+const NOT_IP: usize = 0;
+const BAD_PACKET: usize = 1;
+const TOO_LONG: usize = 2;
+const NOT_WRITTEN: usize = 3;
+
+const DEFAULT_MTU: i32 = 1500;
+const ETHERNET_HEADER: usize = 14;
+const IP_HEADER: usize = 20;
+/// Room for the longest packet with its link-layer header.
+const BUFFER_LEN: usize = 65_536 + 256;
+
+const ENOENT: i32 = 2;
+const ENODEV: i32 = 19;
+const ENOBUFS: i32 = 105;
+
+/// A device and what is known of it.
+pub struct Tunnel {
+    class: &'static str,
+    kind: Kind,
+    near: Prefix,
+    gateway: Option<Ipv4Addr>,
+    headroom: usize,
+    burst: usize,
+    hardware_address: Option<EtherAddr>,
+    ignores_overflows: bool,
+    mtu: i32,
+    name: String,
+    offloads: bool,
+    tap: Option<Tap>,
+    buffer: Vec<u8>,
+    has_told_read: bool,
+    has_told_write: bool,
+    n_selected: u64,
+    received: Traffic,
+    sent: Traffic,
+    puller: Option<Signal>,
+}
+
+/// The methods of an element that is a tuple struct around a [`Tunnel`].
+macro_rules! methods {
+    () => {
+        fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+            self.0.initialize(ctx)
+        }
+
+        fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+            self.0.write(ctx, batch);
+        }
+
+        fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+            self.0.run_task(ctx, task)
+        }
+
+        fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
+            self.0.selected(ctx);
+        }
+
+        fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+            self.0.read(name)
+        }
+
+        fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+            self.0.cleanup(ctx);
+        }
+    };
+}
+pub(crate) use methods;
+
+impl Tunnel {
+    /// Reads the arguments.
+    pub fn configure(conf: &mut Configure<'_>, class: &'static str, is_tap: bool) -> Result<Tunnel, Failed> {
+        let near = conf.args.need::<Prefix>("ADDR");
+        let gateway = conf.args.get::<Ipv4Addr>("GATEWAY").filter(|gateway| !gateway.is_unspecified());
+        let is_tap = conf.args.get_or("TAP", is_tap);
+        let headroom: u32 = conf.args.get_or("HEADROOM", packet::DEFAULT_HEADROOM as u32);
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(i32::MAX as usize) as i32);
+        let hardware_address = conf.args.get("ETHER");
+        let ignores_overflows = conf.args.get_or("IGNORE_QUEUE_OVERFLOWS", false);
+        let mtu = conf.args.get_or("MTU", DEFAULT_MTU);
+        let old_name = conf.args.get::<String>("DEV_NAME");
+        if old_name.is_some() {
+            conf.args.warn("DEV_NAME", "warning: argument deprecated");
+        }
+        let name = conf.args.get::<String>("DEVNAME").or(old_name).unwrap_or_default();
+        let offloads = conf.args.get_or("OFFLOAD", true);
+        if gateway.is_some_and(|gateway| !near.contains(gateway)) {
+            conf.args.fail("bad GATEWAY");
+        } else if burst < 1 {
+            conf.args.fail("BURST must be >= 1");
+        } else if mtu < IP_HEADER as i32 {
+            conf.args.fail(format!("MTU must be greater than {IP_HEADER}"));
+        } else if headroom > 8192 {
+            conf.args.fail("HEADROOM too big");
+        }
+        conf.finish()?;
+        Ok(Tunnel {
+            class,
+            kind: if is_tap { Kind::Tap } else { Kind::Tun },
+            near,
+            gateway,
+            headroom: headroom as usize,
+            burst: burst as usize,
+            hardware_address,
+            ignores_overflows,
+            mtu,
+            name,
+            offloads,
+            tap: None,
+            buffer: Vec::new(),
+            has_told_read: false,
+            has_told_write: false,
+            n_selected: 0,
+            received: Traffic::default(),
+            sent: Traffic::default(),
+            puller: None,
+        })
+    }
+
+    /// Makes the device and sets it up.
+    pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let tap = self.open()?;
+        self.name = tap.name().to_string();
+        self.set_up(ctx)?;
+        ctx.add_select(tap.as_fd(), Ready::READ)?;
+        self.tap = Some(tap);
+        self.buffer = vec![0; BUFFER_LEN];
+        if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
+            let task = ctx.new_task();
+            ctx.schedule(task);
+            self.puller = Some(ctx.upstream_empty_signal(0, Wake::Task(task)));
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Tap, String> {
+        let name = match (self.name.as_str(), self.kind) {
+            ("", Kind::Tap) => "tap%d",
+            ("", Kind::Tun) => "tun%d",
+            (name, _) => name,
+        };
+        let vnet = if self.offloads { VnetMode::Basic } else { VnetMode::Off };
+        let options = Options { kind: self.kind, name: name.to_string(), vnet, multi_queue: false };
+        let tap = Tap::open(&options).map_err(|error| open_refusal(&error))?;
+        if self.offloads {
+            tap.set_offload(Offload::ALL).map_err(|error| error.to_string())?;
+        }
+        Ok(tap)
+    }
+
+    /// Sets addresses, MTU and routes, and brings the device up.
+    fn set_up(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let name = &self.name;
+        let prefix_len = self.near.len().unwrap_or(32) as u8;
+        link::add_address(name, IpAddr::V4(self.near.addr), prefix_len)
+            .map_err(|error| format!("SIOCSIFADDR failed: {}", words(&error)))?;
+        if let Some(address) = self.hardware_address {
+            if let Err(error) = link::set_hardware_address(name, address.0) {
+                ctx.chatter(&format!("warning: could not set interface Ethernet address: {}", words(&error)));
+            }
+        }
+        if self.mtu != DEFAULT_MTU {
+            if let Err(error) = link::set_mtu(name, self.mtu.unsigned_abs()) {
+                ctx.chatter(&format!("warning: could not set interface MTU: {}", words(&error)));
+            }
+        }
+        link::set_up(name, true).map_err(|error| format!("SIOCSIFFLAGS failed: {}", words(&error)))?;
+        if let Some(gateway) = self.gateway {
+            link::add_route(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0, IpAddr::V4(gateway))
+                .map_err(|error| format!("/sbin/route -n add default gw {gateway}: {}", words(&error)))?;
+        }
+        Ok(())
+    }
+
+    /// Reads and emits up to a burst.
+    pub fn selected(&mut self, ctx: &mut Ctx<'_>) {
+        self.n_selected += 1;
+        let now = ctx.now_ns();
+        let mut left = self.burst;
+        while left > 0 {
+            let wanted = left.min(BATCH_MAX);
+            let (mut batch, mut others) = (Batch::new(), Batch::new());
+            while batch.len() + others.len() < wanted {
+                let Some(mut packet) = self.receive(ctx) else { break };
+                if self.kind == Kind::Tap || mark_ip(&mut packet, encap::RAW) {
+                    packet.set_timestamp_ns(now);
+                    batch.push(packet);
+                } else {
+                    others.push(packet);
+                }
+            }
+            let n = batch.len() + others.len();
+            left -= n;
+            if left == 0 || n < wanted {
+                left = 0;
+                ctx.emit(0, batch);
+            } else {
+                ctx.emit_now(0, batch);
+            }
+            ctx.emit_or_drop(1, NOT_IP, others);
+        }
+    }
+
+    fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
+        let tap = self.tap.as_ref()?;
+        match tap.recv(&mut self.buffer) {
+            Ok(None) | Ok(Some(Received { len: 0, .. })) => None,
+            Ok(Some(received)) => {
+                let data = self.buffer.get(..received.len)?;
+                let mut packet = Packet::with_headroom(self.headroom, data);
+                vnet::apply(&mut packet, received.vnet);
+                self.received.add(&packet);
+                Some(packet)
+            }
+            Err(error) => {
+                let is_overflow = error.errno() == Some(ENOBUFS);
+                if !(self.ignores_overflows && self.has_told_read && is_overflow) {
+                    ctx.chatter(&format!("KernelTun read: {}", words(&error)));
+                    self.has_told_read = true;
+                }
+                None
+            }
+        }
+    }
+
+    /// Pulls packets and writes them.
+    pub fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let batch = ctx.pull(0, ctx.default_burst().clamp(1, BATCH_MAX));
+        let worked = !batch.is_empty();
+        self.write(ctx, batch);
+        if worked || self.puller.as_ref().is_some_and(|signal| ctx.is_active(signal)) {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
+    /// Writes packets to the device.
+    pub fn write(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) {
+        for packet in batch.drain() {
+            let result = match self.kind {
+                Kind::Tap => check_frame(packet),
+                Kind::Tun => check_ip(packet),
+            };
+            match result {
+                Ok((packet, len))
+                    if packet.offload().gso == packet::Gso::None
+                        && len > self.mtu.unsigned_abs() as usize =>
+                {
+                    self.tell(ctx, &format!("packet larger than MTU ({})", self.mtu));
+                    ctx.drop_packet(TOO_LONG, packet);
+                }
+                Ok((packet, _)) => self.write_packet(ctx, packet),
+                Err((packet, message)) => {
+                    self.tell(ctx, &message);
+                    ctx.drop_packet(BAD_PACKET, packet);
+                }
+            }
+        }
+    }
+
+    fn write_packet(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
+        if self.offloads || !packet.has_offload() {
+            return self.write_part(ctx, packet);
+        }
+        segment(&packet, |part| self.write_part(ctx, part));
+    }
+
+    fn write_part(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
+        let Some(tap) = &self.tap else { return };
+        let errno = match tap.send(vnet::header_of(&packet), packet.data()) {
+            Ok(true) => return self.sent.add(&packet),
+            Ok(false) => ENOBUFS,
+            Err(error) => error.errno().unwrap_or_default(),
+        };
+        if errno != ENOBUFS || !self.ignores_overflows || !self.has_told_write {
+            self.has_told_write = true;
+            let words = crate::reason::reason(&std::io::Error::from_raw_os_error(errno));
+            self.tell(ctx, &format!("write failed: {words}"));
+        }
+        ctx.drop_packet(NOT_WRITTEN, packet);
+    }
+
+    fn tell(&self, ctx: &mut Ctx<'_>, message: &str) {
+        ctx.chatter(&format!("{}({}): {message}", self.class, self.name));
+    }
+
+    /// Reads a handler.
+    pub fn read(&self, name: &str) -> Result<String, String> {
+        Ok(match name {
+            "dev_name" | "interface_name" => self.name.clone(),
+            "selected_calls" => self.n_selected.to_string(),
+            "packets" | "rx_packets" => self.received.packets.to_string(),
+            "rx_bytes" => self.received.bytes.to_string(),
+            "tx_packets" => self.sent.packets.to_string(),
+            "tx_bytes" => self.sent.bytes.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    /// Closes the device, which then goes away.
+    pub fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(tap) = self.tap.take() {
+            ctx.remove_select(tap.as_fd().as_raw_fd(), Ready::READ);
+        }
+    }
+}
+
+/// The frame and its length without link-layer header.
+fn check_frame(packet: Packet) -> Result<(Packet, usize), (Packet, String)> {
+    match packet.len().checked_sub(ETHERNET_HEADER) {
+        Some(len) => Ok((packet, len)),
+        None => Err((packet, "packet too small".to_string())),
+    }
+}
+
+/// The packet without what stands before its network header, and its length.
+fn check_ip(mut packet: Packet) -> Result<(Packet, usize), (Packet, String)> {
+    let network = packet.network_offset().filter(|at| packet.len() as isize - at >= IP_HEADER as isize);
+    match network {
+        None => return Err((packet, "no network header".to_string())),
+        Some(at) if at >= 0 => packet.strip(at.unsigned_abs()),
+        Some(at) => packet.unstrip(at.unsigned_abs()),
+    }
+    match packet.data().first().map(|first| first >> 4) {
+        Some(4 | 6) => {
+            let len = packet.len();
+            Ok((packet, len))
+        }
+        version => Err((packet, format!("unknown IP version {}", version.unwrap_or(0)))),
+    }
+}
+
+/// What is told when there is no device to be had.
+fn open_refusal(error: &SysError) -> String {
+    match error.errno() {
+        Some(ENOENT) => {
+            let others: String = (0..6).map(|i| format!(", /dev/tap{i}")).collect();
+            format!(
+                "could not find a tap device\n(checked /dev/net/tun{others})\nYou may need to load a kernel module to support tap."
+            )
+        }
+        Some(ENODEV) => {
+            let words = words(error);
+            format!("/dev/net/tun: {words}\n(Perhaps you need to enable tun in your kernel or load the 'tun' module.)")
+        }
+        Some(_) => format!("/dev/net/tun: {}", words(error)),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, has_reached, in_namespace, run_until};
+    use expect_test::expect;
+    use std::net::UdpSocket;
+    use std::time::Duration;
+
+    /// Whether taps can be made here; says why if not.
+    fn has_taps() -> bool {
+        let tap = sys::tap::Tap::open(&sys::tap::Options::tap("probe%d"));
+        if let Err(error) = &tap {
+            println!("SKIP {error}");
+        }
+        tap.is_ok()
+    }
+
+    /// Sends a datagram to 10.9.0.2 while the graph runs; what comes back.
+    fn echo(config: &str, reads: &[&str]) -> String {
+        let text = std::cell::RefCell::new(String::new());
+        let socket = std::cell::RefCell::new(None);
+        let mut is_answered = has_reached("t.tx_packets", 1);
+        let told = run_until(config, reads, |world| {
+            let mut socket = socket.borrow_mut();
+            let socket = socket.get_or_insert_with(|| {
+                let socket = UdpSocket::bind("10.9.0.1:5000").unwrap();
+                socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+                socket.send_to(&[7; 600], "10.9.0.2:5000").unwrap();
+                socket
+            });
+            let mut buf = [0; 2000];
+            if is_answered(world) {
+                if let Ok((n, from)) = socket.recv_from(&mut buf) {
+                    *text.borrow_mut() += &format!("{n} bytes of {} from {from}\n", buf[0]);
+                    return true;
+                }
+            }
+            false
+        });
+        told + &text.into_inner()
+    }
+
+    #[test]
+    fn the_kernel_talks_to_itself_through_a_tun() {
+        for offload in ["true", "false"] {
+            in_namespace(move || {
+                if !has_taps() {
+                    return;
+                }
+                let config = format!(
+                    "t :: KernelTun(10.9.0.1/24, DEVNAME echo0, OFFLOAD {offload}, GATEWAY 10.9.0.2) -> IPMirror -> t;"
+                );
+                let told = echo(&config, &["t.dev_name", "t.packets", "t.tx_bytes", "t.selected_calls"]);
+                assert_eq!(
+                    told,
+                    "t.dev_name: echo0\nt.packets: 1\nt.tx_bytes: 628\nt.selected_calls: 1\n600 bytes of 7 from 10.9.0.2:5000\n"
+                );
+            });
+        }
+    }
+
+    #[test]
+    fn the_kernel_asks_for_a_neighbour_on_a_tap_and_gets_frames() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            let config = format!(
+                "t :: KernelTap(10.9.0.1/24, ETHER 2:0:0:0:0:1, MTU 60000) -> Print(CONTENTS HEX, MAXLENGTH 22) -> Discard;
+                 FromDump({}, BURST 100) -> Queue(1000) -> t;",
+                crate::testing::LAN
+            );
+            let mut is_written = has_reached("t.tx_packets", 799);
+            let mut is_asked = has_reached("t.rx_packets", 1);
+            let mut socket = None;
+            let told = run_until(&config, &["t.tx_packets"], |world| {
+                socket.get_or_insert_with(|| {
+                    let socket = UdpSocket::bind("10.9.0.1:5000").unwrap();
+                    socket.send_to(&[7; 600], "10.9.0.2:5000").unwrap();
+                    socket
+                });
+                is_written(world) && is_asked(world)
+            });
+            let asked = "42 | ffffffff ffff0200 00000001 08060001 08000604 0001";
+            assert!(told.contains(asked) && told.ends_with("t.tx_packets: 799\n"), "{told}");
+        });
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_take_is_told() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            check("InfiniteSource(LENGTH 60, LIMIT 1, STOP true) -> KernelTun(10.9.0.1/24, DEVNAME x0) -> Discard;", expect![[r#"
+                KernelTun(x0): no network header
+            "#]]);
+            check("InfiniteSource(LENGTH 10, LIMIT 1, STOP true) -> KernelTap(10.9.0.1/24, DEVNAME x0) -> Discard;", expect![[r#"
+                KernelTap(x0): packet too small
+            "#]]);
+            check("InfiniteSource(LENGTH 2000, LIMIT 1, STOP true) -> KernelTap(10.9.0.1/24, DEVNAME x0) -> Discard;", expect![[r#"
+                KernelTap(x0): packet larger than MTU (1500)
+            "#]]);
+            check("InfiniteSource(LENGTH 60, LIMIT 1, STOP true) -> MarkIPHeader -> KernelTun(10.9.0.1/24, DEVNAME x0) -> Discard;", expect![[r#"
+                KernelTun(x0): unknown IP version 5
+            "#]]);
+        });
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        check(
+            "KernelTap(1.0.0.1/8, GATEWAY 2.0.0.1) -> Discard;",
+            expect![[r#"
+            config:1: While configuring 'KernelTap@1 :: KernelTap':
+            config:1:   bad GATEWAY
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "KernelTap(1.0.0.1) -> Discard;",
+            expect![[r#"
+            config:1: While configuring 'KernelTap@1 :: KernelTap':
+            config:1:   ADDR: parse error
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "KernelTap(1.0.0.1/8, BURST 0) -> Discard;",
+            expect![[r#"
+            config:1: While configuring 'KernelTap@1 :: KernelTap':
+            config:1:   BURST must be >= 1
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "KernelTun(1.0.0.1/8, MTU 3) -> Discard;",
+            expect![[r#"
+            config:1: While configuring 'KernelTun@1 :: KernelTun':
+            config:1:   MTU must be greater than 20
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "KernelTun(1.0.0.1/8, HEADROOM 10000) -> Discard;",
+            expect![[r#"
+            config:1: While configuring 'KernelTun@1 :: KernelTun':
+            config:1:   HEADROOM too big
+            Router could not be initialized!
+        "#]],
+        );
+    }
+}
