@@ -2,7 +2,7 @@
 
 use element::Configure;
 
-/// How many bytes after a word boundary the data of packets starts, as far as the last `AlignmentInfo` that names this
+/// How many bytes from the start of packets the next aligned word starts, as far as the last `AlignmentInfo` that names this
 /// element says so; 0 otherwise.
 pub fn offset(conf: &Configure<'_>) -> u32 {
     let environment = conf.environment;
@@ -24,7 +24,7 @@ pub fn offset(conf: &Configure<'_>) -> u32 {
 fn of_words(words: &[String]) -> Option<u32> {
     let [_, chunk, offset, ..] = words else { return None };
     let (chunk, offset): (i32, i32) = (args::integer(chunk).ok()?, args::integer(offset).ok()?);
-    // Words are compared four bytes at a time: the data starts as far from such a word as it ends before the next.
+    // The offset is what the address of the data leaves over; what counts is how far it is to the next word.
     (chunk >= 4).then(|| (4 - offset % 4).rem_euclid(4) as u32)
 }
 

@@ -72,3 +72,42 @@ impl Classifier {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    #[test]
+    fn the_first_pattern_that_matches_decides() {
+        check(
+            "InfiniteSource(DATA \\<01 02 03 04 05>, LIMIT 1) -> c :: Classifier(3/04 ! 4/05, 1/0?03%00ff, 0/00);
+            InfiniteSource(DATA \\<01 02 03 04>, LIMIT 1) -> c;
+            InfiniteSource(DATA \\<00>, LIMIT 1) -> c;
+            InfiniteSource(DATA \\<07 08>, LIMIT 1) -> c;
+            c[0] -> Print(zero) -> Discard;
+            c[1] -> Print(one) -> Discard;
+            c[2] -> Print(two) -> Discard;",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told_pattern_by_pattern() {
+        check(
+            "Idle -> c :: Classifier(0/4, x, 1/45%f); c[0], c[1], c[2] => Discard, Discard, Discard;
+            Idle -> Classifier(0/45, -) -> Discard;",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn patterns_change_while_the_graph_runs() {
+        check_reading(
+            "Idle -> c :: Classifier(12/0806 20/0001, -); c[0], c[1] => Discard, Discard;
+            Script(write c.config \"12/0800, -\", write c.config \"-\", stop);",
+            &["c.program", "c.config"],
+            expect![[r#""#]],
+        );
+    }
+}

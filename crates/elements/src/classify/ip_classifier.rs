@@ -25,6 +25,9 @@
 //! `!`), `A ? B : C` and parentheses. A value may have `==`, `!=`, `<`, `>`, `<=` or `>=` before it, and `& MASK` before
 //! that. What is clear may be left out: `port 80 or 81`, `10.0.0.0/8`, `syn`.
 //!
+//! There is a handler for the pattern of each output, `pattern0`, `pattern1` and so on, which can be written; only built-in
+//! names can be used then.
+//!
 //! ```click
 //! FromDump(in.pcap, STOP true) -> Strip(14) -> CheckIPHeader
 //!     -> c :: IPClassifier(tcp && dst port www, udp && src net 10.0.0.0/8, -);
@@ -33,7 +36,7 @@
 
 use args::Scope;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, Verdict,
 };
 
 use super::ip_patterns::{classify, report};
@@ -48,10 +51,8 @@ pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h"
 
 const ARGS: &[Arg] = &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
 
-const HANDLERS: &[Handler] = &[
-    Handler::read("program", "The decision program: a test of a word a line, and where to go."),
-    Handler::read_write("pattern#", "The pattern of an output. Only built-in names can be used in what is written."),
-];
+const HANDLERS: &[Handler] =
+    &[Handler::read("program", "The decision program: a test of a word a line, and where to go.")];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-match", "No pattern matches.")];
 const NO_MATCH: usize = 0;
@@ -76,6 +77,15 @@ impl Element for IPClassifier {
     }
 
     per_packet!();
+
+    fn own_handler(&self, name: &str) -> Option<HandlerKind> {
+        pattern_number(name).filter(|number| *number < self.texts.len()).map(|_| HandlerKind::ReadWrite)
+    }
+
+    fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
+        let numbers = (0..self.texts.len()).rev();
+        numbers.map(|number| (format!("pattern{number}"), HandlerKind::ReadWrite)).collect()
+    }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match pattern_number(name) {
@@ -120,7 +130,36 @@ fn parse(
     filter::IpFilter::parse_classifier(&patterns, n_outputs, &ScopeNames(scope))
 }
 
-/// The number in `pattern#`.
+/// The number in `pattern0` and its like.
 fn pattern_number(name: &str) -> Option<usize> {
-    name.strip_prefix("pattern")?.parse().ok()
+    let digits = name.strip_prefix("pattern")?;
+    let number = digits.parse::<usize>().ok()?;
+    (number.to_string() == digits).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn patterns_are_read_and_written_one_by_one() {
+        check_reading(
+            "Idle -> c :: IPClassifier(tcp dst port 80, \"udp\");
+            c[0] -> Discard; c[1] -> Discard;
+            Script(write c.pattern1 icmp, write c.pattern0 nonsense, write c.pattern2 tcp, stop);",
+            &["c.pattern0", "c.pattern1", "c.pattern2", "c.pattern00", "c.program", "c.handlers"],
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn outputs_that_no_packet_reaches_are_told() {
+        check_reading(
+            "Idle -> c :: IPClassifier(tcp, udp, tcp port 80); c[0], c[1], c[2] => Discard, Discard, Discard;
+            Idle -> IPClassifier(tcp, udp) -> Discard;",
+            &[],
+            expect![[r#""#]],
+        );
+    }
 }

@@ -73,3 +73,47 @@ impl IPFilter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    /// TCP from 10.0.0.1 port 1234 to 192.168.1.1 port 80, SYN.
+    const SYN: &str = "45000028 00010000 40060000 0a000001 c0a80101 04d20050 00000000 00000000 50020000 00000000";
+    /// UDP from 10.0.0.1 to 1.2.3.4, port 53.
+    const DNS: &str = "4500001c 00010000 40110000 0a000001 01020304 00350035 00080000";
+
+    #[test]
+    fn the_first_rule_that_matches_decides() {
+        check(
+            &format!(
+                "InfiniteSource(DATA \\<{SYN}>, LIMIT 1) -> MarkIPHeader -> f :: IPFilter(drop udp dst host 1.2.3.4,
+                    1 tcp dst port 80 and syn, allow all);
+                InfiniteSource(DATA \\<{DNS}>, LIMIT 1) -> MarkIPHeader -> f;
+                InfiniteSource(DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1) -> MarkIPHeader -> f;
+                f[0] -> Print(zero) -> Discard;
+                f[1] -> Print(one) -> Discard;"
+            ),
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told_rule_by_rule() {
+        check(
+            "Idle -> f :: IPFilter(5 tcp, allow foo bar, bar, deny tcp port) -> Discard;",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn rules_change_while_the_graph_runs() {
+        check_reading(
+            "Idle -> f :: IPFilter(allow tcp) -> Discard;
+            Script(write f.config \"deny udp, allow all\", write f.config \"foo\", stop);",
+            &["f.program", "f.config"],
+            expect![[r#""#]],
+        );
+    }
+}

@@ -45,3 +45,40 @@ impl Element for LinearIPLookup {
         self.0.write(name, value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    const PACKET: &str = "DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1";
+
+    #[test]
+    fn packets_leave_by_the_output_of_their_route() {
+        check(
+            &format!(
+                "define($p {PACKET});
+                InfiniteSource($p) -> SetIPAddress(10.1.2.3) -> r :: LinearIPLookup(10/8 5.5.5.5 1, 11/8 0);
+                InfiniteSource($p) -> SetIPAddress(11.1.2.3) -> r;
+                InfiniteSource($p) -> SetIPAddress(12.1.2.3) -> r;
+                r[0] -> StoreIPAddress(16) -> Print(zero) -> Discard;
+                r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;"
+            ),
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn bad_routes_are_told_one_by_one() {
+        check("Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;", expect![[r#""#]]);
+    }
+
+    #[test]
+    fn of_two_routes_for_a_prefix_the_first_counts() {
+        check_reading(
+            "Idle -> r :: LinearIPLookup(1/8 0, 1/8 1.1.1.1 0, 2/8 1); r[0] -> Discard; r[1] -> Discard;",
+            &["r.table"],
+            expect![[r#""#]],
+        );
+    }
+}

@@ -44,3 +44,23 @@ impl Element for RadixIPLookup {
         self.0.write(name, value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_leave_by_the_output_of_their_route() {
+        check_reading(
+            "define($p DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1);
+            InfiniteSource($p) -> SetIPAddress(10.1.2.3) -> r :: RadixIPLookup(10/8 5.5.5.5 1, 11/8 0, 10.1/16 0);
+            InfiniteSource($p) -> SetIPAddress(10.2.2.3) -> r;
+            InfiniteSource($p) -> SetIPAddress(12.1.2.3) -> r;
+            r[0] -> StoreIPAddress(16) -> Print(zero) -> Discard;
+            r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;",
+            &["r.table"],
+            expect![[r#""#]],
+        );
+    }
+}

@@ -251,3 +251,89 @@ impl Refused {
 fn has_output(route: Route, n_outputs: usize) -> bool {
     usize::try_from(route.output).is_ok_and(|output| output < n_outputs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{expect, Expect};
+
+    /// Runs `HANDLER VALUE` lines on a table with three outputs and compares what is read and what fails.
+    fn check(order: Order, lines: &str, expect: Expect) {
+        let complaints = Complaints { speaker: None, n_left: 0, waiting: Vec::new() };
+        let mut lookup = RouteLookup { table: RouteTable::new(order), n_outputs: 3, complaints };
+        let mut told = String::new();
+        for line in lines.lines() {
+            let (name, value) = args::next_word(line);
+            let value = value.replace(';', "\n");
+            let result = match name {
+                "table" | "lookup" => lookup.read(name, &value).map(|text| text.trim_end().to_string()),
+                _ => lookup.write(name, &value).map(|()| String::new()),
+            };
+            let text = result.unwrap_or_else(|message| format!("! {message}"));
+            if !text.is_empty() {
+                told += &format!("{text}\n");
+            }
+        }
+        expect.assert_eq(&told);
+    }
+
+    const CHANGES: &str = "add 1/8 1\nadd 2/8 - 2\nadd 0/0 9.9.9.9 0\nadd 3/8 4.4.4.4 1\ntable\n\
+        remove 1/8\nremove 2/8\nadd 5/8 1\nset 3/8 2\nadd 6/8 0\ntable";
+
+    #[test]
+    fn rows_fill_the_first_free_place() {
+        check(Order::first_free(), CHANGES, expect![[r#""#]]);
+    }
+
+    #[test]
+    fn rows_fill_the_place_freed_last() {
+        check(Order::last_freed(), CHANGES, expect![[r#""#]]);
+    }
+
+    #[test]
+    fn rows_stand_in_buckets() {
+        check(Order::hashed(), CHANGES, expect![[r#""#]]);
+    }
+
+    #[test]
+    fn the_longest_prefix_decides() {
+        check(
+            Order::first_free(),
+            "add 18.26/16 1.0.0.1 0\nadd 18.26.0/18 1\nadd 18.26.4.9/32 5.0.0.5 2\nlookup 18.26.4.9\n\
+             lookup 18.26.4.8\nlookup 18.26.200.1\nlookup 18.27.0.1\nlookup x\nremove 18.26.4.9\nlookup 18.26.4.9",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            Order::first_free(),
+            "add 1/8 1\nadd 1/8 2\nadd 1/8 3\nadd 2/8\nremove 1/8 2\nremove 1/8 -2\nremove 3/8\nremove x\ntable",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn a_group_of_changes_is_made_whole_or_not_at_all() {
+        check(
+            Order::last_freed(),
+            "ctrl add 1/8 1;set 2/8 2;;remove 1/8;add 3/8 0\ntable\n\
+             ctrl set 2/8 1;remove 3/8;add 4/8 1;add 4/8 1\ntable\nctrl go 1/8",
+            expect![[r#""#]],
+        );
+    }
+
+    #[test]
+    fn the_gateway_of_a_removed_default_route_stays_visible_where_rows_are_hashed() {
+        let lines = "add 0/0 4.4.4.4 1\nremove 0/0\nlookup 1.1.1.1\nflush\nlookup 1.1.1.1";
+        check(Order::hashed(), lines, expect![[r#""#]]);
+        check(Order::first_free(), lines, expect![[r#""#]]);
+    }
+
+    #[test]
+    fn the_route_of_address_zero_precedes_free_places() {
+        let lines = "add 1/8 1\nadd 2/8 1\nadd 0.0.0.0/32 2\nremove 1/8\ntable\nadd 3/8 0\ntable";
+        check(Order::first_free(), lines, expect![[r#""#]]);
+    }
+}

@@ -193,3 +193,70 @@ impl RouteTable {
 fn trie_prefix(prefix: Prefix) -> Option<lpm::Prefix<u32>> {
     lpm::Prefix::new(prefix.addr.to_bits(), u8::try_from(prefix.len()?).ok()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn route() -> impl Strategy<Value = Route> {
+        let addr = prop::collection::vec(prop::sample::select(vec![0u8, 1, 10, 128, 255]), 4);
+        (addr, 0u32..=32, 0i32..4).prop_map(|(addr, len, output)| {
+            let prefix = Prefix::new(Ipv4Addr::new(addr[0], addr[1], addr[2], addr[3]), len);
+            let prefix = Prefix { addr: prefix.network(), mask: prefix.mask };
+            Route { prefix, gateway: Ipv4Addr::from_bits(output as u32 / 2), output }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn lookup_finds_what_a_search_route_by_route_finds(
+            changes in prop::collection::vec((route(), 0..3), 1..40),
+            addresses in prop::collection::vec(route(), 40),
+        ) {
+            for order in [Order::first_free(), Order::last_freed(), Order::hashed()] {
+                let mut table = RouteTable::new(order);
+                let mut model = std::collections::HashMap::new();
+                for (route, kind) in &changes {
+                    match kind {
+                        0 => drop(model.remove(&route.prefix).filter(|_| table.remove(&Route { output: -1, ..*route }).is_some())),
+                        1 if table.add(*route).is_err() => prop_assert!(model.contains_key(&route.prefix)),
+                        1 => drop(model.insert(route.prefix, *route)),
+                        _ => prop_assert_eq!(table.set(*route), Ok(model.insert(route.prefix, *route))),
+                    }
+                }
+                prop_assert_eq!(table.rows.len(), model.len());
+                prop_assert_eq!(table.text().lines().count(), model.len());
+                for address in &addresses {
+                    let address = address.prefix.addr.to_bits();
+                    let best = model.values().filter(|route| route.prefix.contains(Ipv4Addr::from_bits(address)))
+                        .max_by_key(|route| route.prefix.mask)
+                        .map(|route| NextHop { gateway: route.gateway.to_bits(), output: route.output as u32 });
+                    prop_assert_eq!(table.lookup(address), best);
+                    prop_assert_eq!(table.search(address), best);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn masks_need_not_be_those_of_prefixes() {
+        let scope = args::Scope::builtin();
+        let mut table = RouteTable::new(Order::first_free());
+        for text in ["10.0.0.1/255.0.0.255 1", "10.0.0.0/8 2", "10.1.0.1/255.255.0.255 3"] {
+            table.add(Route::parse(text, &scope).unwrap()).unwrap();
+        }
+        let output = |table: &RouteTable, text| {
+            table.lookup(args::ip(text, &scope).unwrap().to_bits()).map(|hop| hop.output)
+        };
+        assert_eq!(output(&table, "10.9.9.1"), Some(1));
+        assert_eq!(output(&table, "10.1.9.1"), Some(3));
+        assert_eq!(output(&table, "10.1.9.2"), Some(2));
+        assert_eq!(output(&table, "11.1.9.2"), None);
+        for text in ["10.0.0.1/255.0.0.255", "10.1.0.1/255.255.0.255"] {
+            table.remove(&Route::parse_removal(text, &scope).unwrap()).unwrap();
+        }
+        assert_eq!(output(&table, "10.1.9.1"), Some(2));
+        assert_eq!(table.n_odd, 0);
+    }
+}
