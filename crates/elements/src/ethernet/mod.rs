@@ -1,5 +1,13 @@
 //! Ethernet frames, ARP and VLAN tags.
 
+pub mod stations;
 pub mod tag;
 
-element::elements![set_vlan_anno, vlan_decap, vlan_encap,];
+element::elements![
+    ether_encap,
+    ether_mirror,
+    ether_switch,
+    set_vlan_anno,
+    vlan_decap,
+    vlan_encap,
+];

@@ -1,3 +1,5 @@
 //! ICMP messages.
 
-element::elements![];
+pub mod source_route;
+
+element::elements![icmp_error,];

@@ -1,0 +1,59 @@
+//! Swaps the Ethernet addresses of frames.
+//!
+//! Source becomes destination and destination source, so that a frame goes back where it came from. A frame too short to have
+//! both passes as it is.
+//!
+//! ```click
+//! FromDevice(eth0) -> EtherMirror -> Queue -> ToDevice(eth0);
+//! ```
+
+use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+
+/// The class.
+pub const CLASS: Class = Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x");
+
+/// See the page above.
+pub struct EtherMirror;
+
+impl Element for EtherMirror {
+    fn configure(conf: &mut Configure<'_>) -> Result<EtherMirror, Failed> {
+        conf.finish()?;
+        Ok(EtherMirror)
+    }
+
+    per_packet!();
+}
+
+impl EtherMirror {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if let Some(addresses) = packet.data_mut().first_chunk_mut::<12>() {
+            let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5] = *addresses;
+            *addresses = [s0, s1, s2, s3, s4, s5, d0, d1, d2, d3, d4, d5];
+        }
+        Verdict::PASS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(frame: &[u8], expect: &[u8]) {
+        let mut packet = Packet::from_bytes(frame);
+        let twin = packet.clone();
+        assert_eq!(EtherMirror.process(&mut packet), Verdict::PASS);
+        assert_eq!((packet.data(), twin.data()), (expect, frame));
+    }
+
+    #[test]
+    fn addresses_change_places() {
+        check(b"abcdefuvwxyzTTrest", b"uvwxyzabcdefTTrest");
+    }
+
+    #[test]
+    fn short_frames_stay_as_they_are() {
+        check(b"abcdefuvwxy", b"abcdefuvwxy");
+        check(b"", b"");
+    }
+}

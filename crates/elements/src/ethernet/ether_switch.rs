@@ -1,0 +1,229 @@
+//! A learning Ethernet switch.
+//!
+//! Input and output of one number belong to one network. The switch notes on which network it last heard each source address,
+//! and sends a frame to the network of its destination, or to all networks but its own if that one is unknown, was not heard
+//! for TIMEOUT, or is a group. A frame for the network that it comes from is dropped. Times are those of the frames' timestamps.
+//! With a TIMEOUT of 0 the switch learns nothing and sends every frame to all other networks.
+//!
+//! ```click
+//! switch :: EtherSwitch;
+//! FromDevice(eth0) -> SetTimestamp -> [0]switch[0] -> Queue -> ToDevice(eth0);
+//! FromDevice(eth1) -> SetTimestamp -> [1]switch[1] -> Queue -> ToDevice(eth1);
+//! ```
+
+use std::fmt::Write;
+
+use args::Seconds;
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+
+use super::stations::{Key, Stations};
+
+/// The class.
+pub const CLASS: Class = Class::new::<EtherSwitch>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[Arg::keyword(
+    "TIMEOUT",
+    "seconds",
+    "How long a silent station's network is remembered; 0: nothing is learned. Default 300.",
+)];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("table", "The stations: address and port number, a line each."),
+    Handler::read_write("timeout", "How long a silent station's network is remembered, in seconds."),
+];
+
+const SAME_NETWORK: usize = 0;
+const TOO_SHORT: usize = 1;
+const DROPS: &[DropReason] = &[
+    DropReason::new("same-network", "The destination is on the network that the frame comes from."),
+    DropReason::new("too-short", "The frame has no complete Ethernet header."),
+];
+
+/// Where a frame goes: to this output, or to one of these.
+type Way = u32;
+const EVERYWHERE: Way = u32::MAX;
+const NOWHERE: Way = u32::MAX - 1;
+
+/// See the page above.
+pub struct EtherSwitch {
+    timeout_s: u32,
+    timeout_ns: i64,
+    stations: Stations,
+    /// Of the batch that is being worked on.
+    ways: Vec<Way>,
+    /// Frames for each output.
+    outgoing: Vec<Batch>,
+}
+
+impl Element for EtherSwitch {
+    fn configure(conf: &mut Configure<'_>) -> Result<EtherSwitch, Failed> {
+        let Seconds::<0>(timeout_s) = conf.args.get_or("TIMEOUT", Seconds(300));
+        conf.finish()?;
+        let (ways, outgoing) = (Vec::new(), (0..conf.n_outputs).map(|_| Batch::new()).collect());
+        let timeout_ns = nanoseconds(timeout_s);
+        Ok(EtherSwitch { timeout_s, timeout_ns, stations: Stations::new(), ways, outgoing })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
+        let source = port as u32;
+        let mut ways = std::mem::take(&mut self.ways);
+        ways.clear();
+        ways.extend(batch.iter().map(|packet| self.way(source, packet)));
+        match ways.first() {
+            Some(first) if ways.iter().all(|way| way == first) => self.send_all(ctx, port, *first, batch),
+            _ => self.send_each(ctx, port, &ways, batch),
+        }
+        self.ways = ways;
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "table" => {
+                let mut text = String::new();
+                for (address, port) in self.stations.list() {
+                    let _ = writeln!(text, "{address} {port}");
+                }
+                Ok(text)
+            }
+            "timeout" => Ok(self.timeout_s.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "timeout" => {
+                let seconds = args::saturating_seconds(value.trim(), 0);
+                self.timeout_s = seconds.map_err(|_| "expected timeout (integer)")?;
+                self.timeout_ns = nanoseconds(self.timeout_s);
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl EtherSwitch {
+    /// Learns from a frame and finds its way.
+    #[inline(always)]
+    fn way(&mut self, source: u32, packet: &Packet) -> Way {
+        let Some([d0, d1, d2, d3, d4, d5, sources @ ..]) = packet.data().first_chunk::<14>() else {
+            return NOWHERE;
+        };
+        if self.timeout_s == 0 {
+            return EVERYWHERE;
+        }
+        let now_ns = packet.timestamp_ns();
+        self.stations.hear(Key::of(*sources), source, now_ns);
+        let destination = Key::of([*d0, *d1, *d2, *d3, *d4, *d5, 0, 0]);
+        if destination.is_group() {
+            return EVERYWHERE;
+        }
+        match self.stations.find(destination) {
+            Some(station) if now_ns < station.heard_ns.saturating_add(self.timeout_ns) => station.port,
+            Some(_) => {
+                self.stations.forget(destination);
+                EVERYWHERE
+            }
+            None => EVERYWHERE,
+        }
+    }
+
+    /// Sends frames that all go the same way.
+    fn send_all(&mut self, ctx: &mut Ctx<'_>, source: usize, way: Way, batch: Batch) {
+        match way {
+            NOWHERE => ctx.drop_batch(TOO_SHORT, batch),
+            EVERYWHERE => {
+                let last = usize::from(source == 0);
+                for port in (last + 1..self.outgoing.len()).rev().filter(|port| *port != source) {
+                    let mut copies = Batch::new();
+                    copies.extend(batch.iter().cloned());
+                    ctx.emit(port, copies);
+                }
+                ctx.emit(last, batch);
+            }
+            port if port as usize == source => ctx.drop_batch(SAME_NETWORK, batch),
+            port => ctx.emit(port as usize, batch),
+        }
+    }
+
+    /// Sends frames each its own way; those for one output stay in order.
+    fn send_each(&mut self, ctx: &mut Ctx<'_>, source: usize, ways: &[Way], mut batch: Batch) {
+        let mut too_short = Batch::new();
+        let mut same_network = Batch::new();
+        for (packet, way) in batch.drain().zip(ways) {
+            match *way {
+                NOWHERE => too_short.push(packet),
+                EVERYWHERE => {
+                    let others = self.outgoing.iter_mut().enumerate().filter(|(port, _)| *port != source);
+                    for (_, outgoing) in others {
+                        outgoing.push(packet.clone());
+                    }
+                }
+                port if port as usize == source => same_network.push(packet),
+                port => {
+                    if let Some(outgoing) = self.outgoing.get_mut(port as usize) {
+                        outgoing.push(packet);
+                    }
+                }
+            }
+        }
+        for (port, outgoing) in self.outgoing.iter_mut().enumerate().rev() {
+            if !outgoing.is_empty() {
+                ctx.emit(port, std::mem::replace(outgoing, Batch::new()));
+            }
+        }
+        ctx.drop_batch(TOO_SHORT, too_short);
+        ctx.drop_batch(SAME_NETWORK, same_network);
+    }
+}
+
+fn nanoseconds(seconds: u32) -> i64 {
+    i64::from(seconds) * 1_000_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::{expect, Expect};
+
+    /// Sends frames, given as port, destination and source, through a switch of three ports.
+    fn check(timeout: u32, frames: &[(usize, &str, &str)], expect: Expect) {
+        let mut config = format!("s :: EtherSwitch(TIMEOUT {timeout});\n");
+        for port in 0..3 {
+            config += &format!("i{port} :: Null -> [{port}]s; s[{port}] -> Print({port}, 14) -> Discard;\n");
+        }
+        for (i, (port, destination, source)) in frames.iter().enumerate() {
+            config += &format!(
+                "InfiniteSource(DATA \\<{destination}{source}{i:04x}>, LIMIT 1) -> i{port};\n"
+            );
+        }
+        check_reading(&config, &["s.table", "s.timeout"], expect);
+    }
+
+    const A: &str = "02000000000a";
+    const B: &str = "02000000000b";
+
+    #[test]
+    fn frames_go_where_their_destination_was_heard() {
+        check(300, &[(0, B, A), (1, A, B), (2, A, B), (0, B, A), (2, B, A)], expect![""]);
+    }
+
+    #[test]
+    fn frames_for_groups_go_to_all_other_networks() {
+        check(300, &[(1, "ffffffffffff", A), (0, "01005e000001", B)], expect![""]);
+    }
+
+    #[test]
+    fn without_a_timeout_nothing_is_learned() {
+        check(0, &[(0, B, A), (1, A, B)], expect![""]);
+    }
+
+    #[test]
+    fn frames_without_a_header_are_dropped() {
+        check(300, &[(0, "", A)], expect![""]);
+    }
+}

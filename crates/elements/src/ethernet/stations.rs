@@ -1,0 +1,264 @@
+//! Which port the stations of an Ethernet were last heard on.
+
+use std::hash::BuildHasher;
+
+use args::EtherAddr;
+
+/// Marks a slot that is taken: no address has this bit.
+const TAKEN: u64 = 1 << 48;
+const ADDRESS: u64 = TAKEN - 1;
+const FIRST_SLOTS: usize = 64;
+/// Buckets of Click's table before it has grown.
+const FIRST_BUCKETS: u32 = 63;
+
+/// An Ethernet address as the number it is looked up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(u64);
+
+/// A station as it was last heard of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Station {
+    /// [`TAKEN`] and the address; 0 if the slot is free.
+    key: u64,
+    /// When, as the packet's timestamp has it.
+    pub heard_ns: i64,
+    /// How many stations were met before it.
+    sequence: u64,
+    /// On which port.
+    pub port: u32,
+}
+
+/// The stations, by address: a table with linear probing that is at most half full.
+///
+/// The slots found last are tried first: frames come in trains.
+pub struct Stations {
+    slots: Vec<Station>,
+    shift: u32,
+    multiplier: u64,
+    n_stations: usize,
+    next_sequence: u64,
+    last_heard: usize,
+    last_found: usize,
+    growth: Growth,
+}
+
+/// When Click's table would have grown, on which the order of its list depends.
+struct Growth {
+    n_buckets: u32,
+    /// Sequence numbers of the stations before which it grew.
+    at: Vec<u64>,
+}
+
+impl Key {
+    /// The key of the address that the 8 bytes begin with.
+    #[inline(always)]
+    pub fn of(bytes: [u8; 8]) -> Key {
+        Key(u64::from_le_bytes(bytes) & ADDRESS | TAKEN)
+    }
+
+    /// Whether the address is a group's.
+    #[inline(always)]
+    pub fn is_group(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+impl Station {
+    fn address(&self) -> EtherAddr {
+        let [b0, b1, b2, b3, b4, b5, ..] = self.key.to_le_bytes();
+        EtherAddr([b0, b1, b2, b3, b4, b5])
+    }
+}
+
+impl Stations {
+    /// No stations.
+    pub fn new() -> Stations {
+        let growth = Growth { n_buckets: FIRST_BUCKETS, at: Vec::new() };
+        // Random, so that nobody can choose addresses that crowd together.
+        let multiplier = std::hash::RandomState::new().hash_one(0u64) | 1;
+        let (n_stations, next_sequence, last_heard, last_found) = (0, 0, 0, 0);
+        let slots = vec![Station::default(); FIRST_SLOTS];
+        let shift = 64 - FIRST_SLOTS.trailing_zeros();
+        Stations { slots, shift, multiplier, n_stations, next_sequence, last_heard, last_found, growth }
+    }
+
+    /// Notes that a station was heard.
+    #[inline(always)]
+    pub fn hear(&mut self, key: Key, port: u32, heard_ns: i64) {
+        if let Some(station) = self.slots.get_mut(self.last_heard).filter(|station| station.key == key.0) {
+            station.port = port;
+            station.heard_ns = heard_ns;
+            return;
+        }
+        self.hear_other(key, port, heard_ns);
+    }
+
+    #[inline(never)]
+    fn hear_other(&mut self, key: Key, port: u32, heard_ns: i64) {
+        let mut at = self.seek(key.0);
+        let is_new = self.slots.get(at).is_none_or(|station| station.key == 0);
+        if is_new {
+            if (self.n_stations + 1) * 2 > self.slots.len() {
+                self.enlarge();
+                at = self.seek(key.0);
+            }
+            self.n_stations += 1;
+            self.growth.grow(self.n_stations, self.next_sequence);
+        }
+        if let Some(station) = self.slots.get_mut(at) {
+            let sequence = if is_new { self.next_sequence } else { station.sequence };
+            *station = Station { key: key.0, heard_ns, sequence, port };
+        }
+        self.next_sequence += u64::from(is_new);
+        self.last_heard = at;
+    }
+
+    /// The station with this address.
+    #[inline(always)]
+    pub fn find(&mut self, key: Key) -> Option<&Station> {
+        if self.slots.get(self.last_found).is_none_or(|station| station.key != key.0) {
+            self.last_found = self.seek(key.0);
+        }
+        self.slots.get(self.last_found).filter(|station| station.key == key.0)
+    }
+
+    /// Forgets a station.
+    #[cold]
+    pub fn forget(&mut self, key: Key) {
+        let mask = self.slots.len() - 1;
+        let mut hole = self.seek(key.0);
+        if self.slots.get(hole).is_none_or(|station| station.key == 0) {
+            return;
+        }
+        self.n_stations -= 1;
+        // Stations further on that would no longer be found move into the hole.
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let station = self.slots.get(at).copied().unwrap_or_default();
+            if station.key == 0 {
+                break;
+            }
+            let way = at.wrapping_sub(self.home(station.key)) & mask;
+            if way >= at.wrapping_sub(hole) & mask {
+                self.put(hole, station);
+                hole = at;
+            }
+        }
+        self.put(hole, Station::default());
+    }
+
+    /// The stations and their ports, in the order of Click's table.
+    pub fn list(&self) -> Vec<(EtherAddr, u32)> {
+        let mut stations: Vec<_> = self.slots.iter().filter(|station| station.key != 0).collect();
+        stations.sort_by_key(|station| station.sequence);
+        let mut buckets: Vec<Vec<&Station>> = vec![Vec::new(); FIRST_BUCKETS as usize];
+        let mut stations = stations.into_iter().peekable();
+        for at in self.growth.at.iter().copied().chain([u64::MAX]) {
+            while let Some(station) = stations.next_if(|station| station.sequence < at) {
+                add(&mut buckets, station);
+            }
+            if at != u64::MAX {
+                let mut larger = vec![Vec::new(); buckets.len() * 2 + 1];
+                for station in buckets.iter().flat_map(|bucket| bucket.iter().rev()) {
+                    add(&mut larger, station);
+                }
+                buckets = larger;
+            }
+        }
+        // Each bucket is kept with its head last.
+        let in_order = buckets.iter().flat_map(|bucket| bucket.iter().rev());
+        in_order.map(|station| (station.address(), station.port)).collect()
+    }
+
+    #[inline(always)]
+    fn home(&self, key: u64) -> usize {
+        (key.wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
+    /// The slot of a key, or the free one where it belongs.
+    #[inline]
+    fn seek(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = self.home(key);
+        while self.slots.get(at).is_some_and(|station| station.key != key && station.key != 0) {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn put(&mut self, at: usize, station: Station) {
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = station;
+        }
+    }
+
+    #[cold]
+    fn enlarge(&mut self) {
+        let larger = vec![Station::default(); self.slots.len() * 2];
+        self.shift -= 1;
+        for station in std::mem::replace(&mut self.slots, larger) {
+            if station.key != 0 {
+                self.put(self.seek(station.key), station);
+            }
+        }
+    }
+}
+
+impl Growth {
+    fn grow(&mut self, n_stations: usize, next_sequence: u64) {
+        if n_stations as u64 > 2 * u64::from(self.n_buckets) {
+            self.n_buckets = self.n_buckets.saturating_mul(2).saturating_add(1);
+            self.at.push(next_sequence);
+        }
+    }
+}
+
+fn add<'s>(buckets: &mut [Vec<&'s Station>], station: &'s Station) {
+    let [b0, b1, b2, b3, b4, b5] = station.address().0.map(u32::from);
+    let hash = (b4 | b5 << 8 | b2 << 16 | b3 << 24) ^ (b0 << 9 | b1 << 17);
+    let at = hash.checked_rem(buckets.len() as u32).unwrap_or(0);
+    if let Some(bucket) = buckets.get_mut(at as usize) {
+        bucket.push(station);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    fn key(n: u8) -> Key {
+        Key::of([2, 0, 0, 0, 0, n, 9, 9])
+    }
+
+    proptest! {
+        #[test]
+        fn stations_agree_with_a_map(steps in prop::collection::vec((0u8..3, any::<u8>(), 0u32..9), 0..600)) {
+            let mut stations = Stations::new();
+            let mut model = HashMap::new();
+            for (step, n, port) in steps {
+                match step {
+                    0 => {
+                        stations.hear(key(n), port, i64::from(n));
+                        model.insert(n, port);
+                    }
+                    1 => {
+                        stations.forget(key(n));
+                        model.remove(&n);
+                    }
+                    _ => {
+                        let found = stations.find(key(n)).map(|station| (station.port, station.heard_ns));
+                        prop_assert_eq!(found, model.get(&n).map(|port| (*port, i64::from(n))));
+                    }
+                }
+            }
+            let mut listed: Vec<_> = stations.list().iter().map(|(address, port)| (address.0[5], *port)).collect();
+            listed.sort_unstable();
+            let mut expected: Vec<_> = model.into_iter().collect();
+            expected.sort_unstable();
+            prop_assert_eq!(listed, expected);
+        }
+    }
+}
