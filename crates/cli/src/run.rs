@@ -102,8 +102,7 @@ impl Progress {
                 size += of;
             }
         }
-        if size > 0 {
-            let percent = read.min(size) * 100 / size;
+        if let Some(percent) = (read.min(size) * 100).checked_div(size) {
             eprint!("\r{percent:3}% of {:.1} MB read", size as f64 / 1e6);
             // A progress line that cannot be shown is no reason to stop.
             let _ = std::io::stderr().flush();

@@ -187,6 +187,10 @@ impl Storage {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
+    use packet::Packet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -208,7 +212,7 @@ mod tests {
             steps in prop::collection::vec((0u8..4, prop::collection::vec(any::<u8>(), 0..5)), 0..20),
         ) {
             let mut storage = Storage::new(capacity);
-            let (mut model, mut model_highwater) = (Ring::new(), 0);
+            let (mut model, mut model_highwater) = (VecDeque::new(), 0);
             for (way, input) in steps {
                 let mut moved = batch(&input);
                 let mut lost = Vec::new();
@@ -236,7 +240,7 @@ mod tests {
                     model_highwater = model.len().max(model_highwater);
                 }
                 prop_assert_eq!(numbers(moved.iter()), lost);
-                prop_assert_eq!(numbers(&storage.packets), Vec::from_iter(model.iter().copied()));
+                prop_assert_eq!(numbers(storage.packets.iter()), Vec::from_iter(model.iter().copied()));
                 prop_assert_eq!(storage.highwater, model_highwater);
             }
         }
