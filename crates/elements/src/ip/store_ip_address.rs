@@ -142,3 +142,46 @@ fn checksum_field(segment: &mut [u8], protocol: u8) -> Option<&mut [u8; 2]> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ip::tests::check_mistake;
+    use crate::testing::check;
+    use expect_test::expect;
+
+    fn store(arguments: &str, expect: expect_test::Expect) {
+        let tcp = "45000028 00000000 4006 74cb 01000001 02000002 0001 0002 00000000 00000000 5000 0000 0000 0000";
+        let source = format!("InfiniteSource(DATA \\<{tcp}>, LIMIT 1, STOP true) -> SetTCPChecksum");
+        let source = source.replace("-> Set", "-> MarkIPHeader -> Set");
+        let store = format!("s :: StoreIPAddress({arguments}) -> SetIPAddress(0.0.0.0)");
+        let check_tcp = "CheckTCPHeader -> Print(ok) -> Discard; s[1] -> Print(elsewhere) -> Discard";
+        check(&format!("{source} -> SetIPAddress(9.9.9.9) -> {store} -> {check_tcp}"), expect);
+    }
+
+    #[test]
+    fn checksums_follow_addresses_in_headers() {
+        store("src", expect![[r#"
+            ok:   40 | 45000028 00000000 400663ba 09090909 02000002 00010002
+        "#]]);
+        store("1.2.3.4, dst", expect![[r#"
+            ok:   40 | 45000028 00000000 400672c7 01000001 01020304 00010002
+        "#]]);
+    }
+
+    #[test]
+    fn places_outside_the_packet_lead_elsewhere() {
+        store("1.2.3.4, 37", expect![[r#"
+            elsewhere:   40 | 45000028 00000000 400674cb 01000001 02000002 00010002
+        "#]]);
+        store("1.2.3.4, 36", expect![[r#"
+            CheckTCPHeader@7 :: CheckTCPHeader: TCP header check failed: bad TCP checksum
+        "#]]);
+    }
+
+    #[test]
+    fn mistakes_are_told_in_clicks_words() {
+        check_mistake("StoreIPAddress(-1)", expect!["type mismatch: OFFSET requires integer"]);
+        check_mistake("StoreIPAddress(x, 4)", expect!["ADDR: parse error"]);
+        check_mistake("StoreIPAddress()", expect!["OFFSET: required argument missing"]);
+    }
+}
