@@ -126,3 +126,61 @@ fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
     let fault = FAULTS.get(reason).copied().unwrap_or_default();
     format!("{}: IP header check failed: {fault}", ctx.own_name())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ip::tests::check_mistake;
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    /// A packet to 10.2.2.2 with a right checksum and two bytes of padding, and one whose checksum is wrong.
+    const SOURCES: &str = "
+        InfiniteSource(DATA \\<45000014 00010000 4011 63d3 0a010101 0a020202 ffff>, LIMIT 1) -> c;
+        InfiniteSource(DATA \\<45000014 00010000 4011 63d4 0a010101 0a020202>, LIMIT 2, STOP true) -> c;";
+
+    #[test]
+    fn wrong_packets_are_counted_by_reason_and_the_first_is_told() {
+        check_reading(
+            &format!("c :: CheckIPHeader(DETAILS true) -> Print(ok, PRINTANNO true) -> Discard; {SOURCES}"),
+            &["c.drops", "c.drop_details"],
+            expect![[r#"
+                ok:   20 | 0a0202020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 45000014 00010000 401163d3 0a010101 0a020202
+                c: IP header check failed: bad IP checksum
+                c.drops: 2
+                c.drop_details: 0	tiny packet
+                0	bad IP version
+                0	bad IP header length
+                0	bad IP length
+                2	bad IP checksum
+                0	bad source address
+
+            "#]],
+        );
+    }
+
+    #[test]
+    fn every_wrong_packet_is_told_if_verbose_and_leaves_by_output_1() {
+        check(
+            &format!("c :: CheckIPHeader(VERBOSE true) -> Discard; c[1] -> Print(bad) -> Discard; {SOURCES}"),
+            expect![[r#"
+                c: IP header check failed: bad IP checksum
+                bad:   20 | 45000014 00010000 401163d4 0a010101 0a020202
+                c: IP header check failed: bad IP checksum
+                bad:   20 | 45000014 00010000 401163d4 0a010101 0a020202
+            "#]],
+        );
+    }
+
+    #[test]
+    fn drop_details_are_there_if_asked_for() {
+        check_reading("Idle -> c :: CheckIPHeader2 -> Discard", &["c.drop_details"], expect![[r#"
+            c.drop_details: no 'c.drop_details' read handler
+        "#]]);
+    }
+
+    #[test]
+    fn what_is_no_offset_is_too_many_arguments() {
+        check_mistake("CheckIPHeader(10.0.0.1)", expect!["too many arguments"]);
+        check_mistake("CheckIPHeader(OFFSET x)", expect!["OFFSET: invalid number"]);
+    }
+}

@@ -32,7 +32,7 @@ impl<'p> Header<'p> {
     }
 
     /// Total length.
-    pub fn len(&self) -> i32 {
+    pub fn total_len(&self) -> i32 {
         i32::from(self.u16(2))
     }
 
@@ -62,7 +62,7 @@ impl<'p> Header<'p> {
 
     /// Bytes behind the header by the total length; negative if that is shorter than the header.
     fn payload_len(&self) -> i32 {
-        self.len() - self.header_len()
+        self.total_len() - self.header_len()
     }
 
     fn addresses(&self) -> String {
@@ -120,7 +120,7 @@ fn tcp(line: &mut String, packet_len: usize, header: &Header<'_>, segment: &[u8]
     line.extend((syn | fin | rst | psh == 0).then_some('.'));
     let sequence = u32_at(segment, 4);
     let next = sequence.wrapping_add_signed(sequence_len);
-    add(line, format_args!(" {sequence}:{next}({sequence_len},{packet_len},{})", header.len()));
+    add(line, format_args!(" {sequence}:{next}({sequence_len},{packet_len},{})", header.total_len()));
     if ack != 0 {
         add(line, format_args!(" ack {}", u32_at(segment, 8)));
     }

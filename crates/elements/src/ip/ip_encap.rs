@@ -188,3 +188,35 @@ fn type_of_service(tos: i32, dscp: i32, ect: u8, has_ce: bool) -> Result<u8, &'s
     let upper = if tos >= 0 { tos } else { dscp.max(0) << 2 };
     Ok(upper as u8 | ect | if has_ce { 3 } else { 0 })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ip::tests::check_mistake;
+    use crate::testing::check;
+    use expect_test::expect;
+
+    fn encapsulate(arguments: &str, expect: expect_test::Expect) {
+        let source = "InfiniteSource(DATA abcd, LIMIT 2, STOP true) -> SetIPAddress(9.8.7.6)";
+        check(&format!("{source} -> e :: IPEncap({arguments}) -> Print(p, PRINTANNO true) -> Discard"), expect);
+    }
+
+    #[test]
+    fn headers_carry_what_was_asked_for() {
+        encapsulate("ipip, 1.0.0.1, 2.0.0.2", expect![[r#"
+            p:   24 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 45000018 00000000 fa04bddf 01000001 02000002 61626364
+            p:   24 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 45000018 00010000 fa04bdde 01000001 02000002 61626364
+        "#]]);
+        encapsulate("17, 1.0.0.1, DST_ANNO, DSCP 10, ECT 2, DF true, TTL 3", expect![[r#"
+            p:   24 | 090807060000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 452a0018 00004000 0311669d 01000001 09080706 61626364
+            p:   24 | 090807060000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 452a0018 00014000 0311669c 01000001 09080706 61626364
+        "#]]);
+    }
+
+    #[test]
+    fn bad_combinations_are_refused() {
+        check_mistake("IPEncap(300, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
+        check_mistake("IPEncap(4, 1.0.0.1, 2.0.0.2, TOS 1, CE true)", expect!["cannot set both TOS and ECN bits"]);
+        check_mistake("IPEncap(4, 1.0.0.1, 2.0.0.2, ECT true, CE true)", expect!["can set at most one ECN option"]);
+        check_mistake("IPEncap(4, 1.0.0.1, nowhere, ECT 5)", expect!["DST argument should be IP address or 'DST_ANNO'"]);
+    }
+}

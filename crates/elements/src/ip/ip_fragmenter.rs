@@ -232,3 +232,58 @@ fn copy_options(options: &[u8], header: &mut Vec<u8>) {
     }
     header.resize(header.len().next_multiple_of(4), ip_option::END);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    fn fragment(arguments: &str, packet: &str, expect: expect_test::Expect) {
+        let source = format!("InfiniteSource(DATA \\<{packet}>, LIMIT 1, STOP true) -> MarkIPHeader");
+        let rest = "Print(p, MAXLENGTH -1) -> Discard; f[1] -> Print(elsewhere) -> Discard";
+        check_reading(
+            &format!("{source} -> f :: IPFragmenter({arguments}) -> {rest}"),
+            &["f.fragments", "f.drops"],
+            expect,
+        );
+    }
+
+    #[test]
+    fn options_are_copied_as_their_copy_bits_say() {
+        let packet = "49000040 00070000 4011 0000 01000001 02000002 01 07 03 04 94 04 00 00 01 01 88 04 0a 0b 00 00 \
+                      00010203 04050607 08090a0b 0c0d0e0f 10111213 14151617 18191a1b";
+        fragment("52", packet, expect![[r#"
+            p:   52 | 49000034 00072000 40112890 01000001 02000002 01070304 94040000 01018804 0a0b0000 00010203 04050607 08090a0b 0c0d0e0f
+            p:   40 | 47000028 00070002 40114fa6 01000001 02000002 94040000 88040a0b 10111213 14151617 18191a1b
+            f.fragments: 2
+            f.drops: 0
+        "#]]);
+    }
+
+    #[test]
+    fn a_fragment_is_cut_into_fragments_that_are_not_the_last() {
+        fragment("32", "4500002c 00072005 4011 0000 01000001 02000002 00010203 04050607 08090a0b 0c0d0e0f 10111213 14151617", expect![[r#"
+            p:   28 | 4500001c 00072005 401157c3 01000001 02000002 00010203 04050607
+            p:   28 | 4500001c 00072006 401157c2 01000001 02000002 08090a0b 0c0d0e0f
+            p:   28 | 4500001c 00072007 401157c1 01000001 02000002 10111213 14151617
+            f.fragments: 3
+            f.drops: 0
+        "#]]);
+    }
+
+    #[test]
+    fn packets_that_must_not_be_cut_lead_elsewhere() {
+        let packet = "4500001e 00074000 4011 0000 01000001 02000002 00010203 04050607 0809";
+        fragment("28", packet, expect![[r#"
+            IPFragmenter(28) DF 1.0.0.1 2.0.0.2 len=30
+            elsewhere:   30 | 4500001e 00074000 40110000 01000001 02000002 00010203
+            f.fragments: 0
+            f.drops: 1
+        "#]]);
+        fragment("30", packet, expect![[r#"
+            p:   30 | 4500001e 00074000 40110000 01000001 02000002 00010203 04050607 0809
+            f.fragments: 0
+            f.drops: 0
+        "#]]);
+    }
+}

@@ -94,3 +94,32 @@ impl IPGWOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    #[test]
+    fn malformed_options_lead_elsewhere_with_their_place() {
+        let source = "InfiniteSource(DATA \\<47000020 00000000 4011 0000 01000001 02000002 01070700 00000000 01020304>, \
+                      LIMIT 1, STOP true) -> MarkIPHeader";
+        check_reading(
+            &format!("{source} -> g :: IPGWOptions(9.9.9.9) -> Discard; g[1] -> Print(p, PRINTANNO true) -> Discard"),
+            &["g.drops"],
+            expect![[r#"
+                p:   32 | 000000000000000000000000000000000017000000000000000000000000000000000000000000000000000000000000 | 47000020 00000000 40110000 01000001 02000002 01070700
+                g.drops: 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn routes_are_recorded_with_a_new_checksum() {
+        let source = "InfiniteSource(DATA \\<47000020 00000000 4011 0000 01000001 02000002 01070704 00000000 01020304>, \
+                      LIMIT 1, STOP true) -> MarkIPHeader";
+        check(&format!("{source} -> IPGWOptions(9.9.9.9) -> CheckIPHeader -> Print(p) -> Discard"), expect![[r#"
+            p:   32 | 47000020 00000000 40115baa 01000001 02000002 01070708
+        "#]]);
+    }
+}

@@ -88,3 +88,25 @@ impl IPInputCombo {
 fn sentence(_ctx: &Ctx<'_>, _reason: usize) -> String {
     "IP checksum failed".to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_are_painted_stripped_and_checked() {
+        check_reading(
+            "InfiniteSource(DATA \\<0000 00000000 00000000 0000 0800 45000014 00010000 4011 63d3 0a010101 0a020202 ffff>, \
+                LIMIT 1) -> c :: IPInputCombo(7, INTERFACES 10.0.0.1/24) -> Print(p, PRINTANNO true) -> Discard;
+             InfiniteSource(DATA \\<0000 00000000 00000000 0000 0800 45000014 00010000 4011 63d4 0a010101 0a020202>, \
+                LIMIT 2, STOP true) -> c",
+            &["c.drops"],
+            expect![[r#"
+                p:   20 | 0a0202020000000000000000000000000700000000000000000000000000000000000000000000000000000000000000 | 45000014 00010000 401163d3 0a010101 0a020202
+                IP checksum failed
+                c.drops: 2
+            "#]],
+        );
+    }
+}

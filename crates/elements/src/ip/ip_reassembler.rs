@@ -226,3 +226,73 @@ fn is_whole(packet: &Packet) -> bool {
         None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    /// A fragment of a packet with `flags` (more, offset) and a payload of 8 bytes.
+    fn fragment(flags: &str, payload: &str) -> String {
+        format!("InfiniteSource(DATA \\<4500001c 0001 {flags} 4011 0000 01000001 02000002 {payload}>, LIMIT 1, STOP true) -> m;")
+    }
+
+    const REASSEMBLE: &str = "m :: MarkIPHeader -> r :: IPReassembler -> Print(p, MAXLENGTH -1) -> Discard; \
+                              r[1] -> Print(given_up) -> Discard; DriverManager(wait_stop, wait_stop, wait_stop)";
+
+    #[test]
+    fn a_packet_leaves_when_its_last_gap_is_filled() {
+        let fragments = [
+            fragment("0002", "1011121314151617"),
+            fragment("2000", "0001020304050607"),
+            fragment("2001", "08090a0b0c0d0e0f"),
+        ];
+        check_reading(&format!("{REASSEMBLE}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+            p:   44 | 4500002c 00010000 401177be 01000001 02000002 00010203 04050607 08090a0b 0c0d0e0f 10111213 14151617
+            r.dump: frags seen total:    3
+            good reassemblies:   1
+            failed reassemblies: 0
+            bad fragments seen:  0
+            cached chunk data:
+
+        "#]]);
+    }
+
+    #[test]
+    fn what_is_kept_is_shown() {
+        let fragments = [
+            fragment("2004", "2021222324252627"),
+            fragment("2000", "0001020304050607"),
+            fragment("3fff", "08090a0b0c0d0e0f"),
+        ];
+        check_reading(&format!("{REASSEMBLE}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+            r.dump: frags seen total:    3
+            good reassemblies:   0
+            failed reassemblies: 0
+            bad fragments seen:  1
+            cached chunk data:
+             (1.0.0.1, 1, 2.0.0.2, 515) 1 (0,8) (32,40)
+
+        "#]]);
+    }
+
+    #[test]
+    fn old_fragments_make_room_for_new_ones() {
+        let fragments = [
+            fragment("2000", "2021222324252627"),
+            fragment("2004", "0001020304050607"),
+            fragment("2002", "08090a0b0c0d0e0f"),
+        ];
+        let graph = REASSEMBLE.replace("IPReassembler", "IPReassembler(HIMEM 60)");
+        check_reading(&format!("{graph}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+            given_up:   60 | 4500001c 00012000 40110000 01000001 02000002 20212223
+            r.dump: frags seen total:    3
+            good reassemblies:   0
+            failed reassemblies: 1
+            bad fragments seen:  0
+            cached chunk data:
+             (1.0.0.1, 0, 2.0.0.2, 0) 1 (16,24)
+
+        "#]]);
+    }
+}

@@ -22,12 +22,17 @@ pub const CLASS: Class =
     Class::new::<StoreIPAddress>("StoreIPAddress", "1/1-2", "a/ah", "x/x").args(ARGS).drops(DROPS);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("ADDR", "IP address", "The address; given alone, an argument is OFFSET. Default the annotation."),
+    Arg::optional(
+        "ADDR",
+        "IP address",
+        "The address; given alone, an argument is OFFSET. Default the annotation.",
+    ),
     Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address."),
 ];
 
 /// The arguments when there is but one.
-const OFFSET_ONLY: &[Arg] = &[Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address.")];
+const OFFSET_ONLY: &[Arg] =
+    &[Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address.")];
 
 const NO_PLACE: usize = 0;
 const DROPS: &[DropReason] =
@@ -112,7 +117,9 @@ fn store_in_header(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> boo
     let is_partial = offload::is_partial(packet);
     let bytes = packet.network_mut();
     let Some(header) = bytes.first_chunk_mut::<20>().filter(|_| header_len >= 20) else { return false };
-    let Some(place) = header.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>()) else { return false };
+    let Some(place) = header.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>()) else {
+        return false;
+    };
     let (old, new) = (u32::from_be_bytes(*place), address.to_bits());
     *place = address.octets();
     let sum = checksum::update_u32(u16::from_be_bytes([header[10], header[11]]), old, new);
@@ -140,5 +147,83 @@ fn checksum_field(segment: &mut [u8], protocol: u8) -> Option<&mut [u8; 2]> {
             (*field != [0, 0]).then_some(field)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ip::tests::check_mistake;
+    use crate::testing::check;
+    use expect_test::expect;
+    use packet::Offload;
+    use proptest::prelude::*;
+
+    fn store(arguments: &str, expect: expect_test::Expect) {
+        let tcp =
+            "45000028 00000000 4006 74cb 01000001 02000002 0001 0002 00000000 00000000 5000 0000 0000 0000";
+        let source = format!("InfiniteSource(DATA \\<{tcp}>, LIMIT 1, STOP true) -> SetTCPChecksum");
+        let source = source.replace("-> Set", "-> MarkIPHeader -> Set");
+        let store = format!("s :: StoreIPAddress({arguments}) -> SetIPAddress(0.0.0.0)");
+        let check_tcp = "CheckTCPHeader -> Print(ok) -> Discard; s[1] -> Print(elsewhere) -> Discard";
+        check(&format!("{source} -> SetIPAddress(9.9.9.9) -> {store} -> {check_tcp}"), expect);
+    }
+
+    #[test]
+    fn checksums_follow_addresses_in_headers() {
+        store(
+            "src",
+            expect![[r#"
+            ok:   40 | 45000028 00000000 400663ba 09090909 02000002 00010002
+        "#]],
+        );
+        store(
+            "1.2.3.4, dst",
+            expect![[r#"
+            ok:   40 | 45000028 00000000 400672c7 01000001 01020304 00010002
+        "#]],
+        );
+    }
+
+    #[test]
+    fn places_outside_the_packet_lead_elsewhere() {
+        store(
+            "1.2.3.4, 37",
+            expect![[r#"
+            elsewhere:   40 | 45000028 00000000 400674cb 01000001 02000002 00010002
+        "#]],
+        );
+        store(
+            "1.2.3.4, 36",
+            expect![[r#"
+            CheckTCPHeader@7 :: CheckTCPHeader: TCP header check failed: bad TCP checksum
+        "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told_in_clicks_words() {
+        check_mistake("StoreIPAddress(-1)", expect!["type mismatch: OFFSET requires integer"]);
+        check_mistake("StoreIPAddress(x, 4)", expect!["ADDR: parse error"]);
+        check_mistake("StoreIPAddress()", expect!["OFFSET: required argument missing"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_partial_checksum_stays_one(mut bytes: [u8; 40], address: [u8; 4], payload: Vec<u8>, is_source: bool) {
+            bytes[0] = 0x45;
+            bytes[2..4].copy_from_slice(&(40 + payload.len() as u16).to_be_bytes());
+            bytes[6..8].fill(0);
+            bytes[9] = protocol::TCP;
+            let pseudo = |bytes: &[u8]| wire::Ipv4::new(bytes).unwrap().pseudo_header_sum(20 + payload.len() as u16);
+            let sum = pseudo(&bytes);
+            bytes[36..38].copy_from_slice(&sum.to_be_bytes());
+            let mut packet = Packet::from_bytes(&[&bytes[..], &payload].concat());
+            packet.set_network_header(0, 20);
+            packet.set_offload(Offload { needs_checksum: true, checksum_start: 20, checksum_offset: 16, ..Offload::default() });
+            prop_assert!(store_in_header(&mut packet, if is_source { 12 } else { 16 }, address.into()));
+            offload::settle(&mut packet);
+            prop_assert!(checksum::is_transport_valid(pseudo(packet.data()), packet.transport()));
+        }
     }
 }

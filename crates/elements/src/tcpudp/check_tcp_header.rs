@@ -103,3 +103,38 @@ fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
     let reason = REASONS.get(reason).copied().unwrap_or_default();
     format!("{} :: {}: TCP header check failed: {reason}", ctx.own_name(), ctx.class(ctx.element))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn each_fault_is_counted_by_its_reason() {
+        let tcp = |protocol: &str, len: &str, offset: &str, sum: &str| {
+            format!(
+                "InfiniteSource(DATA \\<450000{len} 00000000 40{protocol} 0000 01000001 02000002 \
+                 00010002 00000000 00000000 {offset}00 0000 {sum} 0000>, LIMIT 1, STOP true) -> m;"
+            )
+        };
+        let packets = [
+            tcp("06", "28", "50", "acdf"),
+            tcp("11", "28", "50", "acdf"),
+            tcp("06", "29", "50", "acdf"),
+            tcp("06", "28", "40", "acdf"),
+            tcp("06", "28", "60", "acdf"),
+            tcp("06", "28", "50", "ace0"),
+        ];
+        let graph = "m :: MarkIPHeader -> c :: CheckTCPHeader(DETAILS true) -> Print(ok) -> Discard; \
+                     DriverManager(wait_stop, wait_stop, wait_stop, wait_stop, wait_stop, wait_stop)";
+        check_reading(&format!("{graph}; {}", packets.concat()), &["c.drops", "c.drop_details"], expect![[r#"
+            ok:   40 | 45000028 00000000 40060000 01000001 02000002 00010002
+            c :: CheckTCPHeader: TCP header check failed: not TCP
+            c.drops: 5
+            c.drop_details: 1	not TCP
+            3	bad packet length
+            1	bad TCP checksum
+
+        "#]]);
+    }
+}

@@ -102,3 +102,39 @@ fn check(packet: &Packet) -> Result<(), usize> {
 fn sentence(_ctx: &Ctx<'_>, reason: usize) -> String {
     format!("UDP header check failed: {}", REASONS.get(reason).copied().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn each_fault_is_counted_by_its_reason() {
+        let udp = |protocol: &str, len: &str, sum: &str| {
+            format!(
+                "InfiniteSource(DATA \\<4500001e 00000000 40{protocol} 0000 01000001 02000002 \
+                 00010002 00{len} {sum} 0304>, LIMIT 1, STOP true) -> m;"
+            )
+        };
+        let packets = [
+            udp("11", "0a", "f9cf"),
+            udp("11", "0a", "0000"),
+            udp("06", "0a", "f9cf"),
+            udp("11", "07", "f9cf"),
+            udp("11", "0b", "f9cf"),
+            udp("11", "0a", "f9d0"),
+        ];
+        let graph = "m :: MarkIPHeader -> c :: CheckUDPHeader(DETAILS true) -> Print(ok) -> Discard; \
+                     DriverManager(wait_stop, wait_stop, wait_stop, wait_stop, wait_stop, wait_stop)";
+        check_reading(&format!("{graph}; {}", packets.concat()), &["c.drops", "c.drop_details"], expect![[r#"
+            UDP header check failed: bad UDP checksum
+            ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
+            ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
+            c.drops: 4
+            c.drop_details: 1	not UDP
+            2	bad packet length
+            1	bad UDP checksum
+
+        "#]]);
+    }
+}

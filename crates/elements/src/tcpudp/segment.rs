@@ -104,4 +104,20 @@ mod tests {
         packet.data_mut()[0] = 0x45;
         assert_eq!(sum(&packet), Some(0x0202));
     }
+
+    #[test]
+    fn what_hardware_completes_is_trusted() {
+        let mut packet = Packet::from_bytes(&[0; 40]);
+        packet.set_network_header(0, 20);
+        let offload = packet::Offload {
+            needs_checksum: true,
+            checksum_start: 20,
+            checksum_offset: 16,
+            ..packet::Offload::default()
+        };
+        packet.set_offload(offload);
+        assert!(crate::ip::offload::is_trusted(&packet));
+        packet.set_network_header(0, 24);
+        assert!(!crate::ip::offload::is_trusted(&packet));
+    }
 }

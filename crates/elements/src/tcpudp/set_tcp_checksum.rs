@@ -91,3 +91,25 @@ fn fix_header_len(header: &mut [u8; 20], len: u32, is_fragment: bool) {
 fn sentence(_ctx: &Ctx<'_>, _reason: usize) -> String {
     "SetTCPChecksum: bad lengths".to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn header_lengths_are_fixed_if_asked_for() {
+        let source = "InfiniteSource(DATA \\<45000028 00000000 4006 0000 01000001 02000002 \
+                      00010002 00000000 00000000 f000 0000 0000 0000>, LIMIT 1, STOP true) -> MarkIPHeader";
+        let rest = "CheckTCPHeader -> Print(ok, MAXLENGTH -1) -> Discard";
+        check(&format!("{source} -> SetTCPChecksum -> {rest}"), expect![[r#"
+            CheckTCPHeader@4 :: CheckTCPHeader: TCP header check failed: bad packet length
+        "#]]);
+        check(&format!("{source} -> SetTCPChecksum(true) -> {rest}"), expect![[r#"
+            ok:   40 | 45000028 00000000 40060000 01000001 02000002 00010002 00000000 00000000 50000000 acdf0000
+        "#]]);
+        check(&format!("{source} -> Truncate(39) -> SetTCPChecksum -> {rest}"), expect![[r#"
+            SetTCPChecksum: bad lengths
+        "#]]);
+    }
+}

@@ -84,3 +84,28 @@ fn set(packet: &mut Packet) -> Option<()> {
     datagram.get_mut(6..8)?.copy_from_slice(&sum.to_be_bytes());
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn only_whole_datagrams_get_a_checksum() {
+        let udp = |flags: &str, len: &str| {
+            format!(
+                "InfiniteSource(DATA \\<4500001e 0000{flags} 4011 0000 01000001 02000002 \
+                 00010002 00{len} 0000 0304>, LIMIT 1, STOP true) -> MarkIPHeader -> s :: SetUDPChecksum -> CheckUDPHeader"
+            )
+        };
+        check(&format!("{} -> Print(ok) -> Discard", udp("0000", "0a")), expect![[r#"
+            ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
+        "#]]);
+        check(&format!("{} -> Print(ok) -> Discard", udp("2000", "0a")), expect![[r#"
+            s :: SetUDPChecksum: fragment or short packet
+        "#]]);
+        check(&format!("{} -> Discard; s[1] -> Print(short) -> Discard", udp("0000", "0b")), expect![[r#"
+            short:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
+        "#]]);
+    }
+}
