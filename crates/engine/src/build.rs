@@ -181,6 +181,7 @@ impl Engine {
                 return false;
             }
         }
+        self.world.is_initialized = true;
         true
     }
 

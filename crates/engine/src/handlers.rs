@@ -71,7 +71,14 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
         return Some(HandlerKind::ReadWrite);
     }
     let own = || world.describer(idx)?.own_handler(name);
-    facts(world, idx, name).map(|handler| handler.kind).or_else(own)
+    let listed = facts(world, idx, name).filter(|handler| has_use(world, idx, handler));
+    listed.map(|handler| handler.kind).or_else(own)
+}
+
+/// Whether an element's handler has something to act on: one of a task needs a task.
+fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
+    const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
+    !world.is_initialized || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some()
 }
 
 fn missing(name: &str, write: bool) -> String {
@@ -190,6 +197,9 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
         describe_as(&mut text, &name, kind, "");
     }
     for handler in DEFAULT.iter().chain(class.facts.handlers).rev() {
+        if !has_use(world, idx, handler) {
+            continue;
+        }
         let kind = match handler.name {
             "config" if class.live => HandlerKind::ReadWrite,
             _ => handler.kind,

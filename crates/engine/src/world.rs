@@ -80,6 +80,8 @@ pub struct World {
     pub(crate) runcount: i64,
     pub(crate) driver: Option<ElementIdx>,
     pub(crate) is_running: bool,
+    /// Whether all elements have been initialised.
+    pub(crate) is_initialized: bool,
     pub(crate) burst: usize,
     pub(crate) chatter: Chatter,
     /// Those who look at packets on their way.
@@ -149,6 +151,7 @@ impl World {
             runcount: 1,
             driver: None,
             is_running: false,
+            is_initialized: false,
             burst,
             chatter,
             watchers: Vec::new(),

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use graph::{Diagnostic, Severity};
 
-/// The diagnostic as Click prints it: every line as `FILE:LINE: message`, warnings marked, and below a line that names
-/// the element where there is one ("While configuring 'x :: X':") indented by two spaces.
+/// The diagnostic as Click prints it: every line as `FILE:LINE: message`, warnings marked; or, below a line that names the
+/// element where there is one ("FILE:LINE: While configuring 'x :: X':"), indented by two spaces and without the place.
 ///
 /// Click prints the line that names the element once for all messages about it; see [`click_texts`].
 pub fn click_text(diagnostic: &Diagnostic) -> String {
@@ -63,6 +63,7 @@ fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
         Some(_) => "  ",
     };
     for line in diagnostic.message.lines() {
+        let landmark = if indent.is_empty() { landmark.as_str() } else { "" };
         let _ = writeln!(text, "{landmark}{indent}{mark}{line}");
     }
 }
@@ -86,8 +87,8 @@ mod tests {
             a.click:3: second
             warning: odd
             a.click:3: While configuring 'x :: Null':
-            a.click:3:   too many arguments
-            a.click:3:   warning: and more
+              too many arguments
+              warning: and more
         "#]]
         .assert_eq(&click_texts(&diagnostics.list));
         let ours: String = diagnostics.list.iter().map(weir_text).collect();

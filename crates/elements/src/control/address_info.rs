@@ -129,9 +129,9 @@ mod tests {
             "AddressInfo(a 1.2.3.4, , c, d 5.6.7.8/33 foo)",
             expect![[r#"
                 config:1: While configuring 'AddressInfo@1 :: AddressInfo':
-                config:1:   expected 'NAME [ADDRS]'
-                config:1:   '5.6.7.8/33' is not a recognizable address
-                config:1:   'foo' is not a recognizable address
+                  expected 'NAME [ADDRS]'
+                  '5.6.7.8/33' is not a recognizable address
+                  'foo' is not a recognizable address
                 Router could not be initialized!
             "#]],
         );

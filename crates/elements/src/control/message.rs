@@ -48,7 +48,7 @@ mod tests {
             "Message(\"a b\")",
             expect![[r#"
                 config:1: While configuring 'Message@1 :: Message':
-                config:1:   a b
+                  a b
             "#]],
         );
     }
@@ -59,12 +59,12 @@ mod tests {
             "Message(doubtful, WARNING); Message(wrong, ERROR); Message(x, FATAL)",
             expect![[r#"
                 config:1: While configuring 'Message@1 :: Message':
-                config:1:   warning: doubtful
-                config:1:   unspecified error
+                  warning: doubtful
+                  unspecified error
                 config:1: While configuring 'Message@2 :: Message':
-                config:1:   wrong
+                  wrong
                 config:1: While configuring 'Message@3 :: Message':
-                config:1:   unrecognized message type
+                  unrecognized message type
                 Router could not be initialized!
             "#]],
         );

@@ -1,5 +1,14 @@
 //! Elements that act on the graph: scripts, sockets, names, schedules.
 
 mod scripting;
+mod socket;
 
-element::elements![address_info, driver_manager, message, schedule_info, script, static_thread_sched];
+element::elements![
+    address_info,
+    control_socket,
+    driver_manager,
+    message,
+    schedule_info,
+    script,
+    static_thread_sched
+];

@@ -68,9 +68,9 @@ mod tests {
             &["a.tickets", "big.tickets", "c/u.tickets", "c/v.tickets"],
             expect![[r#"
                 config:1: While configuring 'ScheduleInfo@1 :: ScheduleInfo':
-                config:1:   expected 'ELEMENTNAME PARAM'
+                  expected 'ELEMENTNAME PARAM'
                 config:2: While initializing 'big :: Unqueue':
-                config:2:   warning: ScheduleInfo too high; reduced to 32
+                  warning: ScheduleInfo too high; reduced to 32
                 a.tickets: 2048
                 big.tickets: 32768
                 c/u.tickets: 1536

@@ -89,8 +89,8 @@ mod tests {
             &["a.home_thread", "b.home_thread", "c/u.home_thread", "d/u.home_thread"],
             expect![[r#"
                 config:1: While configuring 'StaticThreadSched@1 :: StaticThreadSched':
-                config:1:   warning: thread preference 7 out of range
-                config:1:   'nobody/' does not name an element
+                  warning: thread preference 7 out of range
+                  'nobody/' does not name an element
                 a.home_thread: 0
                 b.home_thread: 0
                 c/u.home_thread: 0
@@ -103,7 +103,7 @@ mod tests {
     fn a_thread_must_be_given() {
         check_reading("StaticThreadSched(x)", &[], expect![[r#"
             config:1: While configuring 'StaticThreadSched@1 :: StaticThreadSched':
-            config:1:   THREAD: required argument missing
+              THREAD: required argument missing
             Router could not be initialized!
         "#]]);
     }

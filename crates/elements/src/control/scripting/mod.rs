@@ -11,6 +11,7 @@ mod steps;
 mod words;
 
 pub use arithmetic::arithmetic;
+pub use print::describe;
 pub use program::{Kind, Op, Program, Target};
 
 pub use report::Report;

@@ -1,0 +1,360 @@
+//! Lets other programs read and write handlers over a TCP or Unix socket.
+//!
+//! TYPE is `TCP`, which listens on PORT (`PORT+` is that port or one of the next), `UNIX`, which listens on the file FILENAME, or
+//! `SOCKET`, which serves one client on the open descriptor FD.
+//!
+//! A client is greeted by `Click::ControlSocket/1.3`. It sends commands, a line each, and gets lines with a number, `200` being
+//! good and `5xx` bad; all but the last line of a reply have a hyphen behind the number.
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `READ HANDLER [PARAMETER]` | reads a handler; the reply ends with `DATA N` and N bytes |
+//! | `READDATA HANDLER N`, `READUNTIL HANDLER [END]` | the same with a parameter of N bytes, or of lines up to the line END |
+//! | `WRITE HANDLER [VALUE]`, `WRITEDATA HANDLER N`, `WRITEUNTIL HANDLER [END]` | writes a handler |
+//! | `CHECKREAD HANDLER`, `CHECKWRITE HANDLER` | asks whether a handler is there |
+//! | `LLRPC ELEMENT#NUMBER [N]` | answers that no element has such a call |
+//! | `HELP`, `QUIT` | lists the commands; ends the connection |
+//!
+//! HANDLER is `element.handler`, `number.handler` with the element's number counted from 1, or a global handler.
+//!
+//! ```click
+//! ControlSocket(UNIX, /tmp/click.sock);
+//! InfiniteSource -> c :: Counter -> Discard;
+//! ```
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use args::Args;
+use element::{
+    Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId,
+};
+
+use super::scripting::describe;
+use super::socket::{adopt, Connection, Listener, Place};
+
+/// The class.
+pub const CLASS: Class = Class::new::<ControlSocket>("ControlSocket", "0/0", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .role(Role::Single);
+
+const TYPE: Arg = Arg::required("TYPE", "TCP, UNIX or SOCKET", "What to listen on.");
+const PORT: Arg = Arg::required("PORT", "TCP port, or PORT+", "The port of TYPE TCP.");
+const FILENAME: Arg = Arg::required("FILENAME", "file name", "The file of TYPE UNIX.");
+const FD: Arg = Arg::required("FD", "int", "The open descriptor of TYPE SOCKET.");
+const READONLY: Arg = Arg::keyword("READONLY", "bool", "Whether nothing can be written. Default false.");
+const PROXY: Arg =
+    Arg::keyword("PROXY", "element", "The element whose handlers, named `element.handler`, are meant.");
+const VERBOSE: Arg =
+    Arg::keyword("VERBOSE", "bool", "Whether to tell of new and ended connections. Default false.");
+const RETRIES: Arg =
+    Arg::keyword("RETRIES", "int", "How often to try again, once a second, if it cannot listen. Default 0.");
+const RETRY_WARNINGS: Arg =
+    Arg::keyword("RETRY_WARNINGS", "bool", "Whether to tell of every vain try. Default true.");
+const LOCALHOST: Arg =
+    Arg::keyword("LOCALHOST", "bool", "Whether TCP clients must be on this host. Default false.");
+const PLACE: Arg = Arg::rest("PLACE", "port, file or descriptor", "PORT, FILENAME or FD, as TYPE says.");
+
+const ARGS: &[Arg] = &[
+    TYPE,
+    Arg::optional("PORT", PORT.ty, PORT.doc),
+    Arg::keyword("FILENAME", FILENAME.ty, FILENAME.doc),
+    Arg::keyword("FD", FD.ty, FD.doc),
+    READONLY,
+    PROXY,
+    VERBOSE,
+    RETRIES,
+    RETRY_WARNINGS,
+    LOCALHOST,
+];
+/// The arguments as each TYPE has them, and before the type is known.
+const KEYWORDS: &[Arg] = &[TYPE, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST, PLACE];
+const TCP: &[Arg] = &[TYPE, PORT, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
+const UNIX: &[Arg] = &[TYPE, FILENAME, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
+const SOCKET: &[Arg] = &[TYPE, FD, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("port", "The TCP port."),
+    Handler::read("filename", "The name of the Unix socket."),
+];
+
+/// The IP protocol number of TCP.
+const TCP_PROTOCOL: u8 = 6;
+const SECOND_NS: i64 = 1_000_000_000;
+/// Bytes of the longest name of a Unix socket, and its end.
+const PATH_MAX: usize = 108;
+
+/// See the page above.
+pub struct ControlSocket {
+    place: Place,
+    /// The port or file; shared with the second hand.
+    address: Arc<Mutex<String>>,
+    pub(super) is_read_only: bool,
+    pub(super) proxy: Option<ElementIdx>,
+    is_verbose: bool,
+    n_retries: i32,
+    warns: bool,
+    listener: Option<Listener>,
+    connections: BTreeMap<i32, Connection>,
+}
+
+impl Element for ControlSocket {
+    fn configure(conf: &mut Configure<'_>) -> Result<ControlSocket, Failed> {
+        // Keywords are judged before it is known what else there has to be.
+        let mut args = Args::new(conf.config, KEYWORDS, conf.scope);
+        let ty: String = args.need("TYPE");
+        if !args.is_ok() {
+            return finish(args).and(Err(Failed::default()));
+        }
+        let is_read_only = args.get_or("READONLY", false);
+        let proxy = args.get::<String>("PROXY").and_then(|name| {
+            let found = conf.environment.find(&name, conf.element);
+            if found.is_none() {
+                args.error("PROXY", "does not name an element");
+            }
+            found
+        });
+        let is_verbose = args.get_or("VERBOSE", false);
+        let n_retries = args.get_or("RETRIES", 0);
+        let warns = args.get_or("RETRY_WARNINGS", true);
+        let is_local = args.get_or("LOCALHOST", false);
+        finish(args)?;
+        let place = place(conf, &ty, is_local)?;
+        let address = Arc::new(Mutex::new(place.address()));
+        Ok(ControlSocket {
+            place,
+            address,
+            is_read_only,
+            proxy,
+            is_verbose,
+            n_retries,
+            warns,
+            listener: None,
+            connections: BTreeMap::new(),
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if let Place::Socket { fd } = self.place {
+            let fd = adopt(fd).map_err(|error| format!("socket: {}", describe(&error)))?;
+            self.welcome(ctx, fd);
+            return Ok(());
+        }
+        let Err(message) = self.listen(ctx) else { return Ok(()) };
+        if self.n_retries < 0 {
+            return Err(message);
+        }
+        if self.warns {
+            ctx.tell(&message);
+        }
+        let timer = ctx.new_timer();
+        ctx.schedule_after(timer, SECOND_NS);
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if self.listener.is_some() {
+            return;
+        }
+        let Err(message) = self.listen(ctx) else { return };
+        let is_last = self.n_retries < 0;
+        if is_last || self.warns {
+            ctx.chatter(&message);
+        }
+        if is_last {
+            ctx.stop();
+        } else {
+            ctx.reschedule_after(timer, SECOND_NS);
+        }
+    }
+
+    fn selected(&mut self, ctx: &mut Ctx<'_>, fd: i32, _ready: Ready) {
+        let is_listener = self.listener.as_ref().is_some_and(|l| l.as_fd().as_raw_fd() == fd);
+        let fd = if is_listener { self.accept(ctx) } else { Some(fd) };
+        if let Some(fd) = fd {
+            self.serve(ctx, fd);
+        }
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(ControlSocket {
+            place: self.place.clone(),
+            address: self.address.clone(),
+            listener: None,
+            connections: BTreeMap::new(),
+            ..*self
+        }))
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match (name, &self.place) {
+            ("port", Place::Tcp { .. }) | ("filename", Place::Unix { .. }) => {
+                Ok(self.address.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            }
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        if let (Some(_), Place::Unix { path }) = (self.listener.take(), &self.place) {
+            // Somebody else may have removed it.
+            let _ = std::fs::remove_file(path);
+        }
+        for connection in self.connections.values_mut() {
+            connection.flush();
+        }
+        self.connections.clear();
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn Any> = old;
+        let Ok(mut old) = old.downcast::<ControlSocket>() else { return };
+        let or_next = matches!(self.place, Place::Tcp { or_next: true, .. });
+        let is_same_type = std::mem::discriminant(&self.place) == std::mem::discriminant(&old.place);
+        if !is_same_type || (self.place != old.place && !or_next) {
+            return;
+        }
+        if self.listener.is_some() {
+            return ctx.chatter("already initialized, can't take state");
+        }
+        let address = old.address.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.set_address(address);
+        self.connections = std::mem::take(&mut old.connections);
+        if let Some(listener) = old.listener.take() {
+            self.watch(ctx, listener);
+        }
+        for connection in self.connections.values() {
+            // What cannot be watched is served when the client sends something again.
+            let _ = ctx.add_select(connection.as_fd(), Ready { read: connection.wants_read(), write: true });
+        }
+    }
+}
+
+fn finish(args: Args<'_>) -> Result<(), Failed> {
+    args.finish().map_err(|errors| Failed { errors })
+}
+
+/// Reads where to listen.
+fn place(conf: &Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed> {
+    let args = |facts: &'static [Arg]| Args::new(conf.config, facts, conf.scope);
+    match ty.to_ascii_uppercase().as_str() {
+        "TCP" => {
+            let mut args = args(TCP);
+            let text: args::Word = args.need("PORT");
+            finish(args)?;
+            if let Ok(port) = args::port(&text.0, conf.scope, TCP_PROTOCOL) {
+                return Ok(Place::Tcp { port, or_next: false, is_local });
+            }
+            let port = text.0.strip_suffix('+').and_then(|number| args::integer::<u16>(number).ok());
+            let port = port.filter(|port| *port > 0).ok_or("PORT requires TCP port")?;
+            Ok(Place::Tcp { port, or_next: true, is_local })
+        }
+        "UNIX" => {
+            let mut args = args(UNIX);
+            let path: args::Filename = args.need("FILENAME");
+            finish(args)?;
+            if path.0.len() >= PATH_MAX {
+                return Err("filename too long".into());
+            }
+            Ok(Place::Unix { path: path.0 })
+        }
+        "SOCKET" => {
+            let mut args = args(SOCKET);
+            let fd = args.need("FD");
+            finish(args)?;
+            Ok(Place::Socket { fd })
+        }
+        _ => Err(format!("unknown socket type '{ty}'").into()),
+    }
+}
+
+impl ControlSocket {
+    fn set_address(&self, address: String) {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    /// Begins to listen. The error is what to tell the user.
+    fn listen(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.n_retries = self.n_retries.saturating_sub(1);
+        match self.place.listen() {
+            Ok((listener, address)) => {
+                self.set_address(address);
+                self.watch(ctx, listener);
+                Ok(())
+            }
+            Err(error) => {
+                let error = format!("bind: {}", describe(&error));
+                let tries = if self.n_retries == 0 { "try" } else { "tries" };
+                Err(match self.n_retries {
+                    ..0 => error,
+                    n => format!("warning: {error} ({} {tries} left)", i64::from(n) + 1),
+                })
+            }
+        }
+    }
+
+    fn watch(&mut self, ctx: &mut Ctx<'_>, listener: Listener) {
+        if let Err(message) = ctx.add_select(listener.as_fd(), Ready::READ) {
+            ctx.chatter(&message);
+        }
+        self.listener = Some(listener);
+    }
+
+    /// Accepts a client.
+    fn accept(&mut self, ctx: &mut Ctx<'_>) -> Option<i32> {
+        match self.listener.as_ref()?.accept() {
+            Ok((fd, peer)) => {
+                if self.is_verbose {
+                    let from = peer.map(|peer| format!(" from {peer}")).unwrap_or_default();
+                    self.tell(ctx, &format!("opened connection {}{from}", fd.as_raw_fd()));
+                }
+                self.welcome(ctx, fd)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
+            Err(error) => {
+                self.tell(ctx, &format!("accept: {}", describe(&error)));
+                None
+            }
+        }
+    }
+
+    fn tell(&self, ctx: &mut Ctx<'_>, message: &str) {
+        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
+        ctx.chatter(&format!("{declaration}: {message}"));
+    }
+
+    fn welcome(&mut self, ctx: &mut Ctx<'_>, fd: OwnedFd) -> Option<i32> {
+        let connection = Connection::open(fd).ok()?;
+        ctx.add_select(connection.as_fd(), Ready { read: true, write: true }).ok()?;
+        let fd = connection.as_fd().as_raw_fd();
+        self.connections.insert(fd, connection);
+        Some(fd)
+    }
+
+    /// Receives, answers one command and sends, so that one client does not keep all others waiting.
+    fn serve(&mut self, ctx: &mut Ctx<'_>, fd: i32) {
+        let Some(mut connection) = self.connections.remove(&fd) else { return };
+        connection.receive();
+        if let Some(command) = connection.next_command() {
+            self.answer(ctx, &mut connection, command);
+        }
+        connection.flush();
+        if connection.is_over() {
+            ctx.remove_select(fd, Ready { read: true, write: true });
+            drop(connection);
+            if self.is_verbose {
+                self.tell(ctx, &format!("closed connection {fd}"));
+            }
+            return;
+        }
+        let (wants_read, wants_write) = (connection.wants_read(), connection.wants_write());
+        ctx.remove_select(fd, Ready { read: !wants_read, write: !wants_write });
+        if wants_write {
+            let _ = ctx.add_select(connection.as_fd(), Ready::WRITE);
+        }
+        self.connections.insert(fd, connection);
+    }
+}

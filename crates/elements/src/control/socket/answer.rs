@@ -1,0 +1,175 @@
+//! Answering commands.
+
+use element::{Ctx, ElementIdx};
+
+use super::command::Command;
+use super::connection::Connection;
+use super::reply::{Code, Reply};
+use crate::control::control_socket::ControlSocket;
+
+/// No element: names are looked up from the top.
+const TOP: ElementIdx = usize::MAX;
+
+const HELP: &[&str] = &[
+    "Commands supported:",
+    "READ handler [arg...]   call read handler, return DATA",
+    "READDATA handler len    call read handler with len data bytes, return DATA",
+    "READUNTIL handler term  call read handler, take data until term, return DATA",
+    "WRITE handler [arg...]  call write handler",
+    "WRITEDATA handler len   call write handler, pass len data bytes",
+    "WRITEUNTIL handler term call write handler, take data until term",
+    "CHECKREAD handler       check if read handler is valid",
+    "CHECKWRITE handler      check if write handler is valid",
+    "LLRPC elt#number [len]  call LLRPC, pass len data bytes, return DATA",
+    "QUIT                    close connection",
+];
+
+/// A handler that was found: its name for the engine, and how it may be used.
+struct Found {
+    name: String,
+    is_visible: bool,
+    is_readable: bool,
+    is_writable: bool,
+}
+
+impl ControlSocket {
+    /// Answers a command.
+    pub(crate) fn answer(&self, ctx: &mut Ctx<'_>, connection: &mut Connection, command: Command) {
+        let reply = match command {
+            Command::Nothing => return,
+            Command::Read { handler, param } => self.read_handler(ctx, &handler, &param),
+            Command::Write { handler, value } => self.write_handler(ctx, &handler, &value),
+            Command::Check { handler, write } => self.check_handler(ctx, &handler, write),
+            Command::Llrpc { name, data } => self.llrpc(ctx, &name, &data),
+            Command::Help => Reply::lines(Code::Ok, HELP),
+            Command::Wrong(reply) => reply,
+            Command::Quit { is_plain } => {
+                connection.end_input();
+                let goodbye = Reply::line(Code::Ok, "Goodbye!");
+                match is_plain {
+                    true => goodbye,
+                    false => Reply::line(Code::Syntax, "Bad command syntax").then(goodbye),
+                }
+            }
+        };
+        connection.reply(&reply);
+    }
+
+    fn find(&self, ctx: &mut Ctx<'_>, text: &str) -> Result<Found, Reply> {
+        let canonical = canonical(text);
+        let runtime = ctx.runtime();
+        let name = match (self.proxy, canonical.split_once('.')) {
+            (Some(proxy), _) => format!("{}.{canonical}", runtime.name(proxy)),
+            (None, None) => format!(".{canonical}"),
+            (None, Some((element, handler))) => {
+                let number = || args::integer::<usize>(element).ok()?.checked_sub(1);
+                let idx = runtime.find(element, TOP).or_else(number).filter(|n| *n < runtime.n_elements());
+                let Some(idx) = idx else {
+                    let message = format!("No element named '{element}'");
+                    return Err(Reply::line(Code::NoSuchElement, &message));
+                };
+                format!("{}.{handler}", runtime.name(idx))
+            }
+        };
+        let (is_readable, writable) = runtime.handler_visible(TOP, &name);
+        let (exists_readable, is_writable) = runtime.handler_exists(TOP, &name);
+        let is_visible = is_readable || writable;
+        let exists = exists_readable || is_writable;
+        if exists && (is_visible || self.proxy.is_some()) {
+            return Ok(Found { name, is_visible, is_readable, is_writable });
+        }
+        let what = if self.proxy.is_some() { "proxied handler" } else { "handler" };
+        Err(Reply::line(Code::NoSuchHandler, &format!("No {what} named '{text}'")))
+    }
+
+    fn read_handler(&self, ctx: &mut Ctx<'_>, handler: &str, param: &str) -> Reply {
+        let found = match self.find(ctx, handler) {
+            Ok(found) if found.is_readable => found,
+            Ok(_) => return Reply::line(Code::Permission, &format!("Handler '{handler}' write-only")),
+            Err(reply) => return reply,
+        };
+        let (result, told) = ctx.hear(|ctx| ctx.runtime().read_handler(TOP, &found.name, param));
+        match result {
+            Ok(text) if told.is_empty() => Reply::data(&format!("Read handler '{handler}' OK"), &text),
+            result => {
+                let told: Vec<String> = told.into_iter().chain(result.err()).collect();
+                Reply::with_messages(Code::Unspecified, &format!("Read handler '{handler}' error"), &told)
+            }
+        }
+    }
+
+    fn write_handler(&self, ctx: &mut Ctx<'_>, handler: &str, value: &str) -> Reply {
+        let found = match self.find(ctx, handler) {
+            Ok(found) if found.is_writable => found,
+            Ok(_) => return Reply::line(Code::Permission, &format!("Handler '{handler}' read-only")),
+            Err(reply) => return reply,
+        };
+        if self.is_read_only {
+            return permission_denied(handler);
+        }
+        let (result, told) = ctx.hear(|ctx| ctx.runtime().write_handler(TOP, &found.name, value));
+        let only_warned = result.is_ok() && told.iter().all(|message| message.starts_with("warning: "));
+        let (code, outcome) = match only_warned {
+            true if told.is_empty() => (Code::Ok, "OK"),
+            true => (Code::OkWithWarnings, "OK with warnings"),
+            false => (Code::HandlerError, "error"),
+        };
+        let told: Vec<String> = told.into_iter().chain(result.err()).collect();
+        Reply::with_messages(code, &format!("Write handler '{handler}' {outcome}"), &told)
+    }
+
+    fn check_handler(&self, ctx: &mut Ctx<'_>, handler: &str, write: bool) -> Reply {
+        let found = match self.find(ctx, handler) {
+            Ok(found) => found,
+            Err(reply) => return reply,
+        };
+        let way = if write { "Write" } else { "Read" };
+        let is_ok = found.is_visible && if write { found.is_writable } else { found.is_readable };
+        if write && self.is_read_only && is_ok {
+            permission_denied(handler)
+        } else if is_ok {
+            Reply::line(Code::Ok, &format!("{way} handler '{handler}' OK"))
+        } else if found.is_visible {
+            let not = if write { "not writable" } else { "not readable" };
+            Reply::line(Code::NoSuchHandler, &format!("Handler '{handler}' {not}"))
+        } else {
+            let way = way.to_ascii_lowercase();
+            Reply::line(Code::NoSuchHandler, &format!("No {way} handler named '{handler}'"))
+        }
+    }
+
+    /// No element has such calls: they carry the memory layout of C structures.
+    fn llrpc(&self, ctx: &mut Ctx<'_>, name: &str, data: &[u8]) -> Reply {
+        const OUT: u32 = 0x4000_0000;
+        const IN: u32 = 0x8000_0000;
+        const FLAT: u32 = 0x4000;
+        let (element, number) = name.split_once('#').unwrap_or((name, ""));
+        let Ok(number) = args::integer_in_base::<u32>(number, 16) else {
+            return Reply::line(Code::Syntax, &format!("Syntax error in LLRPC name '{name}'"));
+        };
+        if let Err(reply) = self.find(ctx, &format!("{element}.name")) {
+            return reply;
+        }
+        let size = (number >> 16 & 0xFFF) as usize;
+        if size == 0 || number & (IN | OUT) == 0 || number & FLAT == 0 {
+            return Reply::line(Code::Unimplemented, &format!("Cannot call LLRPC '{name}' remotely"));
+        }
+        if self.is_read_only {
+            return permission_denied(name);
+        }
+        if number & IN != 0 && data.len() != size {
+            let message = format!("LLRPC '{name}' requires {size} bytes input data");
+            return Reply::line(Code::LlrpcError, &message);
+        }
+        Reply::line(Code::LlrpcError, &format!("LLRPC '{name}' error: Invalid argument"))
+    }
+}
+
+fn permission_denied(name: &str) -> Reply {
+    Reply::line(Code::Permission, &format!("Permission denied for '{name}'"))
+}
+
+/// A handler's name without what stands for the graph itself: `.h` and `0.h` are `h`.
+fn canonical(name: &str) -> &str {
+    name.strip_prefix('.').or_else(|| name.strip_prefix("0.")).unwrap_or(name)
+}

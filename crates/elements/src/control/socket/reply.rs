@@ -1,0 +1,121 @@
+//! Replies: message lines with a code, and data.
+
+use std::fmt::Write;
+
+/// What a reply says of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    Ok = 200,
+    OkWithWarnings = 220,
+    Syntax = 500,
+    Unimplemented = 501,
+    NoSuchElement = 510,
+    NoSuchHandler = 511,
+    HandlerError = 520,
+    LlrpcError = 522,
+    Permission = 530,
+    Unspecified = 590,
+}
+
+/// The reply to a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    text: String,
+}
+
+impl Reply {
+    /// One line.
+    pub fn line(code: Code, message: &str) -> Reply {
+        let mut reply = Reply::default();
+        reply.add(code, message, false);
+        reply
+    }
+
+    /// One line that says another will follow, though none does: Click answers one mistake like this.
+    pub fn unfinished(code: Code, message: &str) -> Reply {
+        let mut reply = Reply::default();
+        reply.add(code, message, true);
+        reply
+    }
+
+    /// A line for each message.
+    pub fn lines(code: Code, messages: &[&str]) -> Reply {
+        let mut reply = Reply::default();
+        for (idx, message) in messages.iter().enumerate() {
+            reply.add(code, message, idx + 1 < messages.len());
+        }
+        reply
+    }
+
+    /// A line, and below it what a handler told.
+    pub fn with_messages(code: Code, message: &str, told: &[String]) -> Reply {
+        let told: Vec<&str> = told.iter().flat_map(|text| text.lines()).collect();
+        if told.is_empty() {
+            return Reply::line(code, message);
+        }
+        let heading = format!("{message}:");
+        let all: Vec<&str> = std::iter::once(heading.as_str()).chain(told).collect();
+        Reply::lines(code, &all)
+    }
+
+    /// A line, and data.
+    pub fn data(message: &str, data: &str) -> Reply {
+        let mut reply = Reply::line(Code::Ok, message);
+        // Writing to a String cannot fail.
+        let _ = write!(reply.text, "DATA {}\r\n{data}", data.len());
+        reply
+    }
+
+    /// A reply after another.
+    pub fn then(mut self, other: Reply) -> Reply {
+        self.text += &other.text;
+        self
+    }
+
+    /// The bytes to send.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    fn add(&mut self, code: Code, message: &str, is_followed: bool) {
+        let dash = if is_followed { '-' } else { ' ' };
+        let _ = write!(self.text, "{}{dash}{}\r\n", code as u32, printable(message));
+    }
+}
+
+/// The text with all but printable ASCII characters written out.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            32..=126 => printable.push(char::from(byte)),
+            0..=31 => {
+                printable.push('^');
+                printable.push(char::from(byte + 64));
+            }
+            _ => {
+                let _ = write!(printable, "\\{byte:03o}");
+            }
+        }
+    }
+    printable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(reply: &Reply) -> String {
+        String::from_utf8_lossy(reply.as_bytes()).replace("\r\n", "|")
+    }
+
+    #[test]
+    fn replies_end_with_a_line_without_a_dash() {
+        assert_eq!(shown(&Reply::lines(Code::Ok, &["a", "b"])), "200-a|200 b|");
+        let told = ["x\ny".to_string()];
+        assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &told)), "520-e:|520-x|520 y|");
+        assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &[])), "520 e|");
+        assert_eq!(shown(&Reply::data("ok", "é\n")), "200 ok|DATA 3|é\n");
+        assert_eq!(shown(&Reply::line(Code::Syntax, "a\tb")), "500 a^Ib|");
+    }
+}
