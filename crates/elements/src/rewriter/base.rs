@@ -212,6 +212,12 @@ impl Base {
             Kind::Address => self.rewrite::<style::Addresses>(ctx, port, &mut batch, now_ms),
             Kind::Ping => self.rewrite::<style::Echo>(ctx, port, &mut batch, now_ms),
         }
+        // Most batches go one way as a whole.
+        let output = self.verdicts.first().copied().unwrap_or(Verdict::PASS);
+        let port = (0..self.n_outputs.min(2)).find(|port| output == Verdict::port(*port));
+        if let Some(port) = port.filter(|_| self.verdicts.iter().all(|verdict| *verdict == output)) {
+            return ctx.emit(port, batch);
+        }
         let mut verdicts = self.verdicts.iter();
         ctx.push_each(batch, |_| verdicts.next().copied().unwrap_or(Verdict::drop(NO_MAPPING)));
     }
@@ -303,7 +309,7 @@ impl Base {
                 Err(verdict) => return verdict,
             }
         }
-        self.apply::<S>(set, packet, link, seen.transport_at as usize, now_ms)
+        self.apply::<S>(set, packet, link, seen, now_ms)
     }
 
     /// Whether what the first passes found is what a lookup would find.
@@ -342,32 +348,38 @@ impl Base {
         set: &mut FlowSet,
         packet: &mut Packet,
         link: u32,
-        transport_at: usize,
+        seen: &Seen,
         now_ms: i64,
     ) -> Verdict {
         let direction = link as usize & 1;
         let partial_at = if packet.has_offload() { partial_checksum_at(packet) } else { None };
+        let timeouts = &self.timeouts[usize::from(seen.look.map & 1)];
+        let is_lazy = set.is_lazy();
         let Some(flow) = set.flow_mut(link) else { return Verdict::drop(NO_MAPPING) };
         let output = flow.outputs[direction];
-        let reply_anno = flow.reply_anno;
-        let dst = flow.rewritten(direction).dst;
-        if flow.flags & flow::SHIFTED == 0 {
-            S::apply(flow, direction, &mut target(packet, transport_at, partial_at), None);
-        } else {
-            let mut copy = *flow;
-            let mut target = target(packet, transport_at, partial_at);
-            S::apply(&mut copy, direction, &mut target, set.shifts_mut(link));
-            if let Some(flow) = set.flow_mut(link) {
-                flow.state = copy.state;
-            }
-        }
         if self.annotations.sets_dst && !(S::BY_DESTINATION && direction == 0) {
-            packet.set_dst_ip(dst.into());
+            packet.set_dst_ip(flow.rewritten(direction).dst.into());
         }
         if let Some(offset) = self.annotations.reply.filter(|_| direction == 1) {
-            packet.set_anno_u8(offset, reply_anno);
+            packet.set_anno_u8(offset, flow.reply_anno);
         }
-        set.renew(link, now_ms);
+        let network = packet.network_mut();
+        let mut target = Target { network, transport_at: seen.transport_at as usize, partial_at };
+        if flow.flags & flow::SHIFTED != 0 {
+            apply_shifted::<S>(set, link, &mut target);
+            set.renew(link, now_ms);
+            return Verdict::port(output.into());
+        }
+        S::apply(flow, direction, &mut target, None);
+        let (is_guaranteed, expiry_ms) = timeouts.renewed(flow.state, now_ms);
+        let moves = flow.is_guaranteed != is_guaranteed
+            || expiry_ms < flow.expiry_ms
+            || expiry_ms > flow.expiry_ms && !is_lazy[usize::from(is_guaranteed)];
+        if moves {
+            set.set_expiry(link >> 1, is_guaranteed, expiry_ms);
+        } else {
+            flow.expiry_ms = expiry_ms;
+        }
         Verdict::port(output.into())
     }
 
@@ -505,9 +517,14 @@ pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
     ctx.steady_ns() / 1_000_000
 }
 
-#[inline(always)]
-fn target(packet: &mut Packet, transport_at: usize, partial_at: Option<usize>) -> Target<'_> {
-    Target { network: packet.network_mut(), transport_at, partial_at }
+/// Rewrites a packet of a flow whose sequence numbers are shifted.
+#[cold]
+fn apply_shifted<S: Style>(set: &mut FlowSet, link: u32, target: &mut Target<'_>) {
+    let Some(mut flow) = set.flow(link).copied() else { return };
+    S::apply(&mut flow, link as usize & 1, target, set.shifts_mut(link));
+    if let Some(place) = set.flow_mut(link) {
+        place.state = flow.state;
+    }
 }
 
 /// Where the field of a partial checksum lies, counted from the network header.

@@ -213,7 +213,6 @@ impl FlowSet {
     }
 
     /// Renews a flow after a packet.
-    #[inline(always)]
     pub fn renew(&mut self, link: u32, now_ms: i64) {
         let Some(flow) = self.flows.get(link >> 1) else { return };
         let Some(space) = self.spaces.get(usize::from(flow.space)) else { return };
@@ -221,8 +220,15 @@ impl FlowSet {
         self.set_expiry(link >> 1, is_guaranteed, expiry_ms);
     }
 
+    /// Whether the heaps of best-effort and of guaranteed flows leave a flow where it is when it ends later than before.
     #[inline(always)]
-    fn set_expiry(&mut self, idx: u32, is_guaranteed: bool, expiry_ms: i64) {
+    pub fn is_lazy(&self) -> [bool; 2] {
+        [self.heaps[BEST_EFFORT].is_lazy(), self.heaps[GUARANTEED].is_lazy()]
+    }
+
+    /// Sets when a flow or its guarantee ends.
+    #[inline(never)]
+    pub fn set_expiry(&mut self, idx: u32, is_guaranteed: bool, expiry_ms: i64) {
         let Some(flow) = self.flows.get_mut(idx) else { return };
         let before_ms = std::mem::replace(&mut flow.expiry_ms, expiry_ms);
         let place = flow.place;
@@ -233,7 +239,6 @@ impl FlowSet {
         }
     }
 
-    #[cold]
     fn change_heap(&mut self, idx: u32, is_guaranteed: bool) {
         let Some(flow) = self.flows.get_mut(idx) else { return };
         let place = flow.place;
@@ -438,3 +443,7 @@ impl FlowSet {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "flow_set_tests.rs"]
+mod tests;

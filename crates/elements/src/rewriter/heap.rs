@@ -22,6 +22,12 @@ impl Heap {
         self.entries.len()
     }
 
+    /// Whether keys may lag behind.
+    #[inline(always)]
+    pub fn is_lazy(&self) -> bool {
+        self.entries.len() > EXACT
+    }
+
     /// The flow that ends first, and when.
     pub fn first(&mut self, flows: &mut Slab) -> Option<(i64, u32)> {
         loop {
@@ -62,17 +68,11 @@ impl Heap {
     }
 
     /// Notes that the flow at `place` ends at `expiry_ms` instead of `before_ms`.
-    #[inline(always)]
     pub fn change(&mut self, place: u32, before_ms: i64, expiry_ms: i64, flows: &mut Slab) {
-        if expiry_ms < before_ms || self.entries.len() <= EXACT {
-            self.change_exactly(place as usize, expiry_ms, flows);
+        if expiry_ms < before_ms || !self.is_lazy() {
+            self.set_key(place as usize, expiry_ms);
+            self.settle(place as usize, flows);
         }
-    }
-
-    #[inline(never)]
-    fn change_exactly(&mut self, place: usize, expiry_ms: i64, flows: &mut Slab) {
-        self.set_key(place, expiry_ms);
-        self.settle(place, flows);
     }
 
     fn set_key(&mut self, place: usize, key: i64) {

@@ -64,7 +64,7 @@ impl Index {
     /// Adds a link under `tag`.
     pub fn insert(&mut self, tag: u32, link: u32) {
         if let Some(shard) = self.shards.get_mut(shard_of(tag)) {
-            if shard.n_used * 8 >= shard.slots.len() * 5 {
+            if shard.n_used * 2 >= shard.slots.len() {
                 shard.grow();
             }
             shard.put(slot_of(tag, link));

@@ -11,6 +11,9 @@ use super::pattern::{self, Pattern};
 /// The class of elements that can stand as an input specification.
 pub const MAPPER: &str = "RoundRobinIPMapper";
 
+/// The `IPRewriterPatterns` and the place among its arguments where a pattern with a name is defined.
+pub type Place = Option<(ElementIdx, usize)>;
+
 /// What becomes of packets without a mapping.
 #[derive(Clone, Debug)]
 pub enum Action {
@@ -36,7 +39,7 @@ pub struct Input {
     /// Flows that could get no mapping.
     pub failures: u32,
     /// Where the pattern was defined, until it is shared with its other users.
-    pub named: Option<(ElementIdx, usize)>,
+    pub named: Place,
 }
 
 /// The names that a specification may use.
@@ -46,7 +49,7 @@ pub trait Surroundings {
     /// The element with this name, and its class.
     fn element(&self, name: &str) -> Option<(ElementIdx, String)>;
     /// The pattern with this name, and where it is defined.
-    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Option<(ElementIdx, usize)>)>;
+    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Place)>;
 }
 
 impl Surroundings for &mut Configure<'_> {
@@ -59,7 +62,7 @@ impl Surroundings for &mut Configure<'_> {
         Some((idx, self.environment.class(idx).to_string()))
     }
 
-    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Option<(ElementIdx, usize)>)> {
+    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Place)> {
         let (element, argument) = pattern::named(name, self.scope)?;
         let text = args::split_args(self.environment.config(element)).into_iter().nth(argument)?;
         let words = args::split_words(&text);
@@ -79,7 +82,7 @@ impl Surroundings for &mut Ctx<'_> {
         Some((idx, self.class(idx).to_string()))
     }
 
-    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Option<(ElementIdx, usize)>)> {
+    fn pattern(&mut self, name: &str) -> Option<(Arc<Pattern>, Place)> {
         (0..self.runtime().n_elements()).find_map(|idx| {
             let found = self.with(idx, |patterns: &mut IPRewriterPatterns, _| patterns.called(name));
             Some((found??, None))
@@ -123,13 +126,11 @@ impl Input {
     }
 }
 
-type Named = Option<(ElementIdx, usize)>;
-
 /// Parses a pattern, or the name of one, and two outputs behind it.
 pub fn with_ports(
     text: &str,
     around: &mut impl Surroundings,
-) -> Result<(Arc<Pattern>, Named, [i32; 2]), String> {
+) -> Result<(Arc<Pattern>, Place, [i32; 2]), String> {
     let words = args::split_words(text);
     let Some((pattern, outputs)) = words.split_last_chunk::<2>().filter(|(pattern, _)| !pattern.is_empty())
     else {

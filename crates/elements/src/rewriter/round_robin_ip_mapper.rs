@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use element::{Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Phase};
+use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase};
 
 use super::flow_id::FlowId;
 use super::input;
@@ -34,7 +34,7 @@ pub struct RoundRobinIPMapper {
 
 struct Choice {
     pattern: Arc<Pattern>,
-    named: Option<(ElementIdx, usize)>,
+    named: input::Place,
     outputs: [i32; 2],
 }
 

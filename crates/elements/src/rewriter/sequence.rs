@@ -69,7 +69,7 @@ impl Shifts {
     /// Forgets a direction's triggers that lie behind the horizon, and the steps that nothing refers to.
     fn forget(&mut self, d: usize, trigger: u32) {
         let old = self.steps.iter().skip(1).position(|step| {
-            !(step.has_trigger[d] && !is_at_or_after(trigger, step.trigger[d].wrapping_add(HORIZON)))
+            !step.has_trigger[d] || is_at_or_after(trigger, step.trigger[d].wrapping_add(HORIZON))
         });
         let Some(at) = old.map(|at| at + 1).filter(|at| self.steps[*at].has_trigger[d]) else { return };
         self.drop_trigger(at, d);

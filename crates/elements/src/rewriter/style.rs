@@ -222,10 +222,19 @@ fn write_addresses(flow: &Flow, direction: usize, target: &mut Target<'_>) -> Fl
 fn apply_ports(flow: &mut Flow, direction: usize, target: &mut Target<'_>) {
     let new = write_addresses(flow, direction, target);
     let protocol = target.network.get(9).copied().unwrap_or(0);
-    let Some(transport) = target.network.get_mut(target.transport_at..) else { return };
-    put_u16(transport, 0, new.sport);
-    put_u16(transport, 2, new.dport);
-    update_transport(flow, direction, target, protocol);
+    let transport = target.network.get_mut(target.transport_at..);
+    let Some(header) = transport.and_then(|transport| transport.first_chunk_mut::<8>()) else { return };
+    header[0..2].copy_from_slice(&new.sport.to_be_bytes());
+    header[2..4].copy_from_slice(&new.dport.to_be_bytes());
+    if protocol == protocol::UDP && target.partial_at.is_none() {
+        let sum = u16::from_be_bytes([header[6], header[7]]);
+        if sum != 0 {
+            let sum = updated(sum, flow.transport_delta, direction);
+            header[6..8].copy_from_slice(&sum.to_be_bytes());
+        }
+    } else {
+        update_transport(flow, direction, target, protocol);
+    }
     if direction == 1 {
         flow.state |= REPLIED;
     }
