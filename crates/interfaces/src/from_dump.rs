@@ -384,9 +384,10 @@ impl FromDump {
     /// Takes the next packet, if its time has come. With `is_first`, an end or a fault is acted upon.
     #[inline]
     fn step(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
-        let step = match std::mem::replace(&mut self.next, Next::Nothing) {
-            Next::Nothing => self.read_record(ctx),
-            next => self.step_ahead(ctx, next, is_first),
+        let step = if matches!(self.next, Next::Nothing) {
+            self.read_record(ctx)
+        } else {
+            self.step_ahead(ctx, is_first)
         };
         match step {
             Step::Packet(packet, link_type) if self.keeps_timing => self.in_time(ctx, packet, link_type),
@@ -396,8 +397,8 @@ impl FromDump {
 
     /// Goes on with what was read ahead.
     #[cold]
-    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, next: Next, is_first: bool) -> Step {
-        match next {
+    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
+        match std::mem::replace(&mut self.next, Next::Nothing) {
             Next::Early(packet, link_type) => Step::Packet(packet, link_type),
             Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
             Next::Fault(message) if is_first => {
@@ -700,6 +701,30 @@ mod tests {
             in.pcap: byte 954: captured length is 4294967295, must be at most 262144
             f.count: 10
         "#]]);
+    }
+
+    #[test]
+    fn pcapng_is_read_as_pcap_is() {
+        use crate::capture::{Precision, Reader, Writer};
+        let mut reader = Reader::open(LAN).unwrap();
+        let mut writer = Writer::pcapng(Vec::new(), reader.link_type(), u32::MAX, Precision::Nano);
+        while let Some(record) = reader.next_record().unwrap() {
+            writer.write(record.timestamp, record.wire_len + 3, record.data).unwrap();
+        }
+        let scratch = Scratch::new();
+        let path = scratch.file("in.pcapng", &writer.finish().unwrap());
+        let copy = scratch.path("out.pcap");
+        let args = "SNAPLEN 262144, NANO false, EXTRA_LENGTH false, USE_ENCAP_FROM f";
+        let config = format!("f :: FromDump({path}, STOP true, FORCE_IP true) -> ToDump({copy}, {args}); f[1] -> Discard;");
+        let told = testing::run(&config, &["f.count", "f.encap", "f.packet_filepos"]);
+        expect![[r#"
+            f.count: 795
+            f.encap: ETHER
+            f.packet_filepos: 648960
+        "#]].assert_eq(&told);
+        let config = format!("f :: FromDump({path}, STOP true) -> ToDump({copy}, {args});");
+        testing::run(&config, &[]);
+        assert!(std::fs::read(&copy).unwrap() == testing::lan(), "the copy differs");
     }
 
     proptest! {
