@@ -21,7 +21,7 @@ use sys::packet_socket::{Frame, RxOptions, RxRing};
 
 use crate::capture::{link, MAX_CAPTURED_LEN};
 use crate::device::{check_up, hide_from_kernel, link_type, refusal, words};
-use crate::from_dump::mark_ip;
+use crate::mark_ip::mark_ip;
 use crate::traffic::Traffic;
 use crate::vnet;
 

@@ -12,14 +12,14 @@
 
 use args::{Filename, FixedPoint, Timestamp};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall,
+    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall,
     Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
-use crate::capture::link::{self, IpHeader};
-use crate::capture::{CaptureError, Reader, Record};
+use crate::capture::link;
+use crate::dump_source::{DumpSource, Found, ALWAYS, SAMPLE_BITS};
 use crate::dump_window::{Bound, Place, Window};
-use crate::reason::reason;
+use crate::mark_ip::mark_ip;
 use crate::traffic::Traffic;
 
 /// The class.
@@ -72,22 +72,15 @@ const DROPS: &[DropReason] =
     &[DropReason::new("not-ip", "With FORCE_IP, a packet was not IP and output 1 is not connected.")];
 const NOT_IP: usize = 0;
 
-const SAMPLE_BITS: u32 = 28;
-const ALWAYS: u32 = 1 << SAMPLE_BITS;
 /// Records to look at for each packet that a task may emit, so that a task ends although nothing is to be emitted.
 const TRIES_PER_PACKET: usize = 16;
-/// Bytes of an IPv6 header.
-const IP6_HEADER: usize = 40;
 /// How often the handler at the end may put the end off at once.
 const MAX_EXTENSIONS: usize = 1000;
 
 /// See the page above.
 pub struct FromDump {
-    filename: String,
-    reader: Option<Reader>,
-    window: Window,
+    source: DumpSource,
     filepos: u64,
-    sample: u32,
     keeps_timing: bool,
     forces_ip: bool,
     is_active: bool,
@@ -96,7 +89,6 @@ pub struct FromDump {
     /// Steady time of a packet with timestamp 0.
     timing_offset_ns: i64,
     next: Next,
-    packet_filepos: u64,
     count: u64,
     traffic: Traffic,
     output: Output,
@@ -165,11 +157,8 @@ impl Element for FromDump {
             None => window.ends().then_some(EndCall::Deactivate),
         };
         Ok(FromDump {
-            filename,
-            reader: None,
-            window,
+            source: DumpSource::new(filename, window, sample.min(ALWAYS)),
             filepos,
-            sample: sample.min(ALWAYS),
             keeps_timing,
             forces_ip,
             is_active,
@@ -177,7 +166,6 @@ impl Element for FromDump {
             burst: burst.max(1) as usize,
             timing_offset_ns: 0,
             next: Next::Nothing,
-            packet_filepos: filepos,
             count: 0,
             traffic: Traffic::default(),
             output: Output::Unknown,
@@ -199,8 +187,7 @@ impl Element for FromDump {
             ctx.set_empty_signal(true);
             Output::Pull(timer)
         };
-        self.reader = Some(self.open()?);
-        Ok(())
+        self.open()
     }
 
     fn notifies(&self) -> Notifies {
@@ -264,15 +251,15 @@ impl Element for FromDump {
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        let reader = self.reader.as_ref();
+        let source = &self.source;
         Ok(match name {
-            "filename" | "interface_name" => self.print_filename().to_string(),
-            "filesize" => reader.and_then(Reader::file_len).map_or("-".to_string(), |len| len.to_string()),
-            "filepos" => reader.map_or(0, Reader::position).to_string(),
-            "sampling_prob" => args::unparse_binary(self.sample, SAMPLE_BITS),
+            "filename" | "interface_name" => source.print_filename().to_string(),
+            "filesize" => source.file_len().map_or("-".to_string(), |len| len.to_string()),
+            "filepos" => source.position().to_string(),
+            "sampling_prob" => args::unparse_binary(source.sample, SAMPLE_BITS),
             "active" => self.is_active.to_string(),
-            "encap" => link::unparse(reader.map_or(link::NONE, Reader::link_type)),
-            "packet_filepos" => self.packet_filepos.to_string(),
+            "encap" => link::unparse(source.link_type()),
+            "packet_filepos" => source.packet_filepos.to_string(),
             "count" => self.count.to_string(),
             "rx_packets" => self.traffic.packets.to_string(),
             "rx_bytes" => self.traffic.bytes.to_string(),
@@ -296,7 +283,7 @@ impl Element for FromDump {
             "extend_interval" => {
                 let interval =
                     args::timestamp(value).map_err(|_| "'extend_interval' takes a time interval")?;
-                self.window.extend(interval, self.end_call.is_some());
+                self.source.window.extend(interval, self.end_call.is_some());
                 if self.end_call.is_some() {
                     self.is_active = true;
                     self.wake(ctx);
@@ -304,10 +291,10 @@ impl Element for FromDump {
             }
             "filepos" => {
                 let offset = args::integer(value).map_err(|_| "argument must be file offset")?;
-                self.seek(offset)?;
+                self.source.seek(offset)?;
             }
             "reset_counts" => self.count = 0,
-            "reset_timing" => self.window.reset(),
+            "reset_timing" => self.source.window.reset(),
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -315,20 +302,21 @@ impl Element for FromDump {
 
     fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
         self.next = Next::Nothing;
-        self.reader = None;
+        self.source.close();
     }
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         let Ok(old) = old.downcast::<FromDump>() else { return };
-        if old.filename != self.filename {
+        if old.source.filename != self.source.filename {
             return;
         }
         let old = *old;
-        self.reader = old.reader;
+        // The file stays open where it stands; what is read of it, and how often, is as told now.
+        let own = std::mem::replace(&mut self.source, old.source);
+        (self.source.window, self.source.sample) = (own.window, own.sample);
         self.next = old.next;
         self.timing_offset_ns = old.timing_offset_ns;
-        self.packet_filepos = old.packet_filepos;
         self.traffic = old.traffic;
         if matches!(self.output, Output::Unknown) {
             self.output = old.output;
@@ -337,49 +325,15 @@ impl Element for FromDump {
 }
 
 impl FromDump {
-    fn print_filename(&self) -> &str {
-        match self.filename.as_str() {
-            "" | "-" => "<stdin>",
-            name => name,
-        }
-    }
-
-    /// Opens the capture, in Click's words where it cannot be opened.
-    fn open(&mut self) -> Result<Reader, String> {
-        let path = if self.filename.is_empty() { "-" } else { &self.filename };
-        let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
-        let link_type = reader.link_type();
+    fn open(&mut self) -> Result<(), String> {
+        self.source.open(self.filepos)?;
+        let link_type = self.source.link_type();
         if self.forces_ip && !link::can_find_ip(link_type) {
-            let name = self.print_filename();
+            let name = self.source.print_filename();
             return Err(format!("{name}: unknown linktype {link_type}; can't force IP packets"));
         }
         self.forces_ip |= link_type == link::RAW;
-        if self.filepos > 0 {
-            let offset = self.filepos.min(reader.file_len().unwrap_or(u64::MAX));
-            reader.seek(offset).map_err(|error| format!("{}: {error}", self.print_filename()))?;
-        }
-        Ok(reader)
-    }
-
-    fn refusal(&self, error: &CaptureError) -> String {
-        let what = match error {
-            CaptureError::Open { source, .. } => reason(source),
-            CaptureError::Read { source, .. } => reason(source),
-            CaptureError::TooShort { .. } => "not a tcpdump file (too short)".to_string(),
-            CaptureError::Magic { .. } => "not a tcpdump file (bad magic number)".to_string(),
-            CaptureError::Version { major, .. } => format!("unknown major version {major}"),
-            other => other.to_string(),
-        };
-        format!("{}: {what}", self.print_filename())
-    }
-
-    fn seek(&mut self, offset: u64) -> Result<(), String> {
-        let name = self.print_filename().to_string();
-        let Some(reader) = &mut self.reader else { return Err("no file is open".to_string()) };
-        if reader.file_len().is_some_and(|len| offset > len) {
-            return Err("FILEPOS out of range".to_string());
-        }
-        reader.seek(offset).map_err(|error| format!("{name}: {error}"))
+        Ok(())
     }
 
     fn wake(&self, ctx: &mut Ctx<'_>) {
@@ -430,9 +384,10 @@ impl FromDump {
     /// Takes the next packet, if its time has come. With `is_first`, an end or a fault is acted upon.
     #[inline]
     fn step(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
-        let step = match std::mem::replace(&mut self.next, Next::Nothing) {
-            Next::Nothing => self.read_record(ctx),
-            next => self.step_ahead(ctx, next, is_first),
+        let step = if matches!(self.next, Next::Nothing) {
+            self.read_record(ctx)
+        } else {
+            self.step_ahead(ctx, is_first)
         };
         match step {
             Step::Packet(packet, link_type) if self.keeps_timing => self.in_time(ctx, packet, link_type),
@@ -442,8 +397,8 @@ impl FromDump {
 
     /// Goes on with what was read ahead.
     #[cold]
-    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, next: Next, is_first: bool) -> Step {
-        match next {
+    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
+        match std::mem::replace(&mut self.next, Next::Nothing) {
             Next::Early(packet, link_type) => Step::Packet(packet, link_type),
             Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
             Next::Fault(message) if is_first => {
@@ -459,47 +414,17 @@ impl FromDump {
 
     #[inline]
     fn read_record(&mut self, ctx: &mut Ctx<'_>) -> Step {
-        let Some(reader) = &mut self.reader else { return Step::End };
-        self.packet_filepos = reader.position();
-        let record = match reader.next_record() {
-            Ok(Some(record)) => record,
-            Ok(None) => return Step::End,
-            Err(error) => return self.fault(&error),
-        };
-        self.packet_filepos = record.offset;
-        let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
-        if !self.window.is_settled() {
-            self.window.settle(time);
-            if self.keeps_timing {
-                self.timing_offset_ns = ctx.steady_ns().saturating_sub(time.as_nanos());
-            }
+        let found = self.source.next(ctx);
+        if let Some(time) = self.source.first_time.take().filter(|_| self.keeps_timing) {
+            self.timing_offset_ns = ctx.steady_ns().saturating_sub(time.as_nanos());
         }
-        match self.window.place(time) {
-            Place::Before => return Step::PassedOver,
-            Place::Within => {}
-            Place::After => {
-                self.next = Next::PastEnd(packet_of(&record, time), record.link_type);
-                return Step::PassedOver;
-            }
+        match found {
+            Found::Packet(packet, link_type) => return Step::Packet(packet, link_type),
+            Found::PastEnd(packet, link_type) => self.next = Next::PastEnd(packet, link_type),
+            Found::Fault(message) => self.next = Next::Fault(message),
+            Found::PassedOver => {}
+            Found::End => return Step::End,
         }
-        if self.sample < ALWAYS && ctx.random() & (ALWAYS - 1) >= self.sample {
-            return Step::PassedOver;
-        }
-        Step::Packet(packet_of(&record, time), record.link_type)
-    }
-
-    /// The capture is faulty: Click's words first, then where and what.
-    #[cold]
-    fn fault(&mut self, error: &CaptureError) -> Step {
-        if matches!(error, CaptureError::Read { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock) {
-            return Step::PassedOver;
-        }
-        let name = self.print_filename();
-        let mut message = format!("{name}: {error}");
-        if let CaptureError::Corrupt { .. } = error {
-            message = format!("{name}: bad packet header; giving up\n{message}");
-        }
-        self.next = Next::Fault(message);
         Step::PassedOver
     }
 
@@ -511,7 +436,7 @@ impl FromDump {
             if !self.is_active {
                 return Step::End;
             }
-            match self.window.place(time) {
+            match self.source.window.place(time) {
                 Place::After => {}
                 Place::Before => return Step::PassedOver,
                 Place::Within => break,
@@ -590,35 +515,6 @@ fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
         conf.warning("SAMPLE probability reduced to 1");
     } else if sample == 0 {
         conf.warning("SAMPLE probability is 0; emitting no packets");
-    }
-}
-
-/// A packet of a record's bytes.
-#[inline]
-fn packet_of(record: &Record<'_>, time: Timestamp) -> Packet {
-    let mut packet = Packet::from_bytes(record.data);
-    packet.set_timestamp_ns(time.as_nanos());
-    let extra = record.wire_len.saturating_sub(record.data.len() as u32);
-    if extra > 0 {
-        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
-    }
-    packet.set_mac_offset(0);
-    packet
-}
-
-/// Marks a packet's IP header and destination; false if there is no IP header.
-pub(crate) fn mark_ip(packet: &mut Packet, link_type: u32) -> bool {
-    match link::find_ip(link_type, packet.data()) {
-        Some(IpHeader::V4 { offset, len, destination }) => {
-            packet.set_network_header(offset, len);
-            packet.set_dst_ip(destination);
-            true
-        }
-        Some(IpHeader::V6 { offset }) => {
-            packet.set_network_header(offset, IP6_HEADER);
-            true
-        }
-        None => false,
     }
 }
 
@@ -805,6 +701,30 @@ mod tests {
             in.pcap: byte 954: captured length is 4294967295, must be at most 262144
             f.count: 10
         "#]]);
+    }
+
+    #[test]
+    fn pcapng_is_read_as_pcap_is() {
+        use crate::capture::{Precision, Reader, Writer};
+        let mut reader = Reader::open(LAN).unwrap();
+        let mut writer = Writer::pcapng(Vec::new(), reader.link_type(), u32::MAX, Precision::Nano);
+        while let Some(record) = reader.next_record().unwrap() {
+            writer.write(record.timestamp, record.wire_len + 3, record.data).unwrap();
+        }
+        let scratch = Scratch::new();
+        let path = scratch.file("in.pcapng", &writer.finish().unwrap());
+        let copy = scratch.path("out.pcap");
+        let args = "SNAPLEN 262144, NANO false, EXTRA_LENGTH false, USE_ENCAP_FROM f";
+        let config = format!("f :: FromDump({path}, STOP true, FORCE_IP true) -> ToDump({copy}, {args}); f[1] -> Discard;");
+        let told = testing::run(&config, &["f.count", "f.encap", "f.packet_filepos"]);
+        expect![[r#"
+            f.count: 795
+            f.encap: ETHER
+            f.packet_filepos: 648960
+        "#]].assert_eq(&told);
+        let config = format!("f :: FromDump({path}, STOP true) -> ToDump({copy}, {args});");
+        testing::run(&config, &[]);
+        assert!(std::fs::read(&copy).unwrap() == testing::lan(), "the copy differs");
     }
 
     proptest! {

@@ -3,7 +3,9 @@
 
 pub mod capture;
 mod device;
+mod dump_source;
 mod dump_window;
+mod mark_ip;
 #[cfg(test)]
 mod offload_source;
 mod reason;

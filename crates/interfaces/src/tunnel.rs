@@ -13,7 +13,7 @@ use sys::{link, SysError};
 
 use crate::capture::link as encap;
 use crate::device::words;
-use crate::from_dump::mark_ip;
+use crate::mark_ip::mark_ip;
 use crate::segment::segment;
 use crate::traffic::Traffic;
 use crate::vnet;
@@ -152,7 +152,7 @@ impl Tunnel {
         let mtu = conf.args.get_or("MTU", DEFAULT_MTU);
         let old_name = conf.args.get::<String>("DEV_NAME");
         if old_name.is_some() {
-            conf.args.warn("DEV_NAME", "warning: argument deprecated");
+            conf.args.warn("DEV_NAME", "argument deprecated");
         }
         let name = conf.args.get::<String>("DEVNAME").or(old_name).unwrap_or_default();
         let offloads = conf.args.get_or("OFFLOAD", true);

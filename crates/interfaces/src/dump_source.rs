@@ -1,0 +1,166 @@
+//! The source of packets in a capture file: what is read of it, from where to where, and what is told of its faults.
+
+use args::Timestamp;
+use element::{annotation, Ctx, Packet};
+
+use crate::capture::{link, CaptureError, Reader, Record};
+use crate::dump_window::{Place, Window};
+use crate::reason::reason;
+
+/// Bits of the fraction in a sampling probability.
+pub const SAMPLE_BITS: u32 = 28;
+/// The sampling probability 1.
+pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
+
+/// A capture file that is being read.
+pub struct DumpSource {
+    /// The name as it was given.
+    pub filename: String,
+    /// What is read of the file, by time.
+    pub window: Window,
+    /// Probability with which a packet is read.
+    pub sample: u32,
+    /// Where the last packet's record starts.
+    pub packet_filepos: u64,
+    /// The time of the packet that has settled the window, until it is taken.
+    pub first_time: Option<Timestamp>,
+    reader: Option<Reader>,
+}
+
+/// What a look at the file yields. Packets come with their link types.
+pub enum Found {
+    /// A packet.
+    Packet(Packet, u32),
+    /// The first packet after the end time.
+    PastEnd(Packet, u32),
+    /// A record that is not to be read.
+    PassedOver,
+    /// The file cannot be read further; what there is to tell.
+    Fault(String),
+    /// The end of the file.
+    End,
+}
+
+impl DumpSource {
+    /// A source that is not open yet.
+    pub fn new(filename: String, window: Window, sample: u32) -> DumpSource {
+        DumpSource { filename, window, sample, packet_filepos: 0, first_time: None, reader: None }
+    }
+
+    /// The name to tell.
+    pub fn print_filename(&self) -> &str {
+        match self.filename.as_str() {
+            "" | "-" => "<stdin>",
+            name => name,
+        }
+    }
+
+    /// Opens the file; the error is in Click's words.
+    pub fn open(&mut self, filepos: u64) -> Result<(), String> {
+        let path = if self.filename.is_empty() { "-" } else { &self.filename };
+        let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
+        if filepos > 0 {
+            let offset = filepos.min(reader.file_len().unwrap_or(u64::MAX));
+            reader.seek(offset).map_err(|error| format!("{}: {error}", self.print_filename()))?;
+        }
+        self.reader = Some(reader);
+        Ok(())
+    }
+
+    /// Closes the file.
+    pub fn close(&mut self) {
+        self.reader = None;
+    }
+
+    /// The link type that the file begins with.
+    pub fn link_type(&self) -> u32 {
+        self.reader.as_ref().map_or(link::NONE, Reader::link_type)
+    }
+
+    /// The file's length, where it can be known.
+    pub fn file_len(&self) -> Option<u64> {
+        self.reader.as_ref().and_then(Reader::file_len)
+    }
+
+    /// Where the next record starts.
+    pub fn position(&self) -> u64 {
+        self.reader.as_ref().map_or(0, Reader::position)
+    }
+
+    /// Goes to a place of the file where a record starts.
+    pub fn seek(&mut self, offset: u64) -> Result<(), String> {
+        let name = self.print_filename().to_string();
+        let Some(reader) = &mut self.reader else { return Err("no file is open".to_string()) };
+        if reader.file_len().is_some_and(|len| offset > len) {
+            return Err("FILEPOS out of range".to_string());
+        }
+        reader.seek(offset).map_err(|error| format!("{name}: {error}"))
+    }
+
+    /// Looks at the next record.
+    #[inline]
+    pub fn next(&mut self, ctx: &mut Ctx<'_>) -> Found {
+        let Some(reader) = &mut self.reader else { return Found::End };
+        self.packet_filepos = reader.position();
+        let record = match reader.next_record() {
+            Ok(Some(record)) => record,
+            Ok(None) => return Found::End,
+            Err(error) => return self.fault(&error),
+        };
+        self.packet_filepos = record.offset;
+        let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
+        if !self.window.is_settled() {
+            self.window.settle(time);
+            self.first_time = Some(time);
+        }
+        match self.window.place(time) {
+            Place::Before => return Found::PassedOver,
+            Place::After => return Found::PastEnd(packet_of(&record, time), record.link_type),
+            Place::Within => {}
+        }
+        if self.sample < ALWAYS && ctx.random() & (ALWAYS - 1) >= self.sample {
+            return Found::PassedOver;
+        }
+        Found::Packet(packet_of(&record, time), record.link_type)
+    }
+
+    /// The file is faulty: Click's words first, then where and what.
+    #[cold]
+    fn fault(&self, error: &CaptureError) -> Found {
+        let name = self.print_filename();
+        match error {
+            CaptureError::Read { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
+                Found::PassedOver
+            }
+            CaptureError::Corrupt { .. } => {
+                Found::Fault(format!("{name}: bad packet header; giving up\n{name}: {error}"))
+            }
+            error => Found::Fault(format!("{name}: {error}")),
+        }
+    }
+
+    fn refusal(&self, error: &CaptureError) -> String {
+        let what = match error {
+            CaptureError::Open { source, .. } => reason(source),
+            CaptureError::Read { source, .. } => reason(source),
+            CaptureError::TooShort { .. } => "not a tcpdump file (too short)".to_string(),
+            CaptureError::Magic { .. } => "not a tcpdump file (bad magic number)".to_string(),
+            CaptureError::Version { major, .. } => format!("unknown major version {major}"),
+            other => other.to_string(),
+        };
+        format!("{}: {what}", self.print_filename())
+    }
+}
+
+/// A packet of a record's bytes.
+#[inline]
+fn packet_of(record: &Record<'_>, time: Timestamp) -> Packet {
+    let mut packet = Packet::from_bytes(record.data);
+    packet.set_timestamp_ns(time.as_nanos());
+    let extra = record.wire_len.saturating_sub(record.data.len() as u32);
+    if extra > 0 {
+        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
+    }
+    packet.set_mac_offset(0);
+    packet
+}
