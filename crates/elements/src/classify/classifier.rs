@@ -120,17 +120,14 @@ mod tests {
             Script(write c.config 12/0800, write c.config x, stop);",
             &["c.program", "c.config"],
             expect![[r#"
-                While executing 'Script@5 :: Script':
-                  While calling 'c.config "12/0800, -"':
-                    need 2 arguments, one per output port
-                  While calling 'c.config "-"':
-                    need 2 arguments, one per output port
-                c.program:  0  12/08060000%ffff0000  yes->step 1  no->[1]
-                 1  20/00010000%ffff0000  yes->[0]  no->[1]
-                safe length 22
+                While executing 'Script@4 :: Script':
+                  While calling 'c.config x':
+                    pattern 0: expected a digit
+                c.program:  0  12/08000000%ffff0000  yes->[0]  no->[X]
+                safe length 14
                 alignment offset 0
 
-                c.config: 12/0806 20/0001, -
+                c.config: 12/0800
             "#]],
         );
     }

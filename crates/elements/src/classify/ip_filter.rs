@@ -127,16 +127,13 @@ mod tests {
             &["f.program", "f.config"],
             expect![[r#"
                 While executing 'Script@4 :: Script':
-                  While calling 'f.config "deny udp, allow all"':
-                    pattern 0: empty term near ','
-                    pattern 0: garbage after expression at ','
-                  While calling 'f.config "foo"':
+                  While calling 'f.config foo':
                     pattern 0: unknown slot ID 'foo'
-                f.program:  0 264/00060000%00ff0000  yes->[0]  no->[X]
+                f.program:  0 264/00110000%00ff0000  yes->[X]  no->[X]
                 safe length 266
                 alignment offset 0
 
-                f.config: allow tcp
+                f.config: deny udp
             "#]],
         );
     }

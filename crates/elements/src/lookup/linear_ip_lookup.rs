@@ -64,7 +64,9 @@ mod tests {
                 r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;"
             ),
             expect![[r#"
-                config:1: bad 'define' declaration: not a variable
+                one:   20 | 45000014 00010000 40110000 01010101 05050505
+                zero:   20 | 45000014 00010000 40110000 01010101 0b010203
+                LinearIPLookup: no route for 12.1.2.3
             "#]],
         );
     }

@@ -54,7 +54,13 @@ mod tests {
             r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;",
             &["r.table"],
             expect![[r#"
-                config:1: bad 'define' declaration: not a variable
+                zero:   20 | 45000014 00010000 40110000 01010101 0a010203
+                one:   20 | 45000014 00010000 40110000 01010101 05050505
+                LinearIPLookup: no route for 12.1.2.3
+                r.table: 10.0.0.0/8		5.5.5.5		1
+                11.0.0.0/8		-		0
+                10.1.0.0/16		-		0
+
             "#]],
         );
     }
