@@ -88,7 +88,11 @@ mod tests {
             c[0] -> Print(zero) -> Discard;
             c[1] -> Print(one) -> Discard;
             c[2] -> Print(two) -> Discard;",
-            expect![[r#""#]],
+            expect![[r#"
+                one:    5 | 01020304 05
+                zero:    4 | 01020304
+                two:    1 | 00
+            "#]],
         );
     }
 
@@ -97,17 +101,34 @@ mod tests {
         check(
             "Idle -> c :: Classifier(0/4, x, 1/45%f); c[0], c[1], c[2] => Discard, Discard, Discard;
             Idle -> Classifier(0/45, -) -> Discard;",
-            expect![[r#""#]],
+            expect![[r#"
+                config:1: While configuring 'c :: Classifier':
+                config:1:   pattern 0: value has less than 2 hex digits
+                config:1:   pattern 1: expected a digit
+                config:1:   pattern 2: mask has too few hex digits
+                config:2: While configuring 'Classifier@7 :: Classifier':
+                config:2:   need 1 arguments, one per output port
+                Router could not be initialized!
+            "#]],
         );
     }
 
     #[test]
     fn patterns_change_while_the_graph_runs() {
         check_reading(
-            "Idle -> c :: Classifier(12/0806 20/0001, -); c[0], c[1] => Discard, Discard;
-            Script(write c.config \"12/0800, -\", write c.config \"-\", stop);",
+            "Idle -> c :: Classifier(12/0806 20/0001) -> Discard;
+            Script(write c.config 12/0800, write c.config x, stop);",
             &["c.program", "c.config"],
-            expect![[r#""#]],
+            expect![[r#"
+                While executing 'Script@4 :: Script':
+                  While calling 'c.config x':
+                    pattern 0: expected a digit
+                c.program:  0  12/08000000%ffff0000  yes->[0]  no->[X]
+                safe length 14
+                alignment offset 0
+
+                c.config: 12/0800
+            "#]],
         );
     }
 }

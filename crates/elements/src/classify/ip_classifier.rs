@@ -149,7 +149,34 @@ mod tests {
             c[0] -> Discard; c[1] -> Discard;
             Script(write c.pattern1 icmp, write c.pattern0 nonsense, write c.pattern2 tcp, stop);",
             &["c.pattern0", "c.pattern1", "c.pattern2", "c.pattern00", "c.program", "c.handlers"],
-            expect![[r#""#]],
+            expect![[r#"
+                While executing 'Script@5 :: Script':
+                  While calling 'c.pattern0 nonsense':
+                    pattern 0: empty term near 'nonsense'
+                    pattern 0: missing expression
+                    pattern 0: garbage after expression at 'nonsense'
+                  no 'c.pattern2' write handler
+                c.pattern0: tcp dst port 80
+                c.pattern1: icmp
+                c.pattern2: no 'c.pattern2' read handler
+                c.pattern00: no 'c.pattern00' read handler
+                c.program:  0 264/00060000%00ff0000  yes->step 1  no->step 3
+                 1 260/00000000%00001fff  yes->step 2  no->[X]
+                 2 512/00000050%0000ffff  yes->[0]  no->[X]
+                 3 264/00010000%00ff0000  yes->[1]  no->[X]
+                safe length 516
+                alignment offset 0
+
+                c.handlers: pattern1	rw
+                pattern0	rw
+                program	r
+                handlers	r.
+                ports	r.
+                config	rw.
+                class	r.
+                name	r.
+
+            "#]],
         );
     }
 
@@ -159,7 +186,13 @@ mod tests {
             "Idle -> c :: IPClassifier(tcp, udp, tcp port 80); c[0], c[1], c[2] => Discard, Discard, Discard;
             Idle -> IPClassifier(tcp, udp) -> Discard;",
             &[],
-            expect![[r#""#]],
+            expect![[r#"
+                config:1: While configuring 'c :: IPClassifier':
+                config:1:   warning: output 2 matches no packets
+                config:2: While configuring 'IPClassifier@7 :: IPClassifier':
+                config:2:   need 1 arguments, one per output port
+                Router could not be initialized!
+            "#]],
         );
     }
 }

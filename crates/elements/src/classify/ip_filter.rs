@@ -95,7 +95,10 @@ mod tests {
                 f[0] -> Print(zero) -> Discard;
                 f[1] -> Print(one) -> Discard;"
             ),
-            expect![[r#""#]],
+            expect![[r#"
+                one:   40 | 45000028 00010000 40060000 0a000001 c0a80101 04d20050
+                zero:   20 | 45000014 00010000 40110000 01010101 02020202
+            "#]],
         );
     }
 
@@ -103,7 +106,16 @@ mod tests {
     fn mistakes_are_told_rule_by_rule() {
         check(
             "Idle -> f :: IPFilter(5 tcp, allow foo bar, bar, deny tcp port) -> Discard;",
-            expect![[r#""#]],
+            expect![[r#"
+                config:1: While configuring 'f :: IPFilter':
+                config:1:   pattern 0: slot '5' out of range
+                config:1:   pattern 1: empty term near 'foo'
+                config:1:   pattern 1: missing expression
+                config:1:   pattern 1: garbage after expression at 'foo'
+                config:1:   pattern 2: unknown slot ID 'bar'
+                config:1:   pattern 3: 'port': value missing
+                Router could not be initialized!
+            "#]],
         );
     }
 
@@ -111,9 +123,18 @@ mod tests {
     fn rules_change_while_the_graph_runs() {
         check_reading(
             "Idle -> f :: IPFilter(allow tcp) -> Discard;
-            Script(write f.config \"deny udp, allow all\", write f.config \"foo\", stop);",
+            Script(write f.config deny udp, write f.config foo, stop);",
             &["f.program", "f.config"],
-            expect![[r#""#]],
+            expect![[r#"
+                While executing 'Script@4 :: Script':
+                  While calling 'f.config foo':
+                    pattern 0: unknown slot ID 'foo'
+                f.program:  0 264/00110000%00ff0000  yes->[X]  no->[X]
+                safe length 266
+                alignment offset 0
+
+                f.config: deny udp
+            "#]],
         );
     }
 }

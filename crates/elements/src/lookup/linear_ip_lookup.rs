@@ -57,20 +57,30 @@ mod tests {
     fn packets_leave_by_the_output_of_their_route() {
         check(
             &format!(
-                "define($p {PACKET});
-                InfiniteSource($p) -> SetIPAddress(10.1.2.3) -> r :: LinearIPLookup(10/8 5.5.5.5 1, 11/8 0);
-                InfiniteSource($p) -> SetIPAddress(11.1.2.3) -> r;
-                InfiniteSource($p) -> SetIPAddress(12.1.2.3) -> r;
+                "InfiniteSource({PACKET}) -> SetIPAddress(10.1.2.3) -> r :: LinearIPLookup(10/8 5.5.5.5 1, 11/8 0);
+                InfiniteSource({PACKET}) -> SetIPAddress(11.1.2.3) -> r;
+                InfiniteSource({PACKET}) -> SetIPAddress(12.1.2.3) -> r;
                 r[0] -> StoreIPAddress(16) -> Print(zero) -> Discard;
                 r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;"
             ),
-            expect![[r#""#]],
+            expect![[r#"
+                one:   20 | 45000014 00010000 40110000 01010101 05050505
+                zero:   20 | 45000014 00010000 40110000 01010101 0b010203
+                LinearIPLookup: no route for 12.1.2.3
+            "#]],
         );
     }
 
     #[test]
     fn bad_routes_are_told_one_by_one() {
-        check("Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;", expect![[r#""#]]);
+        check("Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;", expect![[r#"
+            config:1: While configuring 'LinearIPLookup@2 :: LinearIPLookup':
+            config:1:   argument 2 should be 'ADDR/MASK [GATEWAY] OUTPUT'
+            config:1:   argument 3 bad OUTPUT
+            config:1:   argument 4 bad OUTPUT
+            config:1:   argument 5 should be 'ADDR/MASK [GATEWAY] OUTPUT'
+            Router could not be initialized!
+        "#]]);
     }
 
     #[test]
@@ -78,7 +88,13 @@ mod tests {
         check_reading(
             "Idle -> r :: LinearIPLookup(1/8 0, 1/8 1.1.1.1 0, 2/8 1); r[0] -> Discard; r[1] -> Discard;",
             &["r.table"],
-            expect![[r#""#]],
+            expect![[r#"
+                config:1: While configuring 'r :: LinearIPLookup':
+                config:1:   warning: 1 route replaced by later versions
+                r.table: 1.0.0.0/8		-		0
+                2.0.0.0/8		-		1
+
+            "#]],
         );
     }
 }

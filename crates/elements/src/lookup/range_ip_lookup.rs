@@ -49,14 +49,20 @@ mod tests {
     #[test]
     fn packets_leave_by_the_output_of_their_route() {
         check_reading(
-            "define($p DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1);
-            InfiniteSource($p) -> SetIPAddress(10.1.2.3) -> r :: RangeIPLookup(10/8 5.5.5.5 1, 11/8 0, 10.1/16 0);
-            InfiniteSource($p) -> SetIPAddress(10.2.2.3) -> r;
-            InfiniteSource($p) -> SetIPAddress(12.1.2.3) -> r;
+            "InfiniteSource(DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1) -> SetIPAddress(10.1.2.3) -> r :: RangeIPLookup(10/8 5.5.5.5 1, 11/8 0, 10.1/16 0);
+            InfiniteSource(DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1) -> SetIPAddress(10.2.2.3) -> r;
+            InfiniteSource(DATA \\<45000014 00010000 40110000 01010101 02020202>, LIMIT 1) -> SetIPAddress(12.1.2.3) -> r;
             r[0] -> StoreIPAddress(16) -> Print(zero) -> Discard;
             r[1] -> StoreIPAddress(16) -> Print(one) -> Discard;",
             &["r.table"],
-            expect![[r#""#]],
+            expect![[r#"
+                zero:   20 | 45000014 00010000 40110000 01010101 0a010203
+                one:   20 | 45000014 00010000 40110000 01010101 05050505
+                r.table: 11.0.0.0/8		-		0
+                10.0.0.0/8		5.5.5.5		1
+                10.1.0.0/16		-		0
+
+            "#]],
         );
     }
 }

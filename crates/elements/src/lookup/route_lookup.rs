@@ -282,17 +282,56 @@ mod tests {
 
     #[test]
     fn rows_fill_the_first_free_place() {
-        check(Order::first_free(), CHANGES, expect![[r#""#]]);
+        check(
+            Order::first_free(),
+            CHANGES,
+            expect![[r#"
+            1.0.0.0/8		-		1
+            2.0.0.0/8		-		2
+            0.0.0.0/0		9.9.9.9		0
+            3.0.0.0/8		4.4.4.4		1
+            5.0.0.0/8		-		1
+            6.0.0.0/8		-		0
+            0.0.0.0/0		9.9.9.9		0
+            3.0.0.0/8		-		2
+        "#]],
+        );
     }
 
     #[test]
     fn rows_fill_the_place_freed_last() {
-        check(Order::last_freed(), CHANGES, expect![[r#""#]]);
+        check(
+            Order::last_freed(),
+            CHANGES,
+            expect![[r#"
+            1.0.0.0/8		-		1
+            2.0.0.0/8		-		2
+            0.0.0.0/0		9.9.9.9		0
+            3.0.0.0/8		4.4.4.4		1
+            3.0.0.0/8		-		2
+            5.0.0.0/8		-		1
+            0.0.0.0/0		9.9.9.9		0
+            6.0.0.0/8		-		0
+        "#]],
+        );
     }
 
     #[test]
     fn rows_stand_in_buckets() {
-        check(Order::hashed(), CHANGES, expect![[r#""#]]);
+        check(
+            Order::hashed(),
+            CHANGES,
+            expect![[r#"
+            0.0.0.0/0		9.9.9.9		0
+            3.0.0.0/8		4.4.4.4		1
+            1.0.0.0/8		-		1
+            2.0.0.0/8		-		2
+            0.0.0.0/0		9.9.9.9		0
+            3.0.0.0/8		-		2
+            6.0.0.0/8		-		0
+            5.0.0.0/8		-		1
+        "#]],
+        );
     }
 
     #[test]
@@ -301,7 +340,14 @@ mod tests {
             Order::first_free(),
             "add 18.26/16 1.0.0.1 0\nadd 18.26.0/18 1\nadd 18.26.4.9/32 5.0.0.5 2\nlookup 18.26.4.9\n\
              lookup 18.26.4.8\nlookup 18.26.200.1\nlookup 18.27.0.1\nlookup x\nremove 18.26.4.9\nlookup 18.26.4.9",
-            expect![[r#""#]],
+            expect![[r#"
+                2 5.0.0.5
+                1
+                0 1.0.0.1
+                -1
+                ! expected IP address
+                1
+            "#]],
         );
     }
 
@@ -310,7 +356,16 @@ mod tests {
         check(
             Order::first_free(),
             "add 1/8 1\nadd 1/8 2\nadd 1/8 3\nadd 2/8\nremove 1/8 2\nremove 1/8 -2\nremove 3/8\nremove x\ntable",
-            expect![[r#""#]],
+            expect![[r#"
+                ! conflict with existing route '1.0.0.0/8 - 1'
+                ! bad OUTPUT
+                ! expected 'ADDR/MASK [GATEWAY] OUTPUT'
+                ! route '1.0.0.0/8 - 2' not found
+                ! bad OUTPUT
+                ! route '3.0.0.0/8 - -1' not found
+                ! expected 'ADDR/MASK [GATEWAY OUTPUT]'
+                1.0.0.0/8		-		1
+            "#]],
         );
     }
 
@@ -320,20 +375,51 @@ mod tests {
             Order::last_freed(),
             "ctrl add 1/8 1;set 2/8 2;;remove 1/8;add 3/8 0\ntable\n\
              ctrl set 2/8 1;remove 3/8;add 4/8 1;add 4/8 1\ntable\nctrl go 1/8",
-            expect![[r#""#]],
+            expect![[r#"
+                3.0.0.0/8		-		0
+                2.0.0.0/8		-		2
+                ! conflict with existing route '4.0.0.0/8 - 1'
+                3.0.0.0/8		-		0
+                2.0.0.0/8		-		2
+                ! bad command 'go'
+            "#]],
         );
     }
 
     #[test]
     fn the_gateway_of_a_removed_default_route_stays_visible_where_rows_are_hashed() {
         let lines = "add 0/0 4.4.4.4 1\nremove 0/0\nlookup 1.1.1.1\nflush\nlookup 1.1.1.1";
-        check(Order::hashed(), lines, expect![[r#""#]]);
-        check(Order::first_free(), lines, expect![[r#""#]]);
+        check(
+            Order::hashed(),
+            lines,
+            expect![[r#"
+            -1 4.4.4.4
+            -1
+        "#]],
+        );
+        check(
+            Order::first_free(),
+            lines,
+            expect![[r#"
+            -1
+            -1
+        "#]],
+        );
     }
 
     #[test]
     fn the_route_of_address_zero_precedes_free_places() {
         let lines = "add 1/8 1\nadd 2/8 1\nadd 0.0.0.0/32 2\nremove 1/8\ntable\nadd 3/8 0\ntable";
-        check(Order::first_free(), lines, expect![[r#""#]]);
+        check(
+            Order::first_free(),
+            lines,
+            expect![[r#"
+            0.0.0.0/32		-		2
+            2.0.0.0/8		-		1
+            0.0.0.0/32		-		2
+            2.0.0.0/8		-		1
+            3.0.0.0/8		-		0
+        "#]],
+        );
     }
 }
