@@ -221,7 +221,8 @@ mod tests {
             let mut packet = Packet::from_bytes(&[&bytes[..], &payload].concat());
             packet.set_network_header(0, 20);
             packet.set_offload(Offload { needs_checksum: true, checksum_start: 20, checksum_offset: 16, ..Offload::default() });
-            prop_assert!(store_in_header(&mut packet, if is_source { 12 } else { 16 }, address.into()));
+            let offset = if is_source { 12 } else { 16 };
+            prop_assert!(store_in_header(&mut packet, offset, address.into()));
             offload::settle(&mut packet);
             prop_assert!(checksum::is_transport_valid(pseudo(packet.data()), packet.transport()));
         }
