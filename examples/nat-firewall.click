@@ -21,8 +21,8 @@ firewall :: IPFilter(
     allow src net 10.0.0.0/24 && ip frag,
     deny all);
 
-nat :: IPRewriter(pattern 203.0.113.2 1024-65535# - - 0 1, drop);
-pings :: ICMPPingRewriter(pattern 203.0.113.2 - 0-65535# 0 1, drop);
+nat :: IPRewriter(pattern 203.0.113.2 1024-65535# - - 0 0);
+pings :: ICMPPingRewriter(pattern 203.0.113.2 - 0-65535# 0 0);
 
 in -> ethernet :: Classifier(12/0800, -)
     -> Strip(14)
@@ -36,9 +36,7 @@ kind [2] -> Discard;
 
 wan :: Null -> back :: EtherEncap(0x0800, 02:00:00:00:00:02, 02:00:00:00:02:01) -> out;
 nat [0] -> wan;
-nat [1] -> Discard;
 pings [0] -> wan;
-pings [1] -> Discard;
 
 side [1] -> EtherEncap(0x0800, 02:00:00:00:00:01, 02:00:00:00:01:10) -> out;
 ethernet [1] -> Discard;
