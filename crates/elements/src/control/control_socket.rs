@@ -358,3 +358,20 @@ impl ControlSocket {
         self.connections.insert(fd, connection);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            "ControlSocket(); ControlSocket(FOO); ControlSocket(TCP); ControlSocket(tcp, foo);
+            ControlSocket(TCP, 1, RETRIES x, FOO); ControlSocket(UNIX, f, PROXY nobody); ControlSocket(TCP, 1, 2)",
+            expect![[""]],
+        );
+        check("ControlSocket(UNIX, /nonexistent/socket)", expect![[""]]);
+        check("ControlSocket(UNIX, /nonexistent/socket, RETRIES 1)", expect![[""]]);
+    }
+}

@@ -459,3 +459,81 @@ impl Script {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    #[test]
+    fn scripts_loop_wait_and_stop() {
+        check(
+            "s :: Script(set i 0, label again, wait 1s, read s.get i, set i $(add $i 1), goto again $(lt $i 2), stop)",
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn endless_loops_are_given_up() {
+        check("s :: Script(label a, goto a); Script(wait 1, stop)", expect![[""]]);
+    }
+
+    #[test]
+    fn errors_stand_below_what_was_going_on() {
+        check(
+            "Script(write p.go 1, write p.bad, read $(p.name)x, goto end $(nosuch), print x.y, stop);
+            p :: Script(TYPE PROXY, goto fail $(eq $0 bad), return, label fail, write n.z, error \"wrong $0\")",
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn passive_scripts_answer() {
+        check_reading(
+            "p :: Script(TYPE PASSIVE, returnq \"$# of $args, first $1, $0 $write\");
+            e :: Script(export x 3, exportq y \"a b\", initq z \"1 2\", set x 4);
+            Script(read p.run a b, write p.set q 1 2, read p.shift q, read p.get q, read p.get nothing, stop)",
+            &["p.run", "e.x", "e.y", "e.run"],
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn steps_go_past_pauses() {
+        check(
+            "w :: Script(pause 2, read w.now_is one, pause, read w.two, label three, pause 2, read w.three);
+            Script(write w.step, write w.step, write w.step 3, write w.goto three, write w.goto four, write w.step x, stop)",
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn the_driver_manager_decides_when_to_stop() {
+        check(
+            "d :: DriverManager(read d.first start, pause, read d.first asked, wait 1s, read d.first later, pause 2);
+            Script(wait 0.1, write stop, wait 2, write stop, wait 1, read d.first last, stop)",
+            expect![[""]],
+        );
+        check("DriverManager(stop); Script(TYPE DRIVER)", expect![[""]]);
+    }
+
+    #[test]
+    fn packets_leave_by_the_output_a_script_returns() {
+        check_reading(
+            "InfiniteSource(LIMIT 6, STOP true) -> s :: Script(TYPE PACKET, init i 0, set i $(add $i 1),
+                goto exit $(eq $i 6), return $(mod $i 2)) -> q0 :: Queue -> Idle; s[1] -> q1 :: Queue -> Idle;",
+            &["q0.length", "q1.length"],
+            expect![[""]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            "Script(foo, wait 1 2, set x, goto zz); Script(TYPE BAD); Idle -> Script(TYPE PASSIVE) -> Discard;
+            Script(TYPE PACKET); Script(TYPE SIGNAL ZZ)",
+            expect![[""]],
+        );
+        check("Script(wait x); Script(wait 1, stop)", expect![[""]]);
+    }
+}
