@@ -358,3 +358,44 @@ impl ControlSocket {
         self.connections.insert(fd, connection);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            "ControlSocket(); ControlSocket(FOO); ControlSocket(TCP); ControlSocket(tcp, foo);
+            ControlSocket(TCP, 1, RETRIES x, FOO); ControlSocket(UNIX, f, PROXY nobody); ControlSocket(TCP, 1, 2)",
+            expect![[r#"
+                config:1: While configuring 'ControlSocket@4 :: ControlSocket':
+                  PORT requires TCP port
+                config:1: While configuring 'ControlSocket@2 :: ControlSocket':
+                  unknown socket type 'FOO'
+                config:1: While configuring 'ControlSocket@3 :: ControlSocket':
+                  PORT: required argument missing
+                config:1: While configuring 'ControlSocket@1 :: ControlSocket':
+                  TYPE: required argument missing
+                config:2: While configuring 'ControlSocket@5 :: ControlSocket':
+                  RETRIES: invalid number
+                config:2: While configuring 'ControlSocket@6 :: ControlSocket':
+                  PROXY: does not name an element
+                config:2: While configuring 'ControlSocket@7 :: ControlSocket':
+                  too many arguments
+                Router could not be initialized!
+            "#]],
+        );
+        check("ControlSocket(UNIX, /nonexistent/socket)", expect![[r#"
+            config:1: While initializing 'ControlSocket@1 :: ControlSocket':
+              bind: No such file or directory
+            Router could not be initialized!
+        "#]]);
+        check("ControlSocket(UNIX, /nonexistent/socket, RETRIES 1)", expect![[r#"
+            config:1: While initializing 'ControlSocket@1 :: ControlSocket':
+              warning: bind: No such file or directory (1 try left)
+            bind: No such file or directory
+        "#]]);
+    }
+}

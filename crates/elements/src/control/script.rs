@@ -459,3 +459,157 @@ impl Script {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    #[test]
+    fn scripts_loop_wait_and_stop() {
+        check(
+            "s :: Script(set i 0, label again, wait 1s, read s.get i, set i $(add $i 1), goto again $(lt $i 2), stop)",
+            expect![[r#"
+                s.get:
+                0
+                s.get:
+                1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn endless_loops_are_given_up() {
+        check("s :: Script(label a, goto a); Script(wait 1, stop)", expect![[r#"
+            s :: Script: too many jumps, giving up
+        "#]]);
+    }
+
+    #[test]
+    fn errors_stand_below_what_was_going_on() {
+        check(
+            "Script(write p.go 1, write p.bad, read $(p.name)x, goto end $(nosuch), print x.y, stop);
+            p :: Script(TYPE PROXY, goto fail $(eq $0 bad), return, label fail, write n.z, error \"wrong $0\")",
+            expect![[r#"
+                While executing 'Script@1 :: Script':
+                  While calling 'p.bad':
+                    expected two numbers
+                    bad condition '$(eq $0 bad)'
+                  no 'px' read handler
+                  no 'nosuch' read handler
+                  bad condition '$(nosuch)'
+                  no element named 'x'
+            "#]],
+        );
+    }
+
+    #[test]
+    fn passive_scripts_answer() {
+        check_reading(
+            "p :: Script(TYPE PASSIVE, returnq \"$# of $args, first $1, $0 $write\");
+            e :: Script(export x 3, exportq y \"a b\", initq z \"1 2\", set x 4);
+            Script(read p.run a b, write p.set q 1 2, read p.shift q, read p.get q, read p.get nothing, stop)",
+            &["p.run", "e.x", "e.y", "e.run"],
+            expect![[r#"
+                p.run:
+                2 of a b, first a, run false
+                p.shift:
+                1
+                p.get:
+                2
+                While executing 'Script@3 :: Script':
+                  While calling 'p.get nothing':
+                    undefined variable 'nothing'
+                p.get:
+
+                p.run: 0 of , first , run false
+                e.x: 4
+                e.y: a b
+                e.run: 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn steps_go_past_pauses() {
+        check(
+            "w :: Script(pause 2, read w.now_is one, pause, read w.two, label three, pause 2, read w.three);
+            Script(write w.step, write w.step, write w.step 3, write w.goto three, write w.goto four, write w.step x, stop)",
+            expect![[r#"
+                While executing 'Script@2 :: Script':
+                  While calling 'w.step':
+                    no 'w.now_is' read handler
+                  While calling 'w.step 3':
+                    no 'w.two' read handler
+                    no 'w.three' read handler
+                  While calling 'w.goto four':
+                    jump to nonexistent label
+                  While calling 'w.step x':
+                    syntax error
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_driver_manager_decides_when_to_stop() {
+        check(
+            "d :: DriverManager(read d.first start, pause, read d.first asked, wait 1s, read d.first later, pause 2);
+            Script(wait 0.1, write stop, wait 2, write stop, wait 1, read d.first last, stop)",
+            expect![[r#"
+                d.first:
+                start
+                d.first:
+                asked
+                d.first:
+                later
+                d.first:
+                last
+            "#]],
+        );
+        check("DriverManager(stop); Script(TYPE DRIVER)", expect![[r#"
+            config:1: While configuring 'Script@2 :: Script':
+              router has more than one driver script
+            Router could not be initialized!
+        "#]]);
+    }
+
+    #[test]
+    fn packets_leave_by_the_output_a_script_returns() {
+        check_reading(
+            "InfiniteSource(LIMIT 6, STOP true) -> s :: Script(TYPE PACKET, init i 0, set i $(add $i 1),
+                goto exit $(eq $i 6), return $(mod $i 2)) -> q0 :: Queue -> Idle; s[1] -> q1 :: Queue -> Idle;",
+            &["q0.length", "q1.length"],
+            expect![[r#"
+                q0.length: 2
+                q1.length: 3
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            "Script(foo, wait 1 2, set x, goto zz); Script(TYPE BAD); Idle -> Script(TYPE PASSIVE) -> Discard;
+            Script(TYPE PACKET); Script(TYPE SIGNAL ZZ)",
+            expect![[r#"
+                config:1: While configuring 'Script@4 :: Script':
+                  ports allowed only on PACKET scripts
+                config:1: While configuring 'Script@2 :: Script':
+                  bad TYPE
+                config:1: While configuring 'Script@1 :: Script':
+                  syntax error at 'foo'
+                  syntax error at 'set'
+                  no such label 'zz'
+                config:2: While configuring 'Script@6 :: Script':
+                  PACKET script must have inputs
+                config:2: While configuring 'Script@7 :: Script':
+                  bad signal number
+                Router could not be initialized!
+            "#]],
+        );
+        check("Script(wait x); Script(wait 1, stop)", expect![[r#"
+            config:1: While initializing 'Script@1 :: Script':
+              syntax error at 'wait'
+        "#]]);
+    }
+}

@@ -197,31 +197,37 @@ mod tests {
 
     #[test]
     fn commands_are_lines() {
-        check("read a.b\r\nx", expect![[""]]);
-        check("WRITE a.b  1  2 \nx", expect![[""]]);
-        check("get a.b", expect![[""]]);
-        check("\n\n", expect![[""]]);
-        check("checkwrite a\r", expect![[""]]);
-        check("quit now\r\n", expect![[""]]);
+        check("read a.b\r\nx", expect![[r#"10 bytes: Read { handler: "a.b", param: "" }"#]]);
+        check("WRITE a.b  1  2 \nx", expect![[r#"17 bytes: Write { handler: "a.b", value: "1  2" }"#]]);
+        check("get a.b", expect!["to be continued"]);
+        check("\n\n", expect!["1 bytes: Nothing"]);
+        check("checkwrite a\r", expect![[r#"13 bytes: Check { handler: "a", write: true }"#]]);
+        check("quit now\r\n", expect!["10 bytes: Quit { is_plain: false }"]);
     }
 
     #[test]
     fn data_follows_the_line() {
-        check("readdata a 3\r\nabcd", expect![[""]]);
-        check("writedata a 3\nab", expect![[""]]);
-        check("writeuntil a END  it\nx\ny\nEND  it \nz", expect![[""]]);
-        check("readuntil a\n\r\nz", expect![[""]]);
-        check("readuntil a\nx", expect![[""]]);
-        check("llrpc a#80044006 2\nxyz", expect![[""]]);
+        check("readdata a 3\r\nabcd", expect![[r#"17 bytes: Read { handler: "a", param: "abc" }"#]]);
+        check("writedata a 3\nab", expect!["to be continued"]);
+        check(
+            "writeuntil a END  it\nx\ny\nEND  it \nz",
+            expect![[r#"34 bytes: Write { handler: "a", value: "x\ny\n" }"#]],
+        );
+        check("readuntil a\n\r\nz", expect![[r#"14 bytes: Read { handler: "a", param: "" }"#]]);
+        check("readuntil a\nx", expect!["to be continued"]);
+        check(
+            "llrpc a#80044006 2\nxyz",
+            expect![[r#"21 bytes: Llrpc { name: "a#80044006", data: [120, 121] }"#]],
+        );
     }
 
     #[test]
     fn mistakes_are_answered() {
-        check("read\n", expect![[""]]);
-        check("readdata a b\n", expect![[""]]);
-        check("llrpc a b\n", expect![[""]]);
-        check("checkread a b\n", expect![[""]]);
-        check("foo\n", expect![[""]]);
+        check("read\n", expect!["5 bytes: 500 Wrong number of arguments"]);
+        check("readdata a b\n", expect!["13 bytes: 500-Syntax error in '%s'"]);
+        check("llrpc a b\n", expect!["10 bytes: 500 Syntax error in 'llrpc'"]);
+        check("checkread a b\n", expect!["14 bytes: 500 Wrong number of arguments"]);
+        check("foo\n", expect!["4 bytes: 501 Command 'FOO' unimplemented"]);
         let reply = Reply::line(Code::Syntax, "Not enough data");
         let taken = Command::take(b"writedata a 3\nab", true);
         assert_eq!(taken, Received::All(Command::Wrong(reply), 14));
