@@ -18,8 +18,8 @@
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, Verdict};
 use wire::{checksum, protocol};
 
-use super::base::Mapping;
 use super::flow_id::FlowId;
+use super::mapping::Mapping;
 use super::rewriters;
 use super::settings::DST_ANNO;
 use super::style::{fix_zero, is_first_fragment, put_u16, put_u32, u16_at, u32_from};
