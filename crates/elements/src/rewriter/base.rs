@@ -1,20 +1,15 @@
-//! What all rewriters share: the way of a batch, mappings for new flows, the life of an element.
+//! What all rewriters are: a flow set, inputs, and the way of a batch through them.
 
-use std::sync::Arc;
+use element::{Batch, Ctx, ElementIdx, Packet, TimerId, Verdict};
 
-use args::ElementName;
-use element::{Batch, Configure, Ctx, ElementIdx, Failed, Packet, TimerId, Verdict};
-
+use super::flow;
 use super::flow_id::FlowId;
-use super::flow_set::{FlowSet, NewFlow, Shared};
+use super::flow_set::{FlowSet, Shared};
 use super::index::NO_LINK;
 use super::input::{Action, Input};
-use super::ip_rewriter_patterns::IPRewriterPatterns;
-use super::round_robin_ip_mapper::RoundRobinIPMapper;
-use super::settings::{Annotations, Settings};
+use super::settings::Annotations;
 use super::style::{self, Look, Style, Target};
 use super::timeouts::Timeouts;
-use super::{flow, rewriters};
 
 /// Packets that are looked up together: enough to overlap cache misses, few enough to stay in the first-level cache.
 const CHUNK: usize = 64;
@@ -57,17 +52,17 @@ pub struct Base {
     pub first_owner: u32,
     /// Number of outputs.
     pub n_outputs: usize,
-    annotations: Annotations,
-    timeouts: [Timeouts; 2],
-    shares_with: Option<ElementIdx>,
-    reap_ns: i64,
-    timer: Option<TimerId>,
-    seen: Vec<Seen>,
-    verdicts: Vec<Verdict>,
+    pub(super) annotations: Annotations,
+    pub(super) timeouts: [Timeouts; 2],
+    pub(super) shares_with: Option<ElementIdx>,
+    pub(super) reap_ns: i64,
+    pub(super) timer: Option<TimerId>,
+    pub(super) seen: Vec<Seen>,
+    pub(super) verdicts: Vec<Verdict>,
 }
 
 /// What the first pass over a batch learns of a packet.
-struct Seen {
+pub(super) struct Seen {
     look: Look,
     dst: u32,
     hash: u32,
@@ -77,129 +72,7 @@ struct Seen {
     is_rewritable: bool,
 }
 
-/// A mapping as other elements see it.
-#[derive(Clone, Copy, Debug)]
-pub struct Mapping {
-    /// What packets become.
-    pub rewritten: FlowId,
-    /// 0 for the forward direction, 1 for the reply direction.
-    pub direction: usize,
-    /// The output that packets leave by.
-    pub output: usize,
-    /// Value of the reply annotation.
-    pub reply_anno: u8,
-}
-
 impl Base {
-    /// Reads the arguments in Click's order.
-    pub fn configure(kind: Kind, mut conf: &mut Configure<'_>) -> Result<Base, Failed> {
-        let settings = Settings::read(kind, conf)?;
-        let set = Shared::new();
-        let mut shares_with = None;
-        if let Some(ElementName(word)) = &settings.capacity {
-            let other = conf.environment.find(word, conf.element);
-            if let Ok(capacity) = args::integer(word) {
-                set.lock().capacity = capacity;
-            } else if let Some(idx) = other.filter(|idx| rewriters::is_one(conf.environment.class(*idx))) {
-                shares_with = Some(idx).filter(|idx| *idx != conf.element);
-            } else {
-                return Err("bad MAPPING_CAPACITY".into());
-            }
-        }
-        let specifications = conf.args.rest();
-        if specifications.len() != conf.n_inputs {
-            return Err(format!("need {} arguments, one per input port", conf.n_inputs).into());
-        }
-        let n_outputs = conf.n_outputs;
-        let mut inputs = Vec::new();
-        for (number, text) in specifications.iter().enumerate() {
-            match Input::parse(text, n_outputs, &mut conf) {
-                Ok(input) => inputs.push(input),
-                Err(message) => conf.error(format!("input spec {number}: {message}")),
-            }
-        }
-        conf.finish()?;
-        Ok(Base {
-            kind,
-            set,
-            inputs,
-            spaces: [0; 2],
-            first_owner: 0,
-            n_outputs,
-            annotations: settings.annotations,
-            timeouts: settings.timeouts,
-            shares_with,
-            reap_ns: i64::from(settings.reap_s) * 1_000_000_000,
-            timer: None,
-            seen: Vec::new(),
-            verdicts: Vec::new(),
-        })
-    }
-
-    /// Joins the flow set, finds named patterns and mappers, and begins to reap.
-    pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if let Some(idx) = self.shares_with {
-            if let Some(set) = rewriters::with(ctx, idx, |base, _| base.set.clone()) {
-                self.set = set;
-            }
-        }
-        self.join()?;
-        let mut errors = Vec::new();
-        for number in 0..self.inputs.len() {
-            self.connect(ctx, number, &mut errors);
-        }
-        let timer = ctx.new_timer();
-        if self.reap_ns > 0 {
-            ctx.schedule_after(timer, self.reap_ns);
-        }
-        self.timer = Some(timer);
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(errors.join("\n"))
-        }
-    }
-
-    fn join(&mut self) -> Result<(), String> {
-        let mut set = self.set.lock();
-        let spaces = [set.add_space(self.timeouts[0]), set.add_space(self.timeouts[1])];
-        let [Some(first), Some(second)] = spaces else {
-            return Err("too many rewriters share a flow set".to_string());
-        };
-        self.spaces = [first, second];
-        self.first_owner = set.add_owners(self.inputs.len());
-        Ok(())
-    }
-
-    /// Shares the pattern of an input with its other users, or introduces the rewriter to its mapper.
-    fn connect(&mut self, ctx: &mut Ctx<'_>, number: usize, errors: &mut Vec<String>) {
-        let n_outputs = self.n_outputs;
-        let Some(input) = self.inputs.get_mut(number) else { return };
-        if let Some((element, argument)) = input.named.take() {
-            let shared = ctx.with(element, |patterns: &mut IPRewriterPatterns, _| patterns.at(argument));
-            if let Some(pattern) = shared.flatten() {
-                input.action = Action::Pattern(pattern);
-            }
-        }
-        if let Action::Mapper(idx) = input.action {
-            let declaration = format!("{} :: {}", ctx.name(idx), ctx.class(idx));
-            let found = ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
-            for pattern in found.unwrap_or_default() {
-                errors.push(format!(
-                    "input spec {number}: output port out of range in {declaration} pattern {pattern}"
-                ));
-            }
-        }
-    }
-
-    /// Removes what has expired.
-    pub fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        self.set.lock().shrink(now_ms(ctx));
-        if self.reap_ns > 0 {
-            ctx.reschedule_after(timer, self.reap_ns);
-        }
-    }
-
     /// Rewrites a batch. The effect is that of rewriting its packets one by one.
     #[inline]
     pub fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
@@ -277,7 +150,7 @@ impl Base {
     }
 
     #[inline(always)]
-    fn space(&self, map: u8) -> u16 {
+    pub(super) fn space(&self, map: u8) -> u16 {
         self.spaces[usize::from(map & 1)]
     }
 
@@ -381,134 +254,6 @@ impl Base {
             flow.expiry_ms = expiry_ms;
         }
         Verdict::port(output.into())
-    }
-
-    /// Makes a mapping for a new flow.
-    #[inline(never)]
-    fn begin(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        set: &mut FlowSet,
-        port: usize,
-        packet: &Packet,
-        look: &Look,
-        now_ms: i64,
-    ) -> Result<u32, Verdict> {
-        let space = self.space(look.map);
-        let Some(input) = self.inputs.get_mut(port) else { return Err(Verdict::drop(INPUT_DROPS)) };
-        let id = look.id;
-        let is_taken = |id: &FlowId| set.find(id, space).is_some();
-        let rewritten = match &input.action {
-            Action::Drop => return Err(Verdict::drop(INPUT_DROPS)),
-            Action::Pass => return Err(Verdict::port(input.outputs[0].into())),
-            Action::Keep => Some(id),
-            Action::Pattern(pattern) => Arc::clone(pattern).rewrite(&id, ctx, &is_taken),
-            Action::Mapper(idx) => {
-                let chosen =
-                    ctx.with(*idx, |mapper: &mut RoundRobinIPMapper, ctx| mapper.choose(&id, ctx, &is_taken));
-                chosen.flatten().map(|(rewritten, outputs)| {
-                    input.outputs = outputs;
-                    rewritten
-                })
-            }
-        };
-        let Some(rewritten) = rewritten else {
-            input.failures = input.failures.wrapping_add(1);
-            return Err(Verdict::drop(NO_MAPPING));
-        };
-        let outputs = input.outputs;
-        let new = self.new_flow(look, rewritten, outputs, port).ok_or(Verdict::drop(NO_MAPPING))?;
-        let Some(link) = set.store(&new, now_ms) else {
-            if let Some(input) = self.inputs.get_mut(port) {
-                input.failures = input.failures.wrapping_add(1);
-            }
-            return Err(Verdict::drop(NO_MAPPING));
-        };
-        if let (Some(offset), Some(flow)) = (self.annotations.reply, set.flow_mut(link)) {
-            flow.reply_anno = packet.anno_u8(offset);
-        }
-        Ok(link)
-    }
-
-    /// The flow to be stored; `None` if this rewriter cannot do what the pattern wants.
-    fn new_flow(
-        &self,
-        look: &Look,
-        mut rewritten: FlowId,
-        outputs: [u16; 2],
-        port: usize,
-    ) -> Option<NewFlow> {
-        if outputs.iter().any(|output| usize::from(*output) >= self.n_outputs) {
-            return None;
-        }
-        let has_ports = rewritten.sport != 0 || rewritten.dport != 0;
-        match self.kind {
-            Kind::Pair if has_ports => return None,
-            Kind::Address if has_ports || rewritten.dst != 0 => return None,
-            Kind::Ping => rewritten.dport = FlowId::successor(rewritten.sport),
-            _ => {}
-        }
-        let (old, new) = (look.id.halfwords(), rewritten.halfwords());
-        let transport_delta = if self.kind == Kind::Ping {
-            flow::delta(&[look.id.sport], &[rewritten.sport])
-        } else {
-            flow::delta(&old, &new)
-        };
-        let owner = self.first_owner.checked_add(u32::try_from(port).ok()?)?;
-        Some(NewFlow {
-            ids: [look.id, rewritten],
-            outputs,
-            deltas: [flow::delta(&old[..4], &new[..4]), transport_delta],
-            space: self.space(look.map),
-            protocol: look.protocol,
-            owner,
-        })
-    }
-
-    /// The mapping of packets with this identifier and protocol, for elements that look at others' headers. Identifiers
-    /// of ICMP echo messages are in the source port, and belong to replies.
-    pub fn mapping(&self, protocol: u8, id: &FlowId) -> Option<Mapping> {
-        use wire::protocol::{ICMP, TCP, UDP};
-        let set = self.set.lock();
-        let first = self.space(0);
-        let link = match (self.kind, protocol) {
-            (Kind::Ip, UDP) => set.find(id, self.space(1))?,
-            (Kind::Ip, TCP) | (Kind::Tcp | Kind::Udp, _) => set.find(id, first)?,
-            (Kind::Pair, _) => set.find(&FlowId::addresses(id.src, id.dst), first)?,
-            (Kind::Address, _) => set
-                .find(&FlowId::addresses(id.src, 0), first)
-                .or_else(|| set.find(&FlowId::addresses(0, id.dst), first))?,
-            (Kind::Ping, ICMP) => set.find(&style::echo_id(id.src, id.dst, id.sport, false), first)?,
-            _ => return None,
-        };
-        let flow = set.flow(link)?;
-        let is_other = protocol != 0 && flow.protocol != 0 && flow.protocol != protocol;
-        if is_other {
-            return None;
-        }
-        let direction = link as usize & 1;
-        let output = usize::from(flow.outputs[direction]);
-        Some(Mapping { rewritten: flow.rewritten(direction), direction, output, reply_anno: flow.reply_anno })
-    }
-
-    /// Takes over the flows of a predecessor whose inputs and outputs this one has too.
-    pub fn take_state(&mut self, ctx: &mut Ctx<'_>, old: &Base) {
-        if old.kind != self.kind || old.set.is(&self.set) {
-            return;
-        }
-        let (n_inputs, n_outputs) = (self.inputs.len() as u32, self.n_outputs);
-        let (owner, spaces) = (self.first_owner, self.spaces);
-        let old_set = old.set.lock();
-        self.set.lock().take_over(
-            &old_set,
-            |flow| {
-                let input = flow.owner.checked_sub(old.first_owner)?;
-                let map = old.spaces.iter().position(|space| *space == flow.space)?;
-                let has_outputs = flow.outputs.iter().all(|output| usize::from(*output) < n_outputs);
-                (input < n_inputs && has_outputs).then_some((owner + input, spaces[map]))
-            },
-            now_ms(ctx),
-        );
     }
 }
 

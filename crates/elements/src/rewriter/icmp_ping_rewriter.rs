@@ -17,8 +17,10 @@ use super::handlers::{self, table_handlers};
 use super::settings::{common_args, DST_ANNO};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ICMPPingRewriter>("ICMPPingRewriter", "1-/1-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(handlers::DROPS);
+pub const CLASS: Class = Class::new::<ICMPPingRewriter>("ICMPPingRewriter", "1-/1-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(handlers::DROPS);
 
 const ARGS: &[Arg] = common_args![
     DST_ANNO,

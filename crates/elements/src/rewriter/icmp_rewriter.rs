@@ -18,8 +18,8 @@
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, Verdict};
 use wire::{checksum, protocol};
 
-use super::base::Mapping;
 use super::flow_id::FlowId;
+use super::mapping::Mapping;
 use super::rewriters;
 use super::settings::DST_ANNO;
 use super::style::{fix_zero, is_first_fragment, put_u16, put_u32, u16_at, u32_from};
@@ -178,15 +178,14 @@ fn about(icmp: &[u8]) -> Option<About> {
     let at = ICMP_LEN + header_len;
     let transport = icmp.get(at..).filter(|_| is_first_fragment(header)).unwrap_or(&[]);
     let has_transport = match header[9] {
-        protocol::TCP | protocol::UDP | protocol::DCCP => {
-            transport.first_chunk::<8>().map(|ports| {
-                id.sport = u16::from_be_bytes([ports[2], ports[3]]);
-                id.dport = u16::from_be_bytes([ports[0], ports[1]]);
-            })
-        }
-        protocol::ICMP => transport.first_chunk::<6>().filter(|echo| echo[0] == wire::icmp_type::ECHO).map(
-            |echo| id.sport = u16::from_be_bytes([echo[4], echo[5]]),
-        ),
+        protocol::TCP | protocol::UDP | protocol::DCCP => transport.first_chunk::<8>().map(|ports| {
+            id.sport = u16::from_be_bytes([ports[2], ports[3]]);
+            id.dport = u16::from_be_bytes([ports[0], ports[1]]);
+        }),
+        protocol::ICMP => transport
+            .first_chunk::<6>()
+            .filter(|echo| echo[0] == wire::icmp_type::ECHO)
+            .map(|echo| id.sport = u16::from_be_bytes([echo[4], echo[5]])),
         _ => None,
     };
     Some(About { id, protocol: header[9], transport_at: has_transport.map(|()| at) })
@@ -227,12 +226,8 @@ fn write_inner_echo(echo: &mut [u8], identifier: u16) {
 }
 
 fn write_inner_ports(transport: &mut [u8], about: &About, old_addresses: [u32; 2], new: &FlowId) {
-    let old = FlowId {
-        src: old_addresses[0],
-        dst: old_addresses[1],
-        sport: about.id.dport,
-        dport: about.id.sport,
-    };
+    let old =
+        FlowId { src: old_addresses[0], dst: old_addresses[1], sport: about.id.dport, dport: about.id.sport };
     put_u16(transport, 0, new.dport);
     put_u16(transport, 2, new.sport);
     let at = match about.protocol {

@@ -15,15 +15,19 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Timer
 
 use super::base::{Base, Kind};
 use super::handlers::{self, table_handlers};
-use super::settings::{common_args};
+use super::settings::common_args;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPAddrPairRewriter>("IPAddrPairRewriter", "1-/1-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(handlers::DROPS);
+pub const CLASS: Class = Class::new::<IPAddrPairRewriter>("IPAddrPairRewriter", "1-/1-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(handlers::DROPS);
 
-const ARGS: &[Arg] = common_args![
-    Arg::keyword("TIMEOUT", "seconds", "How long a mapping lasts after a packet. Default 2 hours."),
-];
+const ARGS: &[Arg] = common_args![Arg::keyword(
+    "TIMEOUT",
+    "seconds",
+    "How long a mapping lasts after a packet. Default 2 hours."
+),];
 
 const HANDLERS: &[Handler] = table_handlers![];
 

@@ -32,18 +32,36 @@ use super::handlers::{self, common_handlers};
 use super::settings::{common_args, DST_ANNO};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPRewriter>("IPRewriter", "1-/1-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(handlers::DROPS);
+pub const CLASS: Class = Class::new::<IPRewriter>("IPRewriter", "1-/1-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(handlers::DROPS);
 
 const ARGS: &[Arg] = common_args![
     Arg::keyword("UDP_TIMEOUT", "seconds", "How long a UDP mapping lasts after a packet. Default 5 minutes."),
-    Arg::keyword("UDP_STREAMING_TIMEOUT", "seconds", "The same with three packets or more, some of them replies. Default UDP_TIMEOUT."),
+    Arg::keyword(
+        "UDP_STREAMING_TIMEOUT",
+        "seconds",
+        "The same with three packets or more, some of them replies. Default UDP_TIMEOUT."
+    ),
     Arg::keyword("UDP_GUARANTEE", "seconds", "How long a UDP mapping is safe after a packet. Default 5."),
-    Arg::keyword("TCP_NODATA_TIMEOUT", "seconds", "How long a TCP mapping lasts without data in both directions. Default 5 minutes."),
+    Arg::keyword(
+        "TCP_NODATA_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping lasts without data in both directions. Default 5 minutes."
+    ),
     Arg::keyword("TCP_GUARANTEE", "seconds", "As GUARANTEE, which counts more."),
     Arg::keyword("TIMEOUT", "seconds", "Another name of TCP_TIMEOUT."),
-    Arg::keyword("TCP_TIMEOUT", "seconds", "How long a TCP mapping with data in both directions lasts. Default 24 hours."),
-    Arg::keyword("TCP_DONE_TIMEOUT", "seconds", "How long a TCP mapping lasts after the connection's end. Default 4 minutes."),
+    Arg::keyword(
+        "TCP_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping with data in both directions lasts. Default 24 hours."
+    ),
+    Arg::keyword(
+        "TCP_DONE_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping lasts after the connection's end. Default 4 minutes."
+    ),
     DST_ANNO,
 ];
 
@@ -52,7 +70,10 @@ const HANDLERS: &[Handler] = common_handlers![
     Handler::read("udp_table", "The UDP mappings."),
     Handler::read("tcp_mappings", "Old name of tcp_table.").flags("deprecated"),
     Handler::read("udp_mappings", "Old name of udp_table.").flags("deprecated"),
-    Handler::read_param("tcp_lookup", "What a TCP flow `SADDR SPORT DADDR DPORT` becomes; empty without a mapping."),
+    Handler::read_param(
+        "tcp_lookup",
+        "What a TCP flow `SADDR SPORT DADDR DPORT` becomes; empty without a mapping."
+    ),
 ];
 
 /// See the page above.

@@ -9,10 +9,12 @@ mod heap;
 mod index;
 mod input;
 mod listing;
+mod mapping;
 mod pattern;
 mod rewriters;
 mod sequence;
 mod settings;
+mod setup;
 mod slab;
 mod style;
 #[cfg(test)]

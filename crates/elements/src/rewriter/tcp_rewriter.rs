@@ -17,21 +17,36 @@ use super::handlers::{self, table_handlers};
 use super::settings::{common_args, DST_ANNO};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<TCPRewriter>("TCPRewriter", "1-/1-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(handlers::DROPS);
+pub const CLASS: Class = Class::new::<TCPRewriter>("TCPRewriter", "1-/1-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(handlers::DROPS);
 
 const ARGS: &[Arg] = common_args![
-    Arg::keyword("TCP_NODATA_TIMEOUT", "seconds", "How long a TCP mapping lasts without data in both directions. Default 5 minutes."),
+    Arg::keyword(
+        "TCP_NODATA_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping lasts without data in both directions. Default 5 minutes."
+    ),
     Arg::keyword("TCP_GUARANTEE", "seconds", "As GUARANTEE, which counts more."),
     Arg::keyword("TIMEOUT", "seconds", "Another name of TCP_TIMEOUT."),
-    Arg::keyword("TCP_TIMEOUT", "seconds", "How long a TCP mapping with data in both directions lasts. Default 24 hours."),
-    Arg::keyword("TCP_DONE_TIMEOUT", "seconds", "How long a TCP mapping lasts after the connection's end. Default 4 minutes."),
+    Arg::keyword(
+        "TCP_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping with data in both directions lasts. Default 24 hours."
+    ),
+    Arg::keyword(
+        "TCP_DONE_TIMEOUT",
+        "seconds",
+        "How long a TCP mapping lasts after the connection's end. Default 4 minutes."
+    ),
     DST_ANNO,
 ];
 
-const HANDLERS: &[Handler] = table_handlers![
-    Handler::read_param("lookup", "What a flow `SADDR SPORT DADDR DPORT` becomes; empty without a mapping."),
-];
+const HANDLERS: &[Handler] = table_handlers![Handler::read_param(
+    "lookup",
+    "What a flow `SADDR SPORT DADDR DPORT` becomes; empty without a mapping."
+),];
 
 /// See the page above.
 pub struct TCPRewriter {

@@ -264,8 +264,8 @@ fn mistakes_in_specifications_are_told() {
         &[],
         expect![[r#"
             config:1: While configuring 'rw :: IPRewriter':
-            config:1:   input spec 0: bad source port
-            config:1:   input spec 1: no such pattern 'unknown'
+              input spec 0: bad source port
+              input spec 1: no such pattern 'unknown'
             Router could not be initialized!
         "#]],
     );
@@ -274,31 +274,31 @@ fn mistakes_in_specifications_are_told() {
         &[],
         &[],
         expect![[r#"
-        config:1: While configuring 'rw :: IPRewriter':
-        config:1:   input spec 0: output port out of range
-        config:1:   input spec 1: unknown specification
-        Router could not be initialized!
-    "#]],
+            config:1: While configuring 'rw :: IPRewriter':
+              input spec 0: output port out of range
+              input spec 1: unknown specification
+            Router could not be initialized!
+        "#]],
     );
     check(
         "IPRewriter(drop, pass, drop)",
         &[],
         &[],
         expect![[r#"
-        config:1: While configuring 'rw :: IPRewriter':
-        config:1:   need 2 arguments, one per input port
-        Router could not be initialized!
-    "#]],
+            config:1: While configuring 'rw :: IPRewriter':
+              need 2 arguments, one per input port
+            Router could not be initialized!
+        "#]],
     );
     check(
         "IPRewriter(drop, pass, CAPACITY in0)",
         &[],
         &[],
         expect![[r#"
-        config:1: While configuring 'rw :: IPRewriter':
-        config:1:   bad MAPPING_CAPACITY
-        Router could not be initialized!
-    "#]],
+            config:1: While configuring 'rw :: IPRewriter':
+              bad MAPPING_CAPACITY
+            Router could not be initialized!
+        "#]],
     );
 }
 
@@ -362,7 +362,7 @@ fn mappers_choose_in_turn() {
         &[],
         expect![[r#"
             config:1: While initializing 'rw :: IPRewriter':
-            config:1:   input spec 0: output port out of range in r :: RoundRobinIPMapper pattern 1
+              input spec 0: output port out of range in r :: RoundRobinIPMapper pattern 1
             Router could not be initialized!
         "#]],
     );

@@ -16,15 +16,25 @@ use super::handlers::{self, table_handlers};
 use super::settings::{common_args, DST_ANNO};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<UDPRewriter>("UDPRewriter", "1-/1-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(handlers::DROPS);
+pub const CLASS: Class = Class::new::<UDPRewriter>("UDPRewriter", "1-/1-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(handlers::DROPS);
 
 const ARGS: &[Arg] = common_args![
     DST_ANNO,
     Arg::keyword("UDP_TIMEOUT", "seconds", "How long a UDP mapping lasts after a packet. Default 5 minutes."),
-    Arg::keyword("UDP_STREAMING_TIMEOUT", "seconds", "The same with three packets or more, some of them replies. Default UDP_TIMEOUT."),
+    Arg::keyword(
+        "UDP_STREAMING_TIMEOUT",
+        "seconds",
+        "The same with three packets or more, some of them replies. Default UDP_TIMEOUT."
+    ),
     Arg::keyword("UDP_GUARANTEE", "seconds", "How long a UDP mapping is safe after a packet. Default 5."),
-    Arg::keyword("TIMEOUT", "seconds", "As UDP_TIMEOUT, and counts more: how long a mapping lasts after a packet. Default 5 minutes."),
+    Arg::keyword(
+        "TIMEOUT",
+        "seconds",
+        "As UDP_TIMEOUT, and counts more: how long a mapping lasts after a packet. Default 5 minutes."
+    ),
     Arg::keyword("STREAMING_TIMEOUT", "seconds", "As UDP_STREAMING_TIMEOUT, and counts more."),
 ];
 
