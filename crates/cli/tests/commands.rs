@@ -1,0 +1,137 @@
+//! The `weir` command as a user runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn weir(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_weir")).args(args).current_dir(root()).output().expect("the command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A file of this test's own in a temporary folder.
+fn scratch(name: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("weir-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    folder.join(name).to_string_lossy().into_owned()
+}
+
+#[test]
+fn nat_and_firewall_run_over_the_bundled_capture() {
+    let out = scratch("nat.pcap");
+    let output = weir(&["run", "examples/nat-firewall.click", &format!("OUT={out}"), "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("the summary is JSON");
+    let interfaces = summary["interfaces"].as_array().expect("there are interfaces");
+    let n_in = interfaces.iter().filter_map(|i| i["in"]["packets"].as_u64()).sum::<u64>();
+    let n_out = interfaces.iter().filter_map(|i| i["out"]["packets"].as_u64()).sum::<u64>();
+    let denied = summary["drops"].as_array().expect("there are drops").iter();
+    let denied = denied.filter(|drop| drop["reason"] == "denied").filter_map(|drop| drop["packets"].as_u64());
+    assert!(n_in > 500 && n_out > 400 && denied.sum::<u64>() > 10, "{summary}");
+    let bytes = std::fs::read(&out).expect("the capture was written");
+    assert!(bytes.windows(4).any(|address| address == [203, 0, 113, 2]), "nothing was translated");
+}
+
+#[test]
+fn every_example_and_benchmark_is_a_valid_graph() {
+    let mut n = 0;
+    for folder in ["examples", "benches"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("the folder exists") {
+            let path = entry.expect("the folder can be read").path();
+            if path.extension().is_some_and(|ending| ending == "click") {
+                n += 1;
+                let output = weir(&["check", &path.to_string_lossy()]);
+                assert!(output.status.success(), "{}: {}", path.display(), stderr(&output));
+            }
+        }
+    }
+    assert!(n > 30, "only {n} graphs were found");
+}
+
+#[test]
+fn click_runs_with_its_own_command_line() {
+    let graph = "InfiniteSource(LIMIT 5, STOP true) -> c :: Counter -> Discard";
+    let output = weir(&["click", "-e", graph, "-h", "c.count"]);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("5\n", Some(0)));
+    let output = weir(&["click", "-e", graph, "-h", "c.count", "-h", "c.class"]);
+    assert_eq!(stdout(&output), "c.count:\n5\n\nc.class:\nCounter\n\n");
+    let output = weir(&["click", "-q", "-e", "Idle -> Strip(x) -> Discard"]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "config:1: While configuring 'Strip@2 :: Strip':\n  LENGTH: invalid number\nRouter could not be initialized!\n";
+    assert_eq!(stderr(&output).replace("config:1:   ", "  "), expected);
+    let output = weir(&["click", "--nonsense"]);
+    assert!(stderr(&output).starts_with("click: unrecognized option") && output.status.code() == Some(1));
+}
+
+#[test]
+fn mistakes_are_told_with_place_and_remedy() {
+    let output = weir(&["check", "-e", "Idle -> DecIPTL -> Discard"]);
+    let text = stderr(&output);
+    assert!(text.starts_with("config:1:") && text.contains("help: "), "{text}");
+    let output = weir(&["check", "--json", "-e", "Idle -> Strip(x) -> Discard"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("the report is JSON");
+    assert_eq!(report["ok"], false);
+    let output = weir(&["run", "no-such-file.click"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no-such-file.click: No such file or directory"));
+    let output = weir(&["help", "Countr"]);
+    assert!(stderr(&output).contains("did you mean `Counter`?"));
+}
+
+#[test]
+fn a_running_graph_answers_and_ends_cleanly() {
+    let runtime = scratch("runtime");
+    std::fs::create_dir_all(&runtime).expect("a temporary folder can be made");
+    let graph = "s :: RatedSource(RATE 1000) -> c :: Counter -> Discard";
+    let name = format!("test-{}", std::process::id());
+    let ask = |args: &[&str]| {
+        let command = &mut Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(args).env("XDG_RUNTIME_DIR", &runtime).output().expect("the command runs")
+    };
+    let running = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["run", "--json", "--name", &name, "-e", graph])
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    // The graph answers as soon as it listens; asking fails until then.
+    let answered = (0..20_000).any(|_| ask(&["handler", "--graph", &name, "read", "c.class"]).status.success());
+    assert!(answered, "the graph does not answer");
+    let output = ask(&["trace", "--graph", &name, "-c", "2"]);
+    assert!(stdout(&output).contains("c :: Counter"), "{} {}", stdout(&output), stderr(&output));
+    let output = ask(&["tap", "--graph", &name, "-c", "3", "c"]);
+    assert_eq!(output.stdout.get(..4), Some(&[0x4d, 0x3c, 0xb2, 0xa1][..]));
+    let output = ask(&["handler", "--graph", &name, "read", "c.nonsense"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(ask(&["handler", "--graph", &name, "write", "stop"]).status.success());
+    let output = running.wait_with_output().expect("the graph ends");
+    assert!(output.status.success());
+}
+
+#[test]
+fn formatting_is_stable_and_keeps_the_meaning() {
+    let file = "examples/nat-firewall.click";
+    let once = stdout(&weir(&["fmt", file]));
+    let copy = scratch("fmt.click");
+    std::fs::write(&copy, &once).expect("a temporary file can be written");
+    assert_eq!(stdout(&weir(&["fmt", &copy])), once);
+    assert_eq!(stdout(&weir(&["flatten", &copy])), stdout(&weir(&["flatten", file])));
+}
+
+#[test]
+fn pages_come_from_the_definitions() {
+    assert!(stdout(&weir(&["help", "DecIPTTL"])).starts_with("# DecIPTTL\n"));
+    assert!(stdout(&weir(&["completions", "bash"])).contains("_weir"));
+    assert!(stdout(&weir(&["man"])).contains(".TH"));
+    assert!(stdout(&weir(&["graph", "--mermaid", "examples/source.click"])).contains("Counter"));
+}
