@@ -116,12 +116,31 @@ fn twelve_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn rates_are_averages_from_first_to_last() {
+        check_reading(
+            "RatedSource(LENGTH 10, RATE 333, LIMIT 1000, STOP true) -> a :: AverageCounter
+                 -> b :: AverageCounter(IGNORE 1) -> Discard",
+            &["a.count", "a.rate", "a.byte_rate", "b.count", "b.byte_count", "b.rate"],
+            expect![[r#"
+                a.count: 1000
+                a.rate: 334.001336005
+                a.byte_rate: 3340.01336005
+                b.count: 665
+                b.byte_count: 6650
+                b.rate: 333.500501505
+            "#]],
+        );
+    }
 
     #[test]
     fn rates_have_twelve_digits() {
         let texts = [0.0, 100.0, 1000.0 / 3.0, 0.012345, 123456789012.0, 1234567890123456.0, 0.00001234, 2e5 / 7.0];
         let texts: Vec<String> = texts.into_iter().map(twelve_digits).collect();
-        expect_test::expect![[
+        expect![[
             "0 100 333.333333333 0.012345 123456789012 1.23456789012e+15 1.234e-05 28571.4285714"
         ]]
         .assert_eq(&texts.join(" "));

@@ -109,3 +109,49 @@ impl Meter {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn the_bandwidth_chooses_the_output() {
+        check_reading(
+            "RatedSource(LENGTH 100, RATE 333, LIMIT 1000, STOP true) -> m :: BandwidthMeter(30kBps) -> a :: Counter
+                 -> Discard; m [1] -> b :: Counter -> Discard",
+            &["a.count", "b.count", "m.rate", "m.meters"],
+            expect![[r#"
+                a.count: 23
+                b.count: 977
+                m.rate: 31208.984
+                m.meters: 30000
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rates_are_checked() {
+        let meter = |config: &str| format!("Idle -> m :: BandwidthMeter({config}) -> Discard; m [1] -> Discard");
+        check_reading(&meter(""), &[], expect![[r#"
+            config:1: While configuring 'm :: BandwidthMeter':
+            config:1:   too few arguments to BandwidthMeter(bandwidth, ...)
+            Router could not be initialized!
+        "#]]);
+        check_reading(&meter("1kBps, 1kBps"), &[], expect![[r#"
+            config:1: While configuring 'm :: BandwidthMeter':
+            config:1:   rate 2 must be > rate 1
+            Router could not be initialized!
+        "#]]);
+        check_reading(&meter("1kBps, x"), &[], expect![[r#"
+            config:1: While configuring 'm :: BandwidthMeter':
+            config:1:   argument 2 syntax error
+            Router could not be initialized!
+        "#]]);
+        check_reading(&meter("1kBps, 2kBps"), &[], expect![[r#"
+            config:1: While configuring 'm :: BandwidthMeter':
+            config:1:   need 1 arguments, one less than the number of output ports
+            Router could not be initialized!
+        "#]]);
+    }
+}

@@ -6,6 +6,8 @@
 //! InfiniteSource -> c :: Counter(COUNT_CALL 1000 stop) -> Discard;
 //! ```
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall};
 
 use super::ewma::RateEwma;
@@ -33,6 +35,11 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct Counter {
+    /// Shared with the second hand: handlers that are called when a number is reached may ask for the counts.
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
     count: u64,
     byte_count: u64,
     rate: RateEwma,
@@ -58,39 +65,42 @@ impl Element for Counter {
         conf.finish()?;
         // Fewer bits of fraction leave room for higher rates of bytes.
         let (rate, byte_rate) = (RateEwma::new(4, 10), RateEwma::new(4, 4));
-        Ok(Counter { count: 0, byte_count: 0, rate, byte_rate, count_call, byte_count_call })
+        let state = State { count: 0, byte_count: 0, rate, byte_rate, count_call, byte_count_call };
+        Ok(Counter { state: Arc::new(Mutex::new(state)) })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        [&self.count_call, &self.byte_count_call].into_iter().flatten().try_for_each(|trigger| {
+        let state = self.state();
+        for trigger in [&state.count_call, &state.byte_count_call].into_iter().flatten() {
             if trigger.call.name.is_empty() {
                 return Err("syntax error".to_string());
             }
-            trigger.call.check_writable(ctx)
-        })
+            trigger.call.check_writable(ctx)?;
+        }
+        Ok(())
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
-        while let Some(n_before) = self.n_before_call(&batch) {
+        let jiffy = jiffies::at(ctx.now_ns());
+        while let Some(n_before) = self.count_unless_call(jiffy, &batch) {
             let mut first = Batch::new();
             first.extend(batch.drain_first(n_before));
-            self.count_batch(ctx, &first);
+            self.state().count_batch(jiffy, &first);
             ctx.emit_now(0, first);
             first = Batch::new();
             first.extend(batch.drain_first(1));
-            self.count_batch(ctx, &first);
+            self.state().count_batch(jiffy, &first);
             self.call(ctx, 1);
             ctx.emit(0, first);
         }
-        self.count_batch(ctx, &batch);
         ctx.emit(0, batch);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let batch = ctx.pull(0, max);
-        let calls = self.n_before_call(&batch).is_some();
-        self.count_batch(ctx, &batch);
-        if calls {
+        let jiffy = jiffies::at(ctx.now_ns());
+        if self.count_unless_call(jiffy, &batch).is_some() {
+            self.state().count_batch(jiffy, &batch);
             self.call(ctx, batch.len() as u64);
         }
         batch
@@ -99,38 +109,72 @@ impl Element for Counter {
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         // Rates fall when no packets come.
         let jiffy = jiffies::at(ctx.now_ns());
-        self.rate.update(0, jiffy);
-        self.byte_rate.update(0, jiffy);
+        let mut state = self.state();
+        state.rate.update(0, jiffy);
+        state.byte_rate.update(0, jiffy);
         Ok(match name {
-            "count" => self.count.to_string(),
-            "byte_count" => self.byte_count.to_string(),
-            "rate" => self.rate.unparse(),
-            "bit_rate" => self.byte_rate.unparse_shifted(3),
-            "byte_rate" => self.byte_rate.unparse(),
-            "count_call" => self.count_call.as_ref().map_or_else(String::new, |trigger| trigger.at.to_string()),
+            "count" => state.count.to_string(),
+            "byte_count" => state.byte_count.to_string(),
+            "rate" => state.rate.unparse(),
+            "bit_rate" => state.byte_rate.unparse_shifted(3),
+            "byte_rate" => state.byte_rate.unparse(),
+            "count_call" => state.count_call.as_ref().map_or_else(String::new, |trigger| trigger.at.to_string()),
             _ => return Err(format!("no {name} read handler")),
         })
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "count_call" => Trigger::write(&mut self.count_call, ctx, name, value)?,
-            "byte_count_call" => Trigger::write(&mut self.byte_count_call, ctx, name, value)?,
-            _ => self.write_own(name)?,
+            "count_call" => Trigger::write(&mut self.state().count_call, ctx, name, value)?,
+            "byte_count_call" => Trigger::write(&mut self.state().byte_count_call, ctx, name, value)?,
+            "reset" | "reset_counts" => self.state().reset(),
+            _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(Counter { state: self.state.clone() }))
     }
 }
 
 impl Counter {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a batch; or, if a handler is to be written at one of its packets, says how many come before that.
     #[inline]
-    fn count_batch(&mut self, ctx: &mut Ctx<'_>, batch: &Batch) {
+    fn count_unless_call(&self, jiffy: u32, batch: &Batch) -> Option<usize> {
+        let mut state = self.state();
+        let n_before = state.n_before_call(batch);
+        if n_before.is_none() {
+            state.count_batch(jiffy, batch);
+        }
+        n_before
+    }
+
+    /// Writes the handlers that are due, the last `n` packets having been counted just now; what they answer has no reader.
+    fn call(&mut self, ctx: &mut Ctx<'_>, n: u64) {
+        let count_call = self.state().due_count_call(n);
+        if let Some(call) = count_call {
+            let _ = call.write(ctx);
+        }
+        let byte_count_call = self.state().due_byte_count_call();
+        if let Some(call) = byte_count_call {
+            let _ = call.write(ctx);
+        }
+    }
+}
+
+impl State {
+    #[inline]
+    fn count_batch(&mut self, jiffy: u32, batch: &Batch) {
         let n_packets = batch.len() as u64;
         if n_packets == 0 {
             return;
         }
         let n_bytes = batch.iter().map(|packet| packet.len() as u64).sum();
-        let jiffy = jiffies::at(ctx.now_ns());
         self.count = self.count.wrapping_add(n_packets);
         self.byte_count = self.byte_count.wrapping_add(n_bytes);
         self.rate.update(n_packets, jiffy);
@@ -153,41 +197,24 @@ impl Counter {
         })
     }
 
-    /// Writes the handlers that are due, the last `n` packets having been counted just now.
-    fn call(&mut self, ctx: &mut Ctx<'_>, n: u64) {
+    /// The call that is due when the last `n` packets reached its number; being past it already does not count.
+    fn due_count_call(&mut self, n: u64) -> Option<HandlerCall> {
         let passed = self.count.saturating_sub(n)..self.count;
-        let due = self.count_call.as_mut().filter(|trigger| {
-            // The count reaches the number; being past it already does not count.
-            trigger.at.checked_sub(1).is_some_and(|before| passed.contains(&before))
-        });
-        let call = due.and_then(Trigger::fire);
-        self.write_call(ctx, call);
+        let reaches = |trigger: &&mut Trigger| trigger.at.checked_sub(1).is_some_and(|before| passed.contains(&before));
+        self.count_call.as_mut().filter(reaches)?.fire()
+    }
+
+    fn due_byte_count_call(&mut self) -> Option<HandlerCall> {
         let byte_count = self.byte_count;
-        let due = self.byte_count_call.as_mut().filter(|trigger| byte_count >= trigger.at);
-        let call = due.and_then(Trigger::fire);
-        self.write_call(ctx, call);
+        self.byte_count_call.as_mut().filter(|trigger| byte_count >= trigger.at)?.fire()
     }
 
-    /// Writes a handler; what it answers has no reader.
-    fn write_call(&mut self, ctx: &mut Ctx<'_>, call: Option<HandlerCall>) {
-        let Some(call) = call else { return };
-        let own = call.name.rsplit_once('.').filter(|(name, _)| ctx.find(name) == Some(ctx.element));
-        let _ = match own {
-            Some((_, handler)) => self.write(ctx, handler, &call.value),
-            None => call.write(ctx),
-        };
-    }
-
-    fn write_own(&mut self, name: &str) -> Result<(), String> {
-        if name != "reset" && name != "reset_counts" {
-            return Err(format!("no {name} write handler"));
-        }
+    fn reset(&mut self) {
         self.count = 0;
         self.byte_count = 0;
         for trigger in [&mut self.count_call, &mut self.byte_count_call].into_iter().flatten() {
             trigger.is_done = false;
         }
-        Ok(())
     }
 }
 
@@ -226,5 +253,114 @@ impl Trigger {
     /// The call, if it was not made yet.
     fn fire(&mut self) -> Option<HandlerCall> {
         (!std::mem::replace(&mut self.is_done, true)).then(|| self.call.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_bytes_and_rates_are_counted() {
+        check_reading(
+            "RatedSource(LENGTH 100, RATE 500, LIMIT 500, STOP true) -> c :: Counter -> Discard",
+            &["c.count", "c.byte_count", "c.rate", "c.byte_rate", "c.bit_rate", "c.count_call"],
+            expect![[r#"
+                c.count: 500
+                c.byte_count: 50000
+                c.rate: 477.539
+                c.byte_rate: 48312.5
+                c.bit_rate: 386500
+                c.count_call: 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_handler_is_called_when_a_count_is_reached() {
+        check_reading(
+            "InfiniteSource(LIMIT 50, BURST 20) -> c :: Counter(COUNT_CALL 7 s.run) -> d :: Counter -> Discard;
+             s :: Script(TYPE PASSIVE, read c.count, read d.count, write c.reset)",
+            &["c.count", "d.count", "c.count_call"],
+            expect![[r#"
+                c.count:
+                7
+                d.count:
+                6
+                c.count:
+                7
+                d.count:
+                13
+                c.count:
+                7
+                d.count:
+                20
+                c.count:
+                7
+                d.count:
+                27
+                c.count:
+                7
+                d.count:
+                34
+                c.count:
+                7
+                d.count:
+                41
+                c.count:
+                7
+                d.count:
+                48
+                c.count: 1
+                d.count: 50
+                c.count_call: 7
+            "#]],
+        );
+        check_reading(
+            "InfiniteSource(LENGTH 10, LIMIT 50) -> Queue -> c :: Counter(BYTE_COUNT_CALL 95 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read c.byte_count)",
+            &["c.count"],
+            expect![[r#"
+                c.byte_count:
+                100
+                c.count: 50
+            "#]],
+        );
+    }
+
+    #[test]
+    fn calls_are_checked() {
+        let counter = |config: &str| format!("Idle -> c :: Counter({config}) -> Discard; DriverManager(stop)");
+        check_reading(&counter("COUNT_CALL x stop"), &[], expect![[r#"
+            config:1: While configuring 'c :: Counter':
+            config:1:   COUNT_CALL type mismatch
+            Router could not be initialized!
+        "#]]);
+        check_reading(&counter("COUNT_CALL 3"), &[], expect![[r#"
+            config:1: While initializing 'c :: Counter':
+            config:1:   syntax error
+            Router could not be initialized!
+        "#]]);
+        check_reading(&counter("COUNT_CALL 3 c.nothing"), &[], expect![[r#"
+            config:1: While initializing 'c :: Counter':
+            config:1:   no 'c.nothing' write handler
+            Router could not be initialized!
+        "#]]);
+        check_reading(
+            "Idle -> c :: Counter -> Discard;
+             DriverManager(write c.count_call x stop, write c.count_call 3, write c.count_call 4 stop,
+                 write c.byte_count_call 5 nobody.stop, stop)",
+            &["c.count_call"],
+            expect![[r#"
+                While calling 'c.count_call x stop':
+                  'count_call' first word should be unsigned (count)
+                While calling 'c.count_call 3':
+                  syntax error
+                While calling 'c.byte_count_call 5 nobody.stop':
+                  no element named 'nobody'
+                c.count_call: 4
+            "#]],
+        );
     }
 }

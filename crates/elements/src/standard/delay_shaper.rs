@@ -46,7 +46,7 @@ impl Element for DelayShaper {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::ContinueWake), full: None }
+        Notifies { empty: Some(SearchOp::Stop), full: None }
     }
 
     fn notified(&mut self, ctx: &mut Ctx<'_>) {
@@ -97,5 +97,34 @@ impl Element for DelayShaper {
             }
             _ => Err(format!("no {name} write handler")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_can_be_pulled_after_the_delay() {
+        check_reading(
+            "TimedSource(0.1) -> Queue -> s :: DelayShaper(0.25) -> c :: Counter -> d :: Discard;
+             DriverManager(wait 0.34, read c.count, read d.scheduled, wait 0.02, read c.count,
+                 write s.delay 0.05, write s.delay x, wait 0.5, stop)",
+            &["c.count", "s.delay"],
+            expect![[r#"
+                c.count:
+                0
+                d.scheduled:
+                false
+                c.count:
+                1
+                While executing 'DriverManager@6 :: DriverManager':
+                  While calling 's.delay x':
+                    delay must be a timestamp
+                c.count: 8
+                s.delay: 50ms
+            "#]],
+        );
     }
 }

@@ -106,3 +106,30 @@ pub(super) fn pull_delayed(ctx: &mut Ctx<'_>, delay: Timestamp) -> Option<Packet
     packet.set_timestamp_ns((time + delay).as_nanos());
     Some(packet)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_are_held_for_the_delay() {
+        check_reading(
+            "TimedSource(0.1) -> Queue -> d :: DelayUnqueue(0.25) -> c :: Counter -> Discard;
+             DriverManager(wait 0.34, read c.count, wait 0.02, read c.count, write d.delay 0.05, write d.delay x,
+                 wait 0.5, stop)",
+            &["c.count", "d.delay"],
+            expect![[r#"
+                c.count:
+                0
+                c.count:
+                1
+                While executing 'DriverManager@6 :: DriverManager':
+                  While calling 'd.delay x':
+                    expected time in seconds
+                c.count: 8
+                d.delay: 50ms
+            "#]],
+        );
+    }
+}

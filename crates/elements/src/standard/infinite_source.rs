@@ -12,7 +12,7 @@ use element::{
     handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, TaskId,
 };
 
-use super::source::{Pace, Template, DEFAULT_DATA};
+use super::source::{Pace, Shared, Source, Template, DEFAULT_DATA};
 
 /// The class.
 pub const CLASS: Class =
@@ -51,6 +51,10 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct InfiniteSource {
+    shared: Shared<Infinite>,
+}
+
+struct Infinite {
     pace: Pace,
     template: Template,
 }
@@ -67,11 +71,11 @@ impl Element for InfiniteSource {
             conf.args.fail(message);
         }
         conf.finish()?;
-        Ok(InfiniteSource { pace, template: template? })
+        Ok(InfiniteSource { shared: Shared::new(Infinite { pace, template: template? }) })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.pace.initialize(ctx)
+        self.shared.get().pace.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -79,49 +83,131 @@ impl Element for InfiniteSource {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let (template, stamps) = (&mut self.template, self.pace.stamps);
-        self.pace.run(ctx, task, |ctx, n| make(template, stamps, ctx, n))
+        self.shared.run(ctx, task)
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let (template, stamps) = (&mut self.template, self.pace.stamps);
-        self.pace.pull(ctx, max, |ctx, n| make(template, stamps, ctx, n))
+        self.shared.pull(ctx, max)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let source = self.shared.get();
         match name {
-            "data" => Ok(self.template.text()),
-            "length" | "datasize" => Ok(self.template.length.to_string()),
-            _ => self.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
+            "data" => Ok(source.template.text()),
+            "length" | "datasize" => Ok(source.template.length.to_string()),
+            _ => source.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
         }
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let mut source = self.shared.get();
         match name {
-            "data" => self.template = Template::new(value.as_bytes().to_vec(), self.template.length)?,
+            "data" => source.template = Template::new(value.as_bytes().to_vec(), source.template.length)?,
             "length" | "datasize" => {
                 let length = args::integer(value.trim()).map_err(|_| "length must be integer")?;
-                self.template = Template::new(self.template.data.clone(), length)?;
+                source.template = Template::new(source.template.data.clone(), length)?;
             }
-            _ if !self.pace.write(name, value)? => return Err(format!("no {name} write handler")),
+            _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}
         }
-        self.pace.wake(ctx);
+        drop(source);
+        self.shared.wake(ctx);
         Ok(())
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(InfiniteSource { shared: self.shared.clone() }))
     }
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         if let Ok(old) = old.downcast::<InfiniteSource>() {
-            self.pace.take_over(old.pace);
+            self.shared.get().pace.take_over(&old.shared.get().pace);
         }
     }
 }
 
-fn make(template: &mut Template, stamps: bool, ctx: &mut Ctx<'_>, n: usize) -> Batch {
-    if stamps {
-        template.stamped(ctx, n)
-    } else {
-        template.clones(n)
+impl Source for Infinite {
+    fn pace(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+
+    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
+        if self.pace.stamps {
+            self.template.packet.set_timestamp_ns(ctx.now_ns());
+        }
+        self.template.clones(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn a_limit_ends_the_source() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 10, BURST 4, LENGTH 5, STOP true) -> c :: Counter -> Discard",
+            &["i.count", "c.byte_count", "i.limit", "i.burst", "i.length"],
+            expect![[r#"
+                i.count: 10
+                c.byte_count: 50
+                i.limit: 10
+                i.burst: 4
+                i.length: 5
+            "#]],
+        );
+        check_reading(
+            "i :: InfiniteSource(LIMIT 3, END_CALL i.reset) -> c :: Counter(COUNT_CALL 11 stop) -> Discard",
+            &["i.count"],
+            expect![[r#"
+                i.count: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pulled_packets_count_as_well() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 3) -> PullNull -> d :: Discard;
+             DriverManager(wait 0.1, read d.scheduled, write i.reset, wait 0.1, stop)",
+            &["i.count", "d.count"],
+            expect![[r#"
+                d.scheduled:
+                false
+                i.count: 3
+                d.count: 6
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        check_reading("InfiniteSource(BURST 0) -> Discard", &[], expect![[r#"
+            config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
+            config:1:   burst size must be >= 1
+            Router could not be initialized!
+        "#]]);
+        check_reading("InfiniteSource(STOP true, END_CALL stop) -> Discard", &[], expect![[r#"
+            config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
+            config:1:   END_CALL and STOP are mutually exclusive
+            Router could not be initialized!
+        "#]]);
+        check_reading(
+            "i :: InfiniteSource(ACTIVE false) -> Discard;
+             DriverManager(write i.burst 0, write i.limit x, write i.active x, write i.length x, stop)",
+            &[],
+            expect![[r#"
+                While calling 'i.burst 0':
+                  burstsize parameter must be integer >= 1
+                While calling 'i.limit x':
+                  limit parameter must be integer
+                While calling 'i.active x':
+                  active parameter must be boolean
+                While calling 'i.length x':
+                  length must be integer
+            "#]],
+        );
     }
 }

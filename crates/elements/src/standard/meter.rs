@@ -40,3 +40,30 @@ impl Element for Meter {
         self.meter.read(name, ctx.now_ns()).ok_or_else(|| format!("no {name} read handler"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn the_rate_chooses_the_output() {
+        check_reading(
+            "r :: RatedSource(RATE 150) -> m :: Meter(100, 200) -> a :: Counter -> Discard;
+             m [1] -> b :: Counter -> Discard; m [2] -> c :: Counter -> Discard;
+             DriverManager(wait 1s, read m.rate, write r.rate 500, wait 1s, stop)",
+            &["a.count", "b.count", "c.count", "m.meters"],
+            expect![[r#"
+                config:1: While configuring 'm :: Meter':
+                config:1:   warning: no units for bandwidth argument 1, assuming Bps
+                config:1:   warning: no units for bandwidth argument 2, assuming Bps
+                m.rate:
+                128.906
+                a.count: 4
+                b.count: 150
+                c.count: 499
+                m.meters: 99.609199.219
+            "#]],
+        );
+    }
+}

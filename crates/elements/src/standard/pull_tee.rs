@@ -31,3 +31,24 @@ impl Element for PullTee {
         batch
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn other_outputs_are_pushed_to() {
+        check_reading(
+            "InfiniteSource(DATA \\<05>, LIMIT 2) -> t :: PullTee -> Print(A) -> TimedSink(1ms);
+             t [1] -> Print(B) -> Discard; DriverManager(wait 0.1, stop)",
+            &[],
+            expect![[r#"
+                B:    1 | 05
+                A:    1 | 05
+                B:    1 | 05
+                A:    1 | 05
+            "#]],
+        );
+    }
+}

@@ -58,11 +58,18 @@ pub enum Kind {
 pub struct Queue {
     storage: Storage,
     kind: Kind,
+    /// Whether it was there when the graph began, rather than made for a new configuration.
+    is_original: bool,
 }
 
 impl Element for Queue {
     fn configure(conf: &mut Configure<'_>) -> Result<Queue, Failed> {
         Queue::new(conf, Kind::Full)
+    }
+
+    fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.is_original = true;
+        Ok(())
     }
 
     fn notifies(&self) -> Notifies {
@@ -119,7 +126,11 @@ impl Element for Queue {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         if let Ok(old) = old.downcast::<Queue>() {
+            let figures = (old.storage.drops, old.storage.highwater);
             self.storage.take_over(ctx, old.storage, FULL);
+            if !self.is_original {
+                (self.storage.drops, self.storage.highwater) = figures;
+            }
             ctx.set_empty_signal(!self.storage.packets.is_empty());
             ctx.set_full_signal(!self.storage.is_full());
         }
@@ -139,7 +150,7 @@ impl Queue {
             Kind::FrontDrop => Storage::keeping_newest(capacity as usize),
             _ => Storage::new(capacity as usize),
         };
-        Ok(Queue { storage, kind })
+        Ok(Queue { storage, kind, is_original: false })
     }
 
     /// Number of packets in the queue.
@@ -150,5 +161,112 @@ impl Queue {
     /// Whether there is no packet in the queue.
     pub fn is_empty(&self) -> bool {
         self.storage.packets.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check_reading, run};
+    use expect_test::expect;
+
+    #[test]
+    fn packets_that_find_the_queue_full_are_counted() {
+        let figures = ["q.length", "q.drops", "q.highwater_length", "c.count"];
+        check_reading(
+            "InfiniteSource(LIMIT 20) -> q :: NotifierQueue(8) -> Unqueue(LIMIT 5) -> c :: Counter -> Discard;
+             DriverManager(wait 0.1, stop)",
+            &figures,
+            expect![[r#"
+                q :: NotifierQueue: overflow
+                q.length: 8
+                q.drops: 7
+                q.highwater_length: 8
+                c.count: 5
+            "#]],
+        );
+        check_reading(
+            "InfiniteSource(LIMIT 20, BURST 7) -> q :: SimpleQueue(8) -> Unqueue(ACTIVE false) -> Discard;
+             q [1] -> c :: Counter -> Discard;
+             DriverManager(wait 0.1, write q.capacity 6, read q.length, write q.capacity x, write q.reset, stop)",
+            &figures,
+            expect![[r#"
+                q :: SimpleQueue: overflow
+                q.length:
+                6
+                While executing 'DriverManager@7 :: DriverManager':
+                  While calling 'q.capacity x':
+                    CAPACITY: invalid number
+                q.length: 0
+                q.drops: 12
+                q.highwater_length: 8
+                c.count: 18
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_source_waits_while_the_queue_is_full() {
+        check_reading(
+            "i :: InfiniteSource -> q :: Queue(10) -> TimedSink(0.1);
+             DriverManager(wait 0.95, read i.count, write q.capacity 20, wait 0.01, stop)",
+            &["i.count", "q.drops", "q.length"],
+            expect![[r#"
+                i.count:
+                19
+                i.count: 29
+                q.drops: 0
+                q.length: 20
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_new_configuration_keeps_packets_and_figures() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> q :: FrontDropQueue(4) -> u :: Unqueue(ACTIVE false) -> Discard;
+             DriverManager(wait 0.1, write q.config 2, stop)",
+            &["q.length", "q.drops", "q.highwater_length", "q.capacity"],
+            expect![[r#"
+                q :: FrontDropQueue: overflow
+                q.length: 2
+                q.drops: 2
+                q.highwater_length: 4
+                q.capacity: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pullers_sleep_while_the_queue_is_empty() {
+        for class in ["Queue", "NotifierQueue", "QuickNoteQueue"] {
+            let config = format!(
+                "i :: InfiniteSource(LIMIT 3) -> {class} -> d :: Discard;
+                 DriverManager(wait 0.1, read d.scheduled, write i.reset, wait 0.1, stop)"
+            );
+            let printed = run(&config, &["d.count"]);
+            assert_eq!(printed, "d.scheduled:\nfalse\nd.count: 6\n", "{class}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_mixed_queue_differ() {
+        check_reading(
+            "InfiniteSource(DATA \\<00>, LIMIT 5) -> q :: MixedQueue(3) -> u :: Unqueue(ACTIVE false) -> Print -> Discard;
+             TimedSource(0.01, \\<01>, LIMIT 2) -> [1] q;
+             q [1] -> Print(DROPPED) -> Discard;
+             DriverManager(wait 0.1, write u.active true, wait 0.1, stop)",
+            &["q.drops"],
+            expect![[r#"
+                q :: MixedQueue: overflow
+                DROPPED:    1 | 00
+                DROPPED:    1 | 00
+                DROPPED:    1 | 00
+                DROPPED:    1 | 00
+                   1 | 01
+                   1 | 01
+                   1 | 00
+                q.drops: 4
+            "#]],
+        );
     }
 }

@@ -11,7 +11,7 @@ use element::{
     TaskId,
 };
 
-use super::source::Pace;
+use super::source::{Pace, Shared, Source};
 
 /// The class.
 pub const CLASS: Class =
@@ -41,6 +41,10 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct RandomSource {
+    shared: Shared<Random>,
+}
+
+struct Random {
     pace: Pace,
     length: usize,
 }
@@ -58,11 +62,11 @@ impl Element for RandomSource {
             pace.configure_end(conf);
         }
         conf.finish()?;
-        Ok(RandomSource { pace, length: checked? })
+        Ok(RandomSource { shared: Shared::new(Random { pace, length: checked? }) })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.pace.initialize(ctx)
+        self.shared.get().pace.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -70,40 +74,66 @@ impl Element for RandomSource {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let (length, stamps) = (self.length, self.pace.stamps);
-        self.pace.run(ctx, task, |ctx, n| make(ctx, length, stamps, n))
+        self.shared.run(ctx, task)
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let (length, stamps) = (self.length, self.pace.stamps);
-        self.pace.pull(ctx, max, |ctx, n| make(ctx, length, stamps, n))
+        self.shared.pull(ctx, max)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let source = self.shared.get();
         match name {
-            "length" => Ok(self.length.to_string()),
-            _ => self.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
+            "length" => Ok(source.length.to_string()),
+            _ => source.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
         }
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let mut source = self.shared.get();
         match name {
             "length" => {
                 let length = args::integer(value.trim()).map_err(|_| "length must be integer")?;
-                self.length = check_length(length)?;
+                source.length = check_length(length)?;
             }
-            _ if !self.pace.write(name, value)? => return Err(format!("no {name} write handler")),
+            _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}
         }
-        self.pace.wake(ctx);
+        drop(source);
+        self.shared.wake(ctx);
         Ok(())
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(RandomSource { shared: self.shared.clone() }))
     }
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         if let Ok(old) = old.downcast::<RandomSource>() {
-            self.pace.take_over(old.pace);
+            self.shared.get().pace.take_over(&old.shared.get().pace);
         }
+    }
+}
+
+impl Source for Random {
+    fn pace(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+
+    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
+        let mut batch = Batch::new();
+        let now = if self.pace.stamps { ctx.now_ns() } else { 0 };
+        for _ in 0..n {
+            let mut packet = Packet::zeroed(self.length);
+            for word in packet.data_mut().chunks_mut(4) {
+                let random = ctx.random().to_ne_bytes();
+                word.iter_mut().zip(random).for_each(|(to, from)| *to = from);
+            }
+            packet.set_timestamp_ns(now);
+            batch.push(packet);
+        }
+        batch
     }
 }
 
@@ -111,17 +141,26 @@ fn check_length(length: i32) -> Result<usize, String> {
     usize::try_from(length).ok().filter(|length| *length < 65536).ok_or_else(|| format!("bad length {length}"))
 }
 
-fn make(ctx: &mut Ctx<'_>, length: usize, stamps: bool, n: usize) -> Batch {
-    let mut batch = Batch::new();
-    let now = if stamps { ctx.now_ns() } else { 0 };
-    for _ in 0..n {
-        let mut packet = Packet::zeroed(length);
-        for word in packet.data_mut().chunks_mut(4) {
-            let random = ctx.random().to_ne_bytes();
-            word.iter_mut().zip(random).for_each(|(to, from)| *to = from);
-        }
-        packet.set_timestamp_ns(now);
-        batch.push(packet);
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_have_the_length_and_differ() {
+        check_reading(
+            "i :: RandomSource(9, LIMIT 3, STOP true) -> c :: Counter -> Discard",
+            &["i.count", "c.byte_count", "i.length"],
+            expect![[r#"
+                i.count: 3
+                c.byte_count: 27
+                i.length: 9
+            "#]],
+        );
+        check_reading("RandomSource(65536, BURST 0) -> Discard", &[], expect![[r#"
+            config:1: While configuring 'RandomSource@1 :: RandomSource':
+            config:1:   bad length 65536
+            Router could not be initialized!
+        "#]]);
     }
-    batch
 }

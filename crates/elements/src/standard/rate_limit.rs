@@ -42,10 +42,8 @@ pub enum Unit {
 pub struct RateLimit {
     bucket: TokenBucket,
     unit: Unit,
-    burst: Burst,
 }
 
-#[derive(Clone, Copy)]
 enum Burst {
     Duration { ms: u32 },
     Tokens(u32),
@@ -67,7 +65,7 @@ impl RateLimit {
         let ms = duration.map_or(BURST_MS, |seconds| seconds.0);
         let burst = tokens.map_or(Burst::Duration { ms }, Burst::Tokens);
         let bucket = TokenBucket::new(rate, capacity(unit, rate, burst));
-        Ok(RateLimit { bucket, unit, burst })
+        Ok(RateLimit { bucket, unit })
     }
 
     /// Takes over how full the bucket of a limit is that this one replaces.
@@ -75,14 +73,14 @@ impl RateLimit {
         self.bucket.take_fill(&old.bucket);
     }
 
-    /// Sets the rate from what was written to a handler.
+    /// Sets the rate from what was written to a handler; the capacity is again what it is unless told otherwise.
     pub fn write_rate(&mut self, value: &str) -> Result<(), String> {
         let rate = match self.unit {
             Unit::Packets => args::integer(value.trim()),
             Unit::Bytes => args::bandwidth(value.trim()).map(|bandwidth| bandwidth.bytes_per_s),
         };
         let rate = rate.map_err(|error| format!("RATE: {error}"))?;
-        self.bucket.set_rate(rate, capacity(self.unit, rate, self.burst));
+        self.bucket.set_rate(rate, capacity(self.unit, rate, Burst::Duration { ms: BURST_MS }));
         Ok(())
     }
 

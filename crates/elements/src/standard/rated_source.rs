@@ -235,3 +235,41 @@ fn pace(rate: u32, bandwidth: u32, template: &Template) -> (u32, u32) {
     let twice = u32::try_from(template.length).map_or(0, |length| length.saturating_mul(2));
     (rate, burst_of(rate).max(twice))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_come_at_the_rate() {
+        check_reading(
+            "r :: RatedSource(RATE 100) -> c :: Counter -> Discard;
+             b :: RatedSource(LENGTH 50, BANDWIDTH 1kBps) -> d :: Counter -> Discard;
+             DriverManager(wait 1s, read c.count, read d.count, write r.rate 1000, write r.limit 250, wait 1s, stop)",
+            &["c.count", "r.rate", "b.rate", "r.limit", "b.limit"],
+            expect![[r#"
+                c.count:
+                101
+                d.count:
+                119
+                c.count: 250
+                r.rate: 1000
+                b.rate: 20
+                r.limit: 250
+                b.limit: -1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pulls_get_no_more_than_the_rate() {
+        check_reading(
+            "RatedSource(RATE 100) -> c :: Counter -> TimedSink(1ms); DriverManager(wait 1s, stop)",
+            &["c.count"],
+            expect![[r#"
+                c.count: 101
+            "#]],
+        );
+    }
+}

@@ -15,7 +15,7 @@ use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 /// The class.
 pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
 
-const HANDLERS: &[Handler] = &[Handler::read_write("rate", "The rate.")];
+const HANDLERS: &[Handler] = &[Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.")];
 
 const DROPS: &[DropReason] = &[DropReason::new("above-rate", "The packet came above the rate.")];
 const ABOVE: usize = 0;
@@ -82,5 +82,43 @@ impl RatedSplitter {
     /// Makes one that limits packets or bytes.
     pub(super) fn of_unit(conf: &mut Configure<'_>, unit: Unit) -> Result<Box<dyn Element>, Failed> {
         Ok(Box::new(RatedSplitter { limit: RateLimit::configure(conf, unit)? }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn what_comes_above_the_rate_is_split_off() {
+        check_reading(
+            "RatedSource(RATE 1000) -> s :: RatedSplitter(100, BURST_SIZE 10) -> c :: Counter -> Discard;
+             s [1] -> d :: Counter -> Discard;
+             DriverManager(wait 1s, read c.count, read d.count, write s.rate 10, wait 1s, stop)",
+            &["c.count", "d.count", "s.rate"],
+            expect![[r#"
+                c.count:
+                109
+                d.count:
+                900
+                c.count: 118
+                d.count: 1891
+                s.rate: 10
+            "#]],
+        );
+    }
+
+    #[test]
+    fn bytes_above_the_rate_are_split_off() {
+        check_reading(
+            "RatedSource(LENGTH 1000, RATE 1000) -> s :: BandwidthRatedSplitter(100kBps) -> c :: Counter -> Discard;
+             DriverManager(wait 2s, stop)",
+            &["c.count", "s.rate"],
+            expect![[r#"
+                c.count: 202
+                s.rate: 800.4kbps
+            "#]],
+        );
     }
 }

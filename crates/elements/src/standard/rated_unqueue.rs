@@ -18,7 +18,7 @@ pub const CLASS: Class = class("RatedUnqueue", PACKET_ARGS, configure);
 
 const HANDLERS: &[Handler] = &[
     Handler::read("calls", "How often the task ran, and with what result."),
-    Handler::read_write("rate", "The rate."),
+    Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms."),
     Handler::read_write("active", "Whether packets are moved.").flags("checkbox"),
     handlers::SCHEDULED,
     handlers::TICKETS,
@@ -177,4 +177,61 @@ fn move_packets(limit: &mut RateLimit, ctx: &mut Ctx<'_>, max: usize) -> u64 {
         }
     }
     (max - left) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_move_at_the_rate() {
+        check_reading(
+            "InfiniteSource -> Queue(10) -> u :: RatedUnqueue(100, BURST_SIZE 5) -> c :: Counter -> Discard;
+             DriverManager(wait 1s, read c.count, read u.calls, write u.rate 1000, wait 1s, read c.count,
+                 write u.active false, wait 1s, stop)",
+            &["c.count", "u.rate", "u.scheduled"],
+            expect![[r#"
+                c.count:
+                104
+                u.calls:
+                204 calls to run_task()
+                100 empty runs
+                104 pushes
+                0 failed pulls
+
+                c.count:
+                1112
+                c.count: 1112
+                u.rate: 1000
+                u.scheduled: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn bytes_move_at_the_rate() {
+        check_reading(
+            "InfiniteSource(LENGTH 1000) -> Queue(10) -> u :: BandwidthRatedUnqueue(1Mbps) -> c :: Counter -> Discard;
+             DriverManager(wait 1s, stop)",
+            &["c.byte_count", "u.rate"],
+            expect![[r#"
+                c.byte_count: 128000
+                u.rate: 1.000496Mbps
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_burst_is_given_in_one_way_only() {
+        check_reading(
+            "Idle -> RatedUnqueue(RATE 100, BURST_SIZE 10, BURST_DURATION 1s) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'RatedUnqueue@2 :: RatedUnqueue':
+                config:1:   cannot specify both BURST_DURATION and BURST_SIZE
+                Router could not be initialized!
+            "#]],
+        );
+    }
 }

@@ -227,3 +227,90 @@ fn nearest_queues(ctx: &mut Ctx<'_>) -> Vec<ElementIdx> {
     }
     queues
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn a_long_queue_downstream_makes_for_drops() {
+        check_reading(
+            "RatedSource(RATE 2000) -> r :: RED(5, 20, 0, GENTLE false) -> Null -> q :: Queue -> c :: Counter
+                 -> TimedSink(1ms);
+             DriverManager(wait 1s, stop)",
+            &["c.count", "r.drops", "r.avg_queue_size", "r.stats", "r.queues"],
+            expect![[r#"
+                c.count: 1000
+                r.drops: 996
+                r.avg_queue_size: 20.64
+                r.stats: 22 current queue
+                20.64 avg queue
+                996 drops
+
+                r.queues: q
+
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_long_queue_upstream_makes_for_drops() {
+        check_reading(
+            "InfiniteSource(LIMIT 100) -> q :: Queue(100) -> r :: RED(5, 50, 0, GENTLE false, STABILITY 0)
+                 -> c :: Counter -> TimedSink(1ms);
+             r [1] -> d :: Counter -> Discard;
+             DriverManager(wait 1s, stop)",
+            &["c.count", "d.count", "r.drops"],
+            expect![[r#"
+                c.count: 51
+                d.count: 49
+                r.drops: 49
+            "#]],
+        );
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let red = |config: &str| format!("Idle -> r :: RED({config}) -> d :: Discard");
+        check_reading(&red("5, 50, 0.02"), &[], expect![[r#"
+            config:1: While initializing 'r :: RED':
+            config:1:   no nearby Queues
+            Router could not be initialized!
+        "#]]);
+        check_reading(&red("55, 50, 0.02"), &[], expect![[r#"
+            config:1: While configuring 'r :: RED':
+            config:1:   MIN_THRESH must be <= MAX_THRESH
+            Router could not be initialized!
+        "#]]);
+        check_reading(&red("5, 50, 1.02, STABILITY 17"), &[], expect![[r#"
+            config:1: While configuring 'r :: RED':
+            config:1:   MAX_P must be between 0 and 1
+            Router could not be initialized!
+        "#]]);
+        check_reading(&red("5, 50, 0.02, QUEUES a d"), &[], expect![[r#"
+            config:1: While configuring 'r :: RED':
+            config:1:   no element named 'a'
+            Router could not be initialized!
+        "#]]);
+        check_reading(&red("5, 50, 0.02, QUEUES d"), &[], expect![[r#"
+            config:1: While initializing 'r :: RED':
+            config:1:   'd' is not a Storage element
+            Router could not be initialized!
+        "#]]);
+        check_reading(
+            "Idle -> r :: RED(5, 50, 0.02) -> Queue -> Discard;
+             DriverManager(write r.min_thresh 60, write r.max_p x, write r.max_p 0.5, write r.max_thresh 100, stop)",
+            &["r.min_thresh", "r.max_thresh", "r.max_p"],
+            expect![[r#"
+                While calling 'r.min_thresh 60':
+                  MIN_THRESH must be <= MAX_THRESH
+                While calling 'r.max_p x':
+                  MAX_P: parse error
+                r.min_thresh: 5
+                r.max_thresh: 100
+                r.max_p: 0.5
+            "#]],
+        );
+    }
+}

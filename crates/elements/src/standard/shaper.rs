@@ -125,3 +125,49 @@ impl Shaper {
         batch
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn pulls_get_packets_at_the_rate() {
+        check_reading(
+            "InfiniteSource -> s :: Shaper(100) -> c :: Counter -> TimedSink(0.1ms);
+             DriverManager(wait 1s, read c.count, write s.rate 1000, write s.reset, wait 1s, write s.rate x, stop)",
+            &["c.count", "s.rate"],
+            expect![[r#"
+                c.count: 32
+                s.rate: 100
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_second_output_gets_what_is_not_due() {
+        check_reading(
+            "InfiniteSource(LIMIT 100) -> s :: Shaper(500) => ([0] -> a :: Counter -> [0]; [1] -> [1])
+                 => RoundRobinSched -> all :: Counter -> TimedSink(1ms);
+             DriverManager(wait 150ms, stop)",
+            &["a.count", "all.count"],
+            expect![[r#"
+                a.count: 51
+                all.count: 100
+            "#]],
+        );
+    }
+
+    #[test]
+    fn pulls_get_bytes_at_the_rate() {
+        check_reading(
+            "InfiniteSource(LENGTH 100) -> s :: BandwidthShaper(10kBps) -> c :: Counter -> TimedSink(0.1ms);
+             DriverManager(wait 2s, stop)",
+            &["c.byte_count", "s.rate"],
+            expect![[r#"
+                c.byte_count: 3200
+                s.rate: 80kbps
+            "#]],
+        );
+    }
+}

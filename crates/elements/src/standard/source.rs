@@ -1,5 +1,7 @@
 //! What the sources that run whenever they can share: how many packets to make and when, and the packet to be cloned.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use element::{Batch, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake, BATCH_MAX};
 
 /// What a source's packets hold unless it is told otherwise.
@@ -63,64 +65,22 @@ impl Pace {
     }
 
     /// Takes over the task of the source that this one replaces while the graph runs.
-    pub fn take_over(&mut self, old: Pace) {
+    pub fn take_over(&mut self, old: &Pace) {
         if self.task.is_none() {
             self.task = old.task;
-            self.nonfull = old.nonfull;
+            self.nonfull = old.nonfull.clone();
         }
     }
 
-    /// Runs the task: pushes a burst of packets that `make` makes.
-    pub fn run(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        task: TaskId,
-        mut make: impl FnMut(&mut Ctx<'_>, usize) -> Batch,
-    ) -> bool {
+    /// What the task is to do.
+    fn plan(&self, ctx: &Ctx<'_>) -> Plan {
         if !self.is_active || !ctx.is_active(&self.nonfull) {
-            return false;
+            return Plan::Rest;
         }
-        let mut left = self.left().min(self.burst as u64);
-        if left == 0 {
-            if self.limit >= 0 {
-                self.end(ctx);
-            }
-            return false;
+        match self.left().min(self.burst as u64) {
+            0 if self.limit >= 0 => Plan::End(self.end_call.clone()),
+            n => Plan::Send(n),
         }
-        while left > 0 {
-            let n = left.min(BATCH_MAX as u64);
-            let batch = make(ctx, n as usize);
-            self.count += n;
-            left -= n;
-            if left == 0 {
-                ctx.emit(0, batch);
-            } else {
-                ctx.emit_now(0, batch);
-            }
-        }
-        ctx.schedule(task);
-        true
-    }
-
-    /// Answers a pull by packets that `make` makes.
-    pub fn pull(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        max: usize,
-        mut make: impl FnMut(&mut Ctx<'_>, usize) -> Batch,
-    ) -> Batch {
-        if !self.is_active {
-            ctx.set_empty_signal(false);
-            return Batch::new();
-        }
-        let n = self.left().min(max as u64);
-        let batch = if n > 0 { make(ctx, n as usize) } else { Batch::new() };
-        self.count += n;
-        if n < max as u64 {
-            self.end(ctx);
-            ctx.set_empty_signal(false);
-        }
-        batch
     }
 
     /// Reads a handler of the pace; `None` if it is none of these.
@@ -153,26 +113,117 @@ impl Pace {
         Ok(true)
     }
 
-    /// Lets the source go on after a handler was written.
-    pub fn wake(&self, ctx: &mut Ctx<'_>) {
-        if self.is_active && self.left() > 0 {
-            match self.task {
-                Some(task) => ctx.schedule(task),
-                None => ctx.set_empty_signal(true),
-            }
-        }
-    }
-
     /// Packets that may still be sent.
     fn left(&self) -> u64 {
         u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
     }
+}
 
-    /// All packets are sent. What the handler answers has no reader.
-    fn end(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(call) = &self.end_call {
-            let _ = call.write(ctx);
+/// What the task of a source is to do.
+enum Plan {
+    Rest,
+    Send(u64),
+    End(Option<HandlerCall>),
+}
+
+/// A source that runs whenever it can.
+pub trait Source {
+    /// How many packets it makes, and when.
+    fn pace(&mut self) -> &mut Pace;
+    /// Makes packets.
+    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch;
+}
+
+/// A source shared with its second hand: handlers that are called when all packets are sent may ask for the count.
+pub struct Shared<S>(Arc<Mutex<S>>);
+
+impl<S> Clone for Shared<S> {
+    fn clone(&self) -> Shared<S> {
+        Shared(self.0.clone())
+    }
+}
+
+impl<S: Source> Shared<S> {
+    /// A source to be shared.
+    pub fn new(source: S) -> Shared<S> {
+        Shared(Arc::new(Mutex::new(source)))
+    }
+
+    /// The source; not to be held while handlers are called or packets pushed.
+    pub fn get(&self) -> MutexGuard<'_, S> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the task: pushes a burst of packets.
+    pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let plan = self.get().pace().plan(ctx);
+        let mut left = match plan {
+            Plan::Rest => return false,
+            Plan::End(call) => {
+                end(ctx, call);
+                return false;
+            }
+            Plan::Send(n) => n,
+        };
+        while left > 0 {
+            let n = left.min(BATCH_MAX as u64);
+            let batch = self.make(ctx, n);
+            left -= n;
+            if left == 0 {
+                ctx.emit(0, batch);
+            } else {
+                ctx.emit_now(0, batch);
+            }
         }
+        ctx.schedule(task);
+        true
+    }
+
+    /// Answers a pull.
+    pub fn pull(&self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
+        let (is_active, left, call) = {
+            let mut source = self.get();
+            let pace = source.pace();
+            (pace.is_active, pace.left(), pace.end_call.clone())
+        };
+        if !is_active {
+            ctx.set_empty_signal(false);
+            return Batch::new();
+        }
+        let n = left.min(max as u64);
+        let batch = if n > 0 { self.make(ctx, n) } else { Batch::new() };
+        if n < max as u64 {
+            end(ctx, call);
+            ctx.set_empty_signal(false);
+        }
+        batch
+    }
+
+    /// Lets the source go on after a handler was written.
+    pub fn wake(&self, ctx: &mut Ctx<'_>) {
+        let (can_go_on, task) = {
+            let mut source = self.get();
+            let pace = source.pace();
+            (pace.is_active && pace.left() > 0, pace.task)
+        };
+        match task {
+            _ if !can_go_on => {}
+            Some(task) => ctx.schedule(task),
+            None => ctx.set_empty_signal(true),
+        }
+    }
+
+    fn make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
+        let mut source = self.get();
+        source.pace().count += n;
+        source.make(ctx, n as usize)
+    }
+}
+
+/// All packets are sent. What the handler answers has no reader.
+fn end(ctx: &mut Ctx<'_>, call: Option<HandlerCall>) {
+    if let Some(call) = call {
+        let _ = call.write(ctx);
     }
 }
 
@@ -200,12 +251,6 @@ impl Template {
             }
         }
         Ok(Template { data, length, packet })
-    }
-
-    /// `n` clones that carry the same time.
-    pub fn stamped(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
-        self.packet.set_timestamp_ns(ctx.now_ns());
-        self.clones(n)
     }
 
     /// `n` clones.

@@ -53,3 +53,30 @@ pub(super) fn emit_clones(ctx: &mut Ctx<'_>, outputs: std::ops::Range<usize>, ba
         ctx.emit(port, clones);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn every_output_gets_a_copy() {
+        check_reading(
+            "InfiniteSource(LENGTH 1, DATA \\<05>, LIMIT 2, STOP true) -> t :: Tee
+                 -> StoreData(0, \\<ff>) -> Print(A) -> Discard;
+             t [1] -> Print(B) -> Discard;",
+            &[],
+            expect![[r#"
+                A:    1 | ff
+                B:    1 | 05
+                A:    1 | ff
+                B:    1 | 05
+            "#]],
+        );
+        check_reading("Idle -> t :: Tee(3) -> Discard; t [1] -> Discard", &[], expect![[r#"
+            config:1: While configuring 't :: Tee':
+            config:1:   2 outputs implies 2 arms
+            Router could not be initialized!
+        "#]]);
+    }
+}

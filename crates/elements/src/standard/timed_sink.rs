@@ -57,3 +57,21 @@ impl Element for TimedSink {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_are_pulled_every_interval() {
+        check_reading(
+            "InfiniteSource(LIMIT 50) -> c :: Counter -> t :: TimedSink(0.1); DriverManager(wait 1.05, stop)",
+            &["c.count", "t.interval"],
+            expect![[r#"
+                c.count: 10
+                t.interval: 100ms
+            "#]],
+        );
+    }
+}

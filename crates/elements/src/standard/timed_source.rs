@@ -152,3 +152,35 @@ fn make(headroom: u32, data: &[u8]) -> Result<Packet, String> {
 pub(super) fn parse_interval(text: &str) -> Result<Timestamp, String> {
     args::timestamp(text).ok().filter(|interval| !interval.is_zero()).ok_or_else(|| "bad interval".to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_come_every_interval() {
+        check_reading(
+            "t :: TimedSource(0.1, LIMIT 5) -> c :: Counter -> Discard;
+             DriverManager(wait 0.35, read c.count, wait 1, read c.count, write t.interval 20ms, write t.data ab,
+                 write t.reset, wait 0.05, write t.interval 0, stop)",
+            &["c.count", "c.byte_count", "t.interval", "t.data"],
+            expect![[r#"
+                c.count:
+                3
+                c.count:
+                5
+                While executing 'DriverManager@4 :: DriverManager':
+                  While calling 't.interval 0':
+                    bad interval
+                c.count: 8
+                c.byte_count: 351
+                t.interval: 20ms
+                t.data: ab
+            "#]],
+        );
+        check_reading("TimedSource(0.1, LIMIT 2, STOP true) -> c :: Counter -> Discard", &["c.count"], expect![[r#"
+            c.count: 2
+        "#]]);
+    }
+}
