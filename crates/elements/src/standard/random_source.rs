@@ -147,7 +147,7 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn packets_have_the_length_and_differ() {
+    fn packets_have_the_length() {
         check_reading(
             "i :: RandomSource(9, LIMIT 3, STOP true) -> c :: Counter -> Discard",
             &["i.count", "c.byte_count", "i.length"],
