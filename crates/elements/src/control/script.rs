@@ -35,7 +35,7 @@ use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, TimerId,
 };
 
-use super::scripting::{arithmetic, words, How, Kind, Op, Outcome, Program, Report, Runner, State};
+use super::scripting::{arithmetic, catch, words, How, Kind, Op, Outcome, Program, Report, Runner, State};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Script>("Script", "-/-", "ah/ah", "x/x")
@@ -186,15 +186,15 @@ impl Element for Script {
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
         let mut report = self.executing(ctx);
         self.runner.run(ctx, 1, How::Timer, 0, &mut report);
-        self.complete(ctx);
+        self.runner.complete(ctx);
     }
 
     fn signalled(&mut self, ctx: &mut Ctx<'_>, _signo: i32) -> bool {
-        self.call(ctx, "run", "", true, &mut Report::kept()).0 != Outcome::Failed
+        self.runner.call(ctx, "run", "", true, &mut Report::kept()).0 != Outcome::Failed
     }
 
     fn driver_stops(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        self.call(ctx, "step", "router", true, &mut Report::plain()).0 == Outcome::Fine
+        self.runner.call(ctx, "step", "router", true, &mut Report::plain()).0 == Outcome::Fine
     }
 
     fn second_hand(&self) -> Option<Box<dyn Element>> {
@@ -225,7 +225,7 @@ impl Element for Script {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
         if matches!(name, "get" | "shift") {
-            return self.variable(name, param);
+            return self.runner.variable(name, param);
         }
         if let Some(result) = arithmetic(name, param) {
             return result;
@@ -241,14 +241,14 @@ impl Element for Script {
         if let Some(value) = exported {
             return Ok(value);
         }
-        self.call_kept(ctx, name, param, false)
+        self.runner.call_kept(ctx, name, param, false)
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         if name == "set" {
-            return self.variable(name, value).map(|_| ());
+            return self.runner.variable(name, value).map(|_| ());
         }
-        self.call_kept(ctx, name, value, true).map(|_| ())
+        self.runner.call_kept(ctx, name, value, true).map(|_| ())
     }
 }
 
@@ -261,13 +261,6 @@ fn claim_driver(conf: &Configure<'_>) -> Result<(), Failed> {
     }
     scope.define(kind, "driver", 1);
     Ok(())
-}
-
-fn catch(ctx: &mut Ctx<'_>, numbers: &[i32]) {
-    for &signo in numbers {
-        // A signal that cannot be caught never comes.
-        let _ = ctx.catch_signal(signo);
-    }
 }
 
 impl Script {
@@ -287,151 +280,6 @@ impl Script {
         Report::told(format!("While executing '{} :: {}':", ctx.own_name(), ctx.class(ctx.element)))
     }
 
-    /// After a run: what became of it and what it returned. A signal script that came to its end waits for the next signal.
-    fn complete(&self, ctx: &mut Ctx<'_>) -> (Outcome, String) {
-        let (outcome, last, returned) = self.runner.outcome();
-        let kind = self.runner.state().kind.clone();
-        if let (Kind::Signal(numbers), Some(Op::End)) = (kind, last) {
-            catch(ctx, &numbers);
-        }
-        (outcome, returned)
-    }
-
-    /// Calls `run`, `step`, `goto` or a handler of a proxy.
-    fn call(
-        &self,
-        ctx: &mut Ctx<'_>,
-        name: &str,
-        value: &str,
-        is_write: bool,
-        report: &mut Report,
-    ) -> (Outcome, String) {
-        {
-            let mut state = self.runner.state();
-            state.handler = name.to_string();
-            state.is_write = is_write;
-        }
-        let result = match self.prepare(name, value) {
-            Ok((n_steps, how)) => {
-                self.run_or_ask(ctx, name, n_steps, how, report);
-                self.complete(ctx)
-            }
-            Err(message) => {
-                report.error(ctx, message);
-                (Outcome::Failed, String::new())
-            }
-        };
-        let mut state = self.runner.state();
-        state.handler.clear();
-        state.is_write = false;
-        if result.0 != Outcome::Fine {
-            state.args.clear();
-        }
-        result
-    }
-
-    /// Moves to where a handler starts the script; gives the number of steps to take.
-    fn prepare(&self, name: &str, value: &str) -> Result<(i64, How), &'static str> {
-        let mut state = self.runner.state();
-        let text = args::uncomment(value);
-        match name {
-            "goto" => {
-                let target = state.program.label(&text);
-                let Some(super::scripting::Target::Step(target)) = target else {
-                    return Err("jump to nonexistent label");
-                };
-                let end = state.program.steps.len();
-                state.rewind(target, end);
-                state.position = target;
-                Ok((0, How::Jump))
-            }
-            "step" => match text.as_str() {
-                "router" => Ok((1, How::Driver)),
-                "" => Ok((1, How::Step)),
-                text => match args::integer::<i32>(text) {
-                    Ok(n_steps) => Ok((n_steps.into(), How::Step)),
-                    Err(_) => Err("syntax error"),
-                },
-            },
-            _ => {
-                state.position = 0;
-                state.args = value.to_string();
-                Ok((0, How::Jump))
-            }
-        }
-    }
-
-    /// Runs the script, or lets the run that is under way take more steps.
-    fn run_or_ask(&self, ctx: &mut Ctx<'_>, name: &str, n_steps: i64, mut how: How, report: &mut Report) {
-        {
-            let mut state = self.runner.state();
-            if let Some(asked) = &mut state.asked {
-                if name == "step" {
-                    *asked = asked.saturating_add(n_steps);
-                }
-                return;
-            }
-            state.asked = Some(n_steps);
-        }
-        let mut n_jumps = 0;
-        loop {
-            let asked = std::mem::replace(&mut self.runner.state().asked, Some(-1));
-            let Some(n_steps) = asked.filter(|n| *n >= 0) else { break };
-            n_jumps = self.runner.run(ctx, n_steps, how, n_jumps, report);
-            how = How::Step;
-        }
-        self.runner.state().asked = None;
-    }
-
-    /// Calls the script for somebody who gets its errors.
-    fn call_kept(
-        &self,
-        ctx: &mut Ctx<'_>,
-        name: &str,
-        value: &str,
-        is_write: bool,
-    ) -> Result<String, String> {
-        let mut report = Report::kept();
-        let (outcome, returned) = self.call(ctx, name, value, is_write, &mut report);
-        let errors = report.into_kept();
-        if outcome == Outcome::Failed {
-            return Err(errors.join("\n"));
-        }
-        if !errors.is_empty() {
-            ctx.tell(&errors.join("\n"));
-        }
-        Ok(returned)
-    }
-
-    /// The handlers `get`, `set` and `shift`.
-    fn variable(&self, handler: &str, text: &str) -> Result<String, String> {
-        let (name, value) = args::next_word(text);
-        let name = if name.is_empty() && handler == "shift" { "args" } else { name };
-        if name.is_empty() {
-            return Err("no variable".to_string());
-        }
-        if !value.is_empty() && handler != "set" {
-            return Err("too many arguments".to_string());
-        }
-        let mut state = self.runner.state();
-        let Some(variable) = state.variable_mut(name, handler == "set") else {
-            return Err(format!("undefined variable '{name}'"));
-        };
-        match handler {
-            "get" => Ok(variable.clone()),
-            "set" => {
-                *variable = value.to_string();
-                Ok(String::new())
-            }
-            _ => {
-                let (first, rest) = args::next_word(variable);
-                let (first, rest) = (first.to_string(), rest.to_string());
-                *variable = rest;
-                Ok(first)
-            }
-        }
-    }
-
     /// Runs the script for a packet; gives the output it returns.
     fn output_of(&self, ctx: &mut Ctx<'_>, input: usize) -> Option<usize> {
         let mut report = self.executing(ctx);
@@ -442,7 +290,7 @@ impl Script {
             state.position = 0;
         }
         self.runner.run(ctx, 0, How::Jump, 0, &mut report);
-        let (_, returned) = self.complete(ctx);
+        let (_, returned) = self.runner.complete(ctx);
         args::integer::<i32>(&returned).ok().and_then(|output| usize::try_from(output).ok())
     }
 

@@ -1,6 +1,8 @@
 //! The language of `Script` and `DriverManager`.
 
 mod arithmetic;
+mod calls;
+mod entry;
 mod expand;
 mod format;
 mod print;
@@ -11,8 +13,9 @@ mod steps;
 mod words;
 
 pub use arithmetic::arithmetic;
+pub use entry::catch;
 pub use print::describe;
-pub use program::{Kind, Op, Program, Target};
+pub use program::{Kind, Op, Program};
 
 pub use report::Report;
 pub use state::State;
