@@ -108,11 +108,23 @@ mod tests {
         let config = "Idle -> e :: EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;
             DriverManager(write e.ethertype 0x0801, write e.src 3:3:3:3:3:3, write e.dst nobody, stop)";
         let values = ["e.src", "e.dst", "e.ethertype", "e.etht"];
-        check_reading(config, &values, expect![""]);
+        check_reading(config, &values, expect![[r#"
+            While calling 'e.dst nobody':
+              DST: parse error
+            e.src: 03-03-03-03-03-03
+            e.dst: 02-02-02-02-02-02
+            e.ethertype: 2049
+            e.etht: 2049
+        "#]]);
     }
 
     #[test]
     fn wrong_arguments_are_told() {
-        check("Idle -> EtherEncap(65536, 1:1:1:1:1, 2:2:2:2:2:2) -> Idle;", expect![""]);
+        check("Idle -> EtherEncap(65536, 1:1:1:1:1, 2:2:2:2:2:2) -> Idle;", expect![[r#"
+            config:1: While configuring 'EtherEncap@2 :: EtherEncap':
+            config:1:   ETHERTYPE: out of range, bound 65535
+            config:1:   SRC: parse error
+            Router could not be initialized!
+        "#]]);
     }
 }

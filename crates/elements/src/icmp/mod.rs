@@ -2,4 +2,4 @@
 
 pub mod source_route;
 
-element::elements![icmp_error,];
+element::elements![check_icmp_header, icmp_error, icmp_ping_responder,];

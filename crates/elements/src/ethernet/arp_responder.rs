@@ -1,0 +1,254 @@
+//! Answers ARP requests.
+//!
+//! Each argument lists IPv4 prefixes or addresses and the Ethernet address that is told for them. A request for an address in one of
+//! them becomes the reply, which keeps the request's VLAN annotation. Everything else leaves by output 1 if there is one, else it is
+//! dropped.
+//!
+//! ```click
+//! FromDevice(eth0) -> arp :: Classifier(12/0806 20/0001, -);
+//! arp[0] -> ARPResponder(18.26.4.24 18.26.7.0/24 00:00:C0:AE:67:EF) -> Queue -> ToDevice(eth0);
+//! arp[1] -> Discard;
+//! ```
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+use args::{EtherAddr, Prefix, Scope};
+use element::{
+    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
+use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
+
+/// The class.
+pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live();
+
+const ARGS: &[Arg] =
+    &[Arg::rest("ENTRIES", "IP prefixes and an Ethernet address", "What is told for which addresses.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("table", "The entries: prefix and Ethernet address, a line each."),
+    Handler::read_param("lookup", "The Ethernet address told for an address; empty if there is none."),
+    Handler::write("add", "Adds entries: prefixes and an Ethernet address."),
+    Handler::write("remove", "Removes the entry of a prefix."),
+];
+
+const NO_ANSWER: usize = 0;
+const DROPS: &[DropReason] =
+    &[DropReason::new("no-answer", "The packet is no ARP request, or its address is in no entry.")];
+
+const FRAME: usize = Ethernet::LEN + Arp::LEN;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Without host bits.
+    prefix: Prefix,
+    address: EtherAddr,
+}
+
+/// See the page above.
+pub struct ARPResponder {
+    entries: Vec<Entry>,
+}
+
+impl Element for ARPResponder {
+    fn configure(conf: &mut Configure<'_>) -> Result<ARPResponder, Failed> {
+        let mut entries = Vec::new();
+        for (i, text) in conf.args.rest().iter().enumerate() {
+            match parse(text, conf.scope) {
+                Ok(more) => entries.extend(more),
+                Err(message) => conf.error(format!("argument {i}: {message}")),
+            }
+        }
+        conf.finish()?;
+        let (entries, duplicates) = sorted(entries);
+        for prefix in duplicates {
+            conf.warning(format!("multiple entries for {prefix}"));
+        }
+        Ok(ARPResponder { entries })
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
+        match name {
+            "table" => {
+                let mut text = String::new();
+                for entry in &self.entries {
+                    let _ = writeln!(text, "{} {}", entry.prefix, entry.address);
+                }
+                Ok(text)
+            }
+            "lookup" => {
+                let address = args::ip(param.trim(), &Scope::builtin()).map_err(|_| "expected IP address")?;
+                Ok(self.lookup(address).map_or(String::new(), |address| address.to_string()))
+            }
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "add" => {
+                let mut entries = self.entries.clone();
+                entries.extend(parse(value, &Scope::builtin())?);
+                self.entries = sorted(entries).0;
+            }
+            "remove" => {
+                let prefix = args::prefix_or_address(value.trim(), &Scope::builtin());
+                let prefix = without_host_bits(prefix.map_err(|_| "expected IP/MASK")?);
+                let at = self.entries.iter().position(|entry| entry.prefix == prefix);
+                self.entries.remove(at.ok_or_else(|| format!("{prefix} not found"))?);
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl ARPResponder {
+    fn lookup(&self, address: Ipv4Addr) -> Option<EtherAddr> {
+        self.entries.iter().find(|entry| entry.prefix.contains(address)).map(|entry| entry.address)
+    }
+
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        match self.answer(packet.data()) {
+            Some(answer) => {
+                let tag = packet.anno::<2>(annotation::VLAN_TCI);
+                *packet = Packet::from_bytes(&answer);
+                packet.set_anno(annotation::VLAN_TCI, tag);
+                packet.set_mac_header(0, Ethernet::LEN);
+                Verdict::PASS
+            }
+            None => Verdict::port_or_drop(1, NO_ANSWER),
+        }
+    }
+
+    fn answer(&self, frame: &[u8]) -> Option<[u8; FRAME]> {
+        let request = frame.first_chunk::<FRAME>()?;
+        let is_arp = Ethernet::new(&request[..])?.ethertype() == ethertype::ARP;
+        let body = request.get(Ethernet::LEN..)?;
+        let kind = [u16::from_be_bytes([body[0], body[1]]), u16::from_be_bytes([body[2], body[3]])];
+        let operation = u16::from_be_bytes([body[6], body[7]]);
+        if !is_arp || kind != [Arp::ETHERNET, ethertype::IPV4] || operation != ARP_REQUEST {
+            return None;
+        }
+        let [sender @ .., _, _, _, _, _, _, t0, t1, t2, t3] = body.get(8..)?.first_chunk::<20>()?;
+        let target = Ipv4Addr::new(*t0, *t1, *t2, *t3);
+        let [m0, m1, m2, m3, m4, m5, i0, i1, i2, i3] = *sender;
+        let mine = self.lookup(target)?.0;
+        let theirs = [m0, m1, m2, m3, m4, m5];
+
+        let mut answer = [0; FRAME];
+        let (header, body) = answer.split_at_mut(Ethernet::LEN);
+        let mut header = Ethernet::new(header)?;
+        header.set_destination(theirs);
+        header.set_source(mine);
+        header.set_ethertype(ethertype::ARP);
+        let mut arp = Arp::init(body)?;
+        arp.set_operation(ARP_REPLY);
+        arp.set_sender_mac(mine);
+        arp.set_sender_ip(target);
+        arp.set_target_mac(theirs);
+        arp.set_target_ip(Ipv4Addr::new(i0, i1, i2, i3));
+        Some(answer)
+    }
+}
+
+/// The entries of one argument. A name may stand for an IPv4 and an Ethernet address at once.
+fn parse(text: &str, scope: &Scope<'_>) -> Result<Vec<Entry>, String> {
+    let words = args::split_words(text);
+    let mut prefixes = Vec::new();
+    let mut address = None;
+    for word in &words {
+        if let Ok(prefix) = args::prefix_or_address(word, scope) {
+            prefixes.push(without_host_bits(prefix));
+        } else {
+            let parsed = args::ether(word, scope).map_err(|_| "expected IP/MASK ETH")?;
+            if address.replace(parsed).is_some() {
+                return Err("more than one ETH".to_string());
+            }
+        }
+    }
+    let address = address.or_else(|| words.iter().find_map(|word| args::ether(word, scope).ok()));
+    if prefixes.is_empty() {
+        return Err("missing IP/MASK".to_string());
+    }
+    let address = address.ok_or("missing ETH")?;
+    Ok(prefixes.into_iter().map(|prefix| Entry { prefix, address }).collect())
+}
+
+fn without_host_bits(prefix: Prefix) -> Prefix {
+    Prefix { addr: prefix.network(), mask: prefix.mask }
+}
+
+/// The entries in the order in which they are tried, and the prefixes that had several, of which the last stays.
+///
+/// As in Click, an entry goes before those that contain it as far as it meets no unrelated one on the way.
+fn sorted(entries: Vec<Entry>) -> (Vec<Entry>, Vec<Prefix>) {
+    let mut in_order: Vec<(usize, Entry)> = Vec::new();
+    for (number, entry) in entries.into_iter().enumerate() {
+        let goes_behind = |other: &(usize, Entry)| order(other, &(number, entry)) != Ordering::Greater;
+        let at = in_order.iter().rposition(goes_behind).map_or(0, |at| at + 1);
+        in_order.insert(at, (number, entry));
+    }
+    let (mut kept, mut duplicates) = (Vec::<Entry>::new(), Vec::new());
+    for (_, entry) in in_order {
+        if kept.last().is_some_and(|last| last.prefix == entry.prefix) {
+            duplicates.push(entry.prefix);
+        } else {
+            kept.push(entry);
+        }
+    }
+    (kept, duplicates)
+}
+
+fn order((a_number, a): &(usize, Entry), (b_number, b): &(usize, Entry)) -> Ordering {
+    if a.prefix == b.prefix {
+        b_number.cmp(a_number)
+    } else if b.prefix.contains(a.prefix.addr) {
+        Ordering::Less
+    } else if a.prefix.contains(b.prefix.addr) {
+        Ordering::Greater
+    } else {
+        a_number.cmp(b_number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::expect;
+
+    #[test]
+    fn requests_are_answered() {
+        let request = "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 01000001 000000000000";
+        let config = format!(
+            "r :: ARPResponder(1.0.0.0/24 2:2:2:2:2:2, 1.0.0.9 9:9:9:9:9:9) -> Print(answer, 42) -> Discard;
+            r[1] -> Print(other, 4) -> Discard;
+            InfiniteSource(DATA \\<{request} 01000002>, LIMIT 1) -> r;
+            InfiniteSource(DATA \\<{request} 01000009>, LIMIT 1) -> r;
+            InfiniteSource(DATA \\<{request} 02000009>, LIMIT 1) -> r;
+            InfiniteSource(DATA \\<{request}>, LIMIT 1) -> r;"
+        );
+        check(&config, expect![""]);
+    }
+
+    #[test]
+    fn entries_can_be_changed() {
+        let config = "Idle -> r :: ARPResponder(1.0.0.0/24 2:2:2:2:2:2, 1.0.0.9 9:9:9:9:9:9, 1.0.0.9 8:8:8:8:8:8) -> Idle;
+            DriverManager(write r.add 1.0.0.128/25 3.0.0.3 3:3:3:3:3:3, write r.remove 3.0.0.3, write r.remove 4.0.0.4,
+                print $(r.lookup 1.0.0.200) $(r.lookup 4.0.0.4), stop)";
+        check_reading(config, &["r.table"], expect![""]);
+    }
+
+    #[test]
+    fn wrong_entries_are_told() {
+        let config = "Idle -> ARPResponder(1.2.3.4, 1:2:3:4:5:6, 1.2.3.4 1:2:3:4:5:6 6:5:4:3:2:1, nobody) -> Idle;";
+        check(config, expect![""]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Passes the frames that a host would take in, and notes whom they are for.
+//!
+//! Sets the packet type annotation from the destination address: host, broadcast, multicast or other host. Frames for other
+//! hosts leave by output 1 if there is one, else they are dropped, unless DROP_OTHER is false; so do those that the host itself
+//! sent if DROP_OWN is true, and those too short for a header.
+//!
+//! ```click
+//! FromDevice(eth0, PROMISC true) -> HostEtherFilter(1:1:1:1:1:1) -> Discard;
+//! ```
+
+use args::{EtherAddr, Scope};
+use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use packet::PacketType;
+
+/// The class.
+pub const CLASS: Class = Class::new::<HostEtherFilter>("HostEtherFilter", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live();
+
+const ARGS: &[Arg] = &[
+    Arg::required("ETHER", "Ethernet address", "The host's address."),
+    Arg::optional("DROP_OWN", "bool", "Whether to take out frames that the host sent. Default false."),
+    Arg::optional("DROP_OTHER", "bool", "Whether to take out frames for other hosts. Default true."),
+    Arg::keyword("OFFSET", "unsigned", "Where in the packet the Ethernet header begins. Default 0."),
+];
+
+const HANDLERS: &[Handler] = &[Handler::read_write("ether", "The host's address.")];
+
+const OWN: usize = 0;
+const OTHER: usize = 1;
+const TOO_SHORT: usize = 2;
+const DROPS: &[DropReason] = &[
+    DropReason::new("own", "The host itself sent the frame."),
+    DropReason::new("other-host", "The frame is for another host."),
+    DropReason::new("too-short", "The frame is too short for an Ethernet header."),
+];
+
+/// See the page above.
+pub struct HostEtherFilter {
+    address: EtherAddr,
+    drops_own: bool,
+    drops_other: bool,
+    offset: usize,
+}
+
+impl Element for HostEtherFilter {
+    fn configure(conf: &mut Configure<'_>) -> Result<HostEtherFilter, Failed> {
+        let address = conf.args.need("ETHER");
+        let drops_own = conf.args.get_or("DROP_OWN", false);
+        let drops_other = conf.args.get_or("DROP_OTHER", true);
+        let offset: u32 = conf.args.get_or("OFFSET", 0);
+        conf.finish()?;
+        Ok(HostEtherFilter { address, drops_own, drops_other, offset: offset as usize })
+    }
+
+    per_packet!();
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "ether" => Ok(self.address.to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "ether" => {
+                let address = args::ether(value.trim(), &Scope::builtin());
+                self.address = address.map_err(|_| "expected Ethernet address")?;
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl HostEtherFilter {
+    #[inline(always)]
+    fn process(&mut self, packet: &mut Packet) -> Verdict {
+        let header = packet.data().get(self.offset..).and_then(|bytes| bytes.first_chunk::<12>());
+        let Some([d0, d1, d2, d3, d4, d5, source @ ..]) = header else {
+            return Verdict::port_or_drop(1, TOO_SHORT);
+        };
+        if self.drops_own && *source == self.address.0 {
+            return Verdict::port_or_drop(1, OWN);
+        }
+        let destination = EtherAddr([*d0, *d1, *d2, *d3, *d4, *d5]);
+        let kind = if destination == self.address {
+            PacketType::Host
+        } else if destination.is_broadcast() {
+            PacketType::Broadcast
+        } else if destination.is_group() {
+            PacketType::Multicast
+        } else {
+            PacketType::OtherHost
+        };
+        packet.set_packet_type(kind);
+        if self.drops_other && kind == PacketType::OtherHost {
+            return Verdict::port_or_drop(1, OTHER);
+        }
+        Verdict::PASS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(drops: bool, frame: &[u8], expect: (Verdict, PacketType)) {
+        let address = EtherAddr(*b"\x02host!");
+        let mut element = HostEtherFilter { address, drops_own: drops, drops_other: drops, offset: 1 };
+        let mut packet = Packet::from_bytes(frame);
+        assert_eq!((element.process(&mut packet), packet.packet_type()), expect);
+    }
+
+    #[test]
+    fn the_destination_decides_the_type() {
+        check(true, b"-\x02host!\x02other", (Verdict::PASS, PacketType::Host));
+        check(true, b"-\xff\xff\xff\xff\xff\xff\x02other", (Verdict::PASS, PacketType::Broadcast));
+        check(true, b"-\x01group\x02other", (Verdict::PASS, PacketType::Multicast));
+        check(false, b"-\x02third\x02other", (Verdict::PASS, PacketType::OtherHost));
+        check(true, b"-\x02third\x02other", (Verdict::port_or_drop(1, OTHER), PacketType::OtherHost));
+    }
+
+    #[test]
+    fn own_and_short_frames_are_taken_out() {
+        check(true, b"-\x02third\x02host!", (Verdict::port_or_drop(1, OWN), PacketType::Host));
+        check(false, b"-\x01third\x02host!", (Verdict::PASS, PacketType::Multicast));
+        check(false, b"-\x02third\x02host", (Verdict::port_or_drop(1, TOO_SHORT), PacketType::Host));
+    }
+}
