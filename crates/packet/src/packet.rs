@@ -392,13 +392,13 @@ impl Packet {
         }
     }
 
-    /// The bytes from the network header to the end of the packet; empty if it is not set or outside the data.
+    /// The bytes from the network header to the end of the packet, also when it was stripped; empty if it is not set.
     #[inline]
     pub fn network(&self) -> &[u8] {
         self.tail_from(self.meta().network)
     }
 
-    /// The bytes from the transport header to the end of the packet; empty if it is not set or outside the data.
+    /// The bytes from the transport header to the end of the packet, also when it was stripped; empty if it is not set.
     #[inline]
     pub fn transport(&self) -> &[u8] {
         self.tail_from(self.meta().transport)
@@ -407,13 +407,7 @@ impl Packet {
     /// The bytes from the link-layer header on, also when it was stripped; empty if it is not set.
     #[inline]
     pub fn mac(&self) -> &[u8] {
-        let meta = self.meta();
-        let end = self.offset() + meta.len;
-        if meta.mac == UNSET || meta.mac > end {
-            return &[];
-        }
-        // SAFETY: `mac <= end <= cap`, and all bytes of a buffer are initialised.
-        unsafe { std::slice::from_raw_parts(meta.base.add(meta.mac as usize), (end - meta.mac) as usize) }
+        self.tail_from(self.meta().mac)
     }
 
     /// As [`Packet::network`], to be written.
@@ -434,14 +428,26 @@ impl Packet {
 
     #[inline]
     fn tail_from(&self, offset: u32) -> &[u8] {
-        let start = (offset as usize).wrapping_sub(self.offset() as usize);
-        self.data().get(start..).unwrap_or(&[])
+        let meta = self.meta();
+        let end = self.offset() + meta.len;
+        // An offset that is not set is larger than any end.
+        if offset > end {
+            return &[];
+        }
+        // SAFETY: `offset <= end <= cap`, and all bytes of a buffer are initialised.
+        unsafe { std::slice::from_raw_parts(meta.base.add(offset as usize), (end - offset) as usize) }
     }
 
+    /// The caller has made the buffer unique.
     #[inline]
     fn tail_from_mut(&mut self, offset: u32) -> &mut [u8] {
-        let start = (offset as usize).wrapping_sub(self.offset() as usize);
-        self.data_mut().get_mut(start..).unwrap_or(&mut [])
+        let end = self.offset() + self.meta().len;
+        if offset > end {
+            return &mut [];
+        }
+        let base = self.meta_mut().base;
+        // SAFETY: as in `tail_from`; the buffer has one user, this packet.
+        unsafe { std::slice::from_raw_parts_mut(base.add(offset as usize), (end - offset) as usize) }
     }
 
     /// Sets the link-layer header to `offset` bytes after the start of the data, and the network header behind its
