@@ -237,7 +237,7 @@ impl Trigger {
             return None;
         };
         if args::integer::<u64>(number).is_err() {
-            conf.warning(format!("{name} overflow, max {at}"));
+            conf.note(format!("{name} overflow, max {at}"));
         }
         let call =
             HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
