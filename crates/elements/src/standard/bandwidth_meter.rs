@@ -19,7 +19,8 @@ use super::jiffies;
 pub const CLASS: Class =
     Class::new::<BandwidthMeter>("BandwidthMeter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
 
-const ARGS: &[Arg] = &[Arg::rest("RATES", "bandwidths", "Rates in ascending order, one less than there are outputs.")];
+const ARGS: &[Arg] =
+    &[Arg::rest("RATES", "bandwidths", "Rates in ascending order, one less than there are outputs.")];
 
 const HANDLERS: &[Handler] =
     &[Handler::read("rate", "Recent bytes per second."), Handler::read("meters", "The rates.")];
@@ -77,9 +78,7 @@ impl Meter {
         }
         if rates.len() + 1 != conf.n_outputs {
             let n = conf.n_outputs.saturating_sub(1);
-            return Err(
-                format!("need {n} arguments, one less than the number of output ports").into()
-            );
+            return Err(format!("need {n} arguments, one less than the number of output ports").into());
         }
         conf.finish()?;
         let level = |rate: &u32| (u64::from(*rate) << SCALE) / u64::from(jiffies::PER_SECOND);
@@ -132,26 +131,43 @@ mod tests {
 
     #[test]
     fn rates_are_checked() {
-        let meter = |config: &str| format!("Idle -> m :: BandwidthMeter({config}) -> Discard; m [1] -> Discard");
-        check_reading(&meter(""), &[], expect![[r#"
-            config:1: While configuring 'm :: BandwidthMeter':
-            config:1:   too few arguments to BandwidthMeter(bandwidth, ...)
-            Router could not be initialized!
-        "#]]);
-        check_reading(&meter("1kBps, 1kBps"), &[], expect![[r#"
-            config:1: While configuring 'm :: BandwidthMeter':
-            config:1:   rate 2 must be > rate 1
-            Router could not be initialized!
-        "#]]);
-        check_reading(&meter("1kBps, x"), &[], expect![[r#"
-            config:1: While configuring 'm :: BandwidthMeter':
-            config:1:   argument 2 syntax error
-            Router could not be initialized!
-        "#]]);
-        check_reading(&meter("1kBps, 2kBps"), &[], expect![[r#"
-            config:1: While configuring 'm :: BandwidthMeter':
-            config:1:   need 1 arguments, one less than the number of output ports
-            Router could not be initialized!
-        "#]]);
+        let meter =
+            |config: &str| format!("Idle -> m :: BandwidthMeter({config}) -> Discard; m [1] -> Discard");
+        check_reading(
+            &meter(""),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'm :: BandwidthMeter':
+                  too few arguments to BandwidthMeter(bandwidth, ...)
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &meter("1kBps, 1kBps"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'm :: BandwidthMeter':
+                  rate 2 must be > rate 1
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &meter("1kBps, x"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'm :: BandwidthMeter':
+                  argument 2 syntax error
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &meter("1kBps, 2kBps"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'm :: BandwidthMeter':
+                  need 1 arguments, one less than the number of output ports
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

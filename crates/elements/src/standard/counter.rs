@@ -29,7 +29,10 @@ const HANDLERS: &[Handler] = &[
     Handler::read("byte_rate", "Recent bytes per second."),
     Handler::write("reset", "Sets the counts to 0.").flags("button"),
     Handler::write("reset_counts", "Sets the counts to 0.").flags("button uncommon"),
-    Handler::read_write("count_call", "Number of packets at which a handler is written; write number and call."),
+    Handler::read_write(
+        "count_call",
+        "Number of packets at which a handler is written; write number and call.",
+    ),
     Handler::write("byte_count_call", "Number of bytes at which a handler is written, and the call."),
 ];
 
@@ -118,7 +121,9 @@ impl Element for Counter {
             "rate" => state.rate.unparse(),
             "bit_rate" => state.byte_rate.unparse_shifted(3),
             "byte_rate" => state.byte_rate.unparse(),
-            "count_call" => state.count_call.as_ref().map_or_else(String::new, |trigger| trigger.at.to_string()),
+            "count_call" => {
+                state.count_call.as_ref().map_or_else(String::new, |trigger| trigger.at.to_string())
+            }
             _ => return Err(format!("no {name} read handler")),
         })
     }
@@ -184,7 +189,8 @@ impl State {
     /// How many packets of a batch come before the one at which a handler is to be written; `None` if there is none.
     #[inline]
     fn n_before_call(&self, batch: &Batch) -> Option<usize> {
-        let armed = |trigger: &Option<Trigger>| trigger.as_ref().filter(|trigger| !trigger.is_done).map(|t| t.at);
+        let armed =
+            |trigger: &Option<Trigger>| trigger.as_ref().filter(|trigger| !trigger.is_done).map(|t| t.at);
         let (count_at, byte_count_at) = (armed(&self.count_call), armed(&self.byte_count_call));
         if count_at.is_none() && byte_count_at.is_none() {
             return None;
@@ -200,7 +206,8 @@ impl State {
     /// The call that is due when the last `n` packets reached its number; being past it already does not count.
     fn due_count_call(&mut self, n: u64) -> Option<HandlerCall> {
         let passed = self.count.saturating_sub(n)..self.count;
-        let reaches = |trigger: &&mut Trigger| trigger.at.checked_sub(1).is_some_and(|before| passed.contains(&before));
+        let reaches =
+            |trigger: &&mut Trigger| trigger.at.checked_sub(1).is_some_and(|before| passed.contains(&before));
         self.count_call.as_mut().filter(reaches)?.fire()
     }
 
@@ -230,17 +237,18 @@ impl Trigger {
             return None;
         };
         if args::integer::<u64>(number).is_err() {
-            conf.warning(format!("{name} overflow, max {at}"));
+            conf.note(format!("{name} overflow, max {at}"));
         }
-        let call = HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
+        let call =
+            HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
         Some(Trigger { at, is_done: false, call })
     }
 
     /// Takes what was written to handler `name`: a number and a call. A wrong call leaves the old one in force.
     fn write(slot: &mut Option<Trigger>, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let (number, call) = args::next_word(value);
-        let at = args::integer(number)
-            .map_err(|_| format!("'{name}' first word should be unsigned (count)"))?;
+        let at =
+            args::integer(number).map_err(|_| format!("'{name}' first word should be unsigned (count)"))?;
         if let Some(trigger) = slot {
             trigger.at = at;
         }
@@ -331,22 +339,35 @@ mod tests {
 
     #[test]
     fn calls_are_checked() {
-        let counter = |config: &str| format!("Idle -> c :: Counter({config}) -> Discard; DriverManager(stop)");
-        check_reading(&counter("COUNT_CALL x stop"), &[], expect![[r#"
-            config:1: While configuring 'c :: Counter':
-            config:1:   COUNT_CALL type mismatch
-            Router could not be initialized!
-        "#]]);
-        check_reading(&counter("COUNT_CALL 3"), &[], expect![[r#"
-            config:1: While initializing 'c :: Counter':
-            config:1:   syntax error
-            Router could not be initialized!
-        "#]]);
-        check_reading(&counter("COUNT_CALL 3 c.nothing"), &[], expect![[r#"
-            config:1: While initializing 'c :: Counter':
-            config:1:   no 'c.nothing' write handler
-            Router could not be initialized!
-        "#]]);
+        let counter =
+            |config: &str| format!("Idle -> c :: Counter({config}) -> Discard; DriverManager(stop)");
+        check_reading(
+            &counter("COUNT_CALL x stop"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'c :: Counter':
+                  COUNT_CALL type mismatch
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &counter("COUNT_CALL 3"),
+            &[],
+            expect![[r#"
+                config:1: While initializing 'c :: Counter':
+                  syntax error
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &counter("COUNT_CALL 3 c.nothing"),
+            &[],
+            expect![[r#"
+                config:1: While initializing 'c :: Counter':
+                  no 'c.nothing' write handler
+                Router could not be initialized!
+            "#]],
+        );
         check_reading(
             "Idle -> c :: Counter -> Discard;
              DriverManager(write c.count_call x stop, write c.count_call 3, write c.count_call 4 stop,

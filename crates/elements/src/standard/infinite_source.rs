@@ -184,16 +184,24 @@ mod tests {
 
     #[test]
     fn mistakes_are_told() {
-        check_reading("InfiniteSource(BURST 0) -> Discard", &[], expect![[r#"
-            config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
-            config:1:   burst size must be >= 1
-            Router could not be initialized!
-        "#]]);
-        check_reading("InfiniteSource(STOP true, END_CALL stop) -> Discard", &[], expect![[r#"
-            config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
-            config:1:   END_CALL and STOP are mutually exclusive
-            Router could not be initialized!
-        "#]]);
+        check_reading(
+            "InfiniteSource(BURST 0) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
+                  burst size must be >= 1
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            "InfiniteSource(STOP true, END_CALL stop) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'InfiniteSource@1 :: InfiniteSource':
+                  END_CALL and STOP are mutually exclusive
+                Router could not be initialized!
+            "#]],
+        );
         check_reading(
             "i :: InfiniteSource(ACTIVE false) -> Discard;
              DriverManager(write i.burst 0, write i.limit x, write i.active x, write i.length x, stop)",

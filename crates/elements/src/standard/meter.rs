@@ -15,8 +15,11 @@ use super::bandwidth_meter;
 /// The class.
 pub const CLASS: Class = Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
 
-const ARGS: &[Arg] =
-    &[Arg::rest("RATES", "numbers", "Packets per second in ascending order, one less than there are outputs.")];
+const ARGS: &[Arg] = &[Arg::rest(
+    "RATES",
+    "numbers",
+    "Packets per second in ascending order, one less than there are outputs.",
+)];
 
 const HANDLERS: &[Handler] =
     &[Handler::read("rate", "Recent packets per second."), Handler::read("meters", "The rates.")];
@@ -55,8 +58,8 @@ mod tests {
             &["a.count", "b.count", "c.count", "m.meters"],
             expect![[r#"
                 config:1: While configuring 'm :: Meter':
-                config:1:   warning: no units for bandwidth argument 1, assuming Bps
-                config:1:   warning: no units for bandwidth argument 2, assuming Bps
+                  warning: no units for bandwidth argument 1, assuming Bps
+                  warning: no units for bandwidth argument 2, assuming Bps
                 m.rate:
                 128.906
                 a.count: 4

@@ -8,9 +8,7 @@
 //! InfiniteSource -> Queue(200) -> Unqueue -> Discard;
 //! ```
 
-use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, SearchOp,
-};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, SearchOp};
 
 use super::storage::{self, Storage};
 

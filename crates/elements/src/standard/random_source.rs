@@ -7,8 +7,7 @@
 //! ```
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp,
-    TaskId,
+    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, TaskId,
 };
 
 use super::source::{Pace, Shared, Source};
@@ -138,7 +137,10 @@ impl Source for Random {
 }
 
 fn check_length(length: i32) -> Result<usize, String> {
-    usize::try_from(length).ok().filter(|length| *length < 65536).ok_or_else(|| format!("bad length {length}"))
+    usize::try_from(length)
+        .ok()
+        .filter(|length| *length < 65536)
+        .ok_or_else(|| format!("bad length {length}"))
 }
 
 #[cfg(test)]
@@ -157,10 +159,14 @@ mod tests {
                 i.length: 9
             "#]],
         );
-        check_reading("RandomSource(65536, BURST 0) -> Discard", &[], expect![[r#"
-            config:1: While configuring 'RandomSource@1 :: RandomSource':
-            config:1:   bad length 65536
-            Router could not be initialized!
-        "#]]);
+        check_reading(
+            "RandomSource(65536, BURST 0) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'RandomSource@1 :: RandomSource':
+                  bad length 65536
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

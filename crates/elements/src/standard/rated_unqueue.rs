@@ -229,7 +229,7 @@ mod tests {
             &[],
             expect![[r#"
                 config:1: While configuring 'RatedUnqueue@2 :: RatedUnqueue':
-                config:1:   cannot specify both BURST_DURATION and BURST_SIZE
+                  cannot specify both BURST_DURATION and BURST_SIZE
                 Router could not be initialized!
             "#]],
         );

@@ -9,9 +9,7 @@
 //! ```
 
 use args::FixedPoint;
-use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
-};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler};
 
 use super::queue::Queue;
 use super::red_decision::{Decision, Parameters};
@@ -273,31 +271,51 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         let red = |config: &str| format!("Idle -> r :: RED({config}) -> d :: Discard");
-        check_reading(&red("5, 50, 0.02"), &[], expect![[r#"
-            config:1: While initializing 'r :: RED':
-            config:1:   no nearby Queues
-            Router could not be initialized!
-        "#]]);
-        check_reading(&red("55, 50, 0.02"), &[], expect![[r#"
-            config:1: While configuring 'r :: RED':
-            config:1:   MIN_THRESH must be <= MAX_THRESH
-            Router could not be initialized!
-        "#]]);
-        check_reading(&red("5, 50, 1.02, STABILITY 17"), &[], expect![[r#"
-            config:1: While configuring 'r :: RED':
-            config:1:   MAX_P must be between 0 and 1
-            Router could not be initialized!
-        "#]]);
-        check_reading(&red("5, 50, 0.02, QUEUES a d"), &[], expect![[r#"
-            config:1: While configuring 'r :: RED':
-            config:1:   no element named 'a'
-            Router could not be initialized!
-        "#]]);
-        check_reading(&red("5, 50, 0.02, QUEUES d"), &[], expect![[r#"
-            config:1: While initializing 'r :: RED':
-            config:1:   'd' is not a Storage element
-            Router could not be initialized!
-        "#]]);
+        check_reading(
+            &red("5, 50, 0.02"),
+            &[],
+            expect![[r#"
+                config:1: While initializing 'r :: RED':
+                  no nearby Queues
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &red("55, 50, 0.02"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'r :: RED':
+                  MIN_THRESH must be <= MAX_THRESH
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &red("5, 50, 1.02, STABILITY 17"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'r :: RED':
+                  MAX_P must be between 0 and 1
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &red("5, 50, 0.02, QUEUES a d"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'r :: RED':
+                  no element named 'a'
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &red("5, 50, 0.02, QUEUES d"),
+            &[],
+            expect![[r#"
+                config:1: While initializing 'r :: RED':
+                  'd' is not a Storage element
+                Router could not be initialized!
+            "#]],
+        );
         check_reading(
             "Idle -> r :: RED(5, 50, 0.02) -> Queue -> Discard;
              DriverManager(write r.min_thresh 60, write r.max_p x, write r.max_p 0.5, write r.max_thresh 100, stop)",

@@ -109,7 +109,7 @@ impl Shaper {
         };
         conf.finish()?;
         if rate > MAX_RATE {
-            conf.warning(format!("rate too large; lowered to {MAX_RATE}"));
+            conf.note(format!("rate too large; lowered to {MAX_RATE}"));
         }
         Ok(Shaper { rate: GapRate::new(rate), unit })
     }

@@ -73,10 +73,14 @@ mod tests {
                 B:    1 | 05
             "#]],
         );
-        check_reading("Idle -> t :: Tee(3) -> Discard; t [1] -> Discard", &[], expect![[r#"
-            config:1: While configuring 't :: Tee':
-            config:1:   2 outputs implies 2 arms
-            Router could not be initialized!
-        "#]]);
+        check_reading(
+            "Idle -> t :: Tee(3) -> Discard; t [1] -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 't :: Tee':
+                  2 outputs implies 2 arms
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

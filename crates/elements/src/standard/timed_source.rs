@@ -150,7 +150,10 @@ fn make(headroom: u32, data: &[u8]) -> Result<Packet, String> {
 
 /// Parses an interval that is not zero.
 pub(super) fn parse_interval(text: &str) -> Result<Timestamp, String> {
-    args::timestamp(text).ok().filter(|interval| !interval.is_zero()).ok_or_else(|| "bad interval".to_string())
+    args::timestamp(text)
+        .ok()
+        .filter(|interval| !interval.is_zero())
+        .ok_or_else(|| "bad interval".to_string())
 }
 
 #[cfg(test)]
@@ -179,8 +182,12 @@ mod tests {
                 t.data: ab
             "#]],
         );
-        check_reading("TimedSource(0.1, LIMIT 2, STOP true) -> c :: Counter -> Discard", &["c.count"], expect![[r#"
+        check_reading(
+            "TimedSource(0.1, LIMIT 2, STOP true) -> c :: Counter -> Discard",
+            &["c.count"],
+            expect![[r#"
             c.count: 2
-        "#]]);
+        "#]],
+        );
     }
 }
