@@ -119,8 +119,7 @@ impl ArpCache {
         Some((entry.address, polls))
     }
 
-    /// Notes the address of a host, or with the broadcast address that it is unknown; gives the packets that waited if
-    /// they are wanted.
+    /// Notes the address of a host, or with the broadcast address that it is unknown.
     pub fn insert(&mut self, ip: Ipv4Addr, address: EtherAddr, now: i64) {
         self.ensure(ip, now);
         self.touch(ip, now, u64::MAX);
