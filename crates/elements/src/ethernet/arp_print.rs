@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn operations_have_their_words() {
-        check([1, 0x800, 0x604, 1], expect![""]);
-        check([1, 0x800, 0x604, 2], expect![""]);
-        check([1, 0x800, 0x604, 3], expect![""]);
-        check([1, 0x800, 0x604, 4], expect![""]);
-        check([1, 0x800, 0x604, 8], expect![""]);
-        check([1, 0x800, 0x604, 9], expect![""]);
-        check([6, 0x1000, 0x604, 7], expect![""]);
-        check([1, 0x86dd, 0x610, 1], expect![""]);
+        check([1, 0x800, 0x604, 1], expect!["true arp who-has 1.0.0.2 tell 1.0.0.1"]);
+        check([1, 0x800, 0x604, 2], expect!["true arp reply 1.0.0.1 is-at 02-00-00-00-00-01"]);
+        check([1, 0x800, 0x604, 3], expect!["true rarp who-is 00-00-00-00-00-00 tell 02-00-00-00-00-01"]);
+        check([1, 0x800, 0x604, 4], expect!["true rarp reply 00-00-00-00-00-00 at 1.0.0.2"]);
+        check([1, 0x800, 0x604, 8], expect!["true invarp who-is 00-00-00-00-00-00 tell 02-00-00-00-00-01"]);
+        check([1, 0x800, 0x604, 9], expect!["true invarp reply 00-00-00-00-00-00 at 1.0.0.2"]);
+        check([6, 0x1000, 0x604, 7], expect!["true trailer-arp-#7hardware #6"]);
+        check([1, 0x86dd, 0x610, 1], expect!["false "]);
     }
 
     proptest! {

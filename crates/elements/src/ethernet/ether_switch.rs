@@ -64,7 +64,7 @@ impl Element for EtherSwitch {
         conf.finish()?;
         let (ways, outgoing) = (Vec::new(), (0..conf.n_outputs).map(|_| Batch::new()).collect());
         let timeout_ns = nanoseconds(timeout_s);
-        Ok(EtherSwitch { timeout_s, timeout_ns, stations: Stations::new(), ways, outgoing })
+        Ok(EtherSwitch { timeout_s, timeout_ns, stations: Stations::default(), ways, outgoing })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {

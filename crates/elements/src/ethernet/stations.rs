@@ -70,9 +70,9 @@ impl Station {
     }
 }
 
-impl Stations {
+impl Default for Stations {
     /// No stations.
-    pub fn new() -> Stations {
+    fn default() -> Stations {
         let growth = Growth { n_buckets: FIRST_BUCKETS, at: Vec::new() };
         // Random, so that nobody can choose addresses that crowd together.
         let multiplier = std::hash::RandomState::new().hash_one(0u64) | 1;
@@ -81,7 +81,9 @@ impl Stations {
         let shift = 64 - FIRST_SLOTS.trailing_zeros();
         Stations { slots, shift, multiplier, n_stations, next_sequence, last_heard, last_found, growth }
     }
+}
 
+impl Stations {
     /// Notes that a station was heard.
     #[inline(always)]
     pub fn hear(&mut self, key: Key, port: u32, heard_ns: i64) {
@@ -236,7 +238,7 @@ mod tests {
     proptest! {
         #[test]
         fn stations_agree_with_a_map(steps in prop::collection::vec((0u8..3, any::<u8>(), 0u32..9), 0..600)) {
-            let mut stations = Stations::new();
+            let mut stations = Stations::default();
             let mut model = HashMap::new();
             for (step, n, port) in steps {
                 match step {

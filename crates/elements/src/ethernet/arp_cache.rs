@@ -1,0 +1,310 @@
+//! What is known of the Ethernet addresses of IPv4 hosts, and the packets that wait to know.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+
+use args::{Args, EtherAddr, Scope, Timestamp};
+use element::{Arg, Configure, Packet};
+
+const INSERT_ARGS: &[Arg] = &[
+    Arg::required("IP", "IP address", "The host."),
+    Arg::required("ETH", "Ethernet address", "Its Ethernet address."),
+];
+const DELETE_ARGS: &[Arg] = &[Arg::required("IP", "IP address", "The host.")];
+
+/// Waits between queries for one host: the usual one, and the one after many without an answer, in milliseconds.
+const QUERY_MS: i64 = 100;
+const SLOW_QUERY_MS: i64 = 2000;
+const MANY_QUERIES: u8 = 10;
+
+/// Limits of a cache; 0 is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Packets in all.
+    pub packets: u32,
+    /// Entries.
+    pub entries: u32,
+    /// Packets of one entry.
+    pub entry_packets: u32,
+    /// What part of the packets goes when there are too many: one in so many.
+    pub slim_factor: u32,
+    /// How long an entry is good, in milliseconds.
+    pub timeout_ms: i64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    address: EtherAddr,
+    is_known: bool,
+    n_queries: u8,
+    live_at: i64,
+    queried_at: i64,
+    packets: VecDeque<Packet>,
+    /// Its key in the order of age.
+    age: (i64, u64),
+}
+
+/// What became of a packet without a known address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It waits; a query is due.
+    Query,
+    /// It waits.
+    Wait,
+    /// It was dropped.
+    Dropped,
+}
+
+/// The cache. Times are in milliseconds.
+pub struct ArpCache {
+    /// Its limits.
+    pub limits: Limits,
+    entries: HashMap<Ipv4Addr, Entry>,
+    /// Oldest first.
+    by_age: std::collections::BTreeMap<(i64, u64), Ipv4Addr>,
+    next_number: u64,
+    /// Packets that wait.
+    pub n_packets: u32,
+    /// Packets dropped.
+    pub n_drops: u32,
+}
+
+/// Milliseconds of a timeout; too long a one is none.
+pub fn milliseconds(time: Timestamp) -> i64 {
+    if time.sec() >= i64::from(u32::MAX / 1000) {
+        0
+    } else {
+        time.as_millis().max(0)
+    }
+}
+
+impl Limits {
+    /// Reads the arguments.
+    pub fn read(conf: &mut Configure<'_>) -> Limits {
+        let limits = Limits {
+            packets: conf.args.get_or("CAPACITY", 2048),
+            entries: conf.args.get_or("ENTRY_CAPACITY", 0),
+            entry_packets: conf.args.get_or("ENTRY_PACKET_CAPACITY", 0),
+            slim_factor: conf.args.get_or("CAPACITY_SLIM_FACTOR", 2),
+            timeout_ms: milliseconds(conf.args.get_or("TIMEOUT", Timestamp::new(300, 0))),
+        };
+        if limits.slim_factor == 0 {
+            conf.args.fail("CAPACITY_SLIM_FACTOR cannot be zero");
+        }
+        limits
+    }
+}
+
+impl ArpCache {
+    /// An empty cache.
+    pub fn new(limits: Limits) -> ArpCache {
+        let (entries, by_age) = (HashMap::new(), std::collections::BTreeMap::new());
+        ArpCache { limits, entries, by_age, next_number: 0, n_packets: 0, n_drops: 0 }
+    }
+
+    /// Number of entries.
+    pub fn n_entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The address of a host, if it is known, and whether it is time to ask again.
+    pub fn lookup(&mut self, ip: Ipv4Addr, poll_ms: i64, now: i64) -> Option<(EtherAddr, bool)> {
+        let timeout = self.limits.timeout_ms;
+        let entry = self.entries.get_mut(&ip).filter(|entry| entry.is_good(now, timeout))?;
+        let polls = poll_ms != 0 && now >= entry.live_at + poll_ms && entry.may_query(now);
+        if polls {
+            entry.note_query(now);
+        }
+        Some((entry.address, polls))
+    }
+
+    /// Notes the address of a host, or with the broadcast address that it is unknown.
+    pub fn insert(&mut self, ip: Ipv4Addr, address: EtherAddr, now: i64) {
+        self.ensure(ip, now);
+        self.touch(ip, now, u64::MAX);
+        if let Some(entry) = self.entries.get_mut(&ip) {
+            entry.address = address;
+            entry.is_known = !address.is_broadcast();
+            entry.live_at = now;
+            entry.n_queries = 0;
+            entry.queried_at = now - 1000;
+        }
+    }
+
+    /// Takes the packets that wait for a host.
+    pub fn take_packets(&mut self, ip: Ipv4Addr) -> VecDeque<Packet> {
+        let packets =
+            self.entries.get_mut(&ip).map(|entry| std::mem::take(&mut entry.packets)).unwrap_or_default();
+        self.n_packets = self.n_packets.saturating_sub(packets.len() as u32);
+        packets
+    }
+
+    /// Keeps a packet for a host whose address is not known.
+    pub fn save(&mut self, ip: Ipv4Addr, packet: Packet, now: i64) -> Saved {
+        self.ensure(ip, now);
+        let Limits { timeout_ms, entry_packets, packets, .. } = self.limits;
+        let too_old = now - timeout_ms;
+        // What is still asked for does not expire.
+        if timeout_ms != 0 && self.entries.get(&ip).is_some_and(|entry| entry.live_at < too_old) {
+            self.touch(ip, too_old, 0);
+        }
+        let n_waiting = self.entries.get(&ip).map_or(0, |entry| entry.packets.len());
+        if entry_packets != 0 && n_waiting >= entry_packets as usize {
+            self.n_drops = self.n_drops.wrapping_add(1);
+            return Saved::Dropped;
+        }
+        self.n_packets += 1;
+        if packets != 0 && self.n_packets > packets {
+            self.slim(now);
+        }
+        let Some(entry) = self.entries.get_mut(&ip) else {
+            self.n_packets -= 1;
+            self.n_drops = self.n_drops.wrapping_add(1);
+            return Saved::Dropped;
+        };
+        entry.packets.push_back(packet);
+        if entry.may_query(now) {
+            entry.note_query(now);
+            return Saved::Query;
+        }
+        Saved::Wait
+    }
+
+    /// Drops expired entries, and what is too much.
+    pub fn slim(&mut self, now: i64) {
+        while let Some((age, ip)) = self.by_age.first_key_value().map(|(age, ip)| (*age, *ip)) {
+            let is_expired =
+                self.entries.get(&ip).is_none_or(|entry| entry.is_expired(now, self.limits.timeout_ms));
+            let is_too_much = self.limits.entries != 0 && self.entries.len() as u32 > self.limits.entries;
+            if !is_expired && !is_too_much {
+                break;
+            }
+            self.by_age.remove(&age);
+            let n = self.entries.remove(&ip).map_or(0, |entry| entry.packets.len()) as u32;
+            self.n_packets = self.n_packets.saturating_sub(n);
+            self.n_drops = self.n_drops.wrapping_add(n);
+        }
+        let capacity = self.limits.packets;
+        if capacity != 0 && self.n_packets > capacity {
+            let kept = (capacity - capacity / self.limits.slim_factor.max(1)).max(1);
+            for ip in self.by_age.values() {
+                let Some(entry) = self.entries.get_mut(ip) else { continue };
+                while self.n_packets > kept && entry.packets.pop_front().is_some() {
+                    self.n_packets -= 1;
+                    self.n_drops = self.n_drops.wrapping_add(1);
+                }
+            }
+        }
+    }
+
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        let n: usize = self.entries.values().map(|entry| entry.packets.len()).sum();
+        self.n_drops = self.n_drops.wrapping_add(n as u32);
+        self.n_packets = 0;
+        self.entries.clear();
+        self.by_age.clear();
+    }
+
+    /// Takes over what another cache holds.
+    pub fn take_entries(&mut self, old: &mut ArpCache) {
+        if self.entries.is_empty() {
+            let limits = self.limits;
+            *self = std::mem::replace(old, ArpCache::new(old.limits));
+            self.limits = limits;
+        }
+    }
+
+    /// The entries, oldest first: host, whether its address is good, the address, seconds since it was noted.
+    pub fn table(&self, now: i64) -> String {
+        let mut text = String::new();
+        for ip in self.by_age.values() {
+            if let Some(entry) = self.entries.get(ip) {
+                let is_good = u8::from(entry.is_good(now, self.limits.timeout_ms));
+                let age = Timestamp::from_millis(now - entry.live_at);
+                let _ = writeln!(text, "{ip} {is_good} {} {age}", entry.address);
+            }
+        }
+        text
+    }
+
+    /// Writes handler `insert`, `delete` or `clear`.
+    pub fn write(&mut self, name: &str, value: &str, now: i64) -> Result<(), String> {
+        let scope = Scope::builtin();
+        let mut args =
+            Args::from_words(value, if name == "insert" { INSERT_ARGS } else { DELETE_ARGS }, &scope);
+        match name {
+            "insert" => {
+                let (ip, address) = (args.need("IP"), args.need("ETH"));
+                args.finish().map_err(|errors| errors.join("\n"))?;
+                self.insert(ip, address, now);
+            }
+            "delete" => {
+                let ip = args.need("IP");
+                args.finish().map_err(|errors| errors.join("\n"))?;
+                self.insert(ip, EtherAddr::BROADCAST, now);
+            }
+            "clear" => self.clear(),
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn ensure(&mut self, ip: Ipv4Addr, now: i64) {
+        if self.entries.contains_key(&ip) {
+            return;
+        }
+        let age = (now, self.next_number);
+        self.next_number += 1;
+        let (address, packets) = (EtherAddr::BROADCAST, VecDeque::new());
+        let entry = Entry {
+            address,
+            is_known: false,
+            n_queries: 0,
+            live_at: now,
+            queried_at: now - 1000,
+            packets,
+            age,
+        };
+        self.entries.insert(ip, entry);
+        if self.limits.entries != 0 && self.entries.len() as u32 > self.limits.entries {
+            self.slim(now);
+        }
+        self.by_age.insert(age, ip);
+    }
+
+    /// Gives an entry another time, after (`u64::MAX`) or before (0) the others of that time.
+    fn touch(&mut self, ip: Ipv4Addr, live_at: i64, number: u64) {
+        if let Some(entry) = self.entries.get_mut(&ip) {
+            self.by_age.remove(&entry.age);
+            let number = if number == 0 { 0 } else { self.next_number };
+            self.next_number += 1;
+            entry.live_at = live_at;
+            entry.age = (live_at, number);
+            while self.by_age.contains_key(&entry.age) {
+                entry.age.1 += 1;
+            }
+            self.by_age.insert(entry.age, ip);
+        }
+    }
+}
+
+impl Entry {
+    fn is_expired(&self, now: i64, timeout_ms: i64) -> bool {
+        timeout_ms != 0 && self.live_at + timeout_ms < now
+    }
+
+    fn is_good(&self, now: i64, timeout_ms: i64) -> bool {
+        self.is_known && !self.is_expired(now, timeout_ms)
+    }
+
+    fn may_query(&self, now: i64) -> bool {
+        now >= self.queried_at + if self.n_queries >= MANY_QUERIES { SLOW_QUERY_MS } else { QUERY_MS }
+    }
+
+    fn note_query(&mut self, now: i64) {
+        self.queried_at = now;
+        self.n_queries = self.n_queries.saturating_add(1);
+    }
+}

@@ -1,0 +1,327 @@
+//! Puts Ethernet headers in front of IPv4 packets, asking for addresses by ARP.
+//!
+//! Packets on input 0 go to the host in their destination annotation. If its Ethernet address is known they leave by output 0 with a
+//! header; else they wait, and an ARP request leaves by the last output. ARP replies, with their Ethernet headers, come in on input
+//! 1. Broadcast and multicast addresses need no asking; packets for 0.0.0.0 are dropped.
+//!
+//! ```click
+//! Idle -> [0]arp :: ARPQuerier(1.0.0.1/24, 1:1:1:1:1:1) -> Queue -> ToDevice(eth0);
+//! FromDevice(eth0) -> Classifier(12/0806 20/0002) -> [1]arp;
+//! ```
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use args::{EtherAddr, Scope, Timestamp};
+use element::{
+    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
+    TimerId,
+};
+use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
+
+use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
+use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared};
+
+/// The class.
+pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live();
+
+const ARGS: &[Arg] = &[
+    Arg::required("IP", "IP address or prefix", "This host's address."),
+    Arg::required("ETH", "Ethernet address", "This host's Ethernet address; if missing, IP names both."),
+    Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
+    Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
+    Arg::keyword("ENTRY_PACKET_CAPACITY", "unsigned", "Most packets that wait for one host; 0 is no limit. Default 0."),
+    Arg::keyword("CAPACITY_SLIM_FACTOR", "unsigned", "One in so many packets goes when there are too many. Default 2."),
+    Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
+    Arg::keyword("BROADCAST", "IP address", "The broadcast address. Default that of IP's prefix."),
+    Arg::keyword("TABLE", "ARPTable", "An element to share entries with. Default none."),
+    Arg::keyword("POLL_TIMEOUT", "seconds", "Age at which an entry is asked for again; 0 is never. Default 60."),
+    Arg::keyword("BROADCAST_POLL", "bool", "Whether to ask again by broadcast. Default false."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("table", "The entries: host, 1 if its address is good, address, seconds since it was noted."),
+    Handler::read("stats", "Packets dropped and queries sent, in words."),
+    Handler::read("count", "Number of entries."),
+    Handler::read("length", "Packets that wait."),
+    Handler::read("queries", "Queries sent."),
+    Handler::read("responses", "Replies received."),
+    Handler::read("drops", "Packets dropped that did not wait."),
+    Handler::read_write("broadcast", "The broadcast address."),
+    Handler::read_write("ipaddr", "This host's address."),
+    Handler::write("insert", "Adds an entry: host and Ethernet address."),
+    Handler::write("delete", "Forgets the address of a host."),
+    Handler::write("clear", "Drops all entries and sets the counts to 0."),
+];
+
+const NO_DESTINATION: usize = 0;
+const NO_ADDRESS: usize = 1;
+const WAITED: usize = 2;
+const DROPS: &[DropReason] = &[
+    DropReason::new("no-destination", "The packet has no destination annotation."),
+    DropReason::new("no-address", "This host's own address is 0.0.0.0."),
+    DropReason::new("waited", "Too many packets waited for an address, or it did not come in time."),
+];
+
+const FRAME: usize = Ethernet::LEN + Arp::LEN;
+
+/// See the page above.
+pub struct ARPQuerier {
+    cache: Shared,
+    table: Option<ElementIdx>,
+    ip: Ipv4Addr,
+    address: EtherAddr,
+    broadcast: Ipv4Addr,
+    poll_ms: i64,
+    polls_by_broadcast: bool,
+    n_queries: u32,
+    n_drops: u32,
+    n_responses: u32,
+    is_warned: bool,
+}
+
+impl Element for ARPQuerier {
+    fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
+        let limits = Limits::read(conf);
+        let broadcast = conf.args.get("BROADCAST");
+        let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
+        let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
+        let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
+        let both = conf.args.text("IP").map(str::to_string).filter(|_| !conf.args.is_given("ETH"));
+        let prefix = conf.args.need_with("IP", args::prefix_or_address);
+        let address = match both {
+            Some(name) => args::ether(&name, conf.scope).unwrap_or_else(|message| {
+                conf.args.fail(format!("ETH: {message}"));
+                EtherAddr::default()
+            }),
+            None => conf.args.need("ETH"),
+        };
+        conf.finish()?;
+        let (ip, mask) = prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
+        let broadcast = broadcast.unwrap_or_else(|| {
+            let last = Ipv4Addr::from(ip.to_bits() | !mask.to_bits());
+            if last == ip { Ipv4Addr::BROADCAST } else { last }
+        });
+        let cache = Arc::new(Mutex::new(ArpCache::new(limits)));
+        let (n_queries, n_drops, n_responses, is_warned) = (0, 0, 0, false);
+        Ok(ARPQuerier { cache, table, ip, address, broadcast, poll_ms, polls_by_broadcast, n_queries, n_drops, n_responses, is_warned })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let Some(table) = self.table else {
+            start_timer(&self.cache, ctx);
+            return Ok(());
+        };
+        let shared = ctx.with(table, |table: &mut ARPTable, _| table.cache.clone());
+        let shared = shared.or_else(|| ctx.with(table, |table: &mut ARPQuerier, _| table.cache.clone()));
+        self.cache = shared.ok_or("TABLE: element is busy")?;
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        run_timer(&self.cache, ctx, timer);
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        let now = now_ms(ctx);
+        let cache = self.cache.clone();
+        let mut cache = locked(&cache);
+        let n_drops = cache.n_drops;
+        let (mut queries, mut ready) = (Batch::new(), Batch::new());
+        let is_single = ctx.n_outputs() == 1;
+        for mut packet in batch.drain() {
+            let packets = if port == 0 {
+                if self.ip.is_unspecified() {
+                    self.n_drops = self.n_drops.wrapping_add(1);
+                    ctx.drop_packet(NO_ADDRESS, packet);
+                    continue;
+                }
+                if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
+                    header[12..].copy_from_slice(&ethertype::IPV4.to_be_bytes());
+                }
+                packet.set_mac_header(0, Ethernet::LEN);
+                std::collections::VecDeque::from([packet])
+            } else {
+                self.receive(&mut cache, packet.data(), now)
+            };
+            for packet in packets {
+                self.route(ctx, &mut cache, packet, now, &mut queries, &mut ready, is_single);
+                if queries.room() < 2 || ready.room() < 2 {
+                    ctx.emit(1, std::mem::replace(&mut queries, Batch::new()));
+                    ctx.emit(0, std::mem::replace(&mut ready, Batch::new()));
+                }
+            }
+        }
+        ctx.count_drops(WAITED, u64::from(cache.n_drops.wrapping_sub(n_drops)));
+        drop(cache);
+        ctx.emit(1, queries);
+        ctx.emit(0, ready);
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let cache = locked(&self.cache);
+        Ok(match name {
+            "table" => cache.table(now_ms(ctx)),
+            "stats" => {
+                let n_drops = self.n_drops.wrapping_add(cache.n_drops);
+                format!("{n_drops} packets killed\n{} ARP queries sent\n", self.n_queries)
+            }
+            "count" => cache.n_entries().to_string(),
+            "length" => cache.n_packets.to_string(),
+            "queries" => self.n_queries.to_string(),
+            "responses" => self.n_responses.to_string(),
+            "drops" => self.n_drops.to_string(),
+            "broadcast" => self.broadcast.to_string(),
+            "ipaddr" => self.ip.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let address = || args::ip(value.trim(), &Scope::builtin()).map_err(|_| "expected IP address");
+        match name {
+            "broadcast" => self.broadcast = address()?,
+            "ipaddr" => self.ip = address()?,
+            _ => {
+                locked(&self.cache).write(name, value, now_ms(ctx))?;
+                if name == "clear" {
+                    [self.n_queries, self.n_drops, self.n_responses] = [0; 3];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        let Ok(old) = old.downcast::<ARPQuerier>() else { return };
+        if (old.ip, old.address, old.broadcast) != (self.ip, self.address, self.broadcast) {
+            return;
+        }
+        if self.table.is_none() && old.table.is_none() {
+            locked(&self.cache).take_entries(&mut locked(&old.cache));
+        }
+        self.n_queries = old.n_queries;
+        self.n_drops = old.n_drops;
+        self.n_responses = old.n_responses;
+    }
+}
+
+impl ARPQuerier {
+    /// Notes what a reply says and gives the packets that waited for it.
+    fn receive(&mut self, cache: &mut ArpCache, frame: &[u8], now: i64) -> std::collections::VecDeque<Packet> {
+        let none = std::collections::VecDeque::new();
+        let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
+        self.n_responses = self.n_responses.wrapping_add(1);
+        let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let kinds = [word(12), word(14), word(16), word(20)];
+        let sender = EtherAddr([frame[22], frame[23], frame[24], frame[25], frame[26], frame[27]]);
+        let ip = Ipv4Addr::new(frame[28], frame[29], frame[30], frame[31]);
+        if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, ARP_REPLY] || sender.is_group() {
+            return none;
+        }
+        cache.insert(ip, sender, now);
+        cache.take_packets(ip)
+    }
+
+    /// Sends a packet with its header on its way, or lets it wait.
+    #[allow(clippy::too_many_arguments)]
+    fn route(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cache: &mut ArpCache,
+        mut packet: Packet,
+        now: i64,
+        queries: &mut Batch,
+        ready: &mut Batch,
+        is_single: bool,
+    ) {
+        let ip = packet.dst_ip();
+        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, now) {
+            if polls {
+                let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
+                let query = self.query(&packet, to);
+                if is_single { &mut *ready } else { queries }.push(query);
+            }
+            address
+        } else if ip.is_broadcast() || ip == self.broadcast {
+            EtherAddr::BROADCAST
+        } else if ip.is_multicast() {
+            // RFC 1112, section 6.4.
+            let [_, b1, b2, b3] = ip.octets();
+            EtherAddr([0x01, 0x00, 0x5e, b1 & 0x7f, b2, b3])
+        } else if ip.is_unspecified() {
+            if !self.is_warned {
+                let name = ctx.own_name().to_string();
+                ctx.chatter(&format!(
+                    "{name} :: ARPQuerier: would query for 0.0.0.0; missing dest IP addr annotation?"
+                ));
+                self.is_warned = true;
+            }
+            self.n_drops = self.n_drops.wrapping_add(1);
+            return ctx.drop_packet(NO_DESTINATION, packet);
+        } else {
+            let query = self.query(&packet, EtherAddr::BROADCAST);
+            if cache.save(ip, packet, now) == Saved::Query {
+                if is_single { ready } else { queries }.push(query);
+            } else {
+                self.n_queries = self.n_queries.wrapping_sub(1);
+            }
+            return;
+        };
+        if let Some(header) = packet.data_mut().first_chunk_mut::<12>() {
+            header[..6].copy_from_slice(&destination.0);
+            header[6..].copy_from_slice(&self.address.0);
+        }
+        ready.push(packet);
+    }
+
+    /// A request for the address of the packet's destination.
+    fn query(&mut self, about: &Packet, to: EtherAddr) -> Packet {
+        self.n_queries = self.n_queries.wrapping_add(1);
+        let mut frame = [0; FRAME];
+        frame[..6].copy_from_slice(&to.0);
+        frame[6..12].copy_from_slice(&self.address.0);
+        frame[12..14].copy_from_slice(&ethertype::ARP.to_be_bytes());
+        if let Some(mut arp) = Arp::init(&mut frame[Ethernet::LEN..]) {
+            arp.set_operation(ARP_REQUEST);
+            arp.set_sender_mac(self.address.0);
+            arp.set_sender_ip(self.ip);
+            arp.set_target_ip(about.dst_ip());
+        }
+        let mut query = Packet::from_bytes(&frame);
+        query.set_mac_header(0, Ethernet::LEN);
+        query.set_timestamp_ns(about.timestamp_ns());
+        query.set_anno(annotation::VLAN_TCI, about.anno::<2>(annotation::VLAN_TCI));
+        query
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_wait_for_the_answer() {
+        let config = "InfiniteSource(LIMIT 2) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1)
+                -> Print(sent, 14) -> Discard;
+            q[1] -> ARPPrint(TIMESTAMP false) -> ARPResponder(2.0.0.0/8 2:2:2:2:2:2) -> [1]q;";
+        check_reading(config, &["q.stats", "q.responses", "q.count", "q.length", "q.broadcast"], expect![[r#"
+            arp who-has 2.0.0.2 tell 1.0.0.1
+            sent:  103 | 02020202 02020101 01010101 0800
+            sent:  103 | 02020202 02020101 01010101 0800
+            q.stats: 0 packets killed
+            1 ARP queries sent
+
+            q.responses: 1
+            q.count: 0
+            q.length: 0
+            q.broadcast: 1.255.255.255
+        "#]]);
+    }
+}

@@ -1,0 +1,114 @@
+//! Holds Ethernet addresses of IPv4 hosts for several `ARPQuerier` elements.
+//!
+//! It has no ports: `ARPQuerier` elements name it in their argument TABLE and share what it knows, and the packets that wait.
+//!
+//! ```click
+//! arp :: ARPTable(TIMEOUT 60);
+//! Idle -> [0]q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, TABLE arp) -> Discard;
+//! Idle -> [1]q;
+//! ```
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
+
+use super::arp_cache::{ArpCache, Limits};
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<ARPTable>("ARPTable", "0/0", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
+    Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
+    Arg::keyword("ENTRY_PACKET_CAPACITY", "unsigned", "Most packets that wait for one host; 0 is no limit. Default 0."),
+    Arg::keyword("CAPACITY_SLIM_FACTOR", "unsigned", "One in so many packets goes when there are too many. Default 2."),
+    Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("table", "The entries: host, 1 if its address is good, address, seconds since it was noted."),
+    Handler::read("drops", "Packets dropped for limits and timeouts."),
+    Handler::read("count", "Number of entries."),
+    Handler::read("length", "Packets that wait."),
+    Handler::write("insert", "Adds an entry: host and Ethernet address."),
+    Handler::write("delete", "Forgets the address of a host."),
+    Handler::write("clear", "Drops all entries."),
+];
+
+/// A cache that several elements use.
+pub type Shared = Arc<Mutex<ArpCache>>;
+
+/// See the page above.
+pub struct ARPTable {
+    /// What it holds.
+    pub cache: Shared,
+}
+
+impl Element for ARPTable {
+    fn configure(conf: &mut Configure<'_>) -> Result<ARPTable, Failed> {
+        let limits = Limits::read(conf);
+        conf.finish()?;
+        Ok(ARPTable { cache: Arc::new(Mutex::new(ArpCache::new(limits))) })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        start_timer(&self.cache, ctx);
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        run_timer(&self.cache, ctx, timer);
+    }
+
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let cache = locked(&self.cache);
+        Ok(match name {
+            "table" => cache.table(now_ms(ctx)),
+            "drops" => cache.n_drops.to_string(),
+            "count" => cache.n_entries().to_string(),
+            "length" => cache.n_packets.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        locked(&self.cache).write(name, value, now_ms(ctx))
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let old: Box<dyn std::any::Any> = old;
+        if let Ok(old) = old.downcast::<ARPTable>() {
+            locked(&self.cache).take_entries(&mut locked(&old.cache));
+        }
+    }
+}
+
+/// The cache, to be used.
+pub fn locked(cache: &Shared) -> std::sync::MutexGuard<'_, ArpCache> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The time by which entries age.
+pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
+    ctx.now_ns().div_euclid(1_000_000)
+}
+
+/// Begins to look for expired entries now and then.
+pub fn start_timer(cache: &Shared, ctx: &mut Ctx<'_>) {
+    let timeout_ms = locked(cache).limits.timeout_ms;
+    if timeout_ms != 0 {
+        let timer = ctx.new_timer();
+        ctx.schedule_after(timer, timeout_ms / 1000 * 1_000_000_000);
+    }
+}
+
+/// Drops expired entries and sets the timer again.
+pub fn run_timer(cache: &Shared, ctx: &mut Ctx<'_>, timer: TimerId) {
+    let now = now_ms(ctx);
+    let mut cache = locked(cache);
+    cache.slim(now);
+    if cache.limits.timeout_ms != 0 {
+        ctx.schedule_after(timer, (cache.limits.timeout_ms / 1000 + 1) * 1_000_000_000);
+    }
+}
