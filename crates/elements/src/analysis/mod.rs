@@ -1,3 +1,5 @@
 //! Looking at traffic: flows, aggregates, summaries.
 
-element::elements![];
+pub mod summary;
+
+element::elements![from_ip_summary_dump, to_ip_summary_dump,];

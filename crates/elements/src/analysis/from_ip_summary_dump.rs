@@ -1,0 +1,350 @@
+//! Makes packets from an IP summary dump.
+//!
+//! A dump is a text with a line for each packet, as `ToIPSummaryDump` writes it. A line that starts with `!data` names the
+//! fields in the lines that follow; a field of `-` is not known. Headers that no field describes are made up: IPv4, a time to
+//! live of 100, TCP. Packets are usually shorter than their IP length says, and have an extra length annotation that makes up for
+//! it. The file may be compressed, and `-` is standard input.
+//!
+//! Lines that start with `!proto` set the protocol of packets whose fields do not tell it, `!flowid` gives every packet an IP
+//! header and ports, and `!binary` says that binary records follow. Lines that start with `#` are comments.
+//!
+//! Packets are pushed, one each time the element is scheduled, or pulled.
+//!
+//! ```click
+//! FromIPSummaryDump(DATA "!data ip_src ip_dst ip_proto sport dport
+//! 10.0.0.1 10.0.0.2 U 53 53", STOP true) -> ToIPSummaryDump(-, FIELDS ip_src sport ip_len);
+//! ```
+
+use args::{Filename, FixedPoint, Raw};
+use element::{
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Packet,
+    SearchOp, TaskId, TimerId, BATCH_MAX,
+};
+
+use super::summary::compose::Defaults;
+use super::summary::dump::{Dump, Next, Remark};
+use super::summary::input::Input;
+use super::summary::multipacket::Series;
+use super::summary::VERSION;
+
+/// The class.
+pub const CLASS: Class = Class::new::<FromIpSummaryDump>("FromIPSummaryDump", "0/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::optional("FILENAME", "file name", "The dump; `-` is standard input. Required unless DATA is given."),
+    Arg::keyword("STOP", "bool", "Whether to stop the driver at the end of the dump. Default false."),
+    Arg::keyword("ACTIVE", "bool", "Whether to make packets. Default true."),
+    Arg::keyword("ZERO", "bool", "Whether bytes that no field sets are zero. Default true."),
+    Arg::keyword("TIMING", "bool", "Whether to keep the time between packets. Default false."),
+    Arg::keyword("CHECKSUM", "bool", "Whether to set checksums, and make packets as long as they say. Default false."),
+    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
+    Arg::keyword("PROTO", "unsigned", "IP protocol of packets whose fields do not tell it. Default 6."),
+    Arg::keyword("MULTIPACKET", "bool", "Whether a packet's count makes as many packets. Default false."),
+    Arg::keyword("DEFAULT_CONTENTS", "words", "An old name of FIELDS."),
+    Arg::keyword("DEFAULT_FIELDS", "words", "An old name of FIELDS."),
+    Arg::keyword("DEFAULT_FLOWID", "words", "An old name of FLOWID."),
+    Arg::keyword("CONTENTS", "words", "An old name of FIELDS."),
+    Arg::keyword("FIELDS", "words", "The fields of lines before the first `!data`. Default none."),
+    Arg::keyword("FLOWID", "words", "What a first line of `!flowid` would say: SRC SPORT DST DPORT [PROTO]."),
+    Arg::keyword("ALLOW_NONEXISTENT", "bool", "Whether the file may be missing or empty. Default false."),
+    Arg::keyword("DATA", "string", "The dump itself, instead of FILENAME."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("sampling_prob", "The probability that a packet is emitted."),
+    Handler::read_write("active", "Whether packets are made.").flags("checkbox"),
+    Handler::read("encap", "The kind of packets: IP."),
+    Handler::write("stop", "Stops making packets, and the driver.").flags("button"),
+    Handler::read("filename", "Name of the dump."),
+    Handler::read("filesize", "Size of the dump in bytes, or `-`."),
+    Handler::read("filepos", "Bytes of the dump that were read."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
+const NOT_SAMPLED: usize = 0;
+
+/// Bits of fraction of a probability.
+const SAMPLE_BITS: u32 = 28;
+const ALWAYS: u32 = 1 << SAMPLE_BITS;
+
+/// See the page above.
+pub struct FromIpSummaryDump {
+    dump: Dump,
+    stops: bool,
+    is_active: bool,
+    keeps_time: bool,
+    splits: bool,
+    may_be_missing: bool,
+    sampling: u32,
+    /// The packet that comes next: it is not yet due, or is to be split further.
+    next: Option<Packet>,
+    series: Series,
+    /// What is added to a timestamp to get the steady time at which the packet is due.
+    offset_ns: Option<i64>,
+    is_push: bool,
+    is_awake: bool,
+    task: Option<TaskId>,
+    timer: Option<TimerId>,
+}
+
+/// What comes next.
+enum Step {
+    Packet(Packet),
+    Nothing,
+    End,
+    Wait,
+}
+
+impl Element for FromIpSummaryDump {
+    fn configure(conf: &mut Configure<'_>) -> Result<FromIpSummaryDump, Failed> {
+        let filename: Option<Filename> = conf.args.get("FILENAME");
+        let stops = conf.args.get_or("STOP", false);
+        let is_active = conf.args.get_or("ACTIVE", true);
+        let zeroes = conf.args.get_or("ZERO", true);
+        let keeps_time = conf.args.get_or("TIMING", false);
+        let sets_checksums = conf.args.get_or("CHECKSUM", false);
+        let FixedPoint(mut sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        let protocol = conf.args.get_or("PROTO", wire::protocol::TCP);
+        let splits = conf.args.get_or("MULTIPACKET", false);
+        let contents: Option<Raw> = conf.args.get("DEFAULT_CONTENTS");
+        let contents = conf.args.get("DEFAULT_FIELDS").or(contents);
+        let flow: Option<Raw> = conf.args.get("DEFAULT_FLOWID");
+        let contents = conf.args.get("CONTENTS").or(contents);
+        let contents = conf.args.get("FIELDS").or(contents);
+        let flow = conf.args.get("FLOWID").or(flow);
+        let may_be_missing = conf.args.get_or("ALLOW_NONEXISTENT", false);
+        let data = conf.args.get("DATA").unwrap_or_else(Vec::new);
+        conf.finish()?;
+        if sampling > ALWAYS {
+            conf.warning("SAMPLE probability reduced to 1");
+            sampling = ALWAYS;
+        } else if sampling == 0 {
+            conf.warning("SAMPLE probability is 0; emitting no packets");
+        }
+        let filename = filename.map(|Filename(name)| name);
+        let is_conflict = filename.is_some() && !data.is_empty();
+        let input = match filename {
+            Some(name) => Input::new(name),
+            None if data.is_empty() => return Err("FILENAME: required argument missing".into()),
+            None => Input::from_data(data),
+        };
+        let defaults = Defaults { protocol, has_flow: false, minor_version: VERSION.1, zeroes };
+        let mut dump = Dump::new(input, defaults, sets_checksums);
+        let mut remarks = Vec::new();
+        if let Some(Raw(contents)) = contents.filter(|Raw(contents)| !contents.is_empty()) {
+            dump.set_fields(&contents, &mut remarks);
+        }
+        if let Some(Raw(flow)) = flow.filter(|Raw(flow)| !flow.is_empty()) {
+            dump.set_flow(&flow, &mut remarks);
+        }
+        for remark in remarks {
+            match remark {
+                Remark::Warning(message) => conf.warning(message),
+                Remark::Error(message) => conf.note(message),
+            }
+        }
+        if is_conflict {
+            return Err("FILENAME and DATA conflict".into());
+        }
+        Ok(FromIpSummaryDump {
+            dump,
+            stops,
+            is_active,
+            keeps_time,
+            splits,
+            may_be_missing,
+            sampling,
+            next: None,
+            series: Series::default(),
+            offset_ns: None,
+            is_push: false,
+            is_awake: true,
+            task: None,
+            timer: None,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.is_push = ctx.output_is_push(0);
+        self.timer = Some(ctx.new_timer());
+        if self.is_push {
+            let task = ctx.new_task();
+            if self.is_active {
+                ctx.schedule(task);
+            }
+            self.task = Some(task);
+        }
+        if !self.dump.input.open(self.may_be_missing)? {
+            return Ok(());
+        }
+        match self.dump.begin()? {
+            Some(Remark::Warning(message)) => ctx.tell(&format!("warning: {message}")),
+            Some(Remark::Error(message)) => ctx.tell(&message),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn notifies(&self) -> Notifies {
+        Notifies { empty: Some(SearchOp::Stop), full: None }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        if !self.is_active {
+            return false;
+        }
+        let mut batch = Batch::new();
+        let is_over = loop {
+            match self.step(ctx) {
+                Step::Packet(packet) => batch.push(packet),
+                Step::Nothing => break false,
+                Step::End | Step::Wait => break true,
+            }
+            if batch.len() >= ctx.default_burst().clamp(1, BATCH_MAX) {
+                break false;
+            }
+        };
+        let worked = !is_over || !batch.is_empty();
+        ctx.emit(0, batch);
+        if !is_over {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        while self.is_active && batch.len() < max.min(BATCH_MAX) {
+            let is_awake = match self.step(ctx) {
+                Step::Packet(packet) => {
+                    batch.push(packet);
+                    true
+                }
+                Step::Nothing => {
+                    self.set_awake(ctx, true);
+                    break;
+                }
+                Step::End | Step::Wait => false,
+            };
+            self.set_awake(ctx, is_awake);
+            if !is_awake {
+                break;
+            }
+        }
+        batch
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        if self.is_active {
+            self.wake(ctx);
+        }
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let input = &self.dump.input;
+        Ok(match name {
+            "sampling_prob" => args::unparse_binary(self.sampling, SAMPLE_BITS),
+            "active" => self.is_active.to_string(),
+            "encap" => "IP".to_string(),
+            "filename" => input.name().to_string(),
+            "filesize" => input.size().map_or("-".to_string(), |size| size.to_string()),
+            "filepos" => input.position().to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "active" => {
+                self.is_active = args::boolean(&args::uncomment(value)).map_err(|_| "type mismatch")?;
+                if self.is_active {
+                    self.wake(ctx);
+                } else if !self.is_push {
+                    self.set_awake(ctx, false);
+                }
+            }
+            "stop" => {
+                self.is_active = false;
+                ctx.stop();
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        self.dump.input.close();
+        self.next = None;
+    }
+}
+
+impl FromIpSummaryDump {
+    fn step(&mut self, ctx: &mut Ctx<'_>) -> Step {
+        loop {
+            // A packet that waited for its time begins a new series, as in Click.
+            let is_new = self.next.is_none() || self.keeps_time;
+            let packet = match self.next.take() {
+                Some(packet) => packet,
+                None => match self.dump.next(&mut |message| ctx.chatter(message)) {
+                    Next::Packet(packet) => packet,
+                    Next::Nothing => return Step::Nothing,
+                    Next::End => {
+                        if self.stops {
+                            ctx.stop();
+                        }
+                        return Step::End;
+                    }
+                },
+            };
+            if self.keeps_time && !self.is_due(ctx, &packet) {
+                self.next = Some(packet);
+                return Step::Wait;
+            }
+            let packet = match self.splits && packet.anno_u32(annotation::EXTRA_PACKETS) > 0 {
+                true => {
+                    let (first, rest) = self.series.split(packet, is_new);
+                    self.next = Some(rest);
+                    first
+                }
+                false => packet,
+            };
+            if self.sampling >= ALWAYS || ctx.random() & (ALWAYS - 1) < self.sampling {
+                return Step::Packet(packet);
+            }
+            ctx.drop_packet(NOT_SAMPLED, packet);
+        }
+    }
+
+    /// Whether it is time for a packet; sets the timer if not.
+    fn is_due(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> bool {
+        let now = ctx.steady_ns();
+        let offset = *self.offset_ns.get_or_insert(now.saturating_sub(packet.timestamp_ns()));
+        let due = packet.timestamp_ns().saturating_add(offset);
+        if let Some(timer) = self.timer.filter(|_| now < due) {
+            ctx.schedule_at(timer, due);
+            return false;
+        }
+        true
+    }
+
+    fn wake(&mut self, ctx: &mut Ctx<'_>) {
+        match self.task {
+            Some(task) if !ctx.is_scheduled(task) => ctx.schedule(task),
+            Some(_) => {}
+            None => self.set_awake(ctx, true),
+        }
+    }
+
+    fn set_awake(&mut self, ctx: &mut Ctx<'_>, is_awake: bool) {
+        if self.is_awake != is_awake {
+            self.is_awake = is_awake;
+            ctx.set_empty_signal(is_awake);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Where a dump is read from: a file, which may be compressed, standard input or a given text.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read, Seek};
+use std::process::{Child, Command, Stdio};
+
+/// A text that is read line by line, or a binary file that is read record by record.
+pub struct Input {
+    name: String,
+    reader: Option<Box<dyn BufRead + Send>>,
+    /// A program that uncompresses the file.
+    child: Option<Child>,
+    size: Option<u64>,
+    position: u64,
+    n_lines: u32,
+    has_records: bool,
+    /// A line that was looked at and will be read again.
+    peeked: Option<Vec<u8>>,
+}
+
+/// How a file is compressed.
+enum Compression {
+    Gzip,
+    /// By what only this program understands.
+    Other(&'static str),
+}
+
+impl Input {
+    /// Input from a file, or from standard input if the name is `-`; not open yet.
+    pub fn new(name: String) -> Input {
+        let (reader, child, size, peeked) = (None, None, None, None);
+        Input { name, reader, child, size, position: 0, n_lines: 0, has_records: false, peeked }
+    }
+
+    /// Input from a text.
+    pub fn from_data(data: Vec<u8>) -> Input {
+        Input { reader: Some(Box::new(Cursor::new(data))), ..Input::new("<data>".to_string()) }
+    }
+
+    /// Opens the file; false if there is none, or it is empty, and that is allowed.
+    pub fn open(&mut self, may_be_missing: bool) -> Result<bool, String> {
+        if self.reader.is_some() {
+            return Ok(true);
+        }
+        if self.name == "-" {
+            self.reader = Some(Box::new(BufReader::new(std::io::stdin())));
+        } else {
+            let file = match File::open(&self.name) {
+                Err(error) if error.kind() == ErrorKind::NotFound && may_be_missing => return Ok(false),
+                file => file.map_err(|error| format!("{}: {}", self.name, reason(&error)))?,
+            };
+            let size = file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len());
+            self.read_file(file, size).map_err(|error| self.at(&reason(&error)))?;
+        }
+        let is_empty = match self.reader.as_mut().map(|reader| reader.fill_buf().map(<[u8]>::is_empty)) {
+            Some(Ok(is_empty)) => is_empty,
+            Some(Err(error)) => return Err(self.at(&reason(&error))),
+            None => true,
+        };
+        match is_empty {
+            true if !may_be_missing => Err(self.at("empty file")),
+            is_empty => Ok(!is_empty),
+        }
+    }
+
+    fn read_file(&mut self, mut file: File, size: Option<u64>) -> std::io::Result<()> {
+        let mut magic = Vec::new();
+        if size.is_some() {
+            Read::by_ref(&mut file).take(10).read_to_end(&mut magic)?;
+            file.rewind()?;
+        }
+        self.reader = Some(match compression(&magic) {
+            None => {
+                self.size = size;
+                Box::new(BufReader::new(file))
+            }
+            Some(Compression::Gzip) => {
+                Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(file))))
+            }
+            Some(Compression::Other(program)) => {
+                let mut child = Command::new(program).stdin(file).stdout(Stdio::piped()).spawn()?;
+                let output = child.stdout.take();
+                self.child = Some(child);
+                match output {
+                    Some(output) => Box::new(BufReader::new(output)),
+                    None => Box::new(std::io::empty()),
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Whether there may be more to read.
+    pub fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Ends the reading.
+    pub fn close(&mut self) {
+        self.reader = None;
+        self.peeked = None;
+        self.size = None;
+        if let Some(mut child) = self.child.take() {
+            // It ends by itself, as nobody reads what it writes.
+            let _ = child.wait();
+        }
+    }
+
+    /// Its name for people.
+    pub fn name(&self) -> &str {
+        match self.name.as_str() {
+            "" | "-" => "<stdin>",
+            name => name,
+        }
+    }
+
+    /// Size of the file in bytes, if it is an open plain file.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Bytes read so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// A message about what was read last, with its place in front.
+    pub fn at(&self, message: &str) -> String {
+        let record = if self.has_records { "record " } else { "" };
+        format!("{}:{record}{}: {message}", self.name(), self.n_lines)
+    }
+
+    /// From here on there are binary records.
+    pub fn begin_records(&mut self) {
+        self.has_records = true;
+        self.n_lines = 1;
+    }
+
+    /// The next line, which will be read again.
+    pub fn peek_line(&mut self) -> std::io::Result<Option<&[u8]>> {
+        let mut line = Vec::new();
+        if self.peeked.is_none() && self.fill_line(&mut line)? {
+            self.peeked = Some(line);
+        }
+        Ok(self.peeked.as_deref())
+    }
+
+    /// Reads a line with its end, which is a line feed, a carriage return or both; false at the end.
+    pub fn read_line(&mut self, line: &mut Vec<u8>) -> std::io::Result<bool> {
+        line.clear();
+        match self.peeked.take() {
+            Some(peeked) => *line = peeked,
+            None => {
+                if !self.fill_line(line)? {
+                    return Ok(false);
+                }
+            }
+        }
+        self.position += line.len() as u64;
+        self.n_lines = self.n_lines.wrapping_add(1);
+        Ok(true)
+    }
+
+    fn fill_line(&mut self, line: &mut Vec<u8>) -> std::io::Result<bool> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        loop {
+            let buf = reader.fill_buf()?;
+            let end = buf.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let n = end.map_or(buf.len(), |end| end + 1);
+            line.extend_from_slice(buf.get(..n).unwrap_or(buf));
+            reader.consume(n);
+            if end.is_some() || n == 0 {
+                break;
+            }
+        }
+        if line.last() == Some(&b'\r') && reader.fill_buf()?.first() == Some(&b'\n') {
+            line.push(b'\n');
+            reader.consume(1);
+        }
+        Ok(!line.is_empty())
+    }
+
+    /// Reads `n` bytes; false if there are fewer.
+    pub fn read_bytes(&mut self, n: usize, bytes: &mut Vec<u8>) -> std::io::Result<bool> {
+        bytes.clear();
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        reader.take(n as u64).read_to_end(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(bytes.len() == n)
+    }
+
+    /// Counts a record.
+    pub fn count_record(&mut self) {
+        self.n_lines = self.n_lines.wrapping_add(1);
+    }
+}
+
+fn compression(magic: &[u8]) -> Option<Compression> {
+    match magic {
+        [0x1F, 0x8B, _, ..] => Some(Compression::Gzip),
+        [0x1F, 0x9D, _, ..] => Some(Compression::Other("zcat")),
+        [b'B', b'Z', b'h', b'0'..=b'9', 0x17, ..] => Some(Compression::Other("bzcat")),
+        [b'B', b'Z', b'h', b'0'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y'] => {
+            Some(Compression::Other("bzcat"))
+        }
+        _ => None,
+    }
+}
+
+/// What an error of the system is called, without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_string(),
+        None => text,
+    }
+}

@@ -1,0 +1,331 @@
+//! Writes an IP summary dump: a line for each packet.
+//!
+//! FIELDS names what is told of every packet; a field that does not apply to a packet is `-`. The dump goes to a file, or to
+//! standard output if FILENAME is `-`. Packets are pushed in, or pulled, and leave by the output if there is one. Extra length
+//! and extra packets annotations count.
+//!
+//! Fields: `timestamp ntimestamp ts_sec ts_usec ts_usec1 first_timestamp first_ntimestamp count link paint direction aggregate
+//! wire_len`; `eth_src eth_dst eth_type`; `ip_src ip_dst ip_tos ip_dscp ip_ecn ip_ttl ip_frag ip_fragoff ip_id ip_sum ip_proto
+//! ip_hl ip_len ip_capture_len ip_opt`; `sport dport`; `tcp_seq tcp_ack tcp_off tcp_flags tcp_window tcp_urp tcp_opt tcp_ntopt
+//! tcp_sack`; `udp_len`; `icmp_type icmp_code icmp_type_name icmp_code_name icmp_flowid icmp_seq icmp_nextmtu`; `payload_len
+//! payload payload_md5 payload_md5_hex`. The start `ip_` may be left out.
+//!
+//! ```click
+//! FromIPSummaryDump(in.dump, STOP true) -> ToIPSummaryDump(-, FIELDS timestamp ip_src ip_dst ip_len);
+//! ```
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use args::{Filename, Raw, Timestamp};
+use element::{
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Signal,
+    TaskId, Wake, BATCH_MAX,
+};
+
+use super::summary::describe::{prepare, Described, Wishes};
+use super::summary::input::reason;
+use super::summary::{find, multipacket, Binary, Field, VERSION};
+
+/// The class.
+pub const CLASS: Class = Class::new::<ToIpSummaryDump>("ToIPSummaryDump", "1/0-1", "a/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::required("FILENAME", "file name", "The file to write; `-` is standard output."),
+    Arg::keyword("FIELDS", "words", "The fields of every line. Default `timestamp ip_src`."),
+    Arg::keyword("CONTENTS", "words", "An old name of FIELDS."),
+    Arg::keyword("DATA", "words", "An old name of FIELDS."),
+    Arg::keyword("VERBOSE", "bool", "Whether the header tells host and time. Default false."),
+    Arg::keyword("HEADER", "bool", "Whether to begin with lines that describe the dump. Default true."),
+    Arg::keyword("BANNER", "string", "Who made the dump, for the header. Default nobody."),
+    Arg::keyword("MULTIPACKET", "bool", "Whether a packet that stands for several makes as many lines. Default false."),
+    Arg::keyword("BAD_PACKETS", "bool", "Whether a line `!bad` says what is wrong with a packet. Default false."),
+    Arg::keyword("CAREFUL_TRUNC", "bool", "Whether packets shorter than their IP length are wrong. Default true."),
+    Arg::keyword("EXTRA_LENGTH", "bool", "Whether lengths count extra length annotations. Default true."),
+    Arg::keyword("BINARY", "bool", "Whether to write binary records instead of lines. Default false."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::write("flush", "Writes what is still in memory to the file."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+const DROPS: &[DropReason] = &[DropReason::new("dumped", "The packet was written, and there is no output.")];
+const DUMPED: usize = 0;
+
+/// See the page above.
+pub struct ToIpSummaryDump {
+    filename: String,
+    banner: String,
+    fields: Vec<&'static Field>,
+    is_verbose: bool,
+    has_header: bool,
+    splits: bool,
+    complains: bool,
+    is_careful: bool,
+    counts_extra_length: bool,
+    is_binary: bool,
+    file: Option<Box<dyn Write + Send>>,
+    buf: Vec<u8>,
+    task: Option<TaskId>,
+    signal: Signal,
+}
+
+impl Element for ToIpSummaryDump {
+    fn configure(conf: &mut Configure<'_>) -> Result<ToIpSummaryDump, Failed> {
+        let Filename(filename) = conf.args.need("FILENAME");
+        let mut words = Raw("timestamp ip_src".to_string());
+        for name in ["FIELDS", "CONTENTS", "DATA"] {
+            words = conf.args.get_or(name, words);
+        }
+        if conf.args.is_given("DATA") {
+            conf.args.warn("DATA", "argument deprecated");
+        }
+        let is_verbose = conf.args.get_or("VERBOSE", false);
+        let has_header = conf.args.get_or("HEADER", true);
+        let banner = conf.args.get_or("BANNER", String::new());
+        let splits = conf.args.get_or("MULTIPACKET", false);
+        let complains = conf.args.get_or("BAD_PACKETS", false);
+        let is_careful = conf.args.get_or("CAREFUL_TRUNC", true);
+        let counts_extra_length = conf.args.get_or("EXTRA_LENGTH", true);
+        let is_binary = conf.args.get_or("BINARY", false);
+        conf.finish()?;
+        let fields = find_fields(&words.0, is_binary)?;
+        let (file, buf, task, signal) = (None, Vec::new(), None, Signal::Busy);
+        Ok(ToIpSummaryDump {
+            filename,
+            banner,
+            fields,
+            is_verbose,
+            has_header,
+            splits,
+            complains,
+            is_careful,
+            counts_extra_length,
+            is_binary,
+            file,
+            buf,
+            task,
+            signal,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.file = Some(if self.filename == "-" {
+            Box::new(BufWriter::new(std::io::stdout()))
+        } else {
+            let file = File::create(&self.filename);
+            let file = file.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
+            Box::new(BufWriter::new(file))
+        });
+        if !ctx.input_is_push(0) {
+            let task = ctx.new_task();
+            ctx.schedule(task);
+            self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+            self.task = Some(task);
+        }
+        if self.has_header {
+            let now = Timestamp::from_nanos(ctx.now_ns());
+            self.write_header(now);
+            self.write_out();
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        for packet in batch.iter_mut() {
+            self.dump(packet);
+        }
+        self.write_out();
+        ctx.emit_or_drop(0, DUMPED, batch);
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let burst = ctx.default_burst().clamp(1, BATCH_MAX);
+        let batch = ctx.pull(0, burst);
+        let (n, worked) = (batch.len(), !batch.is_empty());
+        if worked {
+            self.push(ctx, 0, batch);
+        }
+        if n == burst || ctx.is_active(&self.signal) {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        match name {
+            "flush" => self.flush(),
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        self.flush();
+        self.file = None;
+    }
+}
+
+fn find_fields(words: &str, is_binary: bool) -> Result<Vec<&'static Field>, Failed> {
+    let (mut fields, mut errors) = (Vec::new(), Vec::new());
+    for word in args::split_words(words) {
+        let name = args::unquote_text(&word);
+        let Some(field) = find(&name) else {
+            errors.push(format!("unknown content type '{name}'"));
+            continue;
+        };
+        if is_binary && matches!(field.binary, Binary::Never) {
+            errors.push(format!("cannot use field {name} with BINARY"));
+        }
+        fields.push(field);
+    }
+    if fields.is_empty() {
+        errors.push("no contents specified".to_string());
+    }
+    if errors.is_empty() {
+        Ok(fields)
+    } else {
+        Err(Failed { errors })
+    }
+}
+
+impl ToIpSummaryDump {
+    fn write_header(&mut self, now: Timestamp) {
+        let mut text = format!("!IPSummaryDump {}.{}\n", VERSION.0, VERSION.1);
+        if !self.banner.is_empty() {
+            text += &format!("!creator {}\n", args::quote(&self.banner));
+        }
+        if self.is_verbose {
+            text += &verbose(now);
+        }
+        let name = |field: &&'static Field| match field.name {
+            "ntimestamp" if !self.is_binary => "timestamp",
+            name => name,
+        };
+        let names: Vec<_> = self.fields.iter().map(name).collect();
+        text += &format!("!data {}\n", names.join(" "));
+        if self.is_binary {
+            text += "!binary\n";
+        }
+        self.buf.extend_from_slice(text.as_bytes());
+    }
+
+    /// Describes a packet, or all the packets it stands for.
+    fn dump(&mut self, packet: &mut Packet) {
+        // A header that was stripped can still be seen in the buffer: put it back to look at it.
+        let before = |offset: Option<isize>| offset.map_or(0, |offset| offset.min(0).unsigned_abs());
+        let restored = before(packet.network_offset()).max(before(packet.transport_offset()));
+        packet.unstrip(restored);
+        let n_more = packet.anno_u32(annotation::EXTRA_PACKETS);
+        if self.splits && n_more > 0 {
+            self.dump_all(packet, n_more, restored);
+        } else {
+            self.dump_one(packet, restored);
+        }
+        packet.strip(restored);
+    }
+
+    fn dump_all(&mut self, packet: &mut Packet, n_more: u32, restored: usize) {
+        let count = n_more.saturating_add(1);
+        let len = packet.len().saturating_sub(restored) as u32;
+        let extra = if self.counts_extra_length { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
+        let mut total = len.wrapping_add(extra).max(count.wrapping_mul(len));
+        let end_ns = packet.timestamp_ns();
+        let (step, _) = multipacket::steps(packet, n_more);
+        packet.set_anno_u32(annotation::EXTRA_PACKETS, 0);
+        for n_left in (1..=count).rev() {
+            let own = total / n_left;
+            packet.set_anno_u32(annotation::EXTRA_LENGTH, own.wrapping_sub(len));
+            total -= own;
+            self.dump_one(packet, restored);
+            let next = Timestamp::from_nanos(packet.timestamp_ns()) + step;
+            packet.set_timestamp_ns(if n_left == 1 { end_ns } else { next.as_nanos() });
+        }
+    }
+
+    fn dump_one(&mut self, packet: &mut Packet, restored: usize) {
+        let is_ip = self.fields.iter().any(|field| field.is_ip);
+        let lengths = is_ip.then(|| prepare(packet, self.is_careful));
+        let wishes = Wishes {
+            complains: self.complains,
+            is_careful: self.is_careful,
+            counts_extra_length: self.counts_extra_length,
+            restored,
+        };
+        let mut described = Described::new(packet, wishes, lengths);
+        let start = self.buf.len();
+        match self.is_binary {
+            true => self.write_record(&mut described),
+            false => self.write_words(&mut described),
+        }
+        if let Some(complaint) = described.complaint.filter(|complaint| !complaint.is_empty()) {
+            let record = self.buf.split_off(start);
+            if self.is_binary {
+                let len = complaint.len() as u32 | 0x8000_0000;
+                self.buf.extend_from_slice(&len.to_be_bytes());
+            }
+            self.buf.extend_from_slice(complaint.as_bytes());
+            self.buf.extend_from_slice(&record);
+        }
+        if self.buf.len() >= 1 << 16 {
+            self.write_out();
+        }
+    }
+
+    fn write_words(&mut self, described: &mut Described<'_>) {
+        for (idx, field) in self.fields.iter().enumerate() {
+            if idx > 0 {
+                self.buf.push(b' ');
+            }
+            match (field.extract)(described) {
+                Some(value) => (field.print)(&value, described, &mut self.buf),
+                None => self.buf.push(b'-'),
+            }
+        }
+        self.buf.push(b'\n');
+    }
+
+    fn write_record(&mut self, described: &mut Described<'_>) {
+        let start = self.buf.len();
+        self.buf.extend_from_slice(&[0; 4]);
+        for field in &self.fields {
+            let value = (field.extract)(described);
+            field.write_binary(value.as_ref(), &mut self.buf);
+        }
+        let len = (self.buf.len() - start) as u32;
+        if let Some(word) = self.buf.get_mut(start..start + 4) {
+            word.copy_from_slice(&len.to_be_bytes());
+        }
+    }
+
+    /// Hands what was described to the file; as in Click, nobody is told if it cannot be written.
+    fn write_out(&mut self) {
+        if let Some(file) = &mut self.file {
+            let _ = file.write_all(&self.buf);
+        }
+        self.buf.clear();
+    }
+
+    fn flush(&mut self) {
+        self.write_out();
+        if let Some(file) = &mut self.file {
+            let _ = file.flush();
+        }
+    }
+}
+
+/// Lines that tell the host and the time.
+fn verbose(now: Timestamp) -> String {
+    let host = rustix::system::uname();
+    let mut text = format!("!host {}\n", host.nodename().to_string_lossy());
+    if !now.is_zero() {
+        text += &format!("!runtime {now}\n");
+    }
+    text
+}
