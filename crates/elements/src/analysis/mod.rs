@@ -1,3 +1,6 @@
 //! Looking at traffic: flows, aggregates, summaries.
 
-element::elements![];
+mod aggregate_counts;
+mod ip_field;
+
+element::elements![aggregate_counter, aggregate_ip,];

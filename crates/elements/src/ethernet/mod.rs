@@ -3,11 +3,4 @@
 pub mod stations;
 pub mod tag;
 
-element::elements![
-    ether_encap,
-    ether_mirror,
-    ether_switch,
-    set_vlan_anno,
-    vlan_decap,
-    vlan_encap,
-];
+element::elements![ether_encap, ether_mirror, ether_switch, set_vlan_anno, vlan_decap, vlan_encap,];
