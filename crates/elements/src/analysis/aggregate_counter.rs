@@ -1,0 +1,336 @@
+//! Counts packets or bytes for each value of the aggregate annotation.
+//!
+//! A frozen counter counts only aggregates that it has counted already; the second input, if there is one, is always
+//! frozen. With two outputs, packets that are pushed and not counted leave by output 1. The counts are written to a file
+//! by handlers, in order of the aggregates: `write_text_file`, `write_ip_file` (aggregates as addresses), `write_pdf_file`
+//! (shares of the total) and `write_file`, whose records are two 32-bit words in the host's byte order.
+//!
+//! ```click
+//! FromIPSummaryDump(-, STOP true) -> AggregateIP(ip dst) -> ac :: AggregateCounter -> Discard;
+//! DriverManager(wait, write ac.write_text_file -);
+//! ```
+
+use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet};
+
+use super::aggregate_counts::{Counts, Format};
+
+/// The class.
+pub const CLASS: Class = Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("BYTES", "boolean", "Count bytes rather than packets. Default false."),
+    Arg::keyword("IP_BYTES", "boolean", "Leave bytes in front of the network header out. Default false."),
+    Arg::keyword("MULTIPACKET", "boolean", "Count the extra packets of the annotation. Default true."),
+    Arg::keyword("EXTRA_LENGTH", "boolean", "Count the extra bytes of the annotation. Default true."),
+    Arg::keyword("AGGREGATE_FREEZE", "unsigned", "Freeze when so many aggregates were seen. Default never."),
+    Arg::keyword("COUNT_FREEZE", "unsigned", "Freeze when the total reaches this. Default never."),
+    Arg::keyword("AGGREGATE_STOP", "unsigned", "Stop when so many aggregates were seen. Default never."),
+    Arg::keyword("COUNT_STOP", "unsigned", "Stop when the total reaches this. Default never."),
+    Arg::keyword("AGGREGATE_CALL", "number and handler call", "A handler to write after so many aggregates."),
+    Arg::keyword("COUNT_CALL", "number and handler call", "A handler to write when the total reaches this."),
+    Arg::keyword("BANNER", "string", "Text at the head of files. Default none."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::write("write_text_file", "Writes the counts to a file, or `-`, as decimal numbers."),
+    Handler::write("write_ascii_file", "The same as `write_text_file`."),
+    Handler::write("write_file", "Writes the counts to a file, or `-`, as packed records."),
+    Handler::write("write_ip_file", "Writes the counts to a file, or `-`, aggregates as IP addresses."),
+    Handler::write("write_pdf_file", "Writes each aggregate's share of the total to a file, or `-`."),
+    Handler::read_write("freeze", "Whether only known aggregates are counted.").flags("checkbox"),
+    Handler::read_write("active", "Whether packets are counted at all.").flags("checkbox"),
+    Handler::write("stop", "Counts no more and stops the driver.").flags("button"),
+    Handler::write("reaggregate_counts", "Makes the counts the aggregates: how often did each count occur?"),
+    Handler::write("counts_pdf", "The same as `reaggregate_counts`."),
+    Handler::read_write("banner", "Text at the head of files.").flags("raw"),
+    Handler::write("clear", "Forgets all counts."),
+    Handler::read_write("aggregate_call", "Number of aggregates at which a handler is written, and the call."),
+    Handler::read_write("count_call", "Total at which a handler is written, and the call."),
+    Handler::read("count", "Total of all counts."),
+    Handler::read("nagg", "Number of aggregates that have been counted."),
+];
+
+/// See the page above.
+pub struct AggregateCounter {
+    counts: Counts,
+    measure: Measure,
+    is_frozen: bool,
+    is_active: bool,
+    aggregate_call: Option<Trigger>,
+    count_call: Option<Trigger>,
+    banner: String,
+}
+
+/// What is counted of a packet.
+struct Measure {
+    bytes: bool,
+    ip_bytes: bool,
+    extra_packets: bool,
+    extra_length: bool,
+}
+
+/// A handler to write when a number is reached, once.
+struct Trigger {
+    at: u64,
+    call: HandlerCall,
+}
+
+impl Element for AggregateCounter {
+    fn configure(conf: &mut Configure<'_>) -> Result<AggregateCounter, Failed> {
+        let measure = Measure {
+            bytes: conf.args.get_or("BYTES", false),
+            ip_bytes: conf.args.get_or("IP_BYTES", false),
+            extra_packets: conf.args.get_or("MULTIPACKET", true),
+            extra_length: conf.args.get_or("EXTRA_LENGTH", true),
+        };
+        let aggregate_freeze: Option<u32> = conf.args.get("AGGREGATE_FREEZE");
+        let count_freeze: Option<u64> = conf.args.get("COUNT_FREEZE");
+        let aggregate_stop: Option<u32> = conf.args.get("AGGREGATE_STOP");
+        let count_stop: Option<u64> = conf.args.get("COUNT_STOP");
+        let args::Raw(aggregate_call) = conf.args.get("AGGREGATE_CALL").unwrap_or_default();
+        let args::Raw(count_call) = conf.args.get("COUNT_CALL").unwrap_or_default();
+        let banner = conf.args.get_or("BANNER", String::new());
+        conf.finish()?;
+        let own = conf.environment.name(conf.element);
+        let number = |value: Option<u32>| value.filter(|&value| value != u32::MAX).map(u64::from);
+        let (freeze, stop) = (number(aggregate_freeze), number(aggregate_stop));
+        let aggregate_call = Trigger::configure(own, "AGGREGATE", freeze, stop, &aggregate_call)?;
+        let [freeze, stop] = [count_freeze, count_stop].map(|value| value.filter(|&value| value != u64::MAX));
+        let count_call = Trigger::configure(own, "COUNT", freeze, stop, &count_call)?;
+        let counts = Counts::default();
+        Ok(AggregateCounter {
+            counts,
+            measure,
+            is_frozen: false,
+            is_active: true,
+            aggregate_call,
+            count_call,
+            banner,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let triggers = [&self.aggregate_call, &self.count_call];
+        triggers.into_iter().flatten().try_for_each(|trigger| trigger.call.check_writable(ctx))
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        let has_calls = self.aggregate_call.is_some() || self.count_call.is_some();
+        let mut outputs = [Batch::new(), Batch::new()];
+        let n_outputs = ctx.n_outputs();
+        if n_outputs == 1 && !has_calls {
+            self.count_batch(port == 1, &batch);
+            return ctx.emit(0, batch);
+        }
+        for packet in batch.drain() {
+            let is_counted = if has_calls && self.is_due_after(&packet) {
+                // A handler must find the packets before this one where they would be without batches.
+                for (port, output) in outputs.iter_mut().enumerate() {
+                    ctx.emit_now(port, std::mem::take(output));
+                }
+                self.count_calling(ctx, port == 1, &packet)
+            } else {
+                self.count(port == 1, &packet)
+            };
+            let output = usize::from(!is_counted && n_outputs > 1);
+            if let Some(output) = outputs.get_mut(output) {
+                output.push(packet);
+            }
+        }
+        for (port, output) in outputs.into_iter().enumerate() {
+            ctx.emit(port, output);
+        }
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+        let input = if ctx.n_inputs() == 1 { 0 } else { port };
+        if self.aggregate_call.is_none() && self.count_call.is_none() {
+            let batch = ctx.pull(input, max);
+            self.count_batch(port == 1, &batch);
+            return batch;
+        }
+        let batch = ctx.pull(input, 1);
+        for packet in batch.iter() {
+            self.count_calling(ctx, port == 1, packet);
+        }
+        batch
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "freeze" => self.is_frozen.to_string(),
+            "active" => self.is_active.to_string(),
+            "banner" => self.banner.clone(),
+            "aggregate_call" => self.aggregate_call.as_ref().map_or_else(String::new, Trigger::unparse),
+            "count_call" => self.count_call.as_ref().map_or_else(String::new, Trigger::unparse),
+            "count" => self.counts.total().to_string(),
+            "nagg" => self.counts.n_nonzero().to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let text = args::uncomment(value);
+        match name {
+            "write_text_file" | "write_ascii_file" => self.write_file(Format::Text, &text)?,
+            "write_file" => self.write_file(Format::Packed, &text)?,
+            "write_ip_file" => self.write_file(Format::Ip, &text)?,
+            "write_pdf_file" => self.write_file(Format::Share, &text)?,
+            "freeze" => self.is_frozen = args::boolean(&text).map_err(|_| "type mismatch")?,
+            "active" => self.is_active = args::boolean(&text).map_err(|_| "type mismatch")?,
+            "stop" => {
+                self.is_active = false;
+                ctx.stop();
+            }
+            "reaggregate_counts" | "counts_pdf" => self.counts.reaggregate(),
+            "banner" => {
+                self.banner = match value {
+                    "" | "\n" => String::new(),
+                    _ if value.ends_with('\n') => value.to_string(),
+                    _ => format!("{value}\n"),
+                }
+            }
+            "clear" => self.counts.clear(),
+            "aggregate_call" => {
+                let max = u64::from(u32::MAX);
+                self.aggregate_call = Trigger::write(self.aggregate_call.take(), ctx, name, &text, max)?;
+            }
+            "count_call" => self.count_call = Trigger::write(self.count_call.take(), ctx, name, &text, u64::MAX)?,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl AggregateCounter {
+    /// Counts a batch while no handler waits to be written.
+    #[inline]
+    fn count_batch(&mut self, is_frozen: bool, batch: &Batch) {
+        let is_frozen = is_frozen || self.is_frozen;
+        if self.is_active {
+            for packet in batch.iter() {
+                self.counts.add(packet.anno_u32(annotation::AGGREGATE), self.measure.of(packet), is_frozen);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, is_frozen: bool, packet: &Packet) -> bool {
+        let aggregate = packet.anno_u32(annotation::AGGREGATE);
+        self.is_active && self.counts.add(aggregate, self.measure.of(packet), is_frozen || self.is_frozen)
+    }
+
+    /// Whether counting this packet may write a handler.
+    fn is_due_after(&self, packet: &Packet) -> bool {
+        let total = self.counts.total().wrapping_add(u64::from(self.measure.of(packet)));
+        let reaches = |trigger: &Option<Trigger>, n: u64| trigger.as_ref().is_some_and(|trigger| n >= trigger.at);
+        reaches(&self.aggregate_call, u64::from(self.counts.n_nonzero())) || reaches(&self.count_call, total)
+    }
+
+    /// Counts a packet and writes the handlers that are due.
+    fn count_calling(&mut self, ctx: &mut Ctx<'_>, is_frozen: bool, packet: &Packet) -> bool {
+        let aggregate = packet.anno_u32(annotation::AGGREGATE);
+        let amount = self.measure.of(packet);
+        let may_add = self.is_active && !is_frozen && !self.is_frozen;
+        if may_add && amount != 0 && !self.counts.is_counted(aggregate) {
+            let n_aggregates = u64::from(self.counts.n_nonzero());
+            // The handler comes before the aggregate that would be one too many, and may keep it from being counted.
+            if let Some(trigger) = self.aggregate_call.take_if(|trigger| n_aggregates >= trigger.at) {
+                self.counts.add(aggregate, 0, false);
+                self.call(ctx, &trigger.call);
+            }
+        }
+        if !self.count(is_frozen, packet) {
+            return false;
+        }
+        let total = self.counts.total();
+        if let Some(trigger) = self.count_call.take_if(|trigger| total >= trigger.at) {
+            self.call(ctx, &trigger.call);
+        }
+        true
+    }
+
+    /// Writes a handler; what it answers has no reader.
+    fn call(&mut self, ctx: &mut Ctx<'_>, call: &HandlerCall) {
+        let own = call.name.rsplit_once('.').filter(|(name, _)| ctx.find(name) == Some(ctx.element));
+        let _ = match own {
+            Some((_, handler)) => self.write(ctx, handler, &call.value),
+            None => call.write(ctx),
+        };
+    }
+
+    fn write_file(&self, format: Format, name: &str) -> Result<(), String> {
+        let name = args::filename(name, &args::Scope::builtin()).map_err(|_| "argument should be filename")?;
+        self.counts.write_file(&name, format, &self.banner)
+    }
+}
+
+impl Measure {
+    #[inline(always)]
+    fn of(&self, packet: &Packet) -> u32 {
+        if !self.bytes {
+            let extra = if self.extra_packets { packet.anno_u32(annotation::EXTRA_PACKETS) } else { 0 };
+            return extra.wrapping_add(1);
+        }
+        let extra = if self.extra_length { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
+        let link = if self.ip_bytes { packet.network_offset().unwrap_or(0) } else { 0 };
+        (packet.len() as u32).wrapping_add(extra).wrapping_sub(link as u32)
+    }
+}
+
+impl Trigger {
+    /// The handler that one of the three arguments asks for; `own` is the element's name.
+    fn configure(
+        own: &str,
+        kind: &str,
+        freeze: Option<u64>,
+        stop: Option<u64>,
+        call: &str,
+    ) -> Result<Option<Trigger>, String> {
+        let own_call = |at, handler: &str, value: &str| {
+            let call = HandlerCall { name: format!("{own}.{handler}"), value: value.to_string() };
+            Ok(Some(Trigger { at, call }))
+        };
+        match (freeze, stop, call) {
+            (None, None, "") => Ok(None),
+            (Some(at), None, "") => own_call(at, "freeze", "true"),
+            (None, Some(at), "") => own_call(at, "stop", ""),
+            (None, None, call) => {
+                let (number, call) = args::next_word(call);
+                let max = if kind == "COUNT" { u64::MAX } else { u64::from(u32::MAX) };
+                let of = if kind == "COUNT" { "count" } else { "number of aggregates" };
+                let at = args::bounded_integer(number, 0, max)
+                    .map_err(|_| format!("{kind}_CALL first word should be unsigned ({of})"))?;
+                let call = HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
+                Ok(Some(Trigger { at, call }))
+            }
+            _ => Err(format!("'{kind}_FREEZE', '{kind}_STOP', and '{kind}_CALL' are mutually exclusive")),
+        }
+    }
+
+    /// What a write to `aggregate_call` or `count_call` makes of the old trigger.
+    fn write(
+        old: Option<Trigger>,
+        ctx: &mut Ctx<'_>,
+        name: &str,
+        text: &str,
+        max: u64,
+    ) -> Result<Option<Trigger>, String> {
+        drop(old);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let (number, call) = args::next_word(text);
+        let at = args::bounded_integer(number, 0, max)
+            .map_err(|_| format!("argument to '{name}' should be 'N HANDLER [VALUE]'"))?;
+        let call = HandlerCall::parse(call)?;
+        call.check_writable(ctx)?;
+        Ok(Some(Trigger { at, call }))
+    }
+
+    fn unparse(&self) -> String {
+        format!("{} {} {}", self.at, self.call.name, self.call.value).trim_end().to_string()
+    }
+}
