@@ -351,6 +351,11 @@ impl World {
         !self.tasks.is_active() && self.timers.next_expiry().is_none() && self.selects.is_empty()
     }
 
+    /// The graph as text, each element with the configuration that it has now.
+    pub fn flat_configuration(&mut self) -> String {
+        crate::globals::flat(self)
+    }
+
     /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
