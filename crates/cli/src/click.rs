@@ -94,8 +94,8 @@ fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {
     }
 }
 
-fn write_flat(engine: &Engine, path: &str) -> Result<(), String> {
-    let text = lang::flatten(engine.world.graph());
+fn write_flat(engine: &mut Engine, path: &str) -> Result<(), String> {
+    let text = engine.world.flat_configuration();
     if path == "-" {
         return std::io::stdout().write_all(text.as_bytes()).map_err(|error| load::reason(&error));
     }

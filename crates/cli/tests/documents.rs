@@ -39,7 +39,10 @@ fn every_path_and_symbol_in_architecture_exists() {
         } else if code.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c)) {
             let symbol = code.rsplit("::").next().expect("there is a last part");
             let folder = root().join("crates").join(symbol).exists();
-            assert!(folder || sources.contains(symbol), "ARCHITECTURE.md names `{code}`, which no source does");
+            assert!(
+                folder || sources.contains(symbol),
+                "ARCHITECTURE.md names `{code}`, which no source does"
+            );
         }
     }
     assert!(n > 40, "only {n} names were found");

@@ -7,7 +7,7 @@ use packet::{Batch, Packet};
 use smallvec::SmallVec;
 
 use crate::runtime::{HandlerUse, Runtime};
-use crate::Element;
+use crate::{Element, HandlerCall};
 
 /// A task: work that the engine runs whenever it is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,11 +112,16 @@ impl<'a> Ctx<'a> {
     /// elements whose own next step depends on it (a source that counts its queue, say): [`Ctx::emit`] is cheaper.
     /// Batches emitted earlier run first.
     pub fn emit_now(&mut self, port: PortIdx, batch: Batch) {
-        for (port, batch) in self.outbox.drain(..) {
-            self.runtime.push_now(self.element, port as usize, batch);
-        }
+        self.deliver();
         if !batch.is_empty() {
             self.runtime.push_now(self.element, port, batch);
+        }
+    }
+
+    /// Delivers what was emitted so far.
+    fn deliver(&mut self) {
+        for (port, batch) in self.outbox.drain(..) {
+            self.runtime.push_now(self.element, port as usize, batch);
         }
     }
 
@@ -375,6 +380,11 @@ impl<'a> Ctx<'a> {
         self.runtime.name(self.element)
     }
 
+    /// The names that this element's arguments may use, for handlers that read arguments.
+    pub fn scope(&self) -> args::Scope<'_> {
+        args::Scope::new(self.runtime.names(), self.runtime.name(self.element))
+    }
+
     /// Another element's full name.
     pub fn name(&self, idx: ElementIdx) -> &str {
         self.runtime.name(idx)
@@ -407,6 +417,20 @@ impl<'a> Ctx<'a> {
         self.runtime.write_handler(self.element, handler, value)
     }
 
+    /// Writes a handler as soon as this method has returned, so that what the handler does may call this element again.
+    /// What was emitted before is delivered at once, what is emitted later is delivered after the call. Nobody hears of an
+    /// error.
+    pub fn call_later(&mut self, call: HandlerCall) {
+        self.deliver();
+        self.runtime.call_later(self.element, call, false);
+    }
+
+    /// As [`Ctx::call_later`]; an error of the handler is printed.
+    pub fn call_later_and_tell(&mut self, call: HandlerCall) {
+        self.deliver();
+        self.runtime.call_later(self.element, call, true);
+    }
+
     /// Whether a handler can be read and written.
     pub fn handler_exists(&self, handler: &str) -> (bool, bool) {
         self.runtime.handler_exists(self.element, handler)
@@ -420,6 +444,11 @@ impl<'a> Ctx<'a> {
     /// Tells whoever called the handler that is running of an error that did not end it: a sentence, or a line each.
     pub fn tell(&mut self, message: &str) {
         self.runtime.tell(message);
+    }
+
+    /// Warns whoever called the handler that is running, or initialises the element: a sentence.
+    pub fn warn(&mut self, message: &str) {
+        self.runtime.tell(&format!("warning: {message}"));
     }
 
     /// Calls handlers, and gathers the errors they tell of besides those they return.

@@ -4,7 +4,7 @@ use graph::{ElementIdx, PortIdx};
 use packet::Batch;
 
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
-use crate::{Ctx, Element};
+use crate::{Ctx, Element, HandlerCall};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +112,8 @@ pub trait Runtime {
     fn class(&self, idx: ElementIdx) -> &'static str;
     /// The element with this name, looked up from `from`'s compound outwards.
     fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx>;
+    /// The names that arguments may use.
+    fn names(&self) -> &args::Names;
     /// Number of elements.
     fn n_elements(&self) -> usize;
     /// The input ports connected to an output.
@@ -124,6 +126,8 @@ pub trait Runtime {
     fn read_handler(&mut self, from: ElementIdx, handler: &str, param: &str) -> Result<String, String>;
     /// Writes `element.handler` or a global handler.
     fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String>;
+    /// Calls a write handler as soon as the element's method has returned; `tell` where its error is to be told.
+    fn call_later(&mut self, from: ElementIdx, call: HandlerCall, tell: bool);
     /// Whether a handler exists: (readable, writable).
     fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool);
 

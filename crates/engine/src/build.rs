@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use args::{Args, Host, Names, Scope};
-use element::{Class, Configure, Element, ElementIdx, Environment, Failed, PortIdx};
+use element::{Class, Configure, Element, ElementIdx, Environment, Failed, PortIdx, Runtime};
 use graph::{Checked, Diagnostics, Graph, Place};
 
 use crate::clock::{Clock, Time};
@@ -174,7 +174,11 @@ impl Engine {
             let element = &self.world.graph.elements[idx];
             for message in told {
                 let context = format!("While initializing '{}'", element.declaration());
-                diagnostics.message(&element.place, message).context = Some(context);
+                let told = match message.strip_prefix("warning: ") {
+                    Some(warning) => diagnostics.warning(&element.place, warning),
+                    None => diagnostics.message(&element.place, message),
+                };
+                told.context = Some(context);
             }
             if let Some(Err(message)) = result {
                 complain(diagnostics, "While initializing", element, &[message]);
@@ -264,10 +268,10 @@ impl World {
         let site = Site { graph: &graph, wiring: &self.wiring, burst: self.burst };
         let (result, remarks) = configure_one(&site, &self.names, class, idx, config);
         for warning in remarks.warnings {
-            (self.chatter)(&format!("warning: {warning}"));
+            self.tell(&format!("warning: {warning}"));
         }
         for note in remarks.notes {
-            (self.chatter)(&note);
+            self.tell(&note);
         }
         let made = result.map_err(|failed| failed.errors.join("\n"))?;
         if let Some(hand) = made.second_hand() {

@@ -2,7 +2,7 @@
 
 use element::{Handler, HandlerKind, Runtime};
 
-use crate::handlers::describe;
+use crate::handlers::{configuration, describe};
 use crate::world::World;
 
 /// The version of Click whose behaviour this engine has.
@@ -35,7 +35,7 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
         "version" => CLICK_VERSION.to_string(),
         "driver" => "userlevel".to_string(),
         "config" => world.source.clone(),
-        "flatconfig" => (world.flatten)(&world.graph),
+        "flatconfig" => flat(world),
         "requirements" => {
             world.graph.requirements.iter().map(|(kind, value)| requirement(kind, value)).collect()
         }
@@ -68,6 +68,15 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
         }
         _ => return Err(format!("no '{name}' read handler")),
     })
+}
+
+/// The graph as text, each element with the configuration that it has now.
+pub(crate) fn flat(world: &mut World) -> String {
+    let mut graph = (*world.graph).clone();
+    for (idx, element) in graph.elements.iter_mut().enumerate() {
+        element.config = configuration(world, idx);
+    }
+    (world.flatten)(&graph)
 }
 
 fn requirement(kind: &str, value: &str) -> String {

@@ -61,8 +61,20 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// The facts of an element's handler called `name`, if it is one of its class.
 pub(crate) fn facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
-    let own = world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name));
-    own.or_else(|| DEFAULT.iter().find(|handler| handler.name == name))
+    own_facts(world, idx, name).or_else(|| DEFAULT.iter().find(|handler| handler.name == name))
+}
+
+/// The facts of a handler that the class itself has, which goes before a default one of the same name.
+fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
+    world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name))
+}
+
+/// The configuration that an element has now, as its `config` handler tells it.
+pub(crate) fn configuration(world: &mut World, idx: ElementIdx) -> String {
+    let own = own_facts(world, idx, "config").filter(|own| own.kind.is_readable());
+    let told = own.and_then(|_| world.call_handler(idx, |element, ctx| element.read(ctx, "config", "")));
+    let given = |world: &World| world.configs.get(idx).cloned().unwrap_or_default();
+    told.and_then(Result::ok).unwrap_or_else(|| given(world))
 }
 
 /// How an element's handler called `name` is used, if it has one.
@@ -152,8 +164,10 @@ fn resolve_for<'n>(
 pub fn read(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Result<String, String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Read(param))?;
     let Target::Element(idx) = target else { return globals::read(world, handler) };
-    if let Some(text) = read_default(world, idx, handler) {
-        return Ok(text);
+    if own_facts(world, idx, handler).is_none() {
+        if let Some(text) = read_default(world, idx, handler) {
+            return Ok(text);
+        }
     }
     if let Some(text) = read_task(world, idx, handler) {
         return Ok(text);
@@ -167,7 +181,8 @@ pub fn read(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Res
 pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Write)?;
     let Target::Element(idx) = target else { return globals::write(world, handler, value) };
-    if handler == "config" && world.classes[idx].live {
+    let is_own = own_facts(world, idx, handler).is_some_and(|own| own.kind.is_writable());
+    if handler == "config" && !is_own && world.classes[idx].live {
         return world.reconfigure(idx, value);
     }
     if let Some(result) = write_task(world, idx, handler, value) {
@@ -196,15 +211,23 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
     for (name, kind) in world.describer(idx).map(|element| element.own_handlers()).unwrap_or_default() {
         describe_as(&mut text, &name, kind, "");
     }
-    for handler in DEFAULT.iter().chain(class.facts.handlers).rev() {
+    let is_default = |handler: &&Handler| DEFAULT.iter().any(|default| default.name == handler.name);
+    let specific = class.facts.handlers.iter().filter(|handler| !is_default(handler));
+    // A handler of the class that takes a default one's name also takes its place.
+    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, default.name));
+    for handler in default.chain(specific).rev() {
         if !has_use(world, idx, handler) {
             continue;
         }
-        let kind = match handler.name {
-            "config" if class.live => HandlerKind::ReadWrite,
-            _ => handler.kind,
-        };
-        describe(&mut text, handler, kind);
+        match (handler.name, handler.name.split_once('#')) {
+            ("config", _) if class.live => describe(&mut text, handler, HandlerKind::ReadWrite),
+            (_, Some((before, after))) => {
+                for port in (0..world.wiring.n_ports(idx).0).rev() {
+                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, handler.flags);
+                }
+            }
+            _ => describe(&mut text, handler, handler.kind),
+        }
     }
     text
 }

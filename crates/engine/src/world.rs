@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use args::Names;
 use element::{
-    Batch, Class, Ctx, Element, ElementIdx, HandlerUse, Notifies, Outbox, PortIdx, Ready, Runtime, Signal,
-    TaskId, TimerId, Wake,
+    Batch, Class, Ctx, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox, PortIdx, Ready,
+    Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
 
@@ -48,6 +48,13 @@ pub struct Drops {
     unconnected: u64,
 }
 
+/// A handler to be written when the method that asked for it has returned.
+struct LaterCall {
+    from: ElementIdx,
+    call: HandlerCall,
+    tell: bool,
+}
+
 /// A running graph.
 pub struct World {
     pub(crate) graph: Arc<Graph>,
@@ -75,6 +82,8 @@ pub struct World {
     drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     stack: Vec<Step>,
+    /// Handler calls that wait for the elements that asked for them.
+    later: Vec<LaterCall>,
     /// Storage of outboxes for reuse.
     spare_outboxes: Vec<Outbox>,
     pub(crate) runcount: i64,
@@ -147,6 +156,7 @@ impl World {
             steady_ns: None,
             drops,
             stack: Vec::new(),
+            later: Vec::new(),
             spare_outboxes: Vec::new(),
             runcount: 1,
             driver: None,
@@ -222,6 +232,9 @@ impl World {
         let result = method(taken.as_mut(), &mut ctx);
         let outbox = ctx.into_outbox();
         self.slots[element] = Some(taken);
+        if !self.later.is_empty() {
+            self.call_now();
+        }
         Some((result, outbox))
     }
 
@@ -252,9 +265,26 @@ impl World {
             taken.push(&mut ctx, port as usize, batch);
             outbox = ctx.into_outbox();
             self.slots[idx] = Some(taken);
+            if !self.later.is_empty() {
+                self.call_now();
+            }
             from = idx;
         }
         self.spare_outboxes.push(outbox);
+    }
+
+    /// Makes the handler calls that waited for elements that are free now.
+    #[cold]
+    fn call_now(&mut self) {
+        let is_free =
+            |later: &LaterCall, slots: &[Option<_>]| slots.get(later.from).is_some_and(Option::is_some);
+        while let Some(at) = self.later.iter().position(|later| is_free(later, &self.slots)) {
+            let LaterCall { from, call, tell } = self.later.remove(at);
+            if let (Err(message), true) = (crate::handlers::write(self, from, &call.name, &call.value), tell)
+            {
+                (self.chatter)(&message);
+            }
+        }
     }
 
     /// Finds where a batch goes; one that goes nowhere is dropped.
@@ -349,6 +379,11 @@ impl World {
     /// Whether there is neither a task to run, a timer to wait for, nor a file to watch.
     pub fn is_idle(&self) -> bool {
         !self.tasks.is_active() && self.timers.next_expiry().is_none() && self.selects.is_empty()
+    }
+
+    /// The graph as text, each element with the configuration that it has now.
+    pub fn flat_configuration(&mut self) -> String {
+        crate::globals::flat(self)
     }
 
     /// The graph.
@@ -577,6 +612,10 @@ impl Runtime for World {
         }
     }
 
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
     fn n_elements(&self) -> usize {
         self.slots.len()
     }
@@ -595,6 +634,10 @@ impl Runtime for World {
 
     fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String> {
         crate::handlers::write(self, from, handler, value)
+    }
+
+    fn call_later(&mut self, from: ElementIdx, call: HandlerCall, tell: bool) {
+        self.later.push(LaterCall { from, call, tell });
     }
 
     fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool) {

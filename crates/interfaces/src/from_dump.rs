@@ -473,7 +473,8 @@ impl FromDump {
                 Some((element, handler)) if ctx.find(element) == Some(ctx.element) => {
                     self.write(ctx, handler, &call.value)
                 }
-                _ => call.write(ctx),
+                _ if is_quiet => return ctx.call_later(call),
+                _ => return ctx.call_later_and_tell(call),
             },
         };
         if let Err(message) = result.as_ref().map_err(String::as_str) {
