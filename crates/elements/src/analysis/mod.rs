@@ -2,8 +2,12 @@
 
 pub mod summary;
 
-element::elements![from_ip_summary_dump, to_ip_summary_dump,];
 mod aggregate_counts;
 mod ip_field;
 
-element::elements![aggregate_counter, aggregate_ip,];
+element::elements![
+    aggregate_counter,
+    aggregate_ip,
+    from_ip_summary_dump,
+    to_ip_summary_dump,
+];

@@ -18,4 +18,3 @@ element::elements![
     vlan_decap,
     vlan_encap,
 ];
-element::elements![ether_encap, ether_mirror, ether_switch, set_vlan_anno, vlan_decap, vlan_encap,];
