@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use element::Runtime;
@@ -19,6 +19,8 @@ type Job = Box<dyn FnOnce(&mut World) + Send>;
 
 /// Packets that a slow reader of a tap may be behind; more are left out of its copy.
 const TAP_BACKLOG: usize = 4096;
+/// How long the end waits for answers to be written.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// How often a quiet tap or trace looks whether its reader is gone.
 const QUIET: Duration = Duration::from_millis(200);
 
@@ -26,13 +28,18 @@ const QUIET: Duration = Duration::from_millis(200);
 pub struct Server {
     path: PathBuf,
     jobs: Receiver<Job>,
+    answering: Answering,
 }
+
+/// How many answers are being written: the program ends only when they are, or after [`PATIENCE`].
+type Answering = Arc<(Mutex<usize>, Condvar)>;
 
 /// What a connection needs to reach the graph.
 #[derive(Clone)]
 struct Reach {
     jobs: Sender<Job>,
     waker: Arc<UnixStream>,
+    answering: Answering,
 }
 
 impl Server {
@@ -49,14 +56,15 @@ impl Server {
         let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
         let waker = Arc::new(waker);
         let (sender, jobs) = channel();
-        let reach = Reach { jobs: sender, waker };
+        let answering = Answering::default();
+        let reach = Reach { jobs: sender, waker, answering: answering.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let reach = reach.clone();
                 std::thread::spawn(move || serve(stream, &reach));
             }
         });
-        Ok(Server { path, jobs })
+        Ok(Server { path, jobs, answering })
     }
 
     /// Does what was asked since the last call.
@@ -70,10 +78,23 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+        let (n_answering, changed) = &*self.answering;
+        let guard = n_answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = changed.wait_timeout_while(guard, PATIENCE, |n| *n > 0);
     }
 }
 
 impl Reach {
+    /// Runs `f`, which ends with an answer, and keeps the program from ending before.
+    fn answering<R>(&self, f: impl FnOnce() -> R) -> R {
+        let (n_answering, changed) = &*self.answering;
+        *n_answering.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        let result = f();
+        *n_answering.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        changed.notify_all();
+        result
+    }
+
     /// Runs `f` on the graph's thread and waits for its result; `None` if the graph has ended.
     fn ask<R: Send + 'static>(&self, f: impl FnOnce(&mut World) -> R + Send + 'static) -> Option<R> {
         let (sender, receiver) = sync_channel(1);
@@ -98,12 +119,16 @@ fn serve(stream: UnixStream, reach: &Reach) {
     let _ = match serde_json::from_str(&line) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
         Ok(Ask::Read { handler, parameter }) => {
-            let result = reach.ask(move |world| world.read_handler(usize::MAX, &handler, &parameter));
-            answer(&stream, &answer_of(result))
+            reach.answering(|| {
+                let result = reach.ask(move |world| world.read_handler(usize::MAX, &handler, &parameter));
+                answer(&stream, &answer_of(result))
+            })
         }
         Ok(Ask::Write { handler, value }) => {
-            let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
-            answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
+            reach.answering(|| {
+                let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
+                answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
+            })
         }
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
