@@ -435,6 +435,20 @@ mod tests {
     }
 
     #[test]
+    fn a_script_may_ask_the_element_that_calls_it() {
+        check(
+            "InfiniteSource(LIMIT 20, STOP true) -> c :: Counter(COUNT_CALL 10 s.run) -> d :: Counter -> Discard;
+            s :: Script(TYPE PASSIVE, read c.count, read d.count)",
+            expect![[r#"
+                c.count:
+                10
+                d.count:
+                9
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "Script(foo, wait 1 2, set x, goto zz); Script(TYPE BAD); Idle -> Script(TYPE PASSIVE) -> Discard;
