@@ -213,7 +213,10 @@ mod tests {
 
     #[test]
     fn texts() {
-        check(&[7, 1, 0, 7], Format::Text, expect![[r#"
+        check(
+            &[7, 1, 0, 7],
+            Format::Text,
+            expect![[r#"
             !IPAggregate 1.0
             #b
             !num_nonzero 3
@@ -225,8 +228,12 @@ mod tests {
             0 2
             1 2
             2 1
-        "#]]);
-        check(&[1 << 31, 1, 1], Format::Ip, expect![[r#"
+        "#]],
+        );
+        check(
+            &[1 << 31, 1, 1],
+            Format::Ip,
+            expect![[r#"
             !IPAggregate 1.0
             #b
             !num_nonzero 2
@@ -238,8 +245,12 @@ mod tests {
             0 3
             1 1
             2 1
-        "#]]);
-        check(&[5, 6, 4], Format::Share, expect![[r#"
+        "#]],
+        );
+        check(
+            &[5, 6, 4],
+            Format::Share,
+            expect![[r#"
             !IPAggregate 1.0
             #b
             !num_nonzero 3
@@ -250,8 +261,12 @@ mod tests {
             !num_nonzero 2
             0 2
             1 3
-        "#]]);
-        check(&[4, 5, 6], Format::Share, expect![[r#"
+        "#]],
+        );
+        check(
+            &[4, 5, 6],
+            Format::Share,
+            expect![[r#"
             !IPAggregate 1.0
             #b
             !num_nonzero 3
@@ -262,7 +277,8 @@ mod tests {
             !num_nonzero 2
             0 4
             1 3
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
