@@ -213,16 +213,78 @@ mod tests {
 
     #[test]
     fn texts() {
-        check(&[7, 1, 0, 7], Format::Text, expect![[r#""#]]);
-        check(&[1 << 31, 1, 1], Format::Ip, expect![[r#""#]]);
-        check(&[5, 6, 4], Format::Share, expect![[r#""#]]);
-        check(&[4, 5, 6], Format::Share, expect![[r#""#]]);
+        check(
+            &[7, 1, 0, 7],
+            Format::Text,
+            expect![[r#"
+            !IPAggregate 1.0
+            #b
+            !num_nonzero 3
+            0 1
+            1 1
+            7 2
+            !IPAggregate 1.0
+            !num_nonzero 3
+            0 2
+            1 2
+            2 1
+        "#]],
+        );
+        check(
+            &[1 << 31, 1, 1],
+            Format::Ip,
+            expect![[r#"
+            !IPAggregate 1.0
+            #b
+            !num_nonzero 2
+            !ip
+            0.0.0.1 2
+            128.0.0.0 1
+            !IPAggregate 1.0
+            !num_nonzero 3
+            0 3
+            1 1
+            2 1
+        "#]],
+        );
+        check(
+            &[5, 6, 4],
+            Format::Share,
+            expect![[r#"
+            !IPAggregate 1.0
+            #b
+            !num_nonzero 3
+            4 0.333333333333
+            5 0.333333333333
+            6 0.333333333333
+            !IPAggregate 1.0
+            !num_nonzero 2
+            0 2
+            1 3
+        "#]],
+        );
+        check(
+            &[4, 5, 6],
+            Format::Share,
+            expect![[r#"
+            !IPAggregate 1.0
+            #b
+            !num_nonzero 3
+            4 0.333333333333
+            5 0.333333333333
+            6 0.333333333333
+            !IPAggregate 1.0
+            !num_nonzero 2
+            0 4
+            1 3
+        "#]],
+        );
     }
 
     #[test]
     fn numbers_as_c_writes_them() {
         let texts = [1.0, 0.5, 1.0 / 3.0, 1e-5 / 3.0, 1e-4, 0.0, 2e15].map(general);
-        expect![[r#""#]].assert_eq(&texts.join(" "));
+        expect!["1 0.5 0.333333333333 3.33333333333e-06 0.0001 0 2e+15"].assert_eq(&texts.join(" "));
     }
 
     #[test]

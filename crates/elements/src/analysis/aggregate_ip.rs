@@ -79,7 +79,7 @@ impl Element for AggregateIP {
             shift,
             mask,
             keep_shift: is_incremental.then_some(field.bit_length),
-            header_text: name.unwrap_or_else(|| field.protocol.to_string()),
+            header_text: name.unwrap_or_default(),
             field_text: field.unparse(conf.scope),
         })
     }
@@ -138,8 +138,16 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_told() {
-        check_reading("Idle -> AggregateIP(ip dst/33) -> Discard", &[], expect![[r#""#]]);
-        check_reading("Idle -> AggregateIP(ip[2:4]) -> Discard", &[], expect![[r#""#]]);
+        check_reading("Idle -> AggregateIP(ip dst/33) -> Discard", &[], expect![[r#"
+            config:1: While configuring 'AggregateIP@2 :: AggregateIP':
+              bad prefix or mask in TCP/IP field
+            Router could not be initialized!
+        "#]]);
+        check_reading("Idle -> AggregateIP(ip[2:4]) -> Discard", &[], expect![[r#"
+            config:1: While configuring 'AggregateIP@2 :: AggregateIP':
+              field specification does not fit within a single word
+            Router could not be initialized!
+        "#]]);
     }
 
     #[test]
@@ -150,7 +158,14 @@ mod tests {
              -> c :: AggregateCounter -> a :: AggregateIP(ip dst/16, UNSHIFT_IP_ADDR true)
              -> c2 :: AggregateCounter -> Discard; DriverManager(wait_time 0.1, write c.write_text_file -)",
             &["a.header", "a.bit_offset", "a.bit_length", "a.field", "c.nagg", "c2.nagg"],
-            expect![[r#""#]],
+            expect![[r#"
+                a.header: 
+                a.bit_offset: 128
+                a.bit_length: 16
+                a.field: ip dst/16
+                c.nagg: 1
+                c2.nagg: 1
+            "#]],
         );
     }
 }

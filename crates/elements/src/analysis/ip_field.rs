@@ -317,7 +317,15 @@ mod tests {
                 "ip{96-103}",
                 "transp [0]",
             ],
-            expect![[r#""#]],
+            expect![[r#"
+                ip dst/24: 0 128+24 "ip dst/24" ""
+                ip src: 0 96+32 "ip src" ""
+                ip[8:2] & 0x3F0: 0 70+6 "ip{70:6}" ""
+                tcp flags: 6 104+8 "tcp flags" ""
+                ip proto 17 [2:2]: 17 16+16 "udp dport" ""
+                ip{96-103}: 0 96+8 "ip src/8" ""
+                transp [0]: 258 0+8 "transp[0]" ""
+            "#]],
         );
     }
 
@@ -325,7 +333,16 @@ mod tests {
     fn wrong_fields() {
         check(
             &["", "ip", "ip foo", "ip[3", "ip dst/33", "ip tos & 5", "ip tos & 0", "ip[0:0]"],
-            expect![[r#""#]],
+            expect![[r#"
+                : expected 'HEADER [NAME] [{OFFSET:LENGTH}] [/PREFIX] [& MASK]'
+                ip: expected 'HEADER [NAME] [{OFFSET:LENGTH}] [/PREFIX] [& MASK]'
+                ip foo: expected 'HEADER [NAME] [{OFFSET:LENGTH}] [/PREFIX] [& MASK]'
+                ip[3: expected 'HEADER [NAME] [{OFFSET:LENGTH}] [/PREFIX] [& MASK]'
+                ip dst/33: bad prefix or mask in TCP/IP field
+                ip tos & 5: bad prefix or mask in TCP/IP field
+                ip tos & 0: bad prefix or mask in TCP/IP field
+                ip[0:0]: bad offset or length in TCP/IP field
+            "#]],
         );
     }
 

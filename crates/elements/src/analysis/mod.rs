@@ -3,6 +3,7 @@
 pub mod summary;
 
 mod aggregate_counts;
+mod flow_numbers;
 mod ip_field;
 
 element::elements![
@@ -11,3 +12,4 @@ element::elements![
     from_ip_summary_dump,
     to_ip_summary_dump,
 ];
+element::elements![aggregate_counter, aggregate_ip, aggregate_ip_flows,];

@@ -1,0 +1,262 @@
+//! Numbers TCP and UDP flows in the aggregate annotation.
+//!
+//! The packets of a flow get its number, counted from 1, and their direction as paint: 0 like the flow's first packet, 1
+//! for replies; with ICMP true, errors about a flow get its number and paint 2 or 3. A flow ends when it was silent for
+//! too long, and a finished TCP flow when a SYN follows. Other packets, and short ones, leave by output 1 if there is one.
+//!
+//! In a push context later fragments wait until the first one has told the ports, up to FRAGMENT_TIMEOUT seconds of packet
+//! time; packets between the same two hosts wait behind them. Writing `clear` ends all flows and lets fragments go.
+//!
+//! ```click
+//! FromDump(trace.pcap, STOP true, FORCE_IP true) -> af :: AggregateIPFlows -> AggregateCounter -> Discard;
+//! DriverManager(wait, write af.clear);
+//! ```
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use args::{Filename, Seconds, Timestamp};
+use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet};
+
+use super::flow_numbers::{Fate, Flow, FlowNumbers, Key, Timeouts};
+
+/// The class.
+pub const CLASS: Class = Class::new::<AggregateIPFlows>("AggregateIPFlows", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[
+    Arg::keyword("TCP_TIMEOUT", "unsigned", "Seconds until a silent TCP flow ends. Default 86400."),
+    Arg::keyword("TCP_DONE_TIMEOUT", "unsigned", "The same for a finished TCP flow. Default 30."),
+    Arg::keyword("UDP_TIMEOUT", "seconds", "Time until a silent UDP flow ends. Default 60."),
+    Arg::keyword("FRAGMENT_TIMEOUT", "seconds", "How long fragments wait for the first one. Default 30."),
+    Arg::keyword("REAP", "seconds", "Packet time between searches for ended flows. Default 20 minutes."),
+    Arg::keyword("ICMP", "boolean", "Whether ICMP errors belong to flows. Default false."),
+    Arg::keyword("TRACEINFO", "filename", "Where to describe the flows in XML, `-` for standard output."),
+    Arg::keyword("SOURCE", "element", "Whose `filename` is part of that description."),
+    Arg::keyword("FRAGMENTS", "boolean", "Whether later fragments belong to flows. Default true if push."),
+];
+
+const HANDLERS: &[Handler] = &[Handler::write("clear", "Ends all flows; fragments that wait go on.")];
+
+const DROPS: &[DropReason] = &[
+    DropReason::new("no-flow", "Neither TCP nor UDP, or too short, or a later fragment."),
+    DropReason::new("lost-fragment", "The first fragment did not come in time."),
+];
+const NO_FLOW: usize = 0;
+const LOST_FRAGMENT: usize = 1;
+
+/// See the page above.
+pub struct AggregateIPFlows {
+    flows: FlowNumbers,
+    fragments: Option<bool>,
+    has_warned: bool,
+    trace: Option<Box<dyn Write + Send>>,
+    trace_name: String,
+    source: Option<ElementIdx>,
+}
+
+impl Element for AggregateIPFlows {
+    fn configure(conf: &mut Configure<'_>) -> Result<AggregateIPFlows, Failed> {
+        let timeouts = Timeouts {
+            tcp: conf.args.get_or("TCP_TIMEOUT", 24 * 60 * 60),
+            tcp_done: conf.args.get_or("TCP_DONE_TIMEOUT", 30),
+            udp: conf.args.get_or::<Seconds<0>>("UDP_TIMEOUT", Seconds(60)).0,
+            fragment: conf.args.get_or::<Seconds<0>>("FRAGMENT_TIMEOUT", Seconds(30)).0,
+            reap: conf.args.get_or::<Seconds<0>>("REAP", Seconds(20 * 60)).0,
+        };
+        let takes_icmp = conf.args.get_or("ICMP", false);
+        let Filename(trace_name) = conf.args.get_or("TRACEINFO", Filename::default());
+        let source = conf.element("SOURCE", &[]);
+        let fragments = conf.args.get("FRAGMENTS");
+        conf.finish()?;
+        let flows = FlowNumbers::new(timeouts, takes_icmp);
+        Ok(AggregateIPFlows { flows, fragments, has_warned: false, trace: None, trace_name, source })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.open_trace(ctx)?;
+        let is_push = ctx.input_is_push(0);
+        if self.fragments == Some(true) && !is_push {
+            let text = "'FRAGMENTS true' is incompatible with pull; run this element in a push context";
+            return Err(text.to_string());
+        }
+        self.flows.keeps_fragments = self.fragments.unwrap_or(is_push);
+        Ok(())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let passed = self.number(ctx, batch);
+        ctx.emit(0, passed);
+        self.emit_fragments(ctx);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull(0, max);
+        self.number(ctx, batch)
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        if name != "clear" {
+            return Err(format!("no {name} write handler"));
+        }
+        self.flows.clear();
+        self.write_trace();
+        self.emit_fragments(ctx);
+        Ok(())
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        self.flows.end_all();
+        self.write_trace();
+        if let Some(mut trace) = self.trace.take() {
+            let end = if self.trace_name == "-" { "" } else { "</trace>\n" };
+            // There is nobody left to tell of a failure.
+            let _ = trace.write_all(end.as_bytes()).and_then(|()| trace.flush());
+        }
+    }
+}
+
+impl AggregateIPFlows {
+    /// Numbers the packets of a batch; those that leave by output 0 at once are returned, or, once fragments were let go,
+    /// queued behind them.
+    fn number(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
+        let (mut passed, mut rejected) = (Batch::new(), Batch::new());
+        batch.prefetch();
+        for mut packet in batch.drain() {
+            if packet.timestamp_ns() == 0 {
+                self.stamp(ctx, &mut packet);
+            }
+            let fate = self.flows.number(&mut packet);
+            let packet = match fate {
+                Fate::Wait(flow) => {
+                    self.flows.add_fragment(packet, flow);
+                    None
+                }
+                _ => Some(packet),
+            };
+            self.flows.reap_if_due();
+            if !self.flows.released.is_empty() {
+                ctx.emit(0, std::mem::take(&mut passed));
+                self.emit_fragments(ctx);
+            }
+            match (packet, fate) {
+                (Some(packet), Fate::Pass) => passed.push(packet),
+                (Some(packet), _) => rejected.push(packet),
+                (None, _) => {}
+            }
+        }
+        self.write_trace();
+        ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
+        ctx.emit_or_drop(1, NO_FLOW, rejected);
+        passed
+    }
+
+    #[cold]
+    fn stamp(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
+        if !std::mem::replace(&mut self.has_warned, true) {
+            let text = format!("{}: warning: packet received without timestamp", ctx.own_name());
+            ctx.chatter(&text);
+        }
+        let now = ctx.now_ns();
+        packet.set_timestamp_ns(now);
+    }
+
+    fn emit_fragments(&mut self, ctx: &mut Ctx<'_>) {
+        for packet in self.flows.released.drain(..) {
+            ctx.emit_packet(0, packet);
+        }
+        ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
+    }
+
+    fn open_trace(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.trace_name.is_empty() {
+            return Ok(());
+        }
+        let mut trace: Box<dyn Write + Send> = if self.trace_name == "-" {
+            Box::new(std::io::stdout())
+        } else {
+            let file = File::create(&self.trace_name).map_err(|error| {
+                let text = error.to_string();
+                let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+                format!("{}: {text}", self.trace_name)
+            })?;
+            Box::new(BufWriter::new(file))
+        };
+        let name = self.source.map(|source| format!("{}.filename", ctx.name(source)));
+        let name = name.and_then(|handler| ctx.read_handler(&handler, "").ok()).unwrap_or_default();
+        let file = if name.trim().is_empty() { String::new() } else { format!(" file='{}'", name.trim()) };
+        let head = format!("<?xml version='1.0' standalone='yes'?>\n<trace{file}>\n");
+        trace.write_all(head.as_bytes()).map_err(|error| format!("{}: {error}", self.trace_name))?;
+        self.trace = Some(trace);
+        self.flows.keeps_ended = true;
+        Ok(())
+    }
+
+    /// Describes the flows that have ended since the last time.
+    fn write_trace(&mut self) {
+        let Some(trace) = &mut self.trace else { return };
+        for (key, flow) in self.flows.ended.drain(..) {
+            // A full disk must not stop the packets.
+            let _ = trace.write_all(describe(&key, &flow).as_bytes());
+        }
+    }
+}
+
+fn describe(key: &Key, flow: &Flow) -> String {
+    let ((src, sport), (dst, dport)) = key.ends(flow.is_reversed);
+    let begin = Timestamp::from_nanos(flow.first_ns);
+    let duration = Timestamp::from_nanos(flow.last_ns.wrapping_sub(flow.first_ns));
+    let [forward, back] = flow.n_packets;
+    format!(
+        "<flow aggregate='{}' src='{src}' sport='{sport}' dst='{dst}' dport='{dport}' begin='{begin}' \
+         duration='{duration}'>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n</flow>\n",
+        flow.number
+    )
+}
+
+/// The number and the paint that a packet got.
+pub(super) fn set_number(packet: &mut Packet, number: u32, paint: u8) {
+    packet.set_anno_u32(annotation::AGGREGATE, number);
+    packet.set_paint(paint);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    /// A source of one UDP packet with a time, its flags and fragment offset, and its rest.
+    fn source(name: &str, fragment: &str, ends: &str, at: u32) -> String {
+        format!(
+            "InfiniteSource(DATA \\<4500001c0001{fragment}401100000{ends}>, LIMIT 1) -> SetTimestamp({at}) -> {name};\n"
+        )
+    }
+
+    #[test]
+    fn numbers_both_directions_alike() {
+        let there = "a0102030a040506 0035 0036 0008 0000";
+        let back = "a0405060a010203 0036 0035 0008 0000";
+        let other = "a0405060a010203 0037 0035 0008 0000";
+        let config = "m :: MarkIPHeader -> af :: AggregateIPFlows -> c :: AggregateCounter -> p :: PaintSwitch;
+             p [0] -> there :: Counter -> Discard; p [1] -> back :: Counter -> Discard;\n"
+            .to_string()
+            + &source("m", "0000", there, 100)
+            + &source("m", "0000", back, 101)
+            + &source("m", "0000", other, 102)
+            + &source("m", "0000", there, 900);
+        check_reading(&config, &["c.nagg", "there.count", "back.count"], expect![[r#""#]]);
+    }
+
+    #[test]
+    fn fragments_wait_for_the_first() {
+        let ends = "a0102030a040506 0035 0036 0008 0000";
+        let config = "m :: MarkIPHeader -> af :: AggregateIPFlows -> c :: AggregateCounter -> Discard;
+             DriverManager(wait_time 1, print c.count, write af.clear, print c.count, print c.nagg, stop);\n"
+            .to_string()
+            + &source("m", "0002", ends, 100)
+            + &source("m", "2000", ends, 101);
+        check_reading(&config, &["c.nagg", "c.count"], expect![[r#""#]]);
+    }
+}
