@@ -9,7 +9,7 @@ mod ip_field;
 element::elements![
     aggregate_counter,
     aggregate_ip,
+    aggregate_ip_flows,
     from_ip_summary_dump,
     to_ip_summary_dump,
 ];
-element::elements![aggregate_counter, aggregate_ip, aggregate_ip_flows,];
