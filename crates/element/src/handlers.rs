@@ -2,11 +2,11 @@
 
 use graph::{Handler, HandlerKind};
 
-/// `scheduled`: whether the element's task is scheduled; writing true or false schedules or unschedules it.
+/// `scheduled`: whether the element's task is scheduled.
 pub const SCHEDULED: Handler = Handler {
     name: "scheduled",
-    kind: HandlerKind::ReadWrite,
-    doc: "Whether the task is scheduled; write a boolean to schedule or unschedule it.",
+    kind: HandlerKind::Read,
+    doc: "Whether the task is scheduled.",
     flags: "",
 };
 

@@ -34,6 +34,7 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
     Ok(match name {
         "version" => CLICK_VERSION.to_string(),
         "driver" => "userlevel".to_string(),
+        "config" if world.graph.requirements.iter().any(|(kind, _)| kind == "compact_config") => flat(world),
         "config" => world.source.clone(),
         "flatconfig" => flat(world),
         "requirements" => {

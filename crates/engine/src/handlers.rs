@@ -2,6 +2,8 @@
 
 use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Runtime, TaskId};
 
+use graph::ArgKind;
+
 use crate::globals;
 use crate::world::World;
 
@@ -67,6 +69,35 @@ pub(crate) fn facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'stat
 /// The facts of a handler that the class itself has, which goes before a default one of the same name.
 fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
     world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name))
+}
+
+/// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
+/// handler has the flag `setting` and the argument's name in small letters.
+fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>, &'static str)> {
+    let own = own_facts(world, idx, name)?;
+    own.flags.split_whitespace().find(|flag| *flag == "setting")?;
+    let args = world.classes.get(idx)?.facts.args;
+    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
+    let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
+    Some((positional.position(|other| other.name == arg.name), arg.name))
+}
+
+/// A configuration with another value for an argument, which stays in its place if it was given by place.
+fn set_argument(config: &str, position: Option<usize>, name: &str, value: &str) -> String {
+    let mut list = args::split_args(config);
+    let is_keyword = |arg: &String| {
+        let (word, rest) = args::next_word(arg);
+        !rest.trim().is_empty()
+            && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let n_before = list.len();
+    list.retain(|arg| args::next_word(arg).0 != name);
+    let by_place = position.filter(|_| list.len() == n_before).and_then(|at| list.get_mut(at));
+    match by_place.filter(|arg| !is_keyword(arg)) {
+        Some(arg) => *arg = value.to_string(),
+        None => list.push(format!("{name} {value}")),
+    }
+    args::join_args(&list)
 }
 
 /// The configuration that an element has now, as its `config` handler tells it.
@@ -189,7 +220,12 @@ pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Re
         return result;
     }
     world.forget_times();
+    let before =
+        setting(world, idx, handler).map(|(position, name)| (position, name, configuration(world, idx)));
     let result = world.call_handler(idx, |element, ctx| element.write(ctx, handler, value));
+    if let (Some(Ok(())), Some((position, name, config))) = (&result, before) {
+        world.configs[idx] = set_argument(&config, position, name, value);
+    }
     result.unwrap_or_else(|| Err(format!("{}: element is busy", full_name(world, &target, handler))))
 }
 
@@ -316,4 +352,25 @@ fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) ->
             .map(|thread| world.set_home_thread(task, thread)),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::set_argument;
+
+    #[test]
+    fn arguments_are_set_by_place_or_by_name() {
+        let cases = [
+            ("", Some(0), "CAPACITY 10"),
+            ("5", Some(0), "10"),
+            ("5, X 1", Some(0), "10, X 1"),
+            ("X 1", Some(0), "X 1, CAPACITY 10"),
+            ("CAPACITY 5, X 1", Some(0), "X 1, CAPACITY 10"),
+            ("3", Some(1), "3, CAPACITY 10"),
+            ("3", None, "3, CAPACITY 10"),
+        ];
+        for (config, position, expected) in cases {
+            assert_eq!(set_argument(config, position, "CAPACITY", "10"), expected, "{config}");
+        }
+    }
 }

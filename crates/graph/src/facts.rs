@@ -76,7 +76,8 @@ pub struct Handler {
     pub kind: HandlerKind,
     /// One sentence: what it reads or does, and its unit.
     pub doc: &'static str,
-    /// Click's flags: `calm`, `expensive`, `button`, `checkbox`, `nonexclusive`, `raw`, `uncommon`, `deprecated`.
+    /// Click's flags: `calm`, `expensive`, `button`, `checkbox`, `nonexclusive`, `raw`, `uncommon`, `deprecated`; and
+    /// `setting`: writing the handler changes the argument of that name in the configuration.
     pub flags: &'static str,
 }
 

@@ -21,9 +21,9 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("src", "The source."),
-    Handler::read_write("dst", "The destination."),
-    Handler::read_write("ethertype", "Protocol of what follows the header."),
+    Handler::read_write("src", "The source.").flags("setting"),
+    Handler::read_write("dst", "The destination.").flags("setting"),
+    Handler::read_write("ethertype", "Protocol of what follows the header.").flags("setting"),
     Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated"),
 ];
 

@@ -20,8 +20,8 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("src", "The source that frames get."),
-    Handler::read_write("dst", "The destination that frames get."),
+    Handler::read_write("src", "The source that frames get.").flags("setting"),
+    Handler::read_write("dst", "The destination that frames get.").flags("setting"),
 ];
 
 /// See the page above.

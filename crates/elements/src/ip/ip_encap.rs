@@ -30,8 +30,8 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("src", "The source.").flags("calm"),
-    Handler::read_write("dst", "The destination, or DST_ANNO.").flags("calm"),
+    Handler::read_write("src", "The source.").flags("calm setting"),
+    Handler::read_write("dst", "The destination, or DST_ANNO.").flags("calm setting"),
 ];
 
 const BAD_DST: &str = "DST argument should be IP address or 'DST_ANNO'";

@@ -22,7 +22,7 @@ const ARGS: &[Arg] = &[Arg::optional("INPUT", "int", "The input; negative is non
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The input; one that does not exist is none, read as -1."),
-    Handler::read("config", "The input.").flags("calm"),
+    Handler::read("config", "The input."),
 ];
 
 /// See the page above.

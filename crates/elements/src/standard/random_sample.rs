@@ -30,7 +30,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("active", "If false, all packets pass.").flags("checkbox"),
     Handler::read("drops", "Packets that did not pass."),
     Handler::read_write("drop_prob", "The probability of not passing."),
-    Handler::read("config", "The probability of passing, and whether the element is active.").flags("calm"),
+    Handler::read("config", "The probability of passing, and whether the element is active."),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("not-sampled", "Chance did not let the packet pass.")];

@@ -18,7 +18,8 @@ pub const CLASS: Class = class("RatedUnqueue", PACKET_ARGS, configure);
 
 const HANDLERS: &[Handler] = &[
     Handler::read("calls", "How often the task ran, and with what result."),
-    Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms."),
+    Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.").flags("setting"),
+    Handler::read("config", "The rate."),
     Handler::read_write("active", "Whether packets are moved.").flags("checkbox"),
     handlers::SCHEDULED,
     handlers::TICKETS,
@@ -114,7 +115,7 @@ impl Element for RatedUnqueue {
             "calls" => format!(
                 "{runs} calls to run_task()\n{empty_runs} empty runs\n{pushes} pushes\n{failed_pulls} failed pulls\n"
             ),
-            "rate" => self.limit.unparse(),
+            "rate" | "config" => self.limit.unparse(),
             "active" => self.is_active.to_string(),
             _ => return Err(format!("no {name} read handler")),
         })

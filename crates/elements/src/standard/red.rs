@@ -33,9 +33,9 @@ const ARGS: &[Arg] = &[
 
 const HANDLERS: &[Handler] = &[
     Handler::read("drops", "Packets dropped."),
-    Handler::read_write("min_thresh", "Average length up to which nothing is dropped."),
-    Handler::read_write("max_thresh", "Average length at which max_p is dropped."),
-    Handler::read_write("max_p", "Part of the packets that is dropped at max_thresh."),
+    Handler::read_write("min_thresh", "Average length up to which nothing is dropped.").flags("setting"),
+    Handler::read_write("max_thresh", "Average length at which max_p is dropped.").flags("setting"),
+    Handler::read_write("max_p", "Part of the packets that is dropped at max_thresh.").flags("setting"),
     Handler::read("avg_queue_size", "Average length of the queues."),
     Handler::read("stats", "Length of the queues, average length and drops."),
     Handler::read("queues", "Names of the queues, one per line."),

@@ -18,7 +18,7 @@ pub const CLASS: Class = class("Shaper", ARGS, configure);
 const ARGS: &[Arg] = &[Arg::required("RATE", "unsigned", "Packets per second, at most 4096000000.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("rate", "The rate."),
+    Handler::read_write("rate", "The rate.").flags("setting"),
     Handler::write("reset", "Forgets what has passed: the rate begins anew."),
 ];
 

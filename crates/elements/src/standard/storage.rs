@@ -10,7 +10,7 @@ const SLEEPY: u32 = 9;
 pub const HANDLERS: &[Handler] = &[
     Handler::read("length", "Packets in the queue."),
     Handler::read("highwater_length", "Most packets that were ever in the queue."),
-    Handler::read_write("capacity", "Most packets that the queue holds.").flags("calm"),
+    Handler::read_write("capacity", "Most packets that the queue holds.").flags("calm setting"),
     Handler::read("drops", "Packets that found the queue full."),
     Handler::write("reset_counts", "Sets drops to 0 and highwater_length to length.")
         .flags("button nonexclusive"),

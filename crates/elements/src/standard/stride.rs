@@ -18,7 +18,7 @@ pub const TICKETS_ARG: Arg =
 /// The handlers of ports that are scheduled.
 pub const HANDLERS: &[Handler] = &[
     Handler::read_write("tickets#", "The tickets of a port."),
-    Handler::read("config", "The tickets of all ports.").flags("calm"),
+    Handler::read("config", "The tickets of all ports."),
 ];
 
 #[derive(Clone, Debug, Default)]

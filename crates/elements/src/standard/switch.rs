@@ -20,7 +20,7 @@ const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The output; negative is n
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The output; one that does not exist is none, read as -1.")
         .flags("nonexclusive"),
-    Handler::read("config", "The output.").flags("calm"),
+    Handler::read("config", "The output."),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("off", "The switch was set to no output.")];

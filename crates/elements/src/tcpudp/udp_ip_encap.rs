@@ -28,10 +28,10 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("src", "Source address."),
-    Handler::read_write("sport", "Source port."),
-    Handler::read_write("dst", "Destination address; 0.0.0.0 if it is taken from the annotation."),
-    Handler::read_write("dport", "Destination port."),
+    Handler::read_write("src", "Source address.").flags("setting"),
+    Handler::read_write("sport", "Source port.").flags("setting"),
+    Handler::read_write("dst", "Destination address; 0.0.0.0 if it is taken from the annotation.").flags("setting"),
+    Handler::read_write("dport", "Destination port.").flags("setting"),
 ];
 
 /// See the page above.
