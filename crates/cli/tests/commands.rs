@@ -8,7 +8,11 @@ fn root() -> PathBuf {
 }
 
 fn weir(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_weir")).args(args).current_dir(root()).output().expect("the command runs")
+    Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(args)
+        .current_dir(root())
+        .output()
+        .expect("the command runs")
 }
 
 fn stdout(output: &Output) -> String {
@@ -105,7 +109,8 @@ fn a_running_graph_answers_and_ends_cleanly() {
         .spawn()
         .expect("the command runs");
     // The graph answers as soon as it listens; asking fails until then.
-    let answered = (0..20_000).any(|_| ask(&["handler", "--graph", &name, "read", "c.class"]).status.success());
+    let answered =
+        (0..20_000).any(|_| ask(&["handler", "--graph", &name, "read", "c.class"]).status.success());
     assert!(answered, "the graph does not answer");
     let output = ask(&["trace", "--graph", &name, "-c", "2"]);
     assert!(stdout(&output).contains("c :: Counter"), "{} {}", stdout(&output), stderr(&output));

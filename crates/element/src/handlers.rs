@@ -3,12 +3,8 @@
 use graph::{Handler, HandlerKind};
 
 /// `scheduled`: whether the element's task is scheduled.
-pub const SCHEDULED: Handler = Handler {
-    name: "scheduled",
-    kind: HandlerKind::Read,
-    doc: "Whether the task is scheduled.",
-    flags: "",
-};
+pub const SCHEDULED: Handler =
+    Handler { name: "scheduled", kind: HandlerKind::Read, doc: "Whether the task is scheduled.", flags: "" };
 
 /// `tickets`: the task's tickets.
 pub const TICKETS: Handler = Handler {

@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Word;
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready,
-    Role, TaskId, BATCH_MAX,
+    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase,
+    Ready, Role, TaskId, BATCH_MAX,
 };
 use packet::PacketType;
 use sys::packet_socket::{Frame, RxOptions, RxRing};
@@ -35,15 +35,31 @@ pub const CLASS: Class = Class::new::<FromDevice>("FromDevice", "0/1-2", "h/h", 
 
 const ARGS: &[Arg] = &[
     Arg::required("DEVNAME", "string", "The device."),
-    Arg::optional("PROMISC", "bool", "Whether packets to other stations are received as well. Default false."),
+    Arg::optional(
+        "PROMISC",
+        "bool",
+        "Whether packets to other stations are received as well. Default false.",
+    ),
     Arg::optional("SNAPLEN", "unsigned", "Most bytes to keep of a packet, 14 to 65535. Default 2046."),
     Arg::keyword("SNIFFER", "bool", "Whether the kernel handles the packets as well. Default true."),
     Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
-    Arg::keyword("METHOD", "word", "`PCAP` or `LINUX`: which of Click's methods to behave like. Default PCAP."),
+    Arg::keyword(
+        "METHOD",
+        "word",
+        "`PCAP` or `LINUX`: which of Click's methods to behave like. Default PCAP.",
+    ),
     Arg::keyword("CAPTURE", "word", "An old name of METHOD."),
     Arg::keyword("BPF_FILTER", "string", "A tcpdump filter that packets must match; not with METHOD LINUX."),
-    Arg::keyword("PROTOCOL", "unsigned", "With METHOD LINUX, the only Ethernet type to emit; 0 is all. Default 0."),
-    Arg::keyword("OUTBOUND", "bool", "Whether packets that the kernel sends are emitted as well. Default false."),
+    Arg::keyword(
+        "PROTOCOL",
+        "unsigned",
+        "With METHOD LINUX, the only Ethernet type to emit; 0 is all. Default 0.",
+    ),
+    Arg::keyword(
+        "OUTBOUND",
+        "bool",
+        "Whether packets that the kernel sends are emitted as well. Default false.",
+    ),
     Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8190. Default 128."),
     Arg::keyword("ENCAP", "word", "Link type of the packets. Default: the device's."),
     Arg::keyword("BURST", "int", "Most packets to emit each time scheduled, at least 1. Default 1."),
@@ -51,7 +67,10 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("kernel_drops", "Packets lost because the graph did not take them in time; `??` if not known."),
+    Handler::read(
+        "kernel_drops",
+        "Packets lost because the graph did not take them in time; `??` if not known.",
+    ),
     Handler::read("encap", "The device's link type."),
     Handler::read("count", "Packets received."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
@@ -391,8 +410,15 @@ mod tests {
                 "from :: FromDevice(right, PROMISC true, SNAPLEN 65535, BURST 32) -> ToDump({path}, SNAPLEN 0);
                  FromDump({LAN}) -> Queue(1000) -> to :: ToDevice(left, BURST 32);"
             );
-            let reads =
-                ["from.count", "from.rx_bytes", "from.kernel_drops", "from.encap", "to.tx_packets", "to.q", "to.signal"];
+            let reads = [
+                "from.count",
+                "from.rx_bytes",
+                "from.kernel_drops",
+                "from.encap",
+                "to.tx_packets",
+                "to.q",
+                "to.signal",
+            ];
             let told = run_until(&config, &reads, has_reached("from.count", 799));
             expect![[r#"
                 from.count: 799
@@ -402,7 +428,8 @@ mod tests {
                 to.tx_packets: 799
                 to.q: false
                 to.signal: false
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
             assert!(packets(&path) == packets(LAN), "the packets differ");
         });
     }
@@ -427,7 +454,8 @@ mod tests {
                 dump.count: 3
                 to.tx_packets: 1
                 to.tx_bytes: 4054
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
             let lens: Vec<usize> = packets(&path).iter().map(Vec::len).collect();
             expect!["[1514, 1514, 1134]"].assert_eq(&format!("{lens:?}"));
         });
@@ -452,11 +480,13 @@ mod tests {
             expect![[r#"
                 from.count: 799
                 others.count: 4
-            "#]].assert_eq(&run("FORCE_IP true", 799));
+            "#]]
+            .assert_eq(&run("FORCE_IP true", 799));
             expect![[r#"
                 from.count: 4
                 others.count: 0
-            "#]].assert_eq(&run("METHOD LINUX, PROTOCOL 0x0806", 4));
+            "#]]
+            .assert_eq(&run("METHOD LINUX, PROTOCOL 0x0806", 4));
             let told = run("BPF_FILTER arp", 4);
             if told.contains("no filter compiler") {
                 println!("SKIP {told}");
@@ -465,64 +495,95 @@ mod tests {
             expect![[r#"
                 from.count: 4
                 others.count: 0
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
         });
     }
 
     #[test]
     fn arguments_are_checked() {
-        check("FromDevice(nosuchdevice) -> Discard;", expect![[r#"
+        check(
+            "FromDevice(nosuchdevice) -> Discard;",
+            expect![[r#"
             config:1: While initializing 'FromDevice@1 :: FromDevice':
             config:1:   nosuchdevice: No such device exists
             Router could not be initialized!
-        "#]]);
-        check("FromDevice(lo, METHOD FOO) -> Discard;", expect![[r#"
+        "#]],
+        );
+        check(
+            "FromDevice(lo, METHOD FOO) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'FromDevice@1 :: FromDevice':
             config:1:   bad METHOD
             Router could not be initialized!
-        "#]]);
-        check("FromDevice(lo, SNAPLEN 3) -> Discard;", expect![[r#"
+        "#]],
+        );
+        check(
+            "FromDevice(lo, SNAPLEN 3) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'FromDevice@1 :: FromDevice':
             config:1:   SNAPLEN out of range
             Router could not be initialized!
-        "#]]);
-        check("FromDevice(lo, BURST 0) -> Discard;", expect![[r#"
+        "#]],
+        );
+        check(
+            "FromDevice(lo, BURST 0) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'FromDevice@1 :: FromDevice':
             config:1:   BURST out of range
             Router could not be initialized!
-        "#]]);
-        check("FromDevice(lo, HEADROOM 9000) -> Discard;", expect![[r#"
+        "#]],
+        );
+        check(
+            "FromDevice(lo, HEADROOM 9000) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'FromDevice@1 :: FromDevice':
             config:1:   HEADROOM out of range
             Router could not be initialized!
-        "#]]);
-        check("FromDevice(lo, ENCAP FOO) -> Discard;", expect![[r#"
+        "#]],
+        );
+        check(
+            "FromDevice(lo, ENCAP FOO) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'FromDevice@1 :: FromDevice':
             config:1:   bad encapsulation type
             Router could not be initialized!
-        "#]]);
-        check("Idle -> ToDevice(lo, METHOD FOO);", expect![[r#"
+        "#]],
+        );
+        check(
+            "Idle -> ToDevice(lo, METHOD FOO);",
+            expect![[r#"
             config:1: While configuring 'ToDevice@2 :: ToDevice':
             config:1:   bad METHOD
             Router could not be initialized!
-        "#]]);
-        check("Idle -> ToDevice(lo, BURST 0);", expect![[r#"
+        "#]],
+        );
+        check(
+            "Idle -> ToDevice(lo, BURST 0);",
+            expect![[r#"
             config:1: While configuring 'ToDevice@2 :: ToDevice':
             config:1:   bad BURST
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
         in_namespace(|| {
-            check("Idle -> ToDevice(lo);", expect![[r#"
+            check(
+                "Idle -> ToDevice(lo);",
+                expect![[r#"
                 config:1: While initializing 'ToDevice@2 :: ToDevice':
                 config:1:   lo: That device is not up
                 Router could not be initialized!
-            "#]]);
+            "#]],
+            );
             sys::link::set_up("lo", true).unwrap();
-            check("Idle -> ToDevice(lo); Idle -> ToDevice(lo);", expect![[r#"
+            check(
+                "Idle -> ToDevice(lo); Idle -> ToDevice(lo);",
+                expect![[r#"
                 config:1: While initializing 'ToDevice@4 :: ToDevice':
                 config:1:   duplicate writer for device 'lo'
                 Router could not be initialized!
-            "#]]);
+            "#]],
+            );
         });
     }
 
@@ -541,7 +602,8 @@ mod tests {
                 d.count: 2
                 e.count: 0
                 to.q: false
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
         });
     }
 

@@ -12,8 +12,8 @@
 
 use args::{Filename, FixedPoint, Timestamp};
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall,
-    Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall, Notifies,
+    Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use crate::capture::link;
@@ -41,9 +41,21 @@ const ARGS: &[Arg] = &[
     Arg::keyword("END", "time", "Time since the epoch at which to end."),
     Arg::keyword("END_AFTER", "time", "As END, from the first packet's time."),
     Arg::keyword("INTERVAL", "time", "As END, from the first emitted packet's time."),
-    Arg::keyword("END_CALL", "handler call", "A handler to write at the end. Default with an end time: `active false`."),
-    Arg::keyword("FILEPOS", "offset", "Where in the uncompressed file to begin; a record must start there. Default 0."),
-    Arg::keyword("MMAP", "bool", "Accepted for compatibility; the way the file is read does not depend on it."),
+    Arg::keyword(
+        "END_CALL",
+        "handler call",
+        "A handler to write at the end. Default with an end time: `active false`.",
+    ),
+    Arg::keyword(
+        "FILEPOS",
+        "offset",
+        "Where in the uncompressed file to begin; a record must start there. Default 0.",
+    ),
+    Arg::keyword(
+        "MMAP",
+        "bool",
+        "Accepted for compatibility; the way the file is read does not depend on it.",
+    ),
     Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
 ];
 
@@ -525,7 +537,8 @@ mod tests {
     use expect_test::{expect, Expect};
     use proptest::prelude::*;
 
-    const READS: &[&str] = &["f.count", "f.packet_filepos", "f.filepos", "f.active", "f.rx_packets", "f.rx_bytes"];
+    const READS: &[&str] =
+        &["f.count", "f.packet_filepos", "f.filepos", "f.active", "f.rx_packets", "f.rx_bytes"];
 
     fn check(args: &str, expect: Expect) {
         check_reading(&format!("f :: FromDump({LAN}, {args}) -> Discard;"), READS, expect);
@@ -533,35 +546,46 @@ mod tests {
 
     #[test]
     fn all_packets_are_read() {
-        check("STOP true", expect![[r#"
+        check(
+            "STOP true",
+            expect![[r#"
             f.count: 799
             f.packet_filepos: 634593
             f.filepos: 634593
             f.active: false
             f.rx_packets: 799
             f.rx_bytes: 621785
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_part_of_a_capture_is_read() {
-        check("START_AFTER 1, INTERVAL 2s", expect![[r#"
+        check(
+            "START_AFTER 1, INTERVAL 2s",
+            expect![[r#"
             f.count: 612
             f.packet_filepos: 633787
             f.filepos: 633877
             f.active: false
             f.rx_packets: 612
             f.rx_bytes: 527203
-        "#]]);
-        check("END_AFTER 1, STOP true", expect![[r#"
+        "#]],
+        );
+        check(
+            "END_AFTER 1, STOP true",
+            expect![[r#"
             f.count: 180
             f.packet_filepos: 96792
             f.filepos: 96906
             f.active: false
             f.rx_packets: 180
             f.rx_bytes: 93888
-        "#]]);
-        check("FILEPOS 24, SAMPLE 0", expect![[r#"
+        "#]],
+        );
+        check(
+            "FILEPOS 24, SAMPLE 0",
+            expect![[r#"
             config:1: While configuring 'f :: FromDump':
             config:1:   warning: SAMPLE probability is 0; emitting no packets
             f.count: 0
@@ -570,40 +594,51 @@ mod tests {
             f.active: true
             f.rx_packets: 0
             f.rx_bytes: 0
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bursts_do_not_change_what_is_told() {
-        check("BURST 7, END_AFTER 1, END_CALL f.stop", expect![[r#"
+        check(
+            "BURST 7, END_AFTER 1, END_CALL f.stop",
+            expect![[r#"
             f.count: 180
             f.packet_filepos: 96792
             f.filepos: 96906
             f.active: false
             f.rx_packets: 180
             f.rx_bytes: 93888
-        "#]]);
-        check("BURST 1000", expect![[r#"
+        "#]],
+        );
+        check(
+            "BURST 1000",
+            expect![[r#"
             f.count: 799
             f.packet_filepos: 634593
             f.filepos: 634593
             f.active: true
             f.rx_packets: 799
             f.rx_bytes: 621785
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn timing_is_kept() {
         let config = format!("f :: FromDump({LAN}, TIMING true, END_AFTER 2) -> Discard;");
-        check_reading(&config, READS, expect![[r#"
+        check_reading(
+            &config,
+            READS,
+            expect![[r#"
             f.count: 628
             f.packet_filepos: 518318
             f.filepos: 519848
             f.active: true
             f.rx_packets: 628
             f.rx_bytes: 508246
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -643,26 +678,38 @@ mod tests {
 
     #[test]
     fn arguments_are_checked() {
-        check("START 1, START_AFTER 2", expect![[r#"
+        check(
+            "START 1, START_AFTER 2",
+            expect![[r#"
             config:1: While configuring 'f :: FromDump':
             config:1:   START and START_AFTER are mutually exclusive
             Router could not be initialized!
-        "#]]);
-        check("END 1, INTERVAL 2", expect![[r#"
+        "#]],
+        );
+        check(
+            "END 1, INTERVAL 2",
+            expect![[r#"
             config:1: While configuring 'f :: FromDump':
             config:1:   END, END_AFTER, and INTERVAL are mutually exclusive
             Router could not be initialized!
-        "#]]);
-        check("STOP true, END_CALL f.stop", expect![[r#"
+        "#]],
+        );
+        check(
+            "STOP true, END_CALL f.stop",
+            expect![[r#"
             config:1: While configuring 'f :: FromDump':
             config:1:   END_CALL and STOP are mutually exclusive
             Router could not be initialized!
-        "#]]);
-        check("SAMPLE 2, MMAP maybe", expect![[r#"
+        "#]],
+        );
+        check(
+            "SAMPLE 2, MMAP maybe",
+            expect![[r#"
             config:1: While configuring 'f :: FromDump':
             config:1:   MMAP: parse error
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     /// What is told of a file with these bytes.
@@ -676,32 +723,47 @@ mod tests {
     #[test]
     fn what_stands_before_a_fault_is_read() {
         let lan = testing::lan();
-        check_bytes(b"", expect![[r#"
+        check_bytes(
+            b"",
+            expect![[r#"
             config:1: While initializing 'f :: FromDump':
             config:1:   in.pcap: empty file
             Router could not be initialized!
-        "#]]);
-        check_bytes(&lan[..10], expect![[r#"
+        "#]],
+        );
+        check_bytes(
+            &lan[..10],
+            expect![[r#"
             config:1: While initializing 'f :: FromDump':
             config:1:   in.pcap: not a tcpdump file (too short)
             Router could not be initialized!
-        "#]]);
-        check_bytes(b"this is no capture file at all", expect![[r#"
+        "#]],
+        );
+        check_bytes(
+            b"this is no capture file at all",
+            expect![[r#"
             config:1: While initializing 'f :: FromDump':
             config:1:   in.pcap: not a tcpdump file (bad magic number)
             Router could not be initialized!
-        "#]]);
-        check_bytes(&lan[..1000], expect![[r#"
+        "#]],
+        );
+        check_bytes(
+            &lan[..1000],
+            expect![[r#"
             in.pcap: byte 954: truncated record, 46 of at least 115 bytes
             f.count: 10
-        "#]]);
+        "#]],
+        );
         let mut bad = lan[..954].to_vec();
         bad.extend([0xff; 16]);
-        check_bytes(&bad, expect![[r#"
+        check_bytes(
+            &bad,
+            expect![[r#"
             in.pcap: bad packet header; giving up
             in.pcap: byte 954: captured length is 4294967295, must be at most 262144
             f.count: 10
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -716,13 +778,16 @@ mod tests {
         let path = scratch.file("in.pcapng", &writer.finish().unwrap());
         let copy = scratch.path("out.pcap");
         let args = "SNAPLEN 262144, NANO false, EXTRA_LENGTH false, USE_ENCAP_FROM f";
-        let config = format!("f :: FromDump({path}, STOP true, FORCE_IP true) -> ToDump({copy}, {args}); f[1] -> Discard;");
+        let config = format!(
+            "f :: FromDump({path}, STOP true, FORCE_IP true) -> ToDump({copy}, {args}); f[1] -> Discard;"
+        );
         let told = testing::run(&config, &["f.count", "f.encap", "f.packet_filepos"]);
         expect![[r#"
             f.count: 795
             f.encap: ETHER
             f.packet_filepos: 648960
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
         let config = format!("f :: FromDump({path}, STOP true) -> ToDump({copy}, {args});");
         testing::run(&config, &[]);
         assert!(std::fs::read(&copy).unwrap() == testing::lan(), "the copy differs");

@@ -230,8 +230,11 @@ impl ToDevice {
     /// Sends from the queue what there is room for.
     fn send(&mut self, ctx: &mut Ctx<'_>) -> Result<(), SysError> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        let frames: Vec<TxFrame<'_>> =
-            self.queue.iter().map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() }).collect();
+        let frames: Vec<TxFrame<'_>> = self
+            .queue
+            .iter()
+            .map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() })
+            .collect();
         let n = tx.send_batch(&frames)?;
         if n > 0 {
             self.backoff_us = 0;

@@ -33,13 +33,29 @@ pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
 const ARGS: &[Arg] = &[
     Arg::required("FILENAME", "filename", "The file; `-` is standard output."),
     Arg::optional("SNAPLEN", "unsigned", "Most bytes to write of a packet; 0 is no limit. Default 2000."),
-    Arg::optional("ENCAP", "word", "Link type, such as `ETHER`, `IP`, `SLL` or `#` and its number. Default ETHER."),
-    Arg::keyword("USE_ENCAP_FROM", "elements", "Elements whose `encap` handlers, which must agree, tell the link type."),
-    Arg::keyword("EXTRA_LENGTH", "bool", "Whether packets' extra-length annotations count as their length. Default true."),
+    Arg::optional(
+        "ENCAP",
+        "word",
+        "Link type, such as `ETHER`, `IP`, `SLL` or `#` and its number. Default ETHER.",
+    ),
+    Arg::keyword(
+        "USE_ENCAP_FROM",
+        "elements",
+        "Elements whose `encap` handlers, which must agree, tell the link type.",
+    ),
+    Arg::keyword(
+        "EXTRA_LENGTH",
+        "bool",
+        "Whether packets' extra-length annotations count as their length. Default true.",
+    ),
     Arg::keyword("UNBUFFERED", "bool", "Whether to write every packet at once. Default false."),
     Arg::keyword("NANO", "bool", "Whether timestamps have nanoseconds. Default true."),
     Arg::keyword("PER_NODE", "bool", "Accepted for compatibility; there are no simulated nodes."),
-    Arg::keyword("SEGMENT", "bool", "Whether to do what offload left to be done before writing. Default true."),
+    Arg::keyword(
+        "SEGMENT",
+        "bool",
+        "Whether to do what offload left to be done before writing. Default true.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -282,7 +298,8 @@ fn disagreement(ctx: &mut Ctx<'_>, names: &[String], encaps: &[String]) -> Strin
     let mut text = "source encapsulation types disagree:".to_string();
     for (name, encap) in names.iter().zip(encaps) {
         let class = ctx.find(name).map_or("", |idx| ctx.class(idx));
-        let file = if class == "FromDump" { ctx.read_handler(&format!("{name}.filename"), "").ok() } else { None };
+        let file =
+            if class == "FromDump" { ctx.read_handler(&format!("{name}.filename"), "").ok() } else { None };
         let file = file.map(|file| format!("({file})")).unwrap_or_default();
         text += &format!("\n  {name} :: {class}{file} has {encap}");
     }
@@ -307,13 +324,15 @@ mod tests {
     #[test]
     fn a_capture_is_written_as_it_was() {
         for path_between in ["->", "-> Queue(1000) ->", "-> Queue(1000) -> Unqueue ->"] {
-            let (told, bytes) = written("out.pcap", "SNAPLEN 262144, NANO false, USE_ENCAP_FROM f", path_between);
+            let (told, bytes) =
+                written("out.pcap", "SNAPLEN 262144, NANO false, USE_ENCAP_FROM f", path_between);
             if path_between == "->" {
                 expect![[r#"
                     t.count: 799
                     t.tx_packets: 799
                     t.tx_bytes: 621785
-                "#]].assert_eq(&told);
+                "#]]
+                .assert_eq(&told);
                 assert!(bytes == testing::lan(), "the file differs");
             }
             assert!(testing::lan().starts_with(&bytes[..24]));
@@ -327,7 +346,8 @@ mod tests {
             t.count: 799
             t.tx_packets: 799
             t.tx_bytes: 621785
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
         let mut reader = Reader::new(std::io::Cursor::new(bytes)).unwrap();
         assert_eq!((reader.link_type(), reader.snaplen()), (crate::capture::link::RAW, 30));
         let mut n = 0;
@@ -348,43 +368,61 @@ mod tests {
                 &format!("f :: FromDump({path}, STOP true) -> Discard;"),
                 &["f.count", "f.filesize", "f.filepos"],
             );
-assert_eq!(told, "f.count: 799\nf.filesize: -\nf.filepos: 634593\n");
+            assert_eq!(told, "f.count: 799\nf.filesize: -\nf.filepos: 634593\n");
         }
     }
 
     #[test]
     fn arguments_are_checked() {
-        check("Idle -> ToDump(/tmp/x, ENCAP FOO);", expect![[r#"
+        check(
+            "Idle -> ToDump(/tmp/x, ENCAP FOO);",
+            expect![[r#"
             config:1: While configuring 'ToDump@2 :: ToDump':
             config:1:   bad encapsulation type
             Router could not be initialized!
-        "#]]);
-        check("i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);", expect![[r#"
+        "#]],
+        );
+        check(
+            "i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);",
+            expect![[r#"
             config:1: While configuring 'ToDump@2 :: ToDump':
             config:1:   specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'
             Router could not be initialized!
-        "#]]);
-        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM j);", expect![[r#"
+        "#]],
+        );
+        check(
+            "i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM j);",
+            expect![[r#"
             config:1: While configuring 'ToDump@2 :: ToDump':
             config:1:   no element named 'j'
             Router could not be initialized!
-        "#]]);
-        check("i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM i);", expect![[r#"
+        "#]],
+        );
+        check(
+            "i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM i);",
+            expect![[r#"
             config:1: While initializing 'ToDump@2 :: ToDump':
             config:1:   'i' has no 'encap' read handler
             Router could not be initialized!
-        "#]]);
-        check("Idle -> ToDump(/nowhere/x);", expect![[r#"
+        "#]],
+        );
+        check(
+            "Idle -> ToDump(/nowhere/x);",
+            expect![[r#"
             config:1: While initializing 'ToDump@2 :: ToDump':
             config:1:   /nowhere/x: No such file or directory
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_full_disk_is_told_once() {
-        check(&format!("FromDump({LAN}, STOP true) -> ToDump(/dev/full);"), expect![[r#"
+        check(
+            &format!("FromDump({LAN}, STOP true) -> ToDump(/dev/full);"),
+            expect![[r#"
             ToDump(/dev/full): No space left on device
-        "#]]);
+        "#]],
+        );
     }
 }

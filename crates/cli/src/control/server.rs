@@ -118,18 +118,14 @@ fn serve(stream: UnixStream, reach: &Reach) {
     // A client that goes away in the middle needs no answer.
     let _ = match serde_json::from_str(&line) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
-        Ok(Ask::Read { handler, parameter }) => {
-            reach.answering(|| {
-                let result = reach.ask(move |world| world.read_handler(usize::MAX, &handler, &parameter));
-                answer(&stream, &answer_of(result))
-            })
-        }
-        Ok(Ask::Write { handler, value }) => {
-            reach.answering(|| {
-                let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
-                answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
-            })
-        }
+        Ok(Ask::Read { handler, parameter }) => reach.answering(|| {
+            let result = reach.ask(move |world| world.read_handler(usize::MAX, &handler, &parameter));
+            answer(&stream, &answer_of(result))
+        }),
+        Ok(Ask::Write { handler, value }) => reach.answering(|| {
+            let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
+            answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
+        }),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
     };

@@ -15,9 +15,8 @@ use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Ha
 use super::aggregate_counts::{Counts, Format};
 
 /// The class.
-pub const CLASS: Class = Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("BYTES", "boolean", "Count bytes rather than packets. Default false."),
@@ -46,7 +45,10 @@ const HANDLERS: &[Handler] = &[
     Handler::write("counts_pdf", "The same as `reaggregate_counts`."),
     Handler::read_write("banner", "Text at the head of files.").flags("raw"),
     Handler::write("clear", "Forgets all counts."),
-    Handler::read_write("aggregate_call", "Number of aggregates at which a handler is written, and the call."),
+    Handler::read_write(
+        "aggregate_call",
+        "Number of aggregates at which a handler is written, and the call.",
+    ),
     Handler::read_write("count_call", "Total at which a handler is written, and the call."),
     Handler::read("count", "Total of all counts."),
     Handler::read("nagg", "Number of aggregates that have been counted."),
@@ -197,7 +199,9 @@ impl Element for AggregateCounter {
                 let max = u64::from(u32::MAX);
                 self.aggregate_call = Trigger::write(self.aggregate_call.take(), ctx, name, &text, max)?;
             }
-            "count_call" => self.count_call = Trigger::write(self.count_call.take(), ctx, name, &text, u64::MAX)?,
+            "count_call" => {
+                self.count_call = Trigger::write(self.count_call.take(), ctx, name, &text, u64::MAX)?
+            }
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -225,7 +229,8 @@ impl AggregateCounter {
     /// Whether counting this packet may write a handler.
     fn is_due_after(&self, packet: &Packet) -> bool {
         let total = self.counts.total().wrapping_add(u64::from(self.measure.of(packet)));
-        let reaches = |trigger: &Option<Trigger>, n: u64| trigger.as_ref().is_some_and(|trigger| n >= trigger.at);
+        let reaches =
+            |trigger: &Option<Trigger>, n: u64| trigger.as_ref().is_some_and(|trigger| n >= trigger.at);
         reaches(&self.aggregate_call, u64::from(self.counts.n_nonzero())) || reaches(&self.count_call, total)
     }
 
@@ -262,7 +267,8 @@ impl AggregateCounter {
     }
 
     fn write_file(&self, format: Format, name: &str) -> Result<(), String> {
-        let name = args::filename(name, &args::Scope::builtin()).map_err(|_| "argument should be filename")?;
+        let name =
+            args::filename(name, &args::Scope::builtin()).map_err(|_| "argument should be filename")?;
         self.counts.write_file(&name, format, &self.banner)
     }
 }
@@ -303,7 +309,8 @@ impl Trigger {
                 let of = if kind == "COUNT" { "count" } else { "number of aggregates" };
                 let at = args::bounded_integer(number, 0, max)
                     .map_err(|_| format!("{kind}_CALL first word should be unsigned ({of})"))?;
-                let call = HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
+                let call = HandlerCall::parse(call)
+                    .unwrap_or(HandlerCall { name: String::new(), value: String::new() });
                 Ok(Some(Trigger { at, call }))
             }
             _ => Err(format!("'{kind}_FREEZE', '{kind}_STOP', and '{kind}_CALL' are mutually exclusive")),

@@ -10,7 +10,9 @@
 //! FromIPSummaryDump(-, STOP true) -> AggregateIP(ip dst/24) -> AggregateCounter -> Discard;
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 use super::ip_field::{IpField, PAYLOAD, TCP_OR_UDP, TRANSPORT};
 
@@ -59,9 +61,8 @@ impl Element for AggregateIP {
         if !rest.is_empty() {
             return Err("garbage after field specification".into());
         }
-        let field = field.filter(|field| {
-            field.bit_offset / 32 == (field.bit_offset + field.bit_length - 1) / 32
-        });
+        let field =
+            field.filter(|field| field.bit_offset / 32 == (field.bit_offset + field.bit_length - 1) / 32);
         let Some(field) = field else {
             return Err("field specification does not fit within a single word".into());
         };
@@ -101,7 +102,8 @@ impl AggregateIP {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let header = if self.field.protocol == 0 { Some(packet.network()) } else { self.header(packet) };
-        let word = header.and_then(|header| header.get(self.word_offset..)).and_then(|rest| rest.first_chunk());
+        let word =
+            header.and_then(|header| header.get(self.word_offset..)).and_then(|rest| rest.first_chunk());
         let Some(word) = word else { return Verdict::port_or_drop(1, NO_FIELD) };
         let mut aggregate = u32::from_be_bytes(*word) >> self.shift & self.mask;
         if let Some(shift) = self.keep_shift {
@@ -138,16 +140,24 @@ mod tests {
 
     #[test]
     fn a_wrong_field_is_told() {
-        check_reading("Idle -> AggregateIP(ip dst/33) -> Discard", &[], expect![[r#"
+        check_reading(
+            "Idle -> AggregateIP(ip dst/33) -> Discard",
+            &[],
+            expect![[r#"
             config:1: While configuring 'AggregateIP@2 :: AggregateIP':
               bad prefix or mask in TCP/IP field
             Router could not be initialized!
-        "#]]);
-        check_reading("Idle -> AggregateIP(ip[2:4]) -> Discard", &[], expect![[r#"
+        "#]],
+        );
+        check_reading(
+            "Idle -> AggregateIP(ip[2:4]) -> Discard",
+            &[],
+            expect![[r#"
             config:1: While configuring 'AggregateIP@2 :: AggregateIP':
               field specification does not fit within a single word
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@
 
 use args::{Filename, FixedPoint, Raw};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Packet,
-    SearchOp, TaskId, TimerId, BATCH_MAX,
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies,
+    Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -39,7 +39,11 @@ const ARGS: &[Arg] = &[
     Arg::keyword("ACTIVE", "bool", "Whether to make packets. Default true."),
     Arg::keyword("ZERO", "bool", "Whether bytes that no field sets are zero. Default true."),
     Arg::keyword("TIMING", "bool", "Whether to keep the time between packets. Default false."),
-    Arg::keyword("CHECKSUM", "bool", "Whether to set checksums, and make packets as long as they say. Default false."),
+    Arg::keyword(
+        "CHECKSUM",
+        "bool",
+        "Whether to set checksums, and make packets as long as they say. Default false.",
+    ),
     Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
     Arg::keyword("PROTO", "unsigned", "IP protocol of packets whose fields do not tell it. Default 6."),
     Arg::keyword("MULTIPACKET", "bool", "Whether a packet's count makes as many packets. Default false."),
@@ -66,7 +70,8 @@ const HANDLERS: &[Handler] = &[
     handlers::HOME_THREAD,
 ];
 
-const DROPS: &[DropReason] = &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
+const DROPS: &[DropReason] =
+    &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
 const NOT_SAMPLED: usize = 0;
 
 /// Bits of fraction of a probability.

@@ -19,8 +19,8 @@ use std::io::{BufWriter, Write};
 
 use args::{Filename, Raw, Timestamp};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Signal,
-    TaskId, Wake, BATCH_MAX,
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -41,9 +41,21 @@ const ARGS: &[Arg] = &[
     Arg::keyword("VERBOSE", "bool", "Whether the header tells host and time. Default false."),
     Arg::keyword("HEADER", "bool", "Whether to begin with lines that describe the dump. Default true."),
     Arg::keyword("BANNER", "string", "Who made the dump, for the header. Default nobody."),
-    Arg::keyword("MULTIPACKET", "bool", "Whether a packet that stands for several makes as many lines. Default false."),
-    Arg::keyword("BAD_PACKETS", "bool", "Whether a line `!bad` says what is wrong with a packet. Default false."),
-    Arg::keyword("CAREFUL_TRUNC", "bool", "Whether packets shorter than their IP length are wrong. Default true."),
+    Arg::keyword(
+        "MULTIPACKET",
+        "bool",
+        "Whether a packet that stands for several makes as many lines. Default false.",
+    ),
+    Arg::keyword(
+        "BAD_PACKETS",
+        "bool",
+        "Whether a line `!bad` says what is wrong with a packet. Default false.",
+    ),
+    Arg::keyword(
+        "CAREFUL_TRUNC",
+        "bool",
+        "Whether packets shorter than their IP length are wrong. Default true.",
+    ),
     Arg::keyword("EXTRA_LENGTH", "bool", "Whether lengths count extra length annotations. Default true."),
     Arg::keyword("BINARY", "bool", "Whether to write binary records instead of lines. Default false."),
 ];

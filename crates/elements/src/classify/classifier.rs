@@ -30,10 +30,12 @@ pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x
     .drops(DROPS)
     .live();
 
-const ARGS: &[Arg] = &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
+const ARGS: &[Arg] =
+    &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
 
 const HANDLERS: &[Handler] =
-    &[Handler::read("program", "The decision program: a test of a word a line, and where to go.").flags("calm")];
+    &[Handler::read("program", "The decision program: a test of a word a line, and where to go.")
+        .flags("calm")];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-match", "No pattern matches.")];
 const NO_MATCH: usize = 0;

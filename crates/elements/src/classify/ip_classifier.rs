@@ -36,7 +36,8 @@
 
 use args::Scope;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, Verdict,
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet,
+    Verdict,
 };
 
 use super::ip_patterns::{classify, report};
@@ -49,7 +50,8 @@ pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h"
     .drops(DROPS)
     .live();
 
-const ARGS: &[Arg] = &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
+const ARGS: &[Arg] =
+    &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
 
 const HANDLERS: &[Handler] =
     &[Handler::read("program", "The decision program: a test of a word a line, and where to go.")];

@@ -21,11 +21,8 @@ use super::ip_patterns::{classify, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
-pub const CLASS: Class = Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS)
-    .drops(DROPS)
-    .live();
+pub const CLASS: Class =
+    Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
 
 const ARGS: &[Arg] = &[Arg::rest(
     "RULE",
@@ -80,7 +77,8 @@ mod tests {
     use expect_test::expect;
 
     /// TCP from 10.0.0.1 port 1234 to 192.168.1.1 port 80, SYN.
-    const SYN: &str = "45000028 00010000 40060000 0a000001 c0a80101 04d20050 00000000 00000000 50020000 00000000";
+    const SYN: &str =
+        "45000028 00010000 40060000 0a000001 c0a80101 04d20050 00000000 00000000 50020000 00000000";
     /// UDP from 10.0.0.1 to 1.2.3.4, port 53.
     const DNS: &str = "4500001c 00010000 40110000 0a000001 01020304 00350035 00080000";
 

@@ -101,8 +101,8 @@ fn define(scope: &Scope<'_>, name: &str, text: &str, known: Kinds) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use args::Names;
     use crate::testing::check;
+    use args::Names;
     use expect_test::expect;
 
     #[test]

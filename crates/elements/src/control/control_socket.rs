@@ -28,9 +28,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use args::Args;
-use element::{
-    Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId,
-};
+use element::{Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId};
 
 use super::scripting::describe;
 use super::socket::{adopt, Connection, Listener, Place};
@@ -76,10 +74,8 @@ const TCP: &[Arg] = &[TYPE, PORT, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNI
 const UNIX: &[Arg] = &[TYPE, FILENAME, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
 const SOCKET: &[Arg] = &[TYPE, FD, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
 
-const HANDLERS: &[Handler] = &[
-    Handler::read("port", "The TCP port."),
-    Handler::read("filename", "The name of the Unix socket."),
-];
+const HANDLERS: &[Handler] =
+    &[Handler::read("port", "The TCP port."), Handler::read("filename", "The name of the Unix socket.")];
 
 /// The IP protocol number of TCP.
 const TCP_PROTOCOL: u8 = 6;
@@ -387,15 +383,21 @@ mod tests {
                 Router could not be initialized!
             "#]],
         );
-        check("ControlSocket(UNIX, /nonexistent/socket)", expect![[r#"
+        check(
+            "ControlSocket(UNIX, /nonexistent/socket)",
+            expect![[r#"
             config:1: While initializing 'ControlSocket@1 :: ControlSocket':
               bind: No such file or directory
             Router could not be initialized!
-        "#]]);
-        check("ControlSocket(UNIX, /nonexistent/socket, RETRIES 1)", expect![[r#"
+        "#]],
+        );
+        check(
+            "ControlSocket(UNIX, /nonexistent/socket, RETRIES 1)",
+            expect![[r#"
             config:1: While initializing 'ControlSocket@1 :: ControlSocket':
               warning: bind: No such file or directory (1 try left)
             bind: No such file or directory
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -45,7 +45,11 @@ pub const CLASS: Class = Class::new::<Script>("Script", "-/-", "ah/ah", "x/x")
     .role(element::Role::Single);
 
 pub(super) const ARGS: &[Arg] = &[
-    Arg::keyword("TYPE", "ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL NAME...", "What starts the script."),
+    Arg::keyword(
+        "TYPE",
+        "ACTIVE, PASSIVE, PACKET, PROXY, DRIVER or SIGNAL NAME...",
+        "What starts the script.",
+    ),
     Arg::rest("INSTRUCTION", "instruction", "What to do, in order."),
 ];
 
@@ -54,7 +58,10 @@ const fn run(name: &'static str, doc: &'static str) -> Handler {
 }
 
 pub(super) const HANDLERS: &[Handler] = &[
-    Handler::write("step", "Goes past the `pause` or `wait` at which the script is; a number goes past so many."),
+    Handler::write(
+        "step",
+        "Goes past the `pause` or `wait` at which the script is; a number goes past so many.",
+    ),
     Handler::write("goto", "Goes on at a label."),
     run("run", "Runs the script from its beginning, with `$args`, and reads what it returns."),
     Handler::read_param("add", "The sum of numbers."),
@@ -328,9 +335,12 @@ mod tests {
 
     #[test]
     fn endless_loops_are_given_up() {
-        check("s :: Script(label a, goto a); Script(wait 1, stop)", expect![[r#"
+        check(
+            "s :: Script(label a, goto a); Script(wait 1, stop)",
+            expect![[r#"
             s :: Script: too many jumps, giving up
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -414,11 +424,14 @@ mod tests {
                 last
             "#]],
         );
-        check("DriverManager(stop); Script(TYPE DRIVER)", expect![[r#"
+        check(
+            "DriverManager(stop); Script(TYPE DRIVER)",
+            expect![[r#"
             config:1: While configuring 'Script@2 :: Script':
               router has more than one driver script
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -469,9 +482,12 @@ mod tests {
                 Router could not be initialized!
             "#]],
         );
-        check("Script(wait x); Script(wait 1, stop)", expect![[r#"
+        check(
+            "Script(wait x); Script(wait 1, stop)",
+            expect![[r#"
             config:1: While initializing 'Script@1 :: Script':
               syntax error at 'wait'
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -101,10 +101,14 @@ mod tests {
 
     #[test]
     fn a_thread_must_be_given() {
-        check_reading("StaticThreadSched(x)", &[], expect![[r#"
+        check_reading(
+            "StaticThreadSched(x)",
+            &[],
+            expect![[r#"
             config:1: While configuring 'StaticThreadSched@1 :: StaticThreadSched':
               THREAD: required argument missing
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -17,7 +17,8 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packe
 use wire::{ethertype, Arp};
 
 /// The class.
-pub const CLASS: Class = Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),

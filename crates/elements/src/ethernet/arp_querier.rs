@@ -34,17 +34,32 @@ const ARGS: &[Arg] = &[
     Arg::required("ETH", "Ethernet address", "This host's Ethernet address; if missing, IP names both."),
     Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
     Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
-    Arg::keyword("ENTRY_PACKET_CAPACITY", "unsigned", "Most packets that wait for one host; 0 is no limit. Default 0."),
-    Arg::keyword("CAPACITY_SLIM_FACTOR", "unsigned", "One in so many packets goes when there are too many. Default 2."),
+    Arg::keyword(
+        "ENTRY_PACKET_CAPACITY",
+        "unsigned",
+        "Most packets that wait for one host; 0 is no limit. Default 0.",
+    ),
+    Arg::keyword(
+        "CAPACITY_SLIM_FACTOR",
+        "unsigned",
+        "One in so many packets goes when there are too many. Default 2.",
+    ),
     Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
     Arg::keyword("BROADCAST", "IP address", "The broadcast address. Default that of IP's prefix."),
     Arg::keyword("TABLE", "ARPTable", "An element to share entries with. Default none."),
-    Arg::keyword("POLL_TIMEOUT", "seconds", "Age at which an entry is asked for again; 0 is never. Default 60."),
+    Arg::keyword(
+        "POLL_TIMEOUT",
+        "seconds",
+        "Age at which an entry is asked for again; 0 is never. Default 60.",
+    ),
     Arg::keyword("BROADCAST_POLL", "bool", "Whether to ask again by broadcast. Default false."),
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("table", "The entries: host, 1 if its address is good, address, seconds since it was noted."),
+    Handler::read(
+        "table",
+        "The entries: host, 1 if its address is good, address, seconds since it was noted.",
+    ),
     Handler::read("stats", "Packets dropped and queries sent, in words."),
     Handler::read("count", "Number of entries."),
     Handler::read("length", "Packets that wait."),
@@ -101,14 +116,31 @@ impl Element for ARPQuerier {
             None => conf.args.need("ETH"),
         };
         conf.finish()?;
-        let (ip, mask) = prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
+        let (ip, mask) =
+            prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
         let broadcast = broadcast.unwrap_or_else(|| {
             let last = Ipv4Addr::from(ip.to_bits() | !mask.to_bits());
-            if last == ip { Ipv4Addr::BROADCAST } else { last }
+            if last == ip {
+                Ipv4Addr::BROADCAST
+            } else {
+                last
+            }
         });
         let cache = Arc::new(Mutex::new(ArpCache::new(limits)));
         let (n_queries, n_drops, n_responses, is_warned) = (0, 0, 0, false);
-        Ok(ARPQuerier { cache, table, ip, address, broadcast, poll_ms, polls_by_broadcast, n_queries, n_drops, n_responses, is_warned })
+        Ok(ARPQuerier {
+            cache,
+            table,
+            ip,
+            address,
+            broadcast,
+            poll_ms,
+            polls_by_broadcast,
+            n_queries,
+            n_drops,
+            n_responses,
+            is_warned,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -213,7 +245,12 @@ impl Element for ARPQuerier {
 
 impl ARPQuerier {
     /// Notes what a reply says and gives the packets that waited for it.
-    fn receive(&mut self, cache: &mut ArpCache, frame: &[u8], now: i64) -> std::collections::VecDeque<Packet> {
+    fn receive(
+        &mut self,
+        cache: &mut ArpCache,
+        frame: &[u8],
+        now: i64,
+    ) -> std::collections::VecDeque<Packet> {
         let none = std::collections::VecDeque::new();
         let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
         self.n_responses = self.n_responses.wrapping_add(1);
@@ -311,7 +348,10 @@ mod tests {
         let config = "InfiniteSource(LIMIT 2) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1)
                 -> Print(sent, 14) -> Discard;
             q[1] -> ARPPrint(TIMESTAMP false) -> ARPResponder(2.0.0.0/8 2:2:2:2:2:2) -> [1]q;";
-        check_reading(config, &["q.stats", "q.responses", "q.count", "q.length", "q.broadcast"], expect![[r#"
+        check_reading(
+            config,
+            &["q.stats", "q.responses", "q.count", "q.length", "q.broadcast"],
+            expect![[r#"
             arp who-has 2.0.0.2 tell 1.0.0.1
             sent:  103 | 02020202 02020101 01010101 0800
             sent:  103 | 02020202 02020101 01010101 0800
@@ -322,6 +362,7 @@ mod tests {
             q.count: 0
             q.length: 0
             q.broadcast: 1.255.255.255
-        "#]]);
+        "#]],
+        );
     }
 }

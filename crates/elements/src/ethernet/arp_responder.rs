@@ -226,7 +226,8 @@ mod tests {
 
     #[test]
     fn requests_are_answered() {
-        let request = "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 01000001 000000000000";
+        let request =
+            "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 01000001 000000000000";
         let config = format!(
             "r :: ARPResponder(1.0.0.0/24 2:2:2:2:2:2, 1.0.0.9 9:9:9:9:9:9) -> Print(answer, 42) -> Discard;
             r[1] -> Print(other, 4) -> Discard;
@@ -235,12 +236,15 @@ mod tests {
             InfiniteSource(DATA \\<{request} 02000009>, LIMIT 1) -> r;
             InfiniteSource(DATA \\<{request}>, LIMIT 1) -> r;"
         );
-        check(&config, expect![[r#"
+        check(
+            &config,
+            expect![[r#"
             answer:   42 | 02000000 00010202 02020202 08060001 08000604 00020202 02020202 01000002 02000000 00010100 0001
             answer:   42 | 02000000 00010909 09090909 08060001 08000604 00020909 09090909 01000009 02000000 00010100 0001
             other:   42 | ffffffff
             other:   38 | ffffffff
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -248,7 +252,10 @@ mod tests {
         let config = "Idle -> r :: ARPResponder(1.0.0.0/24 2:2:2:2:2:2, 1.0.0.9 9:9:9:9:9:9, 1.0.0.9 8:8:8:8:8:8) -> Idle;
             DriverManager(write r.add 1.0.0.128/25 3.0.0.3 3:3:3:3:3:3, write r.remove 3.0.0.3, write r.remove 4.0.0.4,
                 print $(r.lookup 1.0.0.200) $(r.lookup 4.0.0.4), stop)";
-        check_reading(config, &["r.table"], expect![[r#"
+        check_reading(
+            config,
+            &["r.table"],
+            expect![[r#"
             config:1: While configuring 'r :: ARPResponder':
             config:1:   warning: multiple entries for 1.0.0.9/32
             While calling 'r.remove 4.0.0.4':
@@ -257,19 +264,24 @@ mod tests {
             1.0.0.128/25 03-03-03-03-03-03
             1.0.0.0/24 02-02-02-02-02-02
 
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn wrong_entries_are_told() {
-        let config = "Idle -> ARPResponder(1.2.3.4, 1:2:3:4:5:6, 1.2.3.4 1:2:3:4:5:6 6:5:4:3:2:1, nobody) -> Idle;";
-        check(config, expect![[r#"
+        let config =
+            "Idle -> ARPResponder(1.2.3.4, 1:2:3:4:5:6, 1.2.3.4 1:2:3:4:5:6 6:5:4:3:2:1, nobody) -> Idle;";
+        check(
+            config,
+            expect![[r#"
             config:1: While configuring 'ARPResponder@2 :: ARPResponder':
             config:1:   argument 0: missing ETH
             config:1:   argument 1: missing IP/MASK
             config:1:   argument 2: more than one ETH
             config:1:   argument 3: expected IP/MASK ETH
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

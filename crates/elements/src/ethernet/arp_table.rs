@@ -21,13 +21,24 @@ pub const CLASS: Class =
 const ARGS: &[Arg] = &[
     Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
     Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
-    Arg::keyword("ENTRY_PACKET_CAPACITY", "unsigned", "Most packets that wait for one host; 0 is no limit. Default 0."),
-    Arg::keyword("CAPACITY_SLIM_FACTOR", "unsigned", "One in so many packets goes when there are too many. Default 2."),
+    Arg::keyword(
+        "ENTRY_PACKET_CAPACITY",
+        "unsigned",
+        "Most packets that wait for one host; 0 is no limit. Default 0.",
+    ),
+    Arg::keyword(
+        "CAPACITY_SLIM_FACTOR",
+        "unsigned",
+        "One in so many packets goes when there are too many. Default 2.",
+    ),
     Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("table", "The entries: host, 1 if its address is good, address, seconds since it was noted."),
+    Handler::read(
+        "table",
+        "The entries: host, 1 if its address is good, address, seconds since it was noted.",
+    ),
     Handler::read("drops", "Packets dropped for limits and timeouts."),
     Handler::read("count", "Number of entries."),
     Handler::read("length", "Packets that wait."),

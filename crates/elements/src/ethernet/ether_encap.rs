@@ -61,7 +61,8 @@ impl Element for EtherEncap {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
-        let address = |arg: &str| args::ether(value, &Scope::builtin()).map_err(|error| format!("{arg}: {error}"));
+        let address =
+            |arg: &str| args::ether(value, &Scope::builtin()).map_err(|error| format!("{arg}: {error}"));
         match name {
             "src" => self.header[6..12].copy_from_slice(&address("SRC")?.0),
             "dst" => self.header[..6].copy_from_slice(&address("DST")?.0),
@@ -108,23 +109,30 @@ mod tests {
         let config = "Idle -> e :: EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;
             DriverManager(write e.ethertype 0x0801, write e.src 3:3:3:3:3:3, write e.dst nobody, stop)";
         let values = ["e.src", "e.dst", "e.ethertype", "e.etht"];
-        check_reading(config, &values, expect![[r#"
+        check_reading(
+            config,
+            &values,
+            expect![[r#"
             While calling 'e.dst nobody':
               DST: parse error
             e.src: 03-03-03-03-03-03
             e.dst: 02-02-02-02-02-02
             e.ethertype: 2049
             e.etht: 2049
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn wrong_arguments_are_told() {
-        check("Idle -> EtherEncap(65536, 1:1:1:1:1, 2:2:2:2:2:2) -> Idle;", expect![[r#"
+        check(
+            "Idle -> EtherEncap(65536, 1:1:1:1:1, 2:2:2:2:2:2) -> Idle;",
+            expect![[r#"
             config:1: While configuring 'EtherEncap@2 :: EtherEncap':
             config:1:   ETHERTYPE: out of range, bound 65535
             config:1:   SRC: parse error
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

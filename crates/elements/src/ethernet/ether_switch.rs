@@ -197,9 +197,8 @@ mod tests {
             config += &format!("i{port} :: Null -> [{port}]s; s[{port}] -> Print({port}, 14) -> Discard;\n");
         }
         for (i, (port, destination, source)) in frames.iter().enumerate() {
-            config += &format!(
-                "InfiniteSource(DATA \\<{destination}{source}{i:04x}>, LIMIT 1) -> i{port};\n"
-            );
+            config +=
+                &format!("InfiniteSource(DATA \\<{destination}{source}{i:04x}>, LIMIT 1) -> i{port};\n");
         }
         check_reading(&config, &["s.table", "s.timeout"], expect);
     }
@@ -209,7 +208,10 @@ mod tests {
 
     #[test]
     fn frames_go_where_their_destination_was_heard() {
-        check(300, &[(0, B, A), (1, A, B), (2, A, B), (0, B, A), (2, B, A)], expect![[r#"
+        check(
+            300,
+            &[(0, B, A), (1, A, B), (2, A, B), (0, B, A), (2, B, A)],
+            expect![[r#"
             2:   14 | 02000000 000b0200 0000000a 0000
             1:   14 | 02000000 000b0200 0000000a 0000
             0:   14 | 02000000 000a0200 0000000b 0001
@@ -219,31 +221,44 @@ mod tests {
             02-00-00-00-00-0B 2
 
             s.timeout: 300
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn frames_for_groups_go_to_all_other_networks() {
-        check(300, &[(1, "ffffffffffff", A), (0, "01005e000001", B)], expect![[r#"
+        check(
+            300,
+            &[(1, "ffffffffffff", A), (0, "01005e000001", B)],
+            expect![[r#"
             config:4: 'i2 :: Null' input 0 unused
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn without_a_timeout_nothing_is_learned() {
-        check(0, &[(0, B, A), (1, A, B)], expect![[r#"
+        check(
+            0,
+            &[(0, B, A), (1, A, B)],
+            expect![[r#"
             config:4: 'i2 :: Null' input 0 unused
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn frames_without_a_header_are_dropped() {
-        check(300, &[(0, "", A)], expect![[r#"
+        check(
+            300,
+            &[(0, "", A)],
+            expect![[r#"
             config:3: 'i1 :: Null' input 0 unused
             config:4: 'i2 :: Null' input 0 unused
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -9,7 +9,9 @@
 //! ```
 
 use args::{EtherAddr, Scope};
-use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 use packet::PacketType;
 
 /// The class.

@@ -29,8 +29,11 @@ use super::source_route::{self, SourceRoute};
 use crate::ip::offload;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+pub const CLASS: Class = Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("SRC", "IP address", "The messages' source."),
@@ -83,7 +86,8 @@ pub struct ICMPError {
 impl Element for ICMPError {
     fn configure(conf: &mut Configure<'_>) -> Result<ICMPError, Failed> {
         let source = conf.args.need("SRC");
-        let kind = conf.args.need_with("TYPE", |text, scope| args::named_integer(text, scope, NameKind::IcmpType));
+        let kind =
+            conf.args.need_with("TYPE", |text, scope| args::named_integer(text, scope, NameKind::IcmpType));
         let Word(code) = conf.args.get_or("CODE", Word("0".to_string()));
         let bad_addresses = conf.args.get_or("BADADDRS", Vec::new());
         let mtu = conf.args.get_or("MTU", 576);
@@ -100,7 +104,9 @@ impl Element for ICMPError {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let first = (0..ctx.element).find(|idx| ctx.class(*idx) == CLASS.facts.name);
-        if let Some(next_id) = first.and_then(|idx| ctx.with(idx, |first: &mut ICMPError, _| first.next_id.clone())) {
+        if let Some(next_id) =
+            first.and_then(|idx| ctx.with(idx, |first: &mut ICMPError, _| first.next_id.clone()))
+        {
             self.next_id = next_id;
         }
         Ok(())
@@ -184,7 +190,8 @@ impl ICMPError {
             return Err(SOURCE_ROUTED);
         }
         // RFC 1812, section 4.3.2.6: not if the route itself is the problem.
-        let is_problem = self.names_field() && route.covers(packet.anno_u8(annotation::ICMP_PARAMPROB).into());
+        let is_problem =
+            self.names_field() && route.covers(packet.anno_u8(annotation::ICMP_PARAMPROB).into());
         Ok((!is_problem).then_some(route))
     }
 
@@ -262,6 +269,10 @@ fn error_kind(kind: i32) -> Result<u8, String> {
 fn is_error(kind: u8) -> bool {
     matches!(
         kind,
-        icmp_type::UNREACHABLE | icmp_type::SOURCE_QUENCH | icmp_type::REDIRECT | icmp_type::TIME_EXCEEDED | icmp_type::PARAMETER_PROBLEM
+        icmp_type::UNREACHABLE
+            | icmp_type::SOURCE_QUENCH
+            | icmp_type::REDIRECT
+            | icmp_type::TIME_EXCEEDED
+            | icmp_type::PARAMETER_PROBLEM
     )
 }

@@ -90,7 +90,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn request(flags: u16, ttl: u8, rest: &[u8]) -> Packet {
-        let mut bytes = vec![0x45, 0, 0, 28, 0, 1, 0, 0, ttl, 1, 0, 0, 1, 0, 0, 1, 2, 0, 0, 2, 8, 0, 0, 0, 0, 7, 0, 9];
+        let mut bytes =
+            vec![0x45, 0, 0, 28, 0, 1, 0, 0, ttl, 1, 0, 0, 1, 0, 0, 1, 2, 0, 0, 2, 8, 0, 0, 0, 0, 7, 0, 9];
         bytes.extend(rest);
         bytes[6..8].copy_from_slice(&flags.to_be_bytes());
         let sum = checksum::checksum(&bytes[..20]);

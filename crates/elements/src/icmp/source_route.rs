@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn routes_with_wrong_lengths_or_pointers_are_none() {
-        for options in [&[131, 7, 5, 1, 1, 1, 1][..], &[131, 7, 12, 1, 1, 1, 1], &[131, 40, 4], &[7, 1], &[131], &[0]] {
+        for options in
+            [&[131, 7, 5, 1, 1, 1, 1][..], &[131, 7, 12, 1, 1, 1, 1], &[131, 40, 4], &[7, 1], &[131], &[0]]
+        {
             assert_eq!(find(&header(options)), None, "{options:?}");
         }
     }

@@ -13,9 +13,7 @@
 //! c[1] -> Print(bad) -> Discard;
 //! ```
 
-use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
-};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::Failures;
 use super::header_check::{HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
@@ -173,9 +171,13 @@ mod tests {
 
     #[test]
     fn drop_details_are_there_if_asked_for() {
-        check_reading("Idle -> c :: CheckIPHeader2 -> Discard", &["c.drop_details"], expect![[r#"
+        check_reading(
+            "Idle -> c :: CheckIPHeader2 -> Discard",
+            &["c.drop_details"],
+            expect![[r#"
             c.drop_details: no 'c.drop_details' read handler
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -126,11 +126,15 @@ mod tests {
         let graph = "DecIPTTL(MULTICAST false) -> Print(0) -> Discard; d[1] -> Print(1) -> Discard; \
                      DriverManager(wait_stop, wait_stop, wait_stop)";
         let packets = [source("02", "02000002"), source("01", "02000002"), source("01", "e0000002")].concat();
-        crate::testing::check_reading(&format!("d :: {graph}; {packets}"), &["d.drops"], expect_test::expect![[r#"
+        crate::testing::check_reading(
+            &format!("d :: {graph}; {packets}"),
+            &["d.drops"],
+            expect_test::expect![[r#"
             0:   20 | 45000014 00000000 01110100 01000001 02000002
             1:   20 | 45000014 00000000 01110000 01000001 02000002
             0:   20 | 45000014 00000000 01110000 01000001 e0000002
             d.drops: 1
-        "#]]);
+        "#]],
+        );
     }
 }

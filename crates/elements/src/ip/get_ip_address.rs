@@ -14,7 +14,11 @@ use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Pa
 pub const CLASS: Class = Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x").args(ARGS);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("OFFSET", "int", "Where the address is, in bytes: 16 for the destination of an IPv4 packet."),
+    Arg::optional(
+        "OFFSET",
+        "int",
+        "Where the address is, in bytes: 16 for the destination of an IPv4 packet.",
+    ),
     Arg::optional("ANNO", "annotation", "The annotation to set, of 4 bytes. Default DST_IP."),
     Arg::keyword("IP", "`src` or `dst`", "Which address of the marked header to take, in place of OFFSET."),
 ];

@@ -24,7 +24,11 @@ const ARGS: &[Arg] = &[
     Arg::keyword("TOS", "int", "Type of service, 0 to 255; excludes DSCP, ECT and CE. Default 0."),
     Arg::keyword("TTL", "unsigned", "Time to live. Default 250."),
     Arg::keyword("DSCP", "int", "Differentiated services code point, 0 to 62. Default 0."),
-    Arg::keyword("ECT", "bool or 2", "Whether to say that the transport understands ECN, as ECT(1), or with 2 as ECT(0)."),
+    Arg::keyword(
+        "ECT",
+        "bool or 2",
+        "Whether to say that the transport understands ECN, as ECT(1), or with 2 as ECT(0).",
+    ),
     Arg::keyword("CE", "bool", "Whether to mark congestion as experienced. Default false."),
     Arg::keyword("DF", "bool", "Whether to set the don't-fragment bit. Default false."),
 ];
@@ -48,7 +52,8 @@ pub struct IPEncap {
 
 impl Element for IPEncap {
     fn configure(conf: &mut Configure<'_>) -> Result<IPEncap, Failed> {
-        let protocol = conf.args.need_with("PROTO", |text, scope| args::named_integer(text, scope, NameKind::Protocol));
+        let protocol =
+            conf.args.need_with("PROTO", |text, scope| args::named_integer(text, scope, NameKind::Protocol));
         let source: Ipv4Addr = conf.args.need("SRC");
         let Raw(destination) = conf.args.need("DST");
         let tos = conf.args.get_or("TOS", -1);
@@ -57,10 +62,11 @@ impl Element for IPEncap {
         let ect: Option<Keyword> = conf.args.get("ECT");
         let has_ce = conf.args.get_or("CE", false);
         let has_df = conf.args.get_or("DF", false);
-        let fields = fields(protocol.unwrap_or(0), &destination, conf.scope).and_then(|(protocol, destination)| {
-            let ect = ect.map_or(Ok(0), |ect| transport_capability(&ect.0))?;
-            Ok((protocol, destination, type_of_service(tos, dscp, ect, has_ce)?))
-        });
+        let fields =
+            fields(protocol.unwrap_or(0), &destination, conf.scope).and_then(|(protocol, destination)| {
+                let ect = ect.map_or(Ok(0), |ect| transport_capability(&ect.0))?;
+                Ok((protocol, destination, type_of_service(tos, dscp, ect, has_ce)?))
+            });
         let (protocol, destination, tos) = fields.unwrap_or_else(|message| {
             conf.args.fail(message);
             (0, None, 0)
@@ -197,26 +203,44 @@ mod tests {
 
     fn encapsulate(arguments: &str, expect: expect_test::Expect) {
         let source = "InfiniteSource(DATA abcd, LIMIT 2, STOP true) -> SetIPAddress(9.8.7.6)";
-        check(&format!("{source} -> e :: IPEncap({arguments}) -> Print(p, PRINTANNO true) -> Discard"), expect);
+        check(
+            &format!("{source} -> e :: IPEncap({arguments}) -> Print(p, PRINTANNO true) -> Discard"),
+            expect,
+        );
     }
 
     #[test]
     fn headers_carry_what_was_asked_for() {
-        encapsulate("ipip, 1.0.0.1, 2.0.0.2", expect![[r#"
+        encapsulate(
+            "ipip, 1.0.0.1, 2.0.0.2",
+            expect![[r#"
             p:   24 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 45000018 00000000 fa04bddf 01000001 02000002 61626364
             p:   24 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 45000018 00010000 fa04bdde 01000001 02000002 61626364
-        "#]]);
-        encapsulate("17, 1.0.0.1, DST_ANNO, DSCP 10, ECT 2, DF true, TTL 3", expect![[r#"
+        "#]],
+        );
+        encapsulate(
+            "17, 1.0.0.1, DST_ANNO, DSCP 10, ECT 2, DF true, TTL 3",
+            expect![[r#"
             p:   24 | 090807060000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 452a0018 00004000 0311669d 01000001 09080706 61626364
             p:   24 | 090807060000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 452a0018 00014000 0311669c 01000001 09080706 61626364
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bad_combinations_are_refused() {
         check_mistake("IPEncap(300, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
-        check_mistake("IPEncap(4, 1.0.0.1, 2.0.0.2, TOS 1, CE true)", expect!["cannot set both TOS and ECN bits"]);
-        check_mistake("IPEncap(4, 1.0.0.1, 2.0.0.2, ECT true, CE true)", expect!["can set at most one ECN option"]);
-        check_mistake("IPEncap(4, 1.0.0.1, nowhere, ECT 5)", expect!["DST argument should be IP address or 'DST_ANNO'"]);
+        check_mistake(
+            "IPEncap(4, 1.0.0.1, 2.0.0.2, TOS 1, CE true)",
+            expect!["cannot set both TOS and ECN bits"],
+        );
+        check_mistake(
+            "IPEncap(4, 1.0.0.1, 2.0.0.2, ECT true, CE true)",
+            expect!["can set at most one ECN option"],
+        );
+        check_mistake(
+            "IPEncap(4, 1.0.0.1, nowhere, ECT 5)",
+            expect!["DST argument should be IP address or 'DST_ANNO'"],
+        );
     }
 }

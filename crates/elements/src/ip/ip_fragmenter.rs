@@ -124,7 +124,9 @@ impl IPFragmenter {
         let flags = flags & !ip_flag::DF;
         set_lengths(bytes, header_len + first_len, flags | ip_flag::MF);
         let mut first = packet.clone();
-        first.truncate((first.network_offset().unwrap_or(0) + (header_len + first_len) as isize).max(0) as usize);
+        first.truncate(
+            (first.network_offset().unwrap_or(0) + (header_len + first_len) as isize).max(0) as usize
+        );
         add(ctx, out, first);
         self.n_fragments += 1;
         let template = Template::new(packet.network(), header_len, flags);
@@ -132,7 +134,8 @@ impl IPFragmenter {
         let payload_len = total_len.saturating_sub(header_len);
         while offset < payload_len {
             let len = (self.mtu.saturating_sub(template.header.len()) & !7).min(payload_len - offset);
-            let fragment = template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
+            let fragment =
+                template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
             add(ctx, out, fragment);
             self.n_fragments += 1;
             offset += len;
@@ -144,7 +147,9 @@ impl IPFragmenter {
         if self.is_verbose || self.n_drops < TOLD {
             let ip = packet.network();
             let address = |at: usize| {
-                ip.get(at..).and_then(|rest| rest.first_chunk::<4>()).map_or(Ipv4Addr::UNSPECIFIED, |a| (*a).into())
+                ip.get(at..)
+                    .and_then(|rest| rest.first_chunk::<4>())
+                    .map_or(Ipv4Addr::UNSPECIFIED, |a| (*a).into())
             };
             let (source, destination) = (address(12), address(16));
             let text = format!("IPFragmenter({}) DF {source} {destination} len={}", self.mtu, packet.len());
@@ -220,7 +225,8 @@ fn copy_options(options: &[u8], header: &mut Vec<u8>) {
             [ip_option::NOP, ref after @ ..] => rest = after,
             [] | [ip_option::END, ..] | [_] => break,
             [kind, len, ..] => {
-                let Some((option, after)) = rest.split_at_checked(usize::from(len)).filter(|_| len >= 2) else {
+                let Some((option, after)) = rest.split_at_checked(usize::from(len)).filter(|_| len >= 2)
+                else {
                     break;
                 };
                 if kind & 0x80 != 0 {
@@ -250,14 +256,19 @@ mod tests {
 
     #[test]
     fn options_are_copied_as_their_copy_bits_say() {
-        let packet = "49000040 00070000 4011 0000 01000001 02000002 01 07 03 04 94 04 00 00 01 01 88 04 0a 0b 00 00 \
+        let packet =
+            "49000040 00070000 4011 0000 01000001 02000002 01 07 03 04 94 04 00 00 01 01 88 04 0a 0b 00 00 \
                       00010203 04050607 08090a0b 0c0d0e0f 10111213 14151617 18191a1b";
-        fragment("52", packet, expect![[r#"
+        fragment(
+            "52",
+            packet,
+            expect![[r#"
             p:   52 | 49000034 00072000 40112890 01000001 02000002 01070304 94040000 01018804 0a0b0000 00010203 04050607 08090a0b 0c0d0e0f
             p:   40 | 47000028 00070002 40114fa6 01000001 02000002 94040000 88040a0b 10111213 14151617 18191a1b
             f.fragments: 2
             f.drops: 0
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -274,16 +285,24 @@ mod tests {
     #[test]
     fn packets_that_must_not_be_cut_lead_elsewhere() {
         let packet = "4500001e 00074000 4011 0000 01000001 02000002 00010203 04050607 0809";
-        fragment("28", packet, expect![[r#"
+        fragment(
+            "28",
+            packet,
+            expect![[r#"
             IPFragmenter(28) DF 1.0.0.1 2.0.0.2 len=30
             elsewhere:   30 | 4500001e 00074000 40110000 01000001 02000002 00010203
             f.fragments: 0
             f.drops: 1
-        "#]]);
-        fragment("30", packet, expect![[r#"
+        "#]],
+        );
+        fragment(
+            "30",
+            packet,
+            expect![[r#"
             p:   30 | 4500001e 00074000 40110000 01000001 02000002 00010203 04050607 0809
             f.fragments: 0
             f.drops: 0
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -118,8 +118,11 @@ mod tests {
     fn routes_are_recorded_with_a_new_checksum() {
         let source = "InfiniteSource(DATA \\<47000020 00000000 4011 0000 01000001 02000002 01070704 00000000 01020304>, \
                       LIMIT 1, STOP true) -> MarkIPHeader";
-        check(&format!("{source} -> IPGWOptions(9.9.9.9) -> CheckIPHeader -> Print(p) -> Discard"), expect![[r#"
+        check(
+            &format!("{source} -> IPGWOptions(9.9.9.9) -> CheckIPHeader -> Print(p) -> Discard"),
+            expect![[r#"
             p:   32 | 47000020 00000000 40115baa 01000001 02000002 01070708
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -14,7 +14,8 @@ use wire::protocol;
 /// The class.
 pub const CLASS: Class = Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").args(ARGS);
 
-const ARGS: &[Arg] = &[Arg::optional("DST_ANNO", "bool", "Whether to set the destination annotation. Default true.")];
+const ARGS: &[Arg] =
+    &[Arg::optional("DST_ANNO", "bool", "Whether to set the destination annotation. Default true.")];
 
 /// See the page above.
 pub struct IPMirror {

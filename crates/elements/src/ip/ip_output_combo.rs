@@ -132,29 +132,63 @@ mod tests {
     fn output(ttl: &str, len: &str, options: &str, paint: u8, expect: expect_test::Expect) {
         let words = 5 + options.split_whitespace().count();
         let packet = format!("4{words}0000{len} 00000000 {ttl}11 0000 01000001 02000002 {options} 01020304");
-        let source = format!("InfiniteSource(DATA \\<{packet}>, LIMIT 1, STOP true) -> Paint({paint}) -> MarkIPHeader");
+        let source = format!(
+            "InfiniteSource(DATA \\<{packet}>, LIMIT 1, STOP true) -> Paint({paint}) -> MarkIPHeader"
+        );
         let ports: String = (1..5).map(|n| format!("o[{n}] -> Print({n}) -> Discard;")).collect();
-        let graph = format!("{source} -> SetIPChecksum -> o :: IPOutputCombo(1, 9.9.9.9, 24) -> Print(0) -> Discard; {ports}");
+        let graph = format!(
+            "{source} -> SetIPChecksum -> o :: IPOutputCombo(1, 9.9.9.9, 24) -> Print(0) -> Discard; {ports}"
+        );
         check(&graph, expect);
     }
 
     #[test]
     fn each_trouble_has_its_output() {
-        output("40", "18", "", 0, expect![[r#"
+        output(
+            "40",
+            "18",
+            "",
+            0,
+            expect![[r#"
             0:   24 | 45000018 00000000 3f1178d3 01000001 02000002 01020304
-        "#]]);
-        output("40", "18", "", 1, expect![[r#"
+        "#]],
+        );
+        output(
+            "40",
+            "18",
+            "",
+            1,
+            expect![[r#"
             1:   24 | 45000018 00000000 401177d3 01000001 02000002 01020304
             0:   24 | 45000018 00000000 3f1178d3 01000001 02000002 01020304
-        "#]]);
-        output("40", "20", "01070700 00000000", 0, expect![[r#"
+        "#]],
+        );
+        output(
+            "40",
+            "20",
+            "01070700 00000000",
+            0,
+            expect![[r#"
             2:   32 | 47000020 00000000 40116dc4 01000001 02000002 01070700
-        "#]]);
-        output("01", "18", "", 0, expect![[r#"
+        "#]],
+        );
+        output(
+            "01",
+            "18",
+            "",
+            0,
+            expect![[r#"
             3:   24 | 45000018 00000000 0111b6d3 01000001 02000002 01020304
-        "#]]);
-        output("40", "1c", "94040000", 0, expect![[r#"
+        "#]],
+        );
+        output(
+            "40",
+            "1c",
+            "94040000",
+            0,
+            expect![[r#"
             4:   28 | 4600001c 00000000 3f11e3ca 01000001 02000002 94040000
-        "#]]);
+        "#]],
+        );
     }
 }

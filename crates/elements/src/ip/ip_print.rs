@@ -17,13 +17,20 @@ use wire::protocol;
 use super::describe::{add, describe, Header};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),
-    Arg::keyword("CONTENTS", "`NONE`, `HEX` or `ASCII`", "How to print the bytes of the packet. Default NONE."),
-    Arg::keyword("PAYLOAD", "`NO`, `HEX` or `ASCII`", "How to print the bytes behind the headers. Default NO."),
+    Arg::keyword(
+        "CONTENTS",
+        "`NONE`, `HEX` or `ASCII`",
+        "How to print the bytes of the packet. Default NONE.",
+    ),
+    Arg::keyword(
+        "PAYLOAD",
+        "`NO`, `HEX` or `ASCII`",
+        "How to print the bytes behind the headers. Default NO.",
+    ),
     Arg::keyword("MAXLENGTH", "int", "Most bytes to print; negative is no limit. Default 1500."),
     Arg::keyword("NBYTES", "int", "The older name of MAXLENGTH."),
     Arg::keyword("ID", "bool", "Whether to print the identification. Default false."),
@@ -284,63 +291,116 @@ mod tests {
         check(&format!("{source} -> MarkIPHeader -> IPPrint({arguments}) -> Discard"), expect);
     }
 
-    const TCP: &str = "45100030 1234 4000 4006 0000 01000001 02000002 0050 1388 00000001 00000002 5012 00ff 0000 0000 \
+    const TCP: &str =
+        "45100030 1234 4000 4006 0000 01000001 02000002 0050 1388 00000001 00000002 5012 00ff 0000 0000 \
                        48656c6c 6f210a00";
     const IP: &str = "TIMESTAMP false";
 
     #[test]
     fn fields_are_printed_as_asked_for() {
-        print("TIMESTAMP false", TCP, expect![[r#"
+        print(
+            "TIMESTAMP false",
+            TCP,
+            expect![[r#"
             1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
-        "#]]);
-        print("a, TIMESTAMP false, ID true, TTL true, TOS true, LENGTH true", TCP, expect![[r#"
+        "#]],
+        );
+        print(
+            "a, TIMESTAMP false, ID true, TTL true, TOS true, LENGTH true",
+            TCP,
+            expect![[r#"
             a: id 4660 ttl 64 tos 16 length 48 1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
-        "#]]);
-        print("TIMESTAMP false, PAINT true", TCP, expect![[r#"
+        "#]],
+        );
+        print(
+            "TIMESTAMP false, PAINT true",
+            TCP,
+            expect![[r#"
             paint 0: 1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
-        "#]]);
-        print("TIMESTAMP false, PAINT true, AGGREGATE true", TCP, expect![[r#"
+        "#]],
+        );
+        print(
+            "TIMESTAMP false, PAINT true, AGGREGATE true",
+            TCP,
+            expect![[r#"
             #0.0: 1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn bytes_are_printed_in_lines() {
-        print("TIMESTAMP false, CONTENTS HEX", TCP, expect![[r#"
+        print(
+            "TIMESTAMP false, CONTENTS HEX",
+            TCP,
+            expect![[r#"
             1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
               45100030 12344000 40060000 01000001 02000002 00501388
               00000001 00000002 501200ff 00000000 48656c6c 6f210a00
-        "#]]);
-        print("TIMESTAMP false, PAYLOAD ASCII", TCP, expect![[r#"
+        "#]],
+        );
+        print(
+            "TIMESTAMP false, PAYLOAD ASCII",
+            TCP,
+            expect![[r#"
             1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
               Hello!..
-        "#]]);
-        print("TIMESTAMP false, PAYLOAD HEX, MAXLENGTH 3", TCP, expect![[r#"
+        "#]],
+        );
+        print(
+            "TIMESTAMP false, PAYLOAD HEX, MAXLENGTH 3",
+            TCP,
+            expect![[r#"
             1.0.0.1.80 > 2.0.0.2.5000: S 1:10(9,48,48) ack 2 win 255
               48656c
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn headers_that_are_cut_off_are_called_truncated() {
-        print(IP, &TCP[..42], expect![[r#"
+        print(
+            IP,
+            &TCP[..42],
+            expect![[r#"
             truncated-ip
-        "#]]);
-        print(IP, &TCP[..52], expect![[r#"
+        "#]],
+        );
+        print(
+            IP,
+            &TCP[..52],
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: truncated-tcp
-        "#]]);
-        print(IP, &TCP[..60], expect![[r#"
+        "#]],
+        );
+        print(
+            IP,
+            &TCP[..60],
+            expect![[r#"
             1.0.0.1.80 > 2.0.0.2.5000: truncated-tcp
-        "#]]);
-        print(IP, "45000028 0000 2001 4011 0000 01000001 02000002 0102", expect![[r#"
+        "#]],
+        );
+        print(
+            IP,
+            "45000028 0000 2001 4011 0000 01000001 02000002 0102",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: udp (frag 0:20@8+)
-        "#]]);
-        print(IP, "45000028 0000 0000 4011 0000 01000001 02000002 0102", expect![[r#"
+        "#]],
+        );
+        print(
+            IP,
+            "45000028 0000 0000 4011 0000 01000001 02000002 0102",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: truncated-udp
-        "#]]);
-        print(IP, "45000028 0000 0000 4011 0000 01000001 02000002 00350036 0008", expect![[r#"
+        "#]],
+        );
+        print(
+            IP,
+            "45000028 0000 0000 4011 0000 01000001 02000002 00350036 0008",
+            expect![[r#"
             1.0.0.1.53 > 2.0.0.2.54: truncated-udp
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -348,37 +408,70 @@ mod tests {
         let icmp = |message: &str, expect| {
             print(IP, &format!("45000040 0000 0000 4001 0000 01000001 02000002 {message}"), expect);
         };
-        icmp("08000000 12345678", expect![[r#"
+        icmp(
+            "08000000 12345678",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp echo (4660, 22136)
-        "#]]);
-        icmp("00000000 1234", expect![[r#"
+        "#]],
+        );
+        icmp(
+            "00000000 1234",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp echo-reply truncated-icmp
-        "#]]);
-        icmp("05010000 01010101", expect![[r#"
+        "#]],
+        );
+        icmp(
+            "05010000 01010101",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp redirect host
-        "#]]);
-        icmp("63070000", expect![[r#"
+        "#]],
+        );
+        icmp(
+            "63070000",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp type 99 code 7
-        "#]]);
+        "#]],
+        );
         let inner = "45000040 0000 0000 4011 0000 03000003 04000004 00350036";
-        icmp(&format!("03030000 00000000 {inner}"), expect![[r#"
+        icmp(
+            &format!("03030000 00000000 {inner}"),
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp 4.0.0.4 unreachable port udp/54
-        "#]]);
-        icmp(&format!("03020000 00000000 {inner}"), expect![[r#"
+        "#]],
+        );
+        icmp(
+            &format!("03020000 00000000 {inner}"),
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp 4.0.0.4 unreachable protocol udp
-        "#]]);
-        icmp(&format!("03040000 000005dc {inner}"), expect![[r#"
+        "#]],
+        );
+        icmp(
+            &format!("03040000 000005dc {inner}"),
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp 4.0.0.4 unreachable needfrag (mtu 1500)
-        "#]]);
-        icmp("03010000 00000000", expect![[r#"
+        "#]],
+        );
+        icmp(
+            "03010000 00000000",
+            expect![[r#"
             1.0.0.1 > 2.0.0.2: icmp unreachable host truncated-icmp
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn mistakes_are_told_in_clicks_words() {
-        check_mistake("IPPrint(CONTENTS foo)", expect!["bad contents value 'FOO'; should be 'NONE', 'HEX', or 'ASCII'"]);
-        check_mistake("IPPrint(PAYLOAD foo)", expect!["bad payload value 'no'; should be 'false', 'hex', or 'ascii'"]);
-        check_mistake("IPPrint(PAYLOAD hex, CONTENTS hex)", expect!["specify at most one of PAYLOAD and CONTENTS"]);
+        check_mistake(
+            "IPPrint(CONTENTS foo)",
+            expect!["bad contents value 'FOO'; should be 'NONE', 'HEX', or 'ASCII'"],
+        );
+        check_mistake(
+            "IPPrint(PAYLOAD foo)",
+            expect!["bad payload value 'no'; should be 'false', 'hex', or 'ascii'"],
+        );
+        check_mistake(
+            "IPPrint(PAYLOAD hex, CONTENTS hex)",
+            expect!["specify at most one of PAYLOAD and CONTENTS"],
+        );
     }
 }

@@ -222,7 +222,9 @@ const NS_PER_S: i64 = 1_000_000_000;
 #[inline(always)]
 fn is_whole(packet: &Packet) -> bool {
     match packet.network().first_chunk::<20>() {
-        Some(header) => u16::from_be_bytes([header[6], header[7]]) & (ip_flag::MF | ip_flag::OFFSET_MASK) == 0,
+        Some(header) => {
+            u16::from_be_bytes([header[6], header[7]]) & (ip_flag::MF | ip_flag::OFFSET_MASK) == 0
+        }
         None => false,
     }
 }
@@ -247,7 +249,10 @@ mod tests {
             fragment("2000", "0001020304050607"),
             fragment("2001", "08090a0b0c0d0e0f"),
         ];
-        check_reading(&format!("{REASSEMBLE}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+        check_reading(
+            &format!("{REASSEMBLE}; {}", fragments.concat()),
+            &["r.dump"],
+            expect![[r#"
             p:   44 | 4500002c 00010000 401177be 01000001 02000002 00010203 04050607 08090a0b 0c0d0e0f 10111213 14151617
             r.dump: frags seen total:    3
             good reassemblies:   1
@@ -255,7 +260,8 @@ mod tests {
             bad fragments seen:  0
             cached chunk data:
 
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -265,7 +271,10 @@ mod tests {
             fragment("2000", "0001020304050607"),
             fragment("3fff", "08090a0b0c0d0e0f"),
         ];
-        check_reading(&format!("{REASSEMBLE}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+        check_reading(
+            &format!("{REASSEMBLE}; {}", fragments.concat()),
+            &["r.dump"],
+            expect![[r#"
             r.dump: frags seen total:    3
             good reassemblies:   0
             failed reassemblies: 0
@@ -273,7 +282,8 @@ mod tests {
             cached chunk data:
              (1.0.0.1, 1, 2.0.0.2, 515) 1 (0,8) (32,40)
 
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -284,7 +294,10 @@ mod tests {
             fragment("2002", "08090a0b0c0d0e0f"),
         ];
         let graph = REASSEMBLE.replace("IPReassembler", "IPReassembler(HIMEM 60)");
-        check_reading(&format!("{graph}; {}", fragments.concat()), &["r.dump"], expect![[r#"
+        check_reading(
+            &format!("{graph}; {}", fragments.concat()),
+            &["r.dump"],
+            expect![[r#"
             given_up:   60 | 4500001c 00012000 40110000 01000001 02000002 20212223
             r.dump: frags seen total:    3
             good reassemblies:   0
@@ -293,6 +306,7 @@ mod tests {
             cached chunk data:
              (1.0.0.1, 0, 2.0.0.2, 0) 1 (16,24)
 
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -12,8 +12,11 @@ use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdic
 /// The class.
 pub const CLASS: Class = Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").args(ARGS);
 
-const ARGS: &[Arg] =
-    &[Arg::optional("OFFSET", "int", "Where the header begins, in bytes; negative: in the headroom. Default 0.")];
+const ARGS: &[Arg] = &[Arg::optional(
+    "OFFSET",
+    "int",
+    "Where the header begins, in bytes; negative: in the headroom. Default 0.",
+)];
 
 /// See the page above.
 pub struct MarkIPHeader {

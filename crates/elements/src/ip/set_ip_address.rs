@@ -7,7 +7,9 @@
 use std::net::Ipv4Addr;
 
 use args::{sized_anno, Anno};
-use element::{annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
 
 /// The class.
 pub const CLASS: Class =

@@ -16,7 +16,8 @@ pub const CLASS: Class =
 
 const ARGS: &[Arg] = &[Arg::required("DSCP", "unsigned", "The code point, 0 to 63.")];
 
-const HANDLERS: &[Handler] = &[Handler::read_write("dscp", "The argument DSCP, as written.").flags("calm setting")];
+const HANDLERS: &[Handler] =
+    &[Handler::read_write("dscp", "The argument DSCP, as written.").flags("calm setting")];
 
 const MAX: u32 = 63;
 const OUT_OF_RANGE: &str = "diffserv code point out of range";

@@ -73,14 +73,17 @@ mod tests {
 
     #[test]
     fn bad_routes_are_told_one_by_one() {
-        check("Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;", expect![[r#"
+        check(
+            "Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;",
+            expect![[r#"
             config:1: While configuring 'LinearIPLookup@2 :: LinearIPLookup':
             config:1:   argument 2 should be 'ADDR/MASK [GATEWAY] OUTPUT'
             config:1:   argument 3 bad OUTPUT
             config:1:   argument 4 bad OUTPUT
             config:1:   argument 5 should be 'ADDR/MASK [GATEWAY] OUTPUT'
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -16,7 +16,8 @@ use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
 
 const HANDLERS: &[Handler] =
-    &[Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.").flags("setting")];
+    &[Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.")
+        .flags("setting")];
 
 const DROPS: &[DropReason] = &[DropReason::new("above-rate", "The packet came above the rate.")];
 const ABOVE: usize = 0;

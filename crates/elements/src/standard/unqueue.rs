@@ -15,7 +15,11 @@ use element::{
 pub const CLASS: Class = Class::new::<Unqueue>("Unqueue", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("BURST", "int", "Most packets to move each time scheduled; negative is no limit. Default 1."),
+    Arg::optional(
+        "BURST",
+        "int",
+        "Most packets to move each time scheduled; negative is no limit. Default 1.",
+    ),
     Arg::keyword("ACTIVE", "bool", "Whether packets are moved. Default true."),
     Arg::keyword("LIMIT", "int", "Most packets to move in all; negative is no limit. Default -1."),
 ];

@@ -127,7 +127,10 @@ mod tests {
         ];
         let graph = "m :: MarkIPHeader -> c :: CheckTCPHeader(DETAILS true) -> Print(ok) -> Discard; \
                      DriverManager(wait_stop, wait_stop, wait_stop, wait_stop, wait_stop, wait_stop)";
-        check_reading(&format!("{graph}; {}", packets.concat()), &["c.drops", "c.drop_details"], expect![[r#"
+        check_reading(
+            &format!("{graph}; {}", packets.concat()),
+            &["c.drops", "c.drop_details"],
+            expect![[r#"
             ok:   40 | 45000028 00000000 40060000 01000001 02000002 00010002
             c :: CheckTCPHeader: TCP header check failed: not TCP
             c.drops: 5
@@ -135,6 +138,7 @@ mod tests {
             3	bad packet length
             1	bad TCP checksum
 
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -126,7 +126,10 @@ mod tests {
         ];
         let graph = "m :: MarkIPHeader -> c :: CheckUDPHeader(DETAILS true) -> Print(ok) -> Discard; \
                      DriverManager(wait_stop, wait_stop, wait_stop, wait_stop, wait_stop, wait_stop)";
-        check_reading(&format!("{graph}; {}", packets.concat()), &["c.drops", "c.drop_details"], expect![[r#"
+        check_reading(
+            &format!("{graph}; {}", packets.concat()),
+            &["c.drops", "c.drop_details"],
+            expect![[r#"
             UDP header check failed: bad UDP checksum
             ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
             ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
@@ -135,6 +138,7 @@ mod tests {
             2	bad packet length
             1	bad UDP checksum
 
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -19,7 +19,8 @@ use crate::ip::offload;
 pub const CLASS: Class =
     Class::new::<SetTCPChecksum>("SetTCPChecksum", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);
 
-const ARGS: &[Arg] = &[Arg::optional("FIXOFF", "bool", "Whether to correct the header length. Default false.")];
+const ARGS: &[Arg] =
+    &[Arg::optional("FIXOFF", "bool", "Whether to correct the header length. Default false.")];
 
 const BAD_LENGTH: usize = 0;
 const DROPS: &[DropReason] =
@@ -102,14 +103,23 @@ mod tests {
         let source = "InfiniteSource(DATA \\<45000028 00000000 4006 0000 01000001 02000002 \
                       00010002 00000000 00000000 f000 0000 0000 0000>, LIMIT 1, STOP true) -> MarkIPHeader";
         let rest = "CheckTCPHeader -> Print(ok, MAXLENGTH -1) -> Discard";
-        check(&format!("{source} -> SetTCPChecksum -> {rest}"), expect![[r#"
+        check(
+            &format!("{source} -> SetTCPChecksum -> {rest}"),
+            expect![[r#"
             CheckTCPHeader@4 :: CheckTCPHeader: TCP header check failed: bad packet length
-        "#]]);
-        check(&format!("{source} -> SetTCPChecksum(true) -> {rest}"), expect![[r#"
+        "#]],
+        );
+        check(
+            &format!("{source} -> SetTCPChecksum(true) -> {rest}"),
+            expect![[r#"
             ok:   40 | 45000028 00000000 40060000 01000001 02000002 00010002 00000000 00000000 50000000 acdf0000
-        "#]]);
-        check(&format!("{source} -> Truncate(39) -> SetTCPChecksum -> {rest}"), expect![[r#"
+        "#]],
+        );
+        check(
+            &format!("{source} -> Truncate(39) -> SetTCPChecksum -> {rest}"),
+            expect![[r#"
             SetTCPChecksum: bad lengths
-        "#]]);
+        "#]],
+        );
     }
 }

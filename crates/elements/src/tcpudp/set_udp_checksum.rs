@@ -71,7 +71,8 @@ impl SetUDPChecksum {
 fn set(packet: &mut Packet) -> Option<()> {
     let is_partial = offload::is_partial(packet);
     let outer = Outer::of(packet).filter(|outer| !outer.is_fragment())?;
-    let len = packet.transport().first_chunk::<8>().map(|header| u16::from_be_bytes([header[4], header[5]]))?;
+    let len =
+        packet.transport().first_chunk::<8>().map(|header| u16::from_be_bytes([header[4], header[5]]))?;
     let pseudo = outer.pseudo_header_sum(len);
     let datagram = packet.transport_mut();
     if usize::from(len) > datagram.len() {
@@ -98,14 +99,23 @@ mod tests {
                  00010002 00{len} 0000 0304>, LIMIT 1, STOP true) -> MarkIPHeader -> s :: SetUDPChecksum -> CheckUDPHeader"
             )
         };
-        check(&format!("{} -> Print(ok) -> Discard", udp("0000", "0a")), expect![[r#"
+        check(
+            &format!("{} -> Print(ok) -> Discard", udp("0000", "0a")),
+            expect![[r#"
             ok:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
-        "#]]);
-        check(&format!("{} -> Print(ok) -> Discard", udp("2000", "0a")), expect![[r#"
+        "#]],
+        );
+        check(
+            &format!("{} -> Print(ok) -> Discard", udp("2000", "0a")),
+            expect![[r#"
             s :: SetUDPChecksum: fragment or short packet
-        "#]]);
-        check(&format!("{} -> Discard; s[1] -> Print(short) -> Discard", udp("0000", "0b")), expect![[r#"
+        "#]],
+        );
+        check(
+            &format!("{} -> Discard; s[1] -> Print(short) -> Discard", udp("0000", "0b")),
+            expect![[r#"
             short:   30 | 4500001e 00000000 40110000 01000001 02000002 00010002
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -30,7 +30,8 @@ const ARGS: &[Arg] = &[
 const HANDLERS: &[Handler] = &[
     Handler::read_write("src", "Source address.").flags("setting"),
     Handler::read_write("sport", "Source port.").flags("setting"),
-    Handler::read_write("dst", "Destination address; 0.0.0.0 if it is taken from the annotation.").flags("setting"),
+    Handler::read_write("dst", "Destination address; 0.0.0.0 if it is taken from the annotation.")
+        .flags("setting"),
     Handler::read_write("dport", "Destination port.").flags("setting"),
 ];
 
@@ -189,12 +190,17 @@ mod tests {
     fn both_headers_are_made_with_their_checksums() {
         let source = "InfiniteSource(DATA abc, LIMIT 2, STOP true)";
         let rest = "CheckIPHeader -> CheckUDPHeader -> Print(p, PRINTANNO true) -> Discard";
-        check(&format!("{source} -> UDPIPEncap(1.0.0.1, 1234, 2.0.0.2, domain) -> {rest}"), expect![[r#"
+        check(
+            &format!("{source} -> UDPIPEncap(1.0.0.1, 1234, 2.0.0.2, domain) -> {rest}"),
+            expect![[r#"
             p:   31 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 4500001f 00000000 fa11bdcb 01000001 02000002 04d20035
             p:   31 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 4500001f 00010000 fa11bdca 01000001 02000002 04d20035
-        "#]]);
+        "#]],
+        );
         check(
-            &format!("{source} -> SetIPAddress(3.0.0.3) -> UDPIPEncap(1.0.0.1, 1, DST_ANNO, 2, false) -> {rest}"),
+            &format!(
+                "{source} -> SetIPAddress(3.0.0.3) -> UDPIPEncap(1.0.0.1, 1, DST_ANNO, 2, false) -> {rest}"
+            ),
             expect![[r#"
                 p:   31 | 030000030000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 4500001f 00000000 fa11bcca 01000001 03000003 00010002
                 p:   31 | 030000030000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 4500001f 00010000 fa11bcc9 01000001 03000003 00010002
@@ -205,6 +211,9 @@ mod tests {
     #[test]
     fn mistakes_are_told_in_clicks_words() {
         check_mistake("UDPIPEncap(1.0.0.1, 2, x, 4)", expect!["bad DST"]);
-        check_mistake("UDPIPEncap(1, 99999, 3)", expect!["SRC: parse error; SPORT: overflow, range 0-65535; DPORT: required argument missing"]);
+        check_mistake(
+            "UDPIPEncap(1, 99999, 3)",
+            expect!["SRC: parse error; SPORT: overflow, range 0-65535; DPORT: required argument missing"],
+        );
     }
 }
