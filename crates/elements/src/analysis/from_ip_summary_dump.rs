@@ -124,7 +124,7 @@ impl Element for FromIpSummaryDump {
         let contents = conf.args.get("FIELDS").or(contents);
         let flow = conf.args.get("FLOWID").or(flow);
         let may_be_missing = conf.args.get_or("ALLOW_NONEXISTENT", false);
-        let data = conf.args.get("DATA").unwrap_or_else(Vec::new);
+        let data = conf.args.get::<Vec<u8>>("DATA").unwrap_or_default();
         conf.finish()?;
         if sampling > ALWAYS {
             conf.warning("SAMPLE probability reduced to 1");

@@ -157,6 +157,7 @@ impl<'p> Described<'p> {
     }
 
     /// Length of the packet without what is behind the IP packet.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.packet_len().saturating_sub(self.padding)
     }
