@@ -246,7 +246,11 @@ mod tests {
             + &source("m", "0000", back, 101)
             + &source("m", "0000", other, 102)
             + &source("m", "0000", there, 900);
-        check_reading(&config, &["c.nagg", "there.count", "back.count"], expect![[r#""#]]);
+        check_reading(&config, &["c.nagg", "there.count", "back.count"], expect![[r#"
+            c.nagg: 3
+            there.count: 3
+            back.count: 1
+        "#]]);
     }
 
     #[test]
@@ -257,6 +261,9 @@ mod tests {
             .to_string()
             + &source("m", "0002", ends, 100)
             + &source("m", "2000", ends, 101);
-        check_reading(&config, &["c.nagg", "c.count"], expect![[r#""#]]);
+        check_reading(&config, &["c.nagg", "c.count"], expect![[r#"
+            c.nagg: 1
+            c.count: 2
+        "#]]);
     }
 }
