@@ -312,7 +312,7 @@ impl FlowNumbers {
     fn release(&mut self, queue: &mut VecDeque<Fragment>) {
         let oldest = self.now_s.wrapping_sub(self.timeouts.fragment) as i32;
         while let Some(head) = queue.front() {
-            let is_old = seconds(head.packet.timestamp_ns()) as i32 <= oldest.saturating_sub(1);
+            let is_old = (seconds(head.packet.timestamp_ns()) as i32) < oldest;
             let header = Header::of(&head.packet, self.takes_icmp);
             if !is_old && header.is_some_and(|header| header.is_fragment) {
                 return;
