@@ -74,7 +74,7 @@ impl Element for ARPResponder {
 
     per_packet!();
 
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
+    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
         match name {
             "table" => {
                 let mut text = String::new();
@@ -84,22 +84,22 @@ impl Element for ARPResponder {
                 Ok(text)
             }
             "lookup" => {
-                let address = args::ip(param.trim(), &Scope::builtin()).map_err(|_| "expected IP address")?;
+                let address = args::ip(param.trim(), &ctx.scope()).map_err(|_| "expected IP address")?;
                 Ok(self.lookup(address).map_or(String::new(), |address| address.to_string()))
             }
             _ => Err(format!("no {name} read handler")),
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "add" => {
                 let mut entries = self.entries.clone();
-                entries.extend(parse(value, &Scope::builtin())?);
+                entries.extend(parse(value, &ctx.scope())?);
                 self.entries = sorted(entries).0;
             }
             "remove" => {
-                let prefix = args::prefix_or_address(value.trim(), &Scope::builtin());
+                let prefix = args::prefix_or_address(value.trim(), &ctx.scope());
                 let prefix = without_host_bits(prefix.map_err(|_| "expected IP/MASK")?);
                 let at = self.entries.iter().position(|entry| entry.prefix == prefix);
                 self.entries.remove(at.ok_or_else(|| format!("{prefix} not found"))?);
