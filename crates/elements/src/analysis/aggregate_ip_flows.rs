@@ -16,7 +16,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use args::{Filename, Seconds, Timestamp};
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet};
+use element::{
+    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
+};
 
 use super::flow_numbers::{Fate, Flow, FlowNumbers, Key, Timeouts};
 
@@ -239,18 +241,23 @@ mod tests {
         let there = "a0102030a040506 0035 0036 0008 0000";
         let back = "a0405060a010203 0036 0035 0008 0000";
         let other = "a0405060a010203 0037 0035 0008 0000";
-        let config = "m :: MarkIPHeader -> af :: AggregateIPFlows -> c :: AggregateCounter -> p :: PaintSwitch;
+        let config =
+            "m :: MarkIPHeader -> af :: AggregateIPFlows -> c :: AggregateCounter -> p :: PaintSwitch;
              p [0] -> there :: Counter -> Discard; p [1] -> back :: Counter -> Discard;\n"
-            .to_string()
-            + &source("m", "0000", there, 100)
-            + &source("m", "0000", back, 101)
-            + &source("m", "0000", other, 102)
-            + &source("m", "0000", there, 900);
-        check_reading(&config, &["c.nagg", "there.count", "back.count"], expect![[r#"
+                .to_string()
+                + &source("m", "0000", there, 100)
+                + &source("m", "0000", back, 101)
+                + &source("m", "0000", other, 102)
+                + &source("m", "0000", there, 900);
+        check_reading(
+            &config,
+            &["c.nagg", "there.count", "back.count"],
+            expect![[r#"
             c.nagg: 3
             there.count: 3
             back.count: 1
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -261,9 +268,13 @@ mod tests {
             .to_string()
             + &source("m", "0002", ends, 100)
             + &source("m", "2000", ends, 101);
-        check_reading(&config, &["c.nagg", "c.count"], expect![[r#"
+        check_reading(
+            &config,
+            &["c.nagg", "c.count"],
+            expect![[r#"
             c.nagg: 1
             c.count: 2
-        "#]]);
+        "#]],
+        );
     }
 }
