@@ -505,84 +505,84 @@ mod tests {
         check(
             "FromDevice(nosuchdevice) -> Discard;",
             expect![[r#"
-            config:1: While initializing 'FromDevice@1 :: FromDevice':
-            config:1:   nosuchdevice: No such device exists
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'FromDevice@1 :: FromDevice':
+                  nosuchdevice: No such device exists
+                Router could not be initialized!
+            "#]],
         );
         check(
             "FromDevice(lo, METHOD FOO) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'FromDevice@1 :: FromDevice':
-            config:1:   bad METHOD
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  bad METHOD
+                Router could not be initialized!
+            "#]],
         );
         check(
             "FromDevice(lo, SNAPLEN 3) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'FromDevice@1 :: FromDevice':
-            config:1:   SNAPLEN out of range
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  SNAPLEN out of range
+                Router could not be initialized!
+            "#]],
         );
         check(
             "FromDevice(lo, BURST 0) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'FromDevice@1 :: FromDevice':
-            config:1:   BURST out of range
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  BURST out of range
+                Router could not be initialized!
+            "#]],
         );
         check(
             "FromDevice(lo, HEADROOM 9000) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'FromDevice@1 :: FromDevice':
-            config:1:   HEADROOM out of range
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  HEADROOM out of range
+                Router could not be initialized!
+            "#]],
         );
         check(
             "FromDevice(lo, ENCAP FOO) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'FromDevice@1 :: FromDevice':
-            config:1:   bad encapsulation type
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  bad encapsulation type
+                Router could not be initialized!
+            "#]],
         );
         check(
             "Idle -> ToDevice(lo, METHOD FOO);",
             expect![[r#"
-            config:1: While configuring 'ToDevice@2 :: ToDevice':
-            config:1:   bad METHOD
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ToDevice@2 :: ToDevice':
+                  bad METHOD
+                Router could not be initialized!
+            "#]],
         );
         check(
             "Idle -> ToDevice(lo, BURST 0);",
             expect![[r#"
-            config:1: While configuring 'ToDevice@2 :: ToDevice':
-            config:1:   bad BURST
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ToDevice@2 :: ToDevice':
+                  bad BURST
+                Router could not be initialized!
+            "#]],
         );
         in_namespace(|| {
             check(
                 "Idle -> ToDevice(lo);",
                 expect![[r#"
-                config:1: While initializing 'ToDevice@2 :: ToDevice':
-                config:1:   lo: That device is not up
-                Router could not be initialized!
-            "#]],
+                    config:1: While initializing 'ToDevice@2 :: ToDevice':
+                      lo: That device is not up
+                    Router could not be initialized!
+                "#]],
             );
             sys::link::set_up("lo", true).unwrap();
             check(
                 "Idle -> ToDevice(lo); Idle -> ToDevice(lo);",
                 expect![[r#"
-                config:1: While initializing 'ToDevice@4 :: ToDevice':
-                config:1:   duplicate writer for device 'lo'
-                Router could not be initialized!
-            "#]],
+                    config:1: While initializing 'ToDevice@4 :: ToDevice':
+                      duplicate writer for device 'lo'
+                    Router could not be initialized!
+                "#]],
             );
         });
     }

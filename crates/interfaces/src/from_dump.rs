@@ -586,15 +586,15 @@ mod tests {
         check(
             "FILEPOS 24, SAMPLE 0",
             expect![[r#"
-            config:1: While configuring 'f :: FromDump':
-            config:1:   warning: SAMPLE probability is 0; emitting no packets
-            f.count: 0
-            f.packet_filepos: 634593
-            f.filepos: 634593
-            f.active: true
-            f.rx_packets: 0
-            f.rx_bytes: 0
-        "#]],
+                config:1: While configuring 'f :: FromDump':
+                  warning: SAMPLE probability is 0; emitting no packets
+                f.count: 0
+                f.packet_filepos: 634593
+                f.filepos: 634593
+                f.active: true
+                f.rx_packets: 0
+                f.rx_bytes: 0
+            "#]],
         );
     }
 
@@ -681,34 +681,34 @@ mod tests {
         check(
             "START 1, START_AFTER 2",
             expect![[r#"
-            config:1: While configuring 'f :: FromDump':
-            config:1:   START and START_AFTER are mutually exclusive
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'f :: FromDump':
+                  START and START_AFTER are mutually exclusive
+                Router could not be initialized!
+            "#]],
         );
         check(
             "END 1, INTERVAL 2",
             expect![[r#"
-            config:1: While configuring 'f :: FromDump':
-            config:1:   END, END_AFTER, and INTERVAL are mutually exclusive
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'f :: FromDump':
+                  END, END_AFTER, and INTERVAL are mutually exclusive
+                Router could not be initialized!
+            "#]],
         );
         check(
             "STOP true, END_CALL f.stop",
             expect![[r#"
-            config:1: While configuring 'f :: FromDump':
-            config:1:   END_CALL and STOP are mutually exclusive
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'f :: FromDump':
+                  END_CALL and STOP are mutually exclusive
+                Router could not be initialized!
+            "#]],
         );
         check(
             "SAMPLE 2, MMAP maybe",
             expect![[r#"
-            config:1: While configuring 'f :: FromDump':
-            config:1:   MMAP: parse error
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'f :: FromDump':
+                  MMAP: parse error
+                Router could not be initialized!
+            "#]],
         );
     }
 
@@ -726,26 +726,26 @@ mod tests {
         check_bytes(
             b"",
             expect![[r#"
-            config:1: While initializing 'f :: FromDump':
-            config:1:   in.pcap: empty file
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'f :: FromDump':
+                  in.pcap: empty file
+                Router could not be initialized!
+            "#]],
         );
         check_bytes(
             &lan[..10],
             expect![[r#"
-            config:1: While initializing 'f :: FromDump':
-            config:1:   in.pcap: not a tcpdump file (too short)
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'f :: FromDump':
+                  in.pcap: not a tcpdump file (too short)
+                Router could not be initialized!
+            "#]],
         );
         check_bytes(
             b"this is no capture file at all",
             expect![[r#"
-            config:1: While initializing 'f :: FromDump':
-            config:1:   in.pcap: not a tcpdump file (bad magic number)
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'f :: FromDump':
+                  in.pcap: not a tcpdump file (bad magic number)
+                Router could not be initialized!
+            "#]],
         );
         check_bytes(
             &lan[..1000],

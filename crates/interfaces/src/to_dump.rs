@@ -377,42 +377,42 @@ mod tests {
         check(
             "Idle -> ToDump(/tmp/x, ENCAP FOO);",
             expect![[r#"
-            config:1: While configuring 'ToDump@2 :: ToDump':
-            config:1:   bad encapsulation type
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ToDump@2 :: ToDump':
+                  bad encapsulation type
+                Router could not be initialized!
+            "#]],
         );
         check(
             "i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);",
             expect![[r#"
-            config:1: While configuring 'ToDump@2 :: ToDump':
-            config:1:   specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ToDump@2 :: ToDump':
+                  specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'
+                Router could not be initialized!
+            "#]],
         );
         check(
             "i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM j);",
             expect![[r#"
-            config:1: While configuring 'ToDump@2 :: ToDump':
-            config:1:   no element named 'j'
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ToDump@2 :: ToDump':
+                  no element named 'j'
+                Router could not be initialized!
+            "#]],
         );
         check(
             "i :: Idle -> ToDump(/tmp/x, USE_ENCAP_FROM i);",
             expect![[r#"
-            config:1: While initializing 'ToDump@2 :: ToDump':
-            config:1:   'i' has no 'encap' read handler
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'ToDump@2 :: ToDump':
+                  'i' has no 'encap' read handler
+                Router could not be initialized!
+            "#]],
         );
         check(
             "Idle -> ToDump(/nowhere/x);",
             expect![[r#"
-            config:1: While initializing 'ToDump@2 :: ToDump':
-            config:1:   /nowhere/x: No such file or directory
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'ToDump@2 :: ToDump':
+                  /nowhere/x: No such file or directory
+                Router could not be initialized!
+            "#]],
         );
     }
 

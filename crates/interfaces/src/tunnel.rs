@@ -533,42 +533,42 @@ mod tests {
         check(
             "KernelTap(1.0.0.1/8, GATEWAY 2.0.0.1) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'KernelTap@1 :: KernelTap':
-            config:1:   bad GATEWAY
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'KernelTap@1 :: KernelTap':
+                  bad GATEWAY
+                Router could not be initialized!
+            "#]],
         );
         check(
             "KernelTap(1.0.0.1) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'KernelTap@1 :: KernelTap':
-            config:1:   ADDR: parse error
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'KernelTap@1 :: KernelTap':
+                  ADDR: parse error
+                Router could not be initialized!
+            "#]],
         );
         check(
             "KernelTap(1.0.0.1/8, BURST 0) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'KernelTap@1 :: KernelTap':
-            config:1:   BURST must be >= 1
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'KernelTap@1 :: KernelTap':
+                  BURST must be >= 1
+                Router could not be initialized!
+            "#]],
         );
         check(
             "KernelTun(1.0.0.1/8, MTU 3) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'KernelTun@1 :: KernelTun':
-            config:1:   MTU must be greater than 20
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'KernelTun@1 :: KernelTun':
+                  MTU must be greater than 20
+                Router could not be initialized!
+            "#]],
         );
         check(
             "KernelTun(1.0.0.1/8, HEADROOM 10000) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'KernelTun@1 :: KernelTun':
-            config:1:   HEADROOM too big
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'KernelTun@1 :: KernelTun':
+                  HEADROOM too big
+                Router could not be initialized!
+            "#]],
         );
     }
 }

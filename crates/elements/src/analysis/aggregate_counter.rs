@@ -41,7 +41,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("freeze", "Whether only known aggregates are counted.").flags("checkbox"),
     Handler::read_write("active", "Whether packets are counted at all.").flags("checkbox"),
     Handler::write("stop", "Counts no more and stops the driver.").flags("button"),
-    Handler::write("reaggregate_counts", "Makes the counts the aggregates: how often did each count occur?"),
+    Handler::write("reaggregate_counts", "Makes the counts the aggregates: how often did each count occur?."),
     Handler::write("counts_pdf", "The same as `reaggregate_counts`."),
     Handler::read_write("banner", "Text at the head of files.").flags("raw"),
     Handler::write("clear", "Forgets all counts."),

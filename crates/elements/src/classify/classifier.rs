@@ -105,11 +105,11 @@ mod tests {
             Idle -> Classifier(0/45, -) -> Discard;",
             expect![[r#"
                 config:1: While configuring 'c :: Classifier':
-                config:1:   pattern 0: value has less than 2 hex digits
-                config:1:   pattern 1: expected a digit
-                config:1:   pattern 2: mask has too few hex digits
+                  pattern 0: value has less than 2 hex digits
+                  pattern 1: expected a digit
+                  pattern 2: mask has too few hex digits
                 config:2: While configuring 'Classifier@7 :: Classifier':
-                config:2:   need 1 arguments, one per output port
+                  need 1 arguments, one per output port
                 Router could not be initialized!
             "#]],
         );

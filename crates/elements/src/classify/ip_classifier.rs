@@ -190,9 +190,9 @@ mod tests {
             &[],
             expect![[r#"
                 config:1: While configuring 'c :: IPClassifier':
-                config:1:   warning: output 2 matches no packets
+                  warning: output 2 matches no packets
                 config:2: While configuring 'IPClassifier@7 :: IPClassifier':
-                config:2:   need 1 arguments, one per output port
+                  need 1 arguments, one per output port
                 Router could not be initialized!
             "#]],
         );

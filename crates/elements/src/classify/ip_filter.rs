@@ -106,12 +106,12 @@ mod tests {
             "Idle -> f :: IPFilter(5 tcp, allow foo bar, bar, deny tcp port) -> Discard;",
             expect![[r#"
                 config:1: While configuring 'f :: IPFilter':
-                config:1:   pattern 0: slot '5' out of range
-                config:1:   pattern 1: empty term near 'foo'
-                config:1:   pattern 1: missing expression
-                config:1:   pattern 1: garbage after expression at 'foo'
-                config:1:   pattern 2: unknown slot ID 'bar'
-                config:1:   pattern 3: 'port': value missing
+                  pattern 0: slot '5' out of range
+                  pattern 1: empty term near 'foo'
+                  pattern 1: missing expression
+                  pattern 1: garbage after expression at 'foo'
+                  pattern 2: unknown slot ID 'bar'
+                  pattern 3: 'port': value missing
                 Router could not be initialized!
             "#]],
         );

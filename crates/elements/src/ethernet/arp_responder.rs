@@ -256,15 +256,15 @@ mod tests {
             config,
             &["r.table"],
             expect![[r#"
-            config:1: While configuring 'r :: ARPResponder':
-            config:1:   warning: multiple entries for 1.0.0.9/32
-            While calling 'r.remove 4.0.0.4':
-              4.0.0.4/32 not found
-            r.table: 1.0.0.9/32 08-08-08-08-08-08
-            1.0.0.128/25 03-03-03-03-03-03
-            1.0.0.0/24 02-02-02-02-02-02
+                config:1: While configuring 'r :: ARPResponder':
+                  warning: multiple entries for 1.0.0.9/32
+                While calling 'r.remove 4.0.0.4':
+                  4.0.0.4/32 not found
+                r.table: 1.0.0.9/32 08-08-08-08-08-08
+                1.0.0.128/25 03-03-03-03-03-03
+                1.0.0.0/24 02-02-02-02-02-02
 
-        "#]],
+            "#]],
         );
     }
 
@@ -275,13 +275,13 @@ mod tests {
         check(
             config,
             expect![[r#"
-            config:1: While configuring 'ARPResponder@2 :: ARPResponder':
-            config:1:   argument 0: missing ETH
-            config:1:   argument 1: missing IP/MASK
-            config:1:   argument 2: more than one ETH
-            config:1:   argument 3: expected IP/MASK ETH
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'ARPResponder@2 :: ARPResponder':
+                  argument 0: missing ETH
+                  argument 1: missing IP/MASK
+                  argument 2: more than one ETH
+                  argument 3: expected IP/MASK ETH
+                Router could not be initialized!
+            "#]],
         );
     }
 }

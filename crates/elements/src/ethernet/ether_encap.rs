@@ -128,11 +128,11 @@ mod tests {
         check(
             "Idle -> EtherEncap(65536, 1:1:1:1:1, 2:2:2:2:2:2) -> Idle;",
             expect![[r#"
-            config:1: While configuring 'EtherEncap@2 :: EtherEncap':
-            config:1:   ETHERTYPE: out of range, bound 65535
-            config:1:   SRC: parse error
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'EtherEncap@2 :: EtherEncap':
+                  ETHERTYPE: out of range, bound 65535
+                  SRC: parse error
+                Router could not be initialized!
+            "#]],
         );
     }
 }

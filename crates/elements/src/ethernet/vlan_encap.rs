@@ -227,25 +227,25 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'VLANEncap@2 :: VLANEncap':
-                config:2:   VLAN_TCI: out of range, bound 65535
+                  VLAN_TCI: out of range, bound 65535
                 config:2: While configuring 'VLANEncap@3 :: VLANEncap':
-                config:2:   VLAN_PCP: out of range, bound 7
+                  VLAN_PCP: out of range, bound 7
                 config:2: While configuring 'VLANEncap@4 :: VLANEncap':
-                config:2:   x: unknown argument
+                  x: unknown argument
                 config:2: While configuring 'VLANEncap@5 :: VLANEncap':
-                config:2:   VLAN_ID: out of range, bound 4095
+                  VLAN_ID: out of range, bound 4095
                 config:3: While configuring 'VLANEncap@6 :: VLANEncap':
-                config:3:   NATIVE_VLAN: out of range, bound -1
+                  NATIVE_VLAN: out of range, bound -1
                 config:4: While configuring 'VLANDecap@7 :: VLANDecap':
-                config:4:   ANNO: parse error
+                  ANNO: parse error
                 config:4: While configuring 'VLANDecap@8 :: VLANDecap':
-                config:4:   ETHERTYPE: out of range, bound 65535
+                  ETHERTYPE: out of range, bound 65535
                 config:4: While configuring 'SetVLANAnno@9 :: SetVLANAnno':
-                config:4:   VLAN_TCI: out of range, bound 65535
+                  VLAN_TCI: out of range, bound 65535
                 config:5: While configuring 'SetVLANAnno@10 :: SetVLANAnno':
-                config:5:   VLAN_ID: out of range, bound 4095
+                  VLAN_ID: out of range, bound 4095
                 config:5: While configuring 'SetVLANAnno@11 :: SetVLANAnno':
-                config:5:   VLAN_PCP: out of range, bound 7
+                  VLAN_PCP: out of range, bound 7
                 Router could not be initialized!
             "#]],
         );

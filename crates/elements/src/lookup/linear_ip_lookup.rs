@@ -76,13 +76,13 @@ mod tests {
         check(
             "Idle -> LinearIPLookup(1/8 0, foo, 2/8 1, 3/8 -1, 4/8 1.2.3.4) -> Discard;",
             expect![[r#"
-            config:1: While configuring 'LinearIPLookup@2 :: LinearIPLookup':
-            config:1:   argument 2 should be 'ADDR/MASK [GATEWAY] OUTPUT'
-            config:1:   argument 3 bad OUTPUT
-            config:1:   argument 4 bad OUTPUT
-            config:1:   argument 5 should be 'ADDR/MASK [GATEWAY] OUTPUT'
-            Router could not be initialized!
-        "#]],
+                config:1: While configuring 'LinearIPLookup@2 :: LinearIPLookup':
+                  argument 2 should be 'ADDR/MASK [GATEWAY] OUTPUT'
+                  argument 3 bad OUTPUT
+                  argument 4 bad OUTPUT
+                  argument 5 should be 'ADDR/MASK [GATEWAY] OUTPUT'
+                Router could not be initialized!
+            "#]],
         );
     }
 
@@ -93,7 +93,7 @@ mod tests {
             &["r.table"],
             expect![[r#"
                 config:1: While configuring 'r :: LinearIPLookup':
-                config:1:   warning: 1 route replaced by later versions
+                  warning: 1 route replaced by later versions
                 r.table: 1.0.0.0/8		-		0
                 2.0.0.0/8		-		1
 

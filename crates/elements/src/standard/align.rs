@@ -90,11 +90,11 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'Align@2 :: Align':
-                config:2:   MODULUS must be 2, 4, or 8
+                  MODULUS must be 2, 4, or 8
                 config:2: While configuring 'Align@3 :: Align':
-                config:2:   OFFSET must be smaller than MODULUS
+                  OFFSET must be smaller than MODULUS
                 config:2: While configuring 'Align@4 :: Align':
-                config:2:   OFFSET: required argument missing
+                  OFFSET: required argument missing
                 Router could not be initialized!
             "#]],
         );

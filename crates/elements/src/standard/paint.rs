@@ -91,13 +91,13 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'Paint@2 :: Paint':
-                config:2:   COLOR: required argument missing
+                  COLOR: required argument missing
                 config:2: While configuring 'Paint@3 :: Paint':
-                config:2:   COLOR: out of range, bound 255
+                  COLOR: out of range, bound 255
                 config:2: While configuring 'Paint@4 :: Paint':
-                config:2:   ANNO: parse error
+                  ANNO: parse error
                 config:2: While configuring 'Paint@5 :: Paint':
-                config:2:   ANNO: parse error
+                  ANNO: parse error
                 Router could not be initialized!
             "#]],
         );

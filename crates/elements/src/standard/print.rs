@@ -261,13 +261,13 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'Print@2 :: Print':
-                config:2:   bad contents value 'FOO'; should be 'NONE', 'HEX', or 'ASCII'
+                  bad contents value 'FOO'; should be 'NONE', 'HEX', or 'ASCII'
                 config:2: While configuring 'Print@3 :: Print':
-                config:2:   MAXLENGTH: invalid number
+                  MAXLENGTH: invalid number
                 config:2: While configuring 'Print@4 :: Print':
-                config:2:   X: unknown argument
+                  X: unknown argument
                 config:2: While configuring 'Print@5 :: Print':
-                config:2:   too many arguments
+                  too many arguments
                 Router could not be initialized!
             "#]],
         );

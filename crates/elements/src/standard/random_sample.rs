@@ -197,15 +197,15 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'RandomSample@4 :: RandomSample':
-                config:2:   give at most one of SAMPLE and DROP
+                  give at most one of SAMPLE and DROP
                 config:2: While configuring 'RandomSample@2 :: RandomSample':
-                config:2:   sampling probability must be between 0 and 1
+                  sampling probability must be between 0 and 1
                 config:2: While configuring 'RandomSample@3 :: RandomSample':
-                config:2:   sampling probability must be between 0 and 1
+                  sampling probability must be between 0 and 1
                 config:3: While configuring 'RandomSample@5 :: RandomSample':
-                config:3:   sampling probability must be between 0 and 1
+                  sampling probability must be between 0 and 1
                 config:3: While configuring 'RandomSample@6 :: RandomSample':
-                config:3:   P: parse error
+                  P: parse error
                 Router could not be initialized!
             "#]],
         );

@@ -90,11 +90,11 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'SetTimestamp@2 :: SetTimestamp':
-                config:2:   TIMESTAMP: parse error
+                  TIMESTAMP: parse error
                 config:2: While configuring 'SetTimestamp@3 :: SetTimestamp':
-                config:2:   SetTimestamp(DELTA) is deprecated, use SetTimestampDelta(TYPE FIRST)
+                  SetTimestamp(DELTA) is deprecated, use SetTimestampDelta(TYPE FIRST)
                 config:2: While configuring 'SetTimestamp@4 :: SetTimestamp':
-                config:2:   FIRST: parse error
+                  FIRST: parse error
                 Router could not be initialized!
             "#]],
         );

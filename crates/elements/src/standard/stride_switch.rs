@@ -94,15 +94,15 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'StrideSwitch@4 :: StrideSwitch':
-                config:2:   argument 0 should be number of tickets (integer)
+                  argument 0 should be number of tickets (integer)
                 config:2: While configuring 'StrideSwitch@2 :: StrideSwitch':
-                config:2:   need 1 arguments, one per output port
+                  need 1 arguments, one per output port
                 config:2: While configuring 'StrideSwitch@3 :: StrideSwitch':
-                config:2:   need 1 arguments, one per output port
+                  need 1 arguments, one per output port
                 config:2: While configuring 'StrideSwitch@5 :: StrideSwitch':
-                config:2:   argument 0 (number of tickets) must be >= 0
+                  argument 0 (number of tickets) must be >= 0
                 config:3: While configuring 'StrideSwitch@6 :: StrideSwitch':
-                config:3:   warning: input 0's tickets reduced to 32768
+                  warning: input 0's tickets reduced to 32768
                 Router could not be initialized!
             "#]],
         );

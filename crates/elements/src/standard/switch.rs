@@ -107,7 +107,7 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'Switch@2 :: Switch':
-                config:2:   output must be < 1
+                  output must be < 1
                 Router could not be initialized!
             "#]],
         );

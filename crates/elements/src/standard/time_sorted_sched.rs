@@ -309,11 +309,11 @@ mod tests {
             ",
             expect![[r#"
                 config:2: While configuring 'TimeSortedSched@2 :: TimeSortedSched':
-                config:2:   BUFFER must be at least 1
+                  BUFFER must be at least 1
                 config:2: While configuring 'TimeSortedSched@3 :: TimeSortedSched':
-                config:2:   STOP: parse error
+                  STOP: parse error
                 config:2: While configuring 'TimeSortedSched@4 :: TimeSortedSched':
-                config:2:   too many arguments
+                  too many arguments
                 Router could not be initialized!
             "#]],
         );
