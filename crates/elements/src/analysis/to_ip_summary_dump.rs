@@ -341,3 +341,22 @@ fn verbose(now: Timestamp) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn unknown_fields_are_errors() {
+        check(
+            "Idle -> ToIPSummaryDump(/dev/null, FIELDS ip_src frob payload, BINARY true)",
+            expect![[r#"
+                config:1: While configuring 'ToIPSummaryDump@2 :: ToIPSummaryDump':
+                  unknown content type 'frob'
+                  cannot use field payload with BINARY
+                Router could not be initialized!
+            "#]],
+        );
+    }
+}

@@ -17,6 +17,8 @@ mod option_text;
 mod payload;
 mod tcp;
 mod tcp_options;
+#[cfg(test)]
+mod tests;
 mod transport;
 
 use std::borrow::Cow;
