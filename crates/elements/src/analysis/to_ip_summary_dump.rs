@@ -96,7 +96,7 @@ impl Element for ToIpSummaryDump {
             words = conf.args.get_or(name, words);
         }
         if conf.args.is_given("DATA") {
-            conf.args.warn("DATA", "argument deprecated");
+            conf.note("DATA: warning: argument deprecated");
         }
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let has_header = conf.args.get_or("HEADER", true);

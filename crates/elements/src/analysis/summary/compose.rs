@@ -249,7 +249,7 @@ impl Composer {
         self.set_transport(12, &[((len / 4) as u8) << 4 | flags]);
     }
 
-    /// Sets all zero bytes from `at` on to the end of the data.
+    /// Sets the bytes from `at` to the end of the data to zero, if bytes that no field sets are zero.
     fn clear(&mut self, at: usize) {
         if self.defaults.zeroes {
             self.packet.data_mut().get_mut(at..).unwrap_or(&mut []).fill(0);

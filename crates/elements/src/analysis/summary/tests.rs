@@ -77,7 +77,7 @@ fn mistakes_are_told_with_their_line() {
             <data>:1: warning: unknown content type 'frob'
             <data>:2: bad !flowid specification
             <data>:3: bad protocol in !proto
-            <data>:1: bad !binary specification
+            <data>:4: bad !binary specification
         "#]],
     );
 }
