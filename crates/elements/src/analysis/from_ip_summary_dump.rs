@@ -353,3 +353,23 @@ impl FromIpSummaryDump {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn lines_become_packets_and_bad_lines_are_told_once() {
+        check(
+            "FromIPSummaryDump(DATA \"!data ip_src ip_dst ip_proto sport dport payload\n\
+             10.0.0.1 10.0.0.2 U 53 1024 \\\"ab\\\"\n- ? ?\nx\n10.0.0.3 10.0.0.4 I\n\", STOP true)\n\
+             -> Print(x) -> Discard",
+            expect![[r#"
+                x:   30 | 4500001e 00000000 64110000 0a000001 0a000002 00350400
+                <data>:3: packet parse error
+                x:   28 | 4500001c 00000000 64010000 0a000003 0a000004 00000000
+            "#]],
+        );
+    }
+}

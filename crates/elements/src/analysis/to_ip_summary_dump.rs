@@ -96,7 +96,7 @@ impl Element for ToIpSummaryDump {
             words = conf.args.get_or(name, words);
         }
         if conf.args.is_given("DATA") {
-            conf.args.warn("DATA", "argument deprecated");
+            conf.note("DATA: warning: argument deprecated");
         }
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let has_header = conf.args.get_or("HEADER", true);
@@ -340,4 +340,23 @@ fn verbose(now: Timestamp) -> String {
         text += &format!("!runtime {now}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn unknown_fields_are_errors() {
+        check(
+            "Idle -> ToIPSummaryDump(/dev/null, FIELDS ip_src frob payload, BINARY true)",
+            expect![[r#"
+                config:1: While configuring 'ToIPSummaryDump@2 :: ToIPSummaryDump':
+                  unknown content type 'frob'
+                  cannot use field payload with BINARY
+                Router could not be initialized!
+            "#]],
+        );
+    }
 }

@@ -6,7 +6,7 @@
 use std::net::Ipv4Addr;
 
 use element::{annotation, Packet};
-use wire::{checksum, protocol};
+use wire::{checksum, protocol, Ipv4};
 
 use super::describe::{u16_at, u8_at};
 
@@ -249,7 +249,7 @@ impl Composer {
         self.set_transport(12, &[((len / 4) as u8) << 4 | flags]);
     }
 
-    /// Sets all zero bytes from `at` on to the end of the data.
+    /// Sets the bytes from `at` to the end of the data to zero, if bytes that no field sets are zero.
     fn clear(&mut self, at: usize) {
         if self.defaults.zeroes {
             self.packet.data_mut().get_mut(at..).unwrap_or(&mut []).fill(0);
@@ -325,11 +325,8 @@ impl Composer {
         let sum = if protocol == protocol::ICMP {
             checksum::checksum(segment)
         } else {
-            let address = |at| {
-                let bytes = self.packet.network().get(at..).and_then(|tail| tail.first_chunk::<4>());
-                Ipv4Addr::from(bytes.copied().unwrap_or_default())
-            };
-            let pseudo = checksum::pseudo_ipv4(address(12), address(16), protocol, segment.len() as u16);
+            let header = self.packet.network();
+            let pseudo = Ipv4::new(header).map_or(0, |ip| ip.pseudo_header_sum(segment.len() as u16));
             checksum::transport(pseudo, segment)
         };
         self.set_transport(at, &sum.to_be_bytes());

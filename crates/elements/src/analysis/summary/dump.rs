@@ -156,8 +156,12 @@ impl Dump {
                         self.report(&mut remarks, report);
                         break next;
                     }
-                    self.bang(&line, &mut remarks);
+                    let begins_records = self.bang(&line, &mut remarks);
                     self.report(&mut remarks, report);
+                    if begins_records {
+                        self.is_binary = true;
+                        self.input.begin_records();
+                    }
                 }
             }
         };
@@ -214,9 +218,9 @@ impl Dump {
         Ok(Some(!matches!(line.first(), None | Some(b'!' | b'#'))))
     }
 
-    /// Obeys a line that starts with `!`.
-    fn bang(&mut self, line: &[u8], remarks: &mut Vec<Remark>) {
-        let Some(end) = line.iter().position(|byte| is_space(*byte)) else { return };
+    /// Obeys a line that starts with `!`; tells whether binary records follow.
+    fn bang(&mut self, line: &[u8], remarks: &mut Vec<Remark>) -> bool {
+        let Some(end) = line.iter().position(|byte| is_space(*byte)) else { return false };
         let (word, text) = (line.get(..end).unwrap_or(&[]), String::from_utf8_lossy(line));
         match word {
             b"!data" | b"!contents" => self.set_fields(&text, remarks),
@@ -235,11 +239,11 @@ impl Dump {
                 if args::split_words(&text).len() != 1 {
                     remarks.push(Remark::Error("bad !binary specification".to_string()));
                 }
-                self.is_binary = true;
-                self.input.begin_records();
+                return true;
             }
             _ => {}
         }
+        false
     }
 
     fn packet(&mut self, line: &[u8], remarks: &mut Vec<Remark>) -> Option<Packet> {

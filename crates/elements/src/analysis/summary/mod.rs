@@ -17,6 +17,8 @@ mod option_text;
 mod payload;
 mod tcp;
 mod tcp_options;
+#[cfg(test)]
+mod tests;
 mod transport;
 
 use std::borrow::Cow;
@@ -94,14 +96,10 @@ const TABLES: [&[Field]; 8] = [
     ip::FIELDS,
     transport::FIELDS,
     tcp::FIELDS,
-    udp_fields(),
+    transport::UDP_FIELDS,
     icmp::FIELDS,
     payload::FIELDS,
 ];
-
-const fn udp_fields() -> &'static [Field] {
-    transport::UDP_FIELDS
-}
 
 const SYNONYMS: [&[(&str, &str)]; 4] =
     [annotations::SYNONYMS, link::SYNONYMS, tcp::SYNONYMS, payload::SYNONYMS];
