@@ -33,6 +33,9 @@ pub fn main(args: Vec<String>) -> ExitCode {
 }
 
 fn run(options: Options) -> i32 {
+    if options.n_threads > 1 && options.warnings {
+        eprintln!("warning: Click was built without multithread support, running single threaded");
+    }
     let request = Request {
         text: options.origin.clone().unwrap_or_default(),
         variables: options.variables.clone(),
