@@ -88,8 +88,8 @@ impl Timestamp {
     pub fn unparse_interval(self) -> String {
         let ns = self.nsec();
         match self.sec() {
-            0 if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
-            0 if ns % 1000 == 0 => format!("{}us", ns / 1000),
+            0 if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
+            0 if ns.is_multiple_of(1000) => format!("{}us", ns / 1000),
             0 => format!("{ns}ns"),
             _ => format!("{self}s"),
         }

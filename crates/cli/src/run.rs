@@ -86,7 +86,7 @@ impl Progress {
 
     fn look(&mut self, world: &mut World) {
         self.n_rounds += 1;
-        if !self.is_wanted || self.n_rounds % ROUNDS_PER_LOOK != 0 || Instant::now() < self.next {
+        if !self.is_wanted || !self.n_rounds.is_multiple_of(ROUNDS_PER_LOOK) || Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + PROGRESS;

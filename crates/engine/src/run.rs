@@ -62,10 +62,10 @@ impl Engine {
             round = round.wrapping_add(1);
             world.run_tasks();
             world.run_signals();
-            if round % pace.stride == 0 {
+            if round.is_multiple_of(pace.stride) {
                 world.run_timers(&mut pace);
             }
-            if round % ROUNDS_PER_SELECT == 0 {
+            if round.is_multiple_of(ROUNDS_PER_SELECT) {
                 world.run_selects();
             }
         }

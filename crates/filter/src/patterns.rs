@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
             *value = "";
             *mask = mask.map(|_| "");
         }
-        if value.len() % 2 != 0 {
+        if !value.len().is_multiple_of(2) {
             self.error("value has odd number of hex digits");
             *value = &value[..value.len() - 1];
             *mask = mask.map(|mask| &mask[..mask.len().saturating_sub(1)]);
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
                 bits &= mask_value & known;
             }
             let at = offset.wrapping_add(n as u32) as u16;
-            if n == 0 || at % 4 == 0 {
+            if n == 0 || at.is_multiple_of(4) {
                 self.tree.test(at & !3, 0, 0);
             }
             self.tree.refine_last(at, value, bits);

@@ -360,7 +360,7 @@ pub fn install(region: Box<dyn Region>) -> Result<(), PoolError> {
     if region.len() < SMALL_STRIDE {
         return Err(PoolError::RegionTooSmall { len: region.len(), slot: SMALL_STRIDE });
     }
-    if region.base().as_ptr() as usize % 128 != 0 {
+    if !(region.base().as_ptr() as usize).is_multiple_of(128) {
         return Err(PoolError::Misaligned);
     }
     let pool = Pool::current();

@@ -61,7 +61,7 @@ fn addresses<A: Address + std::ops::BitOr<Output = A>>(
 ) -> Vec<A> {
     let mut addr = |i: usize| {
         let prefix = prefixes[random.below(prefixes.len())];
-        if i % 10 == 0 {
+        if i.is_multiple_of(10) {
             low(random.next())
         } else {
             prefix.addr() | low(random.next() & (u64::from(u32::MAX) >> prefix.bits().min(31)))

@@ -69,7 +69,7 @@ pub fn add(a: u16, b: u16) -> u16 {
 /// RFC 1071 2(B): behind an odd number of bytes, every byte of the second piece changes its place in the 16-bit words.
 #[inline]
 pub fn join(first: u16, first_len: usize, second: u16) -> u16 {
-    add(first, if first_len % 2 == 0 { second } else { second.swap_bytes() })
+    add(first, if first_len.is_multiple_of(2) { second } else { second.swap_bytes() })
 }
 
 /// The checksum after a 16-bit word changed from `old` to `new` (RFC 1624, equation 3); both may as well be sums, of
