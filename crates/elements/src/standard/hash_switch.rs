@@ -59,11 +59,25 @@ fn port_of(data: &[u8], offset: i64, length: i64, n_outputs: usize) -> usize {
     }
     let start = usize::try_from(offset).unwrap_or(0);
     let bytes = data.get(start..usize::try_from(end).unwrap_or(0)).unwrap_or(&[]);
-    let sum = bytes.iter().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize;
+    let sum = sum_of_bytes(bytes);
     match n_outputs {
         2 | 4 | 8 => (sum ^ sum >> 4) & (n_outputs - 1),
         n_outputs => sum.checked_rem(n_outputs).unwrap_or(0),
     }
+}
+
+/// The sum of the bytes, modulo 2^32.
+#[inline]
+fn sum_of_bytes(bytes: &[u8]) -> usize {
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let of_words = words.iter().fold(0u32, |sum, word| {
+        let word = u64::from_ne_bytes(*word);
+        // Four 16-bit sums of two bytes each, then added up into the highest of them.
+        let pairs = (word & EVEN) + (word >> 8 & EVEN);
+        sum.wrapping_add((pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32)
+    });
+    rest.iter().fold(of_words, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize
 }
 
 #[cfg(test)]
@@ -76,6 +90,11 @@ mod tests {
         assert_eq!(port_of(&[9, 1, 3, 9], 1, 2, 3), 1);
         assert_eq!(port_of(&[0x12], 0, 1, 4), 3);
         assert_eq!(port_of(&[0xff, 0xff], 0, 2, 8), (510 ^ 510 >> 4) & 7);
+        let bytes: Vec<u8> = (0..=255).rev().collect();
+        for end in 0..bytes.len() {
+            let sum: usize = bytes[..end].iter().map(|byte| usize::from(*byte)).sum();
+            assert_eq!(sum_of_bytes(&bytes[..end]), sum);
+        }
     }
 
     #[test]
