@@ -27,6 +27,38 @@ impl Ctx<'_> {
         batch
     }
 
+    /// Sends each packet where the verdict of `process` says: for elements that send packets to many outputs, and so pay for
+    /// no guess which output it will be. [`Ctx::push_each`] is for those that send most packets to output 0.
+    #[inline(always)]
+    pub fn spread(&mut self, mut batch: Batch, mut process: impl FnMut(&mut Self, &mut Packet) -> Verdict) {
+        let mut verdicts = self.outbox.take_verdicts();
+        verdicts.extend(batch.iter_mut().map(|packet| process(self, packet)));
+        match verdicts.first() {
+            Some(first) if verdicts.iter().all(|verdict| verdict == first) => self.send(*first, batch),
+            _ => self.distribute(batch, &verdicts),
+        }
+        self.outbox.give_verdicts(verdicts);
+    }
+
+    /// Sends a batch where a verdict says.
+    #[inline]
+    pub fn send(&mut self, verdict: Verdict, batch: Batch) {
+        match verdict.output() {
+            Some(port) => self.emit_or_drop(port, verdict.reason(), batch),
+            None => self.drop_batch(verdict.reason(), batch),
+        }
+    }
+
+    #[inline(never)]
+    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
+        let Ctx { outbox, runtime, element } = self;
+        let split = outbox.split();
+        for (packet, verdict) in batch.drain().zip(verdicts) {
+            split.add(*verdict, packet, || runtime.n_ports(*element).1);
+        }
+        self.settle();
+    }
+
     /// Keeps the packets that pass in `batch`, in order, and sorts the others.
     #[inline(always)]
     fn split(&mut self, batch: &mut Batch, mut process: impl FnMut(&mut Packet) -> Verdict) {

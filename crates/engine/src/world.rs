@@ -424,10 +424,15 @@ impl Runtime for World {
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
         let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
         let max = max.clamp(1, element::BATCH_MAX);
-        let Some((batch, outbox)) = self.step(from, |element, ctx| element.pull(ctx, output, max)) else {
-            return Batch::new();
-        };
-        self.flow(from, outbox);
+        let Some(mut taken) = self.slots[from].take() else { return Batch::new() };
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let batch = taken.pull(&mut Ctx::new(from, self, &mut outbox), output, max);
+        self.put_back(from, taken);
+        if outbox.is_empty() {
+            self.spare_outboxes.push(outbox);
+        } else {
+            self.flow(from, outbox);
+        }
         if !self.watchers.is_empty() && !batch.is_empty() {
             self.show(from, output, &batch);
         }

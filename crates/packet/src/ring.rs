@@ -4,9 +4,6 @@ use std::mem::MaybeUninit;
 
 use crate::{Batch, Packet};
 
-/// How many packets before its turn a packet's bytes are brought near.
-const AHEAD: usize = 32;
-
 /// Packets in order, first in, first out; both ends are open.
 #[derive(Default)]
 pub struct Ring {
@@ -91,24 +88,6 @@ impl Ring {
         });
         self.head = (self.head + n) & (self.slots.len() - 1);
         self.len -= n;
-        self.prefetch(n);
-    }
-
-    /// Asks the processor to bring `n` further packets near, each in two steps: first the metadata, later the bytes, of
-    /// which the metadata tells.
-    #[inline]
-    fn prefetch(&self, n: usize) {
-        let mask = self.slots.len() - 1;
-        let at = |i: usize| {
-            // SAFETY: the caller of the closure keeps `i` below `len`: the slot holds a packet.
-            unsafe { self.slots[(self.head + i) & mask].assume_init_ref() }
-        };
-        for i in AHEAD..(AHEAD + n).min(self.len) {
-            at(i).prefetch_data();
-        }
-        for i in 2 * AHEAD..(2 * AHEAD + n).min(self.len) {
-            at(i).prefetch();
-        }
     }
 
     /// Adds a packet at the end.

@@ -1,6 +1,7 @@
 //! The flows of AggregateIPFlows: their numbers, when they end, and the fragments that wait for theirs.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
 
 use element::{annotation, Packet};
@@ -29,7 +30,7 @@ pub struct Timeouts {
 }
 
 /// Two hosts and a protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
     a: [u8; 4],
     b: [u8; 4],
@@ -37,10 +38,42 @@ pub struct Hosts {
 }
 
 /// A flow in either direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     hosts: Hosts,
     ports: [u8; 4],
+}
+
+impl Hash for Hosts {
+    /// In few words: the derived hash would take each field as a string of bytes.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(u32::from_ne_bytes(self.a)) << 32 | u64::from(u32::from_ne_bytes(self.b)));
+        state.write_u8(self.protocol);
+    }
+}
+
+impl Hash for Key {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Hosts { a, b, protocol } = self.hosts;
+        state.write_u64(u64::from(u32::from_ne_bytes(a)) << 32 | u64::from(u32::from_ne_bytes(b)));
+        state.write_u64(u64::from(u32::from_ne_bytes(self.ports)) << 8 | u64::from(protocol));
+    }
+}
+
+/// What a packet's headers say, found before its turn comes so that its flow can be brought near.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    key: Key,
+    hash: u64,
+    is_flipped: bool,
+    /// It is not a fragment, or the first one.
+    is_first: bool,
+    is_fragment: bool,
+    is_error: bool,
+    /// It belongs to no flow.
+    is_rejected: bool,
 }
 
 /// What is known of a flow.
@@ -196,23 +229,45 @@ impl FlowNumbers {
         }
     }
 
-    /// Gives a packet its flow's number and its direction.
+    /// Looks at a packet's headers, and begins to load where its flow is found.
     #[inline]
-    pub fn number(&mut self, packet: &mut Packet) -> Fate {
-        let Some(header) = Header::of(packet, self.takes_icmp) else { return Fate::Reject };
-        let Some((hosts, mut is_flipped)) = header.hosts() else { return Fate::Reject };
-        let (is_fragment, error_paint) = (header.is_fragment, u8::from(header.is_error) * 2);
-        let mut flow_idx = None;
-        if header.is_first {
-            let Some(mut ports) = header.ports() else { return Fate::Reject };
+    pub fn look(&self, packet: &Packet) -> Seen {
+        let rejected = Seen { is_rejected: true, ..Seen::default() };
+        let Some(header) = Header::of(packet, self.takes_icmp) else { return rejected };
+        let Some((hosts, mut is_flipped)) = header.hosts() else { return rejected };
+        let Header { is_first, is_fragment, is_error, .. } = header;
+        let mut key = Key { hosts, ports: [0; 4] };
+        let mut hash = 0;
+        if is_first {
+            let Some(ports) = header.ports() else { return rejected };
             if hosts.a == hosts.b {
                 let ports = u32::from_ne_bytes(ports);
                 is_flipped ^= ((ports << 16).wrapping_sub(ports) as i32) < 0;
             }
-            if is_flipped {
-                ports = [ports[2], ports[3], ports[0], ports[1]];
-            }
-            let Some((idx, flow)) = self.find(Key { hosts, ports }, is_flipped, packet) else {
+            key.ports = if is_flipped { [ports[2], ports[3], ports[0], ports[1]] } else { ports };
+            hash = self.flows.hash_of(&key);
+            self.flows.prefetch(hash);
+        }
+        Seen { key, hash, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
+    }
+
+    /// Begins to load the flow of a packet that was looked at.
+    #[inline]
+    pub fn prefetch(&self, seen: &Seen) {
+        self.flows.prefetch_entry(seen.hash);
+    }
+
+    /// Gives a packet its flow's number and its direction.
+    #[inline]
+    pub fn number(&mut self, packet: &mut Packet, seen: &Seen) -> Fate {
+        let Seen { key, is_flipped, is_first, is_fragment, .. } = *seen;
+        if seen.is_rejected {
+            return Fate::Reject;
+        }
+        let error_paint = u8::from(seen.is_error) * 2;
+        let mut flow_idx = None;
+        if is_first {
+            let Some((idx, flow)) = self.find(seen.hash, key, is_flipped, packet) else {
                 return Fate::Reject;
             };
             flow_idx = Some(idx);
@@ -221,7 +276,7 @@ impl FlowNumbers {
             set_number(packet, 0, error_paint | u8::from(is_flipped));
         }
         if (self.keeps_fragments && is_fragment)
-            || (!self.fragments.is_empty() && self.fragments.contains_key(&hosts))
+            || (!self.fragments.is_empty() && self.fragments.contains_key(&key.hosts))
         {
             return Fate::Wait(flow_idx);
         }
@@ -233,9 +288,8 @@ impl FlowNumbers {
 
     /// The flow with a key; a new one if there is none or the old one has ended.
     #[inline]
-    fn find(&mut self, key: Key, is_flipped: bool, packet: &Packet) -> Option<(u32, Flow)> {
+    fn find(&mut self, hash: u64, key: Key, is_flipped: bool, packet: &Packet) -> Option<(u32, Flow)> {
         let now_ns = packet.timestamp_ns();
-        let hash = self.flows.hash_of(&key);
         let found = self.flows.find_hashed(hash, &key);
         let old = found.and_then(|idx| self.flows.get(idx)).map(|(_, flow)| *flow);
         if let (Some(idx), Some(flow)) = (found, old) {

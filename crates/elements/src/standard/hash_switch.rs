@@ -10,9 +10,8 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-use super::outputs::Outputs;
 
 /// The class.
 pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
@@ -23,13 +22,12 @@ const ARGS: &[Arg] = &[
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
-const NO_OUTPUT: usize = 0;
 
 /// See the page above.
 pub struct HashSwitch {
     offset: i64,
     length: i64,
-    outputs: Outputs,
+    n_outputs: usize,
 }
 
 impl Element for HashSwitch {
@@ -40,14 +38,13 @@ impl Element for HashSwitch {
             conf.args.fail("length must be > 0");
         }
         conf.finish()?;
-        let outputs = Outputs::new(conf.n_outputs);
-        Ok(HashSwitch { offset: i64::from(offset), length: i64::from(length), outputs })
+        let n_outputs = conf.n_outputs;
+        Ok(HashSwitch { offset: i64::from(offset), length: i64::from(length), n_outputs })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.n_outputs());
-        self.outputs
-            .spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
+        let HashSwitch { offset, length, n_outputs } = *self;
+        ctx.spread(batch, |_, packet| Verdict::port(port_of(packet.data(), offset, length, n_outputs)));
     }
 }
 
