@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use foldhash::quality::SeedableRandomState;
 use foldhash::SharedSeed;
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_whole;
 use index::{Index, Probe};
 use slab::Slab;
 
@@ -229,7 +229,7 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     #[inline(always)]
     fn prefetch_slot(&self, idx: u32) {
         if let Some(slot) = self.slab.slot(idx) {
-            prefetch(slot);
+            prefetch_whole(slot);
         }
     }
 }

@@ -232,6 +232,7 @@ impl FlowNumbers {
     /// Looks at a packet's headers, and begins to load where its flow is found.
     #[inline]
     pub fn look(&self, packet: &Packet) -> Seen {
+        packet.prefetch_annotations();
         let rejected = Seen { is_rejected: true, ..Seen::default() };
         let Some(header) = Header::of(packet, self.takes_icmp) else { return rejected };
         let Some((hosts, mut is_flipped)) = header.hosts() else { return rejected };
