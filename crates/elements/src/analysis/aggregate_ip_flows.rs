@@ -15,12 +15,13 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use args::{Filename, Seconds, Timestamp};
+use args::{Filename, Seconds};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
 };
 
-use super::flow_numbers::{Fate, Flow, FlowNumbers, Key, Timeouts};
+use super::flow_key::Key;
+use super::flow_numbers::{Fate, Flow, FlowNumbers, Timeouts};
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateIPFlows>("AggregateIPFlows", "1/1-2", "a/ah", "x/x")
@@ -57,6 +58,8 @@ pub struct AggregateIPFlows {
     trace: Option<Box<dyn Write + Send>>,
     trace_name: String,
     source: Option<ElementIdx>,
+    /// The handler that tells where in the capture a packet stands.
+    filepos: Option<String>,
 }
 
 impl Element for AggregateIPFlows {
@@ -74,7 +77,15 @@ impl Element for AggregateIPFlows {
         let fragments = conf.args.get("FRAGMENTS");
         conf.finish()?;
         let flows = FlowNumbers::new(timeouts, takes_icmp);
-        Ok(AggregateIPFlows { flows, fragments, has_warned: false, trace: None, trace_name, source })
+        Ok(AggregateIPFlows {
+            flows,
+            fragments,
+            has_warned: false,
+            trace: None,
+            trace_name,
+            source,
+            filepos: None,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -131,6 +142,9 @@ impl AggregateIPFlows {
                 self.stamp(ctx, &mut packet);
             }
             let fate = self.flows.number(&mut packet);
+            if let Some(begun) = self.flows.begun.take() {
+                self.note_filepos(ctx, begun);
+            }
             let packet = match fate {
                 Fate::Wait(flow) => {
                     self.flows.add_fragment(packet, flow);
@@ -158,11 +172,21 @@ impl AggregateIPFlows {
     #[cold]
     fn stamp(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
         if !std::mem::replace(&mut self.has_warned, true) {
-            let text = format!("{}: warning: packet received without timestamp", ctx.own_name());
+            let text =
+                format!("{} :: AggregateIPFlows: warning: packet received without timestamp", ctx.own_name());
             ctx.chatter(&text);
         }
         let now = ctx.now_ns();
         packet.set_timestamp_ns(now);
+    }
+
+    fn note_filepos(&mut self, ctx: &mut Ctx<'_>, begun: u32) {
+        let Some(text) = self.filepos.as_ref().and_then(|name| ctx.read_handler(name, "").ok()) else {
+            return;
+        };
+        if let Ok(filepos) = args::bounded_integer(text.trim(), 0, u64::from(u32::MAX)) {
+            self.flows.set_filepos(begun, filepos as u32);
+        }
     }
 
     fn emit_fragments(&mut self, ctx: &mut Ctx<'_>) {
@@ -186,7 +210,9 @@ impl AggregateIPFlows {
             })?;
             Box::new(BufWriter::new(file))
         };
-        let name = self.source.map(|source| format!("{}.filename", ctx.name(source)));
+        let handler = |name: &str| self.source.map(|source| format!("{}.{name}", ctx.name(source)));
+        let (name, filepos) = (handler("filename"), handler("packet_filepos"));
+        self.filepos = filepos.filter(|handler| ctx.handler_exists(handler).0);
         let name = name.and_then(|handler| ctx.read_handler(&handler, "").ok()).unwrap_or_default();
         let file = if name.trim().is_empty() { String::new() } else { format!(" file='{}'", name.trim()) };
         let head = format!("<?xml version='1.0' standalone='yes'?>\n<trace{file}>\n");
@@ -208,14 +234,20 @@ impl AggregateIPFlows {
 
 fn describe(key: &Key, flow: &Flow) -> String {
     let ((src, sport), (dst, dport)) = key.ends(flow.is_reversed);
-    let begin = Timestamp::from_nanos(flow.first_ns);
-    let duration = Timestamp::from_nanos(flow.last_ns.wrapping_sub(flow.first_ns));
+    let [begin, duration] = [flow.first_ns, flow.last_ns.wrapping_sub(flow.first_ns)].map(nine_digits);
     let [forward, back] = flow.n_packets;
+    let filepos = if flow.filepos == 0 { String::new() } else { format!(" filepos='{}'", flow.filepos) };
     format!(
         "<flow aggregate='{}' src='{src}' sport='{sport}' dst='{dst}' dport='{dport}' begin='{begin}' \
-         duration='{duration}'>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n</flow>\n",
+         duration='{duration}'{filepos}>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n\
+         </flow>\n",
         flow.number
     )
+}
+
+/// Seconds as Click writes them here, the fraction counted upwards even where they are negative.
+fn nine_digits(ns: i64) -> String {
+    format!("{}.{:09}", ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000))
 }
 
 /// The number and the paint that a packet got.
