@@ -282,3 +282,45 @@ impl Measure {
         (packet.len() as u32).wrapping_add(extra).wrapping_sub(link as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    /// A counter that sees three aggregates, and what is done with it afterwards.
+    fn counter(args: &str, writes: &str) -> String {
+        format!(
+            "FromIPSummaryDump(DATA \"!data ip_src\n1.1.1.1\n2.2.2.2\n3.3.3.3\n\", STOP true) -> AggregateIP(ip src)
+             -> c :: AggregateCounter({args}) -> Discard; DriverManager(wait, {writes});"
+        )
+    }
+
+    #[test]
+    fn a_call_without_element_finds_its_own_handlers_first() {
+        check_reading(
+            &counter("AGGREGATE_CALL 2 stop", "stop"),
+            &["c.active", "c.nagg", "c.aggregate_call"],
+            expect![[r#"
+            c.active: false
+            c.nagg: 2
+            c.aggregate_call: 
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_made_leaves_the_old_one() {
+        check_reading(
+            &counter("", "write c.count_call 9 c.stop, write c.count_call 1 c.nothing, write c.count_call x"),
+            &["c.count_call"],
+            expect![[r#"
+                While calling 'c.count_call 1 c.nothing':
+                  no 'c.nothing' write handler
+                While calling 'c.count_call x':
+                  argument to 'count_call' should be 'N HANDLER [VALUE]'
+                c.count_call: 9 c.stop
+            "#]],
+        );
+    }
+}

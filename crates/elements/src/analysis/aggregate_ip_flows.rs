@@ -309,4 +309,47 @@ mod tests {
         "#]],
         );
     }
+
+    /// The description of the flows in a summary dump, a line a flow.
+    fn described(lines: &str) -> String {
+        let path =
+            std::env::temp_dir().join(format!("weir-flows-{}-{}.xml", std::process::id(), lines.len()));
+        let data =
+            format!("!data timestamp ip_src sport ip_dst dport ip_proto tcp_flags ip_fragoff\n{lines}");
+        let config = format!(
+            "FromIPSummaryDump(DATA \"{data}\", STOP true) -> AggregateIPFlows(TRACEINFO {}) -> Discard;",
+            path.display()
+        );
+        assert_eq!(crate::testing::run(&config, &[]), "");
+        let text = std::fs::read_to_string(&path).expect("the description was written");
+        std::fs::remove_file(&path).expect("it can be removed");
+        text.replace("\n  <stream", " <stream").replace("\n</flow>", "</flow>")
+    }
+
+    #[test]
+    fn flows_are_described_in_the_order_of_hosts_and_lookups() {
+        let lines = "1 10.0.0.1 5 10.0.0.2 80 T S 0\n2 10.0.0.9 5 10.0.0.2 53 U - 0\n3 10.0.0.3 7 10.0.0.2 80 T S 0\n\
+            4 10.0.0.1 6 10.0.0.2 80 T S 0\n5 10.0.0.2 80 10.0.0.1 5 T F 0\n6 10.0.0.1 5 10.0.0.2 80 T F 0\n\
+            7 10.0.0.1 5 10.0.0.2 80 T S 0\n";
+        expect![[r#"
+            <?xml version='1.0' standalone='yes'?>
+            <trace>
+            <flow aggregate='1' src='10.0.0.1' sport='5' dst='10.0.0.2' dport='80' begin='1.000000000' duration='5.000000000'> <stream dir='0' packets='2' /><stream dir='1' packets='1' /></flow>
+            <flow aggregate='3' src='10.0.0.3' sport='7' dst='10.0.0.2' dport='80' begin='3.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            <flow aggregate='5' src='10.0.0.1' sport='5' dst='10.0.0.2' dport='80' begin='7.000000000' duration='0.000000000'> <stream dir='0' packets='3' /><stream dir='1' packets='1' /></flow>
+            <flow aggregate='4' src='10.0.0.1' sport='6' dst='10.0.0.2' dport='80' begin='4.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            <flow aggregate='2' src='10.0.0.9' sport='5' dst='10.0.0.2' dport='53' begin='2.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            </trace>
+        "#]].assert_eq(&described(lines));
+    }
+
+    #[test]
+    fn a_flow_whose_packets_all_wait_has_no_last_packet() {
+        expect![[r#"
+            <?xml version='1.0' standalone='yes'?>
+            <trace>
+            <flow aggregate='1' src='10.0.0.4' sport='5' dst='10.0.0.2' dport='80' begin='8.000000000' duration='-8.000000000'> <stream dir='0' packets='0' /><stream dir='1' packets='0' /></flow>
+            </trace>
+        "#]].assert_eq(&described("8 10.0.0.4 5 10.0.0.2 80 T R 0+\n"));
+    }
 }
