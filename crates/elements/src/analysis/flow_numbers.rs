@@ -1,9 +1,11 @@
 //! The flows of AggregateIPFlows: their numbers, when they end, and the fragments that wait for theirs.
 
-use std::cmp::Reverse;
+mod ending;
+mod fragments;
+
 use std::collections::{HashMap, VecDeque};
 
-use element::{annotation, Packet};
+use element::Packet;
 use table::flow::FlowTable;
 
 use super::aggregate_ip_flows::set_number;
@@ -260,126 +262,5 @@ impl FlowNumbers {
             Some(flags) if flags & 2 != 0 => flow.over = 0,
             _ => {}
         }
-    }
-
-    /// Keeps a packet that waits, and lets those go that need not wait any longer.
-    pub fn add_fragment(&mut self, packet: Packet, flow: Option<u32>) {
-        let Some((hosts, _)) = Header::of(&packet, self.takes_icmp).and_then(|header| header.hosts()) else {
-            return;
-        };
-        self.now_s = seconds(packet.timestamp_ns());
-        let mut queue = self.fragments.remove(&hosts).unwrap_or_default();
-        queue.push_back(Fragment { packet, flow });
-        self.release(&mut queue);
-        if !queue.is_empty() {
-            self.fragments.insert(hosts, queue);
-        }
-    }
-
-    /// Lets the head of a queue go while it is too old or no fragment.
-    fn release(&mut self, queue: &mut VecDeque<Fragment>) {
-        let oldest = self.now_s.wrapping_sub(self.timeouts.fragment) as i32;
-        while let Some(head) = queue.front() {
-            let is_old = (seconds(head.packet.timestamp_ns()) as i32) < oldest;
-            let header = Header::of(&head.packet, self.takes_icmp);
-            if !is_old && header.is_some_and(|header| header.is_fragment) {
-                return;
-            }
-            self.release_head(queue);
-        }
-    }
-
-    fn release_head(&mut self, queue: &mut VecDeque<Fragment>) {
-        let Some(mut head) = queue.pop_front() else { return };
-        let takes_icmp = self.takes_icmp;
-        let id = Header::of(&head.packet, takes_icmp).and_then(|header| header.id().map(<[u8]>::to_vec));
-        let is_same = |other: &Fragment| {
-            Header::of(&other.packet, takes_icmp).and_then(|header| header.id().map(<[u8]>::to_vec)) == id
-        };
-        if head.flow.is_none() {
-            if let Some(other) = queue.iter().find(|other| other.flow.is_some() && is_same(other)) {
-                head.flow = other.flow;
-                set_number(
-                    &mut head.packet,
-                    other.packet.anno_u32(annotation::AGGREGATE),
-                    other.packet.paint(),
-                );
-            }
-        } else {
-            let (number, paint) = (head.packet.anno_u32(annotation::AGGREGATE), head.packet.paint());
-            for other in queue.iter_mut().filter(|other| is_same(other)) {
-                other.flow = head.flow;
-                set_number(&mut other.packet, number, paint);
-            }
-        }
-        match head.flow {
-            Some(idx) => {
-                self.n_lookups += 1;
-                if let Some((_, flow)) = self.flows.get_mut(idx) {
-                    flow.looked_up = self.n_lookups;
-                }
-                self.note(idx, &head.packet);
-                self.released.push(head.packet);
-            }
-            None => self.n_lost += 1,
-        }
-    }
-
-    /// Looks for ended flows if it is time.
-    #[inline]
-    pub fn reap_if_due(&mut self) {
-        if self.now_s >= self.reap_s {
-            self.reap();
-        }
-    }
-
-    #[cold]
-    fn reap(&mut self) {
-        if self.reap_s != 0 {
-            let mut waiting = std::mem::take(&mut self.fragments);
-            let mut queues: Vec<_> = waiting.drain().collect();
-            queues.sort_by_cached_key(|(hosts, _)| self.hosts.place(hosts));
-            for (hosts, mut queue) in queues {
-                self.release(&mut queue);
-                if !queue.is_empty() {
-                    self.fragments.insert(hosts, queue);
-                }
-            }
-            self.end_where(FlowNumbers::is_silent);
-        }
-        self.reap_s = self.now_s.wrapping_add(self.timeouts.reap);
-    }
-
-    fn is_silent(&self, key: &Key, flow: &Flow) -> bool {
-        is_before(seconds(flow.last_ns), self.now_s.wrapping_sub(self.timeout(key, flow)))
-            && !self.fragments.contains_key(&key.hosts)
-    }
-
-    /// Ends flows: those of the same hosts together, the last found first.
-    fn end_where(&mut self, is_over: impl Fn(&FlowNumbers, &Key, &Flow) -> bool) {
-        let over = self.flows.iter().filter(|(_, key, flow)| is_over(self, key, flow));
-        let mut over: Vec<_> = over.map(|(idx, key, flow)| (key.hosts, flow.looked_up, idx)).collect();
-        if self.keeps_ended {
-            over.sort_by_cached_key(|(hosts, looked_up, _)| (self.hosts.place(hosts), Reverse(*looked_up)));
-        }
-        for (_, _, idx) in over {
-            if let Some((key, flow)) = self.flows.remove(idx) {
-                self.end(key, flow);
-            }
-        }
-    }
-
-    /// Ends all flows, as if much time had passed, and lets fragments go.
-    pub fn clear(&mut self) {
-        let times = (self.now_s, self.reap_s);
-        (self.now_s, self.reap_s) = (i32::MAX as u32, i32::MAX as u32);
-        self.reap();
-        (self.now_s, self.reap_s) = times;
-    }
-
-    /// Ends all flows and drops what waits.
-    pub fn end_all(&mut self) {
-        self.fragments.clear();
-        self.end_where(|_, _, _| true);
     }
 }
