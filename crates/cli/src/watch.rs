@@ -65,6 +65,8 @@ pub struct Trace {
     n_begun: u32,
     /// Packets that are followed, by identity.
     followed: HashMap<usize, u32>,
+    /// The numbers of packets that were ever followed, by family: those of their clones.
+    families: HashMap<usize, u32>,
     out: Sender<Seen>,
     is_closed: bool,
 }
@@ -82,7 +84,15 @@ impl Trace {
             "" => None,
             _ => Some((compile(ETHERNET)?, compile(RAW_IP)?)),
         };
-        Ok(Trace { filter, left: count, n_begun: 0, followed: HashMap::new(), out, is_closed: false })
+        Ok(Trace {
+            filter,
+            left: count,
+            n_begun: 0,
+            followed: HashMap::new(),
+            families: HashMap::new(),
+            out,
+            is_closed: false,
+        })
     }
 
     fn matches(&self, packet: &Packet) -> bool {
@@ -96,18 +106,20 @@ impl Trace {
 
     /// The number of a packet, if it is followed or is to be from now on. Clones of a followed packet are followed too.
     fn number(&mut self, packet: &Packet, is_new: bool) -> Option<u32> {
-        let known = self.followed.get(&packet.id()).or_else(|| self.followed.get(&packet.family())).copied();
+        let known = self.followed.get(&packet.id()).or_else(|| self.families.get(&packet.family())).copied();
         if let Some(number) = known.filter(|_| !is_new) {
             self.followed.insert(packet.id(), number);
             return Some(number);
         }
         self.followed.remove(&packet.id());
+        self.families.remove(&packet.family());
         if self.left == 0 || !self.matches(packet) {
             return None;
         }
         self.left -= 1;
         self.n_begun += 1;
         self.followed.insert(packet.id(), self.n_begun);
+        self.families.insert(packet.family(), self.n_begun);
         Some(self.n_begun)
     }
 

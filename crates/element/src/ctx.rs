@@ -7,7 +7,7 @@ use packet::{Batch, Packet};
 use smallvec::SmallVec;
 
 use crate::runtime::{HandlerUse, Runtime};
-use crate::{Element, HandlerCall};
+use crate::{Element, HandlerCall, Outbox};
 
 /// A task: work that the engine runs whenever it is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,28 +67,19 @@ pub enum Signal {
     AnyOf(SmallVec<[u32; 2]>),
 }
 
-/// The batches an element has handed to its outputs, in order.
-pub type Outbox = Vec<(u32, Batch)>;
-
 /// What an element can ask of the engine while one of its methods runs.
 pub struct Ctx<'a> {
     /// The element whose method runs.
     pub element: ElementIdx,
-    pub(crate) outbox: Outbox,
+    pub(crate) outbox: &'a mut Outbox,
     pub(crate) runtime: &'a mut dyn Runtime,
 }
 
 impl<'a> Ctx<'a> {
-    /// A context for `element` with an empty outbox, whose storage is reused. Used by engines.
+    /// A context for `element`; what it emits goes into `outbox`. Used by engines.
     #[inline]
-    pub fn new(element: ElementIdx, runtime: &'a mut dyn Runtime, outbox: Outbox) -> Ctx<'a> {
+    pub fn new(element: ElementIdx, runtime: &'a mut dyn Runtime, outbox: &'a mut Outbox) -> Ctx<'a> {
         Ctx { element, outbox, runtime }
-    }
-
-    /// Ends the context and returns what was emitted. Used by engines.
-    #[inline]
-    pub fn into_outbox(self) -> Outbox {
-        self.outbox
     }
 
     // ---- packets
@@ -98,14 +89,14 @@ impl<'a> Ctx<'a> {
     #[inline]
     pub fn emit(&mut self, port: PortIdx, batch: Batch) {
         if !batch.is_empty() {
-            self.outbox.push((port as u32, batch));
+            self.outbox.put(port as u32, batch);
         }
     }
 
     /// Hands one packet to output `port`.
     #[inline]
     pub fn emit_packet(&mut self, port: PortIdx, packet: Packet) {
-        self.outbox.push((port as u32, Batch::of(packet)));
+        self.outbox.put(port as u32, Batch::of(packet));
     }
 
     /// Runs what a batch pushed to output `port` causes at once and to the end, before this method goes on. Only for
@@ -120,7 +111,7 @@ impl<'a> Ctx<'a> {
 
     /// Delivers what was emitted so far.
     fn deliver(&mut self) {
-        for (port, batch) in self.outbox.drain(..) {
+        for (port, batch) in self.outbox.drain() {
             self.runtime.push_now(self.element, port as usize, batch);
         }
     }

@@ -1,67 +1,83 @@
 //! The loops around elements that look at packets one by one.
 
 use packet::{Batch, Packet};
-use smallvec::SmallVec;
 
 use crate::{Ctx, Verdict};
-
-/// The packets that do not leave by output 0, a batch for each verdict, in the order of their first packets.
-#[derive(Default)]
-struct Elsewhere(SmallVec<[(u32, Batch); 4]>);
-
-impl Elsewhere {
-    fn add(&mut self, verdict: u32, packet: Packet) {
-        for (known, batch) in &mut self.0 {
-            if *known == verdict {
-                return batch.push(packet);
-            }
-        }
-        self.0.push((verdict, Batch::of(packet)));
-    }
-}
 
 impl Ctx<'_> {
     /// Passes each packet of `batch` to `process` and sends it where the verdict says.
     #[inline(always)]
-    pub fn push_each(&mut self, mut batch: Batch, mut process: impl FnMut(&mut Packet) -> Verdict) {
-        let mut elsewhere = Elsewhere::default();
-        batch.split(|packet| process(packet).0, |verdict, packet| elsewhere.add(verdict, packet));
-        if elsewhere.0.is_empty() {
-            return self.emit(0, batch);
-        }
-        self.emit_split(batch, elsewhere);
-    }
-
-    #[inline(never)]
-    fn emit_split(&mut self, batch: Batch, mut elsewhere: Elsewhere) {
+    pub fn push_each(&mut self, mut batch: Batch, process: impl FnMut(&mut Packet) -> Verdict) {
+        self.split(&mut batch, process);
         self.emit(0, batch);
-        // Outputs in order, as an element that pushes to each in turn.
-        elsewhere.0.sort_by_key(|(verdict, _)| *verdict);
-        self.settle(elsewhere);
-    }
-
-    /// Sends what does not leave by output 0 to its output, or drops it.
-    fn settle(&mut self, elsewhere: Elsewhere) {
-        let n_outputs = self.n_outputs();
-        for (verdict, batch) in elsewhere.0 {
-            let verdict = Verdict(verdict);
-            match verdict.output() {
-                Some(port) if port < n_outputs => self.emit(port, batch),
-                _ => self.drop_batch(verdict.reason(), batch),
-            }
+        if self.outbox.has_split() {
+            self.settle();
         }
     }
 
     /// Pulls up to `max` packets from input 0, passes each to `process`, and returns those that pass; the others go where
     /// their verdicts say. No packet left means none now, even if there are more upstream, as for a single pull in Click.
     #[inline(always)]
-    pub fn pull_each(&mut self, max: usize, mut process: impl FnMut(&mut Packet) -> Verdict) -> Batch {
+    pub fn pull_each(&mut self, max: usize, process: impl FnMut(&mut Packet) -> Verdict) -> Batch {
         let mut batch = self.pull(0, max);
-        let mut elsewhere = Elsewhere::default();
-        batch.split(|packet| process(packet).0, |verdict, packet| elsewhere.add(verdict, packet));
-        if !elsewhere.0.is_empty() {
-            self.settle(elsewhere);
+        self.split(&mut batch, process);
+        if self.outbox.has_split() {
+            self.settle();
         }
         batch
+    }
+
+    /// Sends each packet where the verdict of `process` says: for elements that send packets to many outputs, and so pay for
+    /// no guess which output it will be. [`Ctx::push_each`] is for those that send most packets to output 0.
+    #[inline(always)]
+    pub fn spread(&mut self, mut batch: Batch, mut process: impl FnMut(&mut Self, &mut Packet) -> Verdict) {
+        let mut verdicts = self.outbox.take_verdicts();
+        verdicts.extend(batch.iter_mut().map(|packet| process(self, packet)));
+        match verdicts.first() {
+            Some(first) if verdicts.iter().all(|verdict| verdict == first) => self.send(*first, batch),
+            _ => self.distribute(batch, &verdicts),
+        }
+        self.outbox.give_verdicts(verdicts);
+    }
+
+    /// Sends a batch where a verdict says.
+    #[inline]
+    pub fn send(&mut self, verdict: Verdict, batch: Batch) {
+        match verdict.output() {
+            Some(port) => self.emit_or_drop(port, verdict.reason(), batch),
+            None => self.drop_batch(verdict.reason(), batch),
+        }
+    }
+
+    #[inline(never)]
+    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
+        let Ctx { outbox, runtime, element } = self;
+        let split = outbox.split();
+        for (packet, verdict) in batch.drain().zip(verdicts) {
+            split.add(*verdict, packet, || runtime.n_ports(*element).1);
+        }
+        self.settle();
+    }
+
+    /// Keeps the packets that pass in `batch`, in order, and sorts the others.
+    #[inline(always)]
+    fn split(&mut self, batch: &mut Batch, mut process: impl FnMut(&mut Packet) -> Verdict) {
+        let Ctx { outbox, runtime, element } = self;
+        let split = outbox.split();
+        batch.split(
+            |packet| process(packet).0,
+            |verdict, packet| split.add(Verdict(verdict), packet, || runtime.n_ports(*element).1),
+        );
+    }
+
+    /// Sends what does not leave by output 0 to its output, or drops it.
+    #[inline(never)]
+    fn settle(&mut self) {
+        let Ctx { outbox, runtime, element } = self;
+        for (reason, mut batch) in outbox.put_split() {
+            runtime.count_drops(*element, Some(reason), batch.len() as u64);
+            runtime.show_drops(*element, reason, &batch);
+            batch.clear();
+        }
     }
 }

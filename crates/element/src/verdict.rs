@@ -11,7 +11,7 @@ impl Verdict {
     /// Leaves by output 0.
     pub const PASS: Verdict = Verdict(0);
 
-    /// Leaves by output `port`; if the element has no such output, the packet is dropped as `unconnected`.
+    /// Leaves by output `port`; if the element has no such output, the packet is dropped for the class's first reason.
     #[inline]
     pub const fn port(port: usize) -> Verdict {
         Verdict(if port < PORT as usize { port as u32 } else { PORT })
@@ -27,6 +27,15 @@ impl Verdict {
     #[inline]
     pub const fn port_or_drop(port: usize, reason: usize) -> Verdict {
         Verdict((reason as u32 & 0x7FFF) << 16 | Verdict::port(port).0)
+    }
+
+    /// The same for an element with this many outputs, without the alternative that does not apply.
+    #[inline]
+    pub(crate) fn resolve(self, n_outputs: usize) -> Verdict {
+        match self.output() {
+            Some(port) if port < n_outputs => Verdict::port(port),
+            _ => Verdict::drop(self.reason()),
+        }
     }
 
     /// The output, unless the packet is to be dropped.

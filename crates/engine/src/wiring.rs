@@ -121,7 +121,6 @@ impl Wiring {
 
 #[inline]
 fn slot(first: &[u32], element: ElementIdx, port: PortIdx) -> Option<usize> {
-    let &[from, to] = first.get(element..element + 2)? else { return None };
-    let slot = from as usize + port;
-    (slot < to as usize).then_some(slot)
+    let slot = *first.get(element)? as usize + port;
+    (slot < *first.get(element + 1)? as usize).then_some(slot)
 }

@@ -205,10 +205,8 @@ impl World {
             return self.call(idx, method);
         }
         let mut hand = self.second_hands.get(&idx)?.second_hand()?;
-        let outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let mut ctx = Ctx::new(idx, self, outbox);
-        let result = method(hand.as_mut(), &mut ctx);
-        let outbox = ctx.into_outbox();
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let result = method(hand.as_mut(), &mut Ctx::new(idx, self, &mut outbox));
         self.flow(idx, outbox);
         Some(result)
     }
@@ -227,15 +225,20 @@ impl World {
         method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
     ) -> Option<(R, Outbox)> {
         let mut taken = self.slots.get_mut(element)?.take()?;
-        let outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let mut ctx = Ctx::new(element, self, outbox);
-        let result = method(taken.as_mut(), &mut ctx);
-        let outbox = ctx.into_outbox();
-        self.slots[element] = Some(taken);
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let result = method(taken.as_mut(), &mut Ctx::new(element, self, &mut outbox));
+        self.put_back(element, taken);
+        Some((result, outbox))
+    }
+
+    /// Puts an element back into its place after a method of it has returned.
+    #[inline(always)]
+    fn put_back(&mut self, element: ElementIdx, taken: Box<dyn Element>) {
+        // The place is empty: there is nothing to drop in it.
+        std::mem::forget(self.slots[element].replace(taken));
         if !self.later.is_empty() {
             self.call_now();
         }
-        Some((result, outbox))
     }
 
     /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
@@ -245,14 +248,14 @@ impl World {
         let base = self.stack.len();
         let mut from = element;
         loop {
-            let next = match outbox.len() {
-                0 if self.stack.len() > base => self.stack.pop(),
-                0 => break,
-                1 => outbox.pop().and_then(|(port, batch)| self.address(from, port, batch)),
-                _ => {
+            let next = match outbox.take_only() {
+                Some((port, batch)) => self.address(from, port, batch),
+                None if !outbox.is_empty() => {
                     self.put_on_stack(from, &mut outbox);
                     continue;
                 }
+                None if self.stack.len() > base => self.stack.pop(),
+                None => break,
             };
             let Some(Step { element, port, batch }) = next else { continue };
             let idx = element as usize;
@@ -261,13 +264,8 @@ impl World {
                 self.postpone(base, Step { element, port, batch });
                 continue;
             };
-            let mut ctx = Ctx::new(idx, self, outbox);
-            taken.push(&mut ctx, port as usize, batch);
-            outbox = ctx.into_outbox();
-            self.slots[idx] = Some(taken);
-            if !self.later.is_empty() {
-                self.call_now();
-            }
+            taken.push(&mut Ctx::new(idx, self, &mut outbox), port as usize, batch);
+            self.put_back(idx, taken);
             from = idx;
         }
         self.spare_outboxes.push(outbox);
@@ -304,7 +302,7 @@ impl World {
 
     /// Puts emitted batches on the stack, the first on top.
     fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
-        while let Some((port, batch)) = outbox.pop() {
+        for (port, batch) in outbox.drain_reversed() {
             if let Some(step) = self.address(from, port, batch) {
                 self.stack.push(step);
             }
@@ -426,10 +424,15 @@ impl Runtime for World {
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
         let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
         let max = max.clamp(1, element::BATCH_MAX);
-        let Some((batch, outbox)) = self.step(from, |element, ctx| element.pull(ctx, output, max)) else {
-            return Batch::new();
-        };
-        self.flow(from, outbox);
+        let Some(mut taken) = self.slots[from].take() else { return Batch::new() };
+        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
+        let batch = taken.pull(&mut Ctx::new(from, self, &mut outbox), output, max);
+        self.put_back(from, taken);
+        if outbox.is_empty() {
+            self.spare_outboxes.push(outbox);
+        } else {
+            self.flow(from, outbox);
+        }
         if !self.watchers.is_empty() && !batch.is_empty() {
             self.show(from, output, &batch);
         }
@@ -438,7 +441,7 @@ impl Runtime for World {
 
     fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch) {
         let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        outbox.push((port as u32, batch));
+        outbox.put(port as u32, batch);
         self.flow(element, outbox);
     }
 

@@ -41,11 +41,10 @@ impl Classifier {
     }
 
     /// The output for a packet; `None` drops it.
-    #[inline]
+    #[inline(always)]
     pub fn classify(&self, data: &[u8]) -> Option<usize> {
         let fast = |compiled: &Compiled| {
-            let words = compiled.layout.load_plain(data, self.plain.align_offset());
-            compiled.classify(self.length(data), &words)
+            compiled.classify_data(data, self.length(data), self.plain.align_offset())
         };
         let jump = self.compiled.as_ref().and_then(fast);
         crate::output(jump.unwrap_or_else(|| self.run(data)))

@@ -1,7 +1,9 @@
 //! Batches: up to 256 packets that travel together.
 
-use std::cell::RefCell;
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::ptr::{null_mut, NonNull};
 
 use crate::packet::drop_user;
 use crate::pool::{self, Meta};
@@ -10,33 +12,111 @@ use crate::Packet;
 /// Most packets in a batch.
 pub const BATCH_MAX: usize = 256;
 
-/// Batches kept for reuse by a thread.
-const KEPT: usize = 64;
+/// Spares kept by a thread: a thread that gets more batches from others than it makes frees the rest.
+const KEPT: usize = 1024;
+
+/// What a batch points to.
+#[repr(C, align(64))]
+struct Storage {
+    /// Number of packets; of a spare, how many further spares `next` leads to.
+    len: usize,
+    /// The next of the thread's spares, while this is one.
+    next: *mut Storage,
+    packets: [std::mem::MaybeUninit<Packet>; BATCH_MAX],
+}
 
 thread_local! {
-    static SPARE: RefCell<Vec<Vec<Packet>>> = const { RefCell::new(Vec::new()) };
+    /// Storage for reuse, last in, first out.
+    static SPARE: Cell<*mut Storage> = const { Cell::new(null_mut()) };
+    static LEAVE: Leave = const { Leave };
 }
 
-/// Up to [`BATCH_MAX`] packets, in order. Its storage is taken from and given back to the thread's spares, so that
-/// making and dropping batches does not allocate in the steady state.
-pub struct Batch {
-    packets: Vec<Packet>,
+/// Frees the thread's spares when the thread ends.
+struct Leave;
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        let mut spare = SPARE.replace(null_mut());
+        while !spare.is_null() {
+            // SAFETY: spares come from `Box::leak` in `allocate` and belong to this thread alone.
+            let storage = unsafe { Box::from_raw(spare) };
+            spare = storage.next;
+        }
+    }
 }
+
+#[cold]
+#[inline(never)]
+fn allocate() -> NonNull<Storage> {
+    // A thread that is already ending leaves its last spares unfreed.
+    let _ = LEAVE.try_with(|_| ());
+    let packets = [const { std::mem::MaybeUninit::uninit() }; BATCH_MAX];
+    NonNull::from(Box::leak(Box::new(Storage { len: 0, next: null_mut(), packets })))
+}
+
+#[cold]
+#[inline(never)]
+fn free(storage: NonNull<Storage>) {
+    // SAFETY: all storage comes from `Box::leak` in `allocate`, and the caller gives up the only pointer to it.
+    drop(unsafe { Box::from_raw(storage.as_ptr()) });
+}
+
+/// Up to [`BATCH_MAX`] packets, in order. A batch is one pointer; what it points to is taken from and given back to the
+/// thread's spares, so that making and dropping batches does not allocate in the steady state.
+pub struct Batch(NonNull<Storage>);
+
+// SAFETY: a batch owns its storage and packets may be sent; spares belong to the thread that keeps them.
+unsafe impl Send for Batch {}
+// SAFETY: `&Batch` only reads.
+unsafe impl Sync for Batch {}
 
 impl Batch {
     /// An empty batch.
     #[inline]
     pub fn new() -> Batch {
-        let spare = SPARE.try_with(|spare| spare.try_borrow_mut().ok().and_then(|mut spare| spare.pop()));
-        Batch { packets: spare.ok().flatten().unwrap_or_else(|| Vec::with_capacity(BATCH_MAX)) }
+        let Some(spare) = NonNull::new(SPARE.get()) else { return Batch(allocate()) };
+        // SAFETY: a spare belongs to this thread alone.
+        SPARE.set(unsafe { spare.as_ref() }.next);
+        let mut batch = Batch(spare);
+        // SAFETY: no place holds a packet.
+        unsafe { batch.set_len(0) };
+        batch
     }
 
     /// A batch of one.
     #[inline]
     pub fn of(packet: Packet) -> Batch {
         let mut batch = Batch::new();
-        batch.packets.push(packet);
+        batch.push(packet);
         batch
+    }
+
+    #[inline]
+    fn start(&self) -> *mut Packet {
+        // SAFETY: the batch owns its storage.
+        unsafe { (&raw mut (*self.0.as_ptr()).packets).cast() }
+    }
+
+    /// Number of packets.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // SAFETY: the batch owns its storage.
+        unsafe { self.0.as_ref().len }
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// # Safety
+    /// The first `len` places hold packets that belong to the batch, and `len` is at most [`BATCH_MAX`].
+    #[inline]
+    unsafe fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= BATCH_MAX);
+        // SAFETY: the batch owns its storage.
+        unsafe { self.0.as_mut().len = len };
     }
 
     /// Adds a packet at the end.
@@ -45,82 +125,100 @@ impl Batch {
     /// When the batch is full: callers bound what they add by [`Batch::room`].
     #[inline]
     pub fn push(&mut self, packet: Packet) {
-        assert!(self.packets.len() < BATCH_MAX, "a batch holds at most {BATCH_MAX} packets");
-        self.packets.push(packet);
+        let len = self.len();
+        assert!(len < BATCH_MAX, "a batch holds at most {BATCH_MAX} packets");
+        // SAFETY: the place is within the storage and holds no packet.
+        unsafe {
+            self.start().add(len).write(packet);
+            self.set_len(len + 1);
+        }
     }
 
     /// Takes the last packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
-        self.packets.pop()
+        let last = self.len().checked_sub(1)?;
+        // SAFETY: the place held a packet and no longer counts as one that does.
+        unsafe {
+            self.set_len(last);
+            Some(self.start().add(last).read())
+        }
     }
 
     /// How many packets can be added.
     #[inline]
     pub fn room(&self) -> usize {
-        BATCH_MAX - self.packets.len()
+        BATCH_MAX - self.len()
     }
 
     /// Removes all packets in order.
     #[inline]
-    pub fn drain(&mut self) -> std::vec::Drain<'_, Packet> {
-        self.packets.drain(..)
+    pub fn drain(&mut self) -> Drain<'_> {
+        self.drain_first(BATCH_MAX)
     }
 
     /// Removes the first `n` packets in order; all if there are fewer.
     #[inline]
-    pub fn drain_first(&mut self, n: usize) -> std::vec::Drain<'_, Packet> {
-        let n = n.min(self.packets.len());
-        self.packets.drain(..n)
+    pub fn drain_first(&mut self, n: usize) -> Drain<'_> {
+        let len = self.len();
+        let end = n.min(len);
+        // SAFETY: no place counts as one that holds a packet until the drain is dropped: a drain that is forgotten
+        // leaks packets.
+        unsafe { self.set_len(0) };
+        Drain { batch: self, next: 0, end, len }
     }
 
     /// Shows the first `n` packets to `copy`, which takes them over, and forgets them here.
     #[inline]
     pub(crate) fn take_front(&mut self, n: usize, copy: impl FnOnce(*const Packet)) {
-        debug_assert!(n <= self.packets.len());
-        let left = self.packets.len() - n;
-        copy(self.packets.as_ptr());
+        debug_assert!(n <= self.len());
+        let left = self.len() - n;
+        copy(self.start());
         // SAFETY: the first `n` packets belong to somebody else now; those behind them move to the front.
         unsafe {
-            let start = self.packets.as_mut_ptr();
-            std::ptr::copy(start.add(n), start, left);
-            self.packets.set_len(left);
+            std::ptr::copy(self.start().add(n), self.start(), left);
+            self.set_len(left);
         }
     }
 
     /// Lets `copy` write `n` packets behind the present ones. There is room for them.
     #[inline]
     pub(crate) fn add_back(&mut self, n: usize, copy: impl FnOnce(*mut Packet)) {
-        let len = self.packets.len();
-        assert!(len + n <= self.packets.capacity(), "a batch holds at most {BATCH_MAX} packets");
-        // SAFETY: the slots behind the present packets are within the capacity; `copy` fills `n` of them.
+        assert!(n <= self.room(), "a batch holds at most {BATCH_MAX} packets");
+        let len = self.len();
+        // SAFETY: the places behind the present packets are within the storage; `copy` fills `n` of them.
         unsafe {
-            copy(self.packets.as_mut_ptr().add(len));
-            self.packets.set_len(len + n);
+            copy(self.start().add(len));
+            self.set_len(len + n);
         }
     }
 
     /// Moves all packets of `other` to the end of this batch, as many as fit; the rest stay in `other`.
     pub fn append(&mut self, other: &mut Batch) {
-        let n = self.room();
-        self.packets.extend(other.drain_first(n));
+        let n = self.room().min(other.len());
+        other.take_front(n, |from| {
+            // SAFETY: `n` packets begin at `from`, which belongs to another batch.
+            self.add_back(n, |to| unsafe { std::ptr::copy_nonoverlapping(from, to, n) });
+        });
     }
 
     /// Shortens the batch to `n` packets, dropping the others.
     pub fn truncate(&mut self, n: usize) {
-        self.packets.truncate(n);
+        while self.len() > n {
+            self.pop();
+        }
     }
 
     /// Keeps, in order, the packets for which `keep` holds and drops the others.
     #[inline]
-    pub fn retain(&mut self, keep: impl FnMut(&mut Packet) -> bool) {
-        self.packets.retain_mut(keep);
+    pub fn retain(&mut self, mut keep: impl FnMut(&mut Packet) -> bool) {
+        self.split(|packet| u32::from(!keep(packet)), |_, packet| drop(packet));
     }
 
     /// Asks the processor to bring all packets near.
     #[inline]
     pub fn prefetch(&self) {
-        for packet in &self.packets {
+        for packet in self.iter() {
             packet.prefetch();
         }
     }
@@ -133,52 +231,38 @@ impl Batch {
         mut port_of: impl FnMut(&mut Packet) -> u32,
         mut elsewhere: impl FnMut(u32, Packet),
     ) {
-        let mut i = 0;
-        let n = self.packets.len();
-        // As long as all stay, nothing moves.
-        while i < n {
-            let port = port_of(&mut self.packets[i]);
-            if port != 0 {
-                return self.split_rest(i, port, port_of, elsewhere);
+        let n = self.len();
+        let start = self.start();
+        let mut n_kept = 0;
+        // SAFETY: no place counts as one that holds a packet until the end, so that a panic leaks packets at worst. Each of
+        // the `n` packets is looked at once, then moved to the place of the last one kept or given away.
+        unsafe {
+            self.set_len(0);
+            for i in 0..n {
+                let at = start.add(i);
+                let port = port_of(&mut *at);
+                let packet = at.read();
+                if port == 0 {
+                    start.add(n_kept).write(packet);
+                    n_kept += 1;
+                } else {
+                    elsewhere(port, packet);
+                }
             }
-            i += 1;
-        }
-        let _ = &mut elsewhere;
-    }
-
-    #[inline(always)]
-    fn split_rest(
-        &mut self,
-        from: usize,
-        port: u32,
-        mut port_of: impl FnMut(&mut Packet) -> u32,
-        mut elsewhere: impl FnMut(u32, Packet),
-    ) {
-        let mut rest = Batch::new();
-        rest.packets.extend(self.packets.drain(from..));
-        let mut rest_packets = rest.packets.drain(..);
-        if let Some(packet) = rest_packets.next() {
-            elsewhere(port, packet);
-        }
-        for mut packet in rest_packets {
-            match port_of(&mut packet) {
-                0 => self.packets.push(packet),
-                port => elsewhere(port, packet),
-            }
+            self.set_len(n_kept);
         }
     }
 
     /// Drops all packets; clones of one buffer that follow each other are counted off together.
     #[inline]
     pub fn clear(&mut self) {
-        let mut run: (*mut Meta, u32) = (std::ptr::null_mut(), 0);
-        for packet in self.packets.drain(..) {
-            let slot = packet.0.as_ptr();
-            std::mem::forget(packet);
+        let mut run: (*mut Meta, u32) = (null_mut(), 0);
+        for packet in self.drain() {
+            let slot = ManuallyDrop::new(packet).0.as_ptr();
             // SAFETY: the forgotten packet owned its slot; what `Packet::drop` does is done here, but that users of the
             // same buffer are counted off together, before that buffer's count is looked at by anyone else.
             unsafe {
-                let owner = (*slot).owner;
+                let owner = (*slot).view.owner;
                 if !std::ptr::eq(owner, run.0) {
                     if run.1 > 0 {
                         drop_user(run.0, run.1);
@@ -198,6 +282,53 @@ impl Batch {
     }
 }
 
+/// Packets on their way out of a batch. Those that are not taken are dropped with it.
+pub struct Drain<'a> {
+    batch: &'a mut Batch,
+    next: usize,
+    end: usize,
+    /// Packets that the batch had.
+    len: usize,
+}
+
+impl Iterator for Drain<'_> {
+    type Item = Packet;
+
+    #[inline]
+    fn next(&mut self) -> Option<Packet> {
+        if self.next == self.end {
+            return None;
+        }
+        // SAFETY: the places from `next` to `end` hold packets that belong to the drain.
+        let packet = unsafe { self.batch.start().add(self.next).read() };
+        self.next += 1;
+        Some(packet)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.end - self.next, Some(self.end - self.next))
+    }
+}
+
+impl ExactSizeIterator for Drain<'_> {}
+
+impl Drop for Drain<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        for packet in self.by_ref() {
+            drop(packet);
+        }
+        let left = self.len - self.end;
+        // SAFETY: the packets behind `end` were never taken; they move to the front and count again.
+        unsafe {
+            let start = self.batch.start();
+            std::ptr::copy(start.add(self.end), start, left);
+            self.batch.set_len(left);
+        }
+    }
+}
+
 impl Default for Batch {
     fn default() -> Batch {
         Batch::new()
@@ -208,14 +339,16 @@ impl Deref for Batch {
     type Target = [Packet];
     #[inline]
     fn deref(&self) -> &[Packet] {
-        &self.packets
+        // SAFETY: the first `len` places hold packets.
+        unsafe { std::slice::from_raw_parts(self.start(), self.len()) }
     }
 }
 
 impl DerefMut for Batch {
     #[inline]
     fn deref_mut(&mut self) -> &mut [Packet] {
-        &mut self.packets
+        // SAFETY: the first `len` places hold packets.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len()) }
     }
 }
 
@@ -234,22 +367,27 @@ impl Extend<Packet> for Batch {
 impl Drop for Batch {
     #[inline]
     fn drop(&mut self) {
-        if !self.packets.is_empty() {
+        if !self.is_empty() {
             self.clear();
         }
-        let packets = std::mem::take(&mut self.packets);
-        let _ = SPARE.try_with(|spare| {
-            if let Ok(mut spare) = spare.try_borrow_mut() {
-                if spare.len() < KEPT && packets.capacity() > 0 {
-                    spare.push(packets);
-                }
-            }
-        });
+        let next = SPARE.get();
+        // SAFETY: the storage is no longer used by this batch, and holds no packet; `next` is a spare or null.
+        let n = unsafe {
+            let n = next.as_ref().map_or(0, |next| next.len + 1);
+            let storage = self.0.as_mut();
+            (storage.len, storage.next) = (n, next);
+            n
+        };
+        if n < KEPT {
+            SPARE.set(self.0.as_ptr());
+        } else {
+            free(self.0);
+        }
     }
 }
 
 impl std::fmt::Debug for Batch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.packets.iter()).finish()
+        f.debug_list().entries(self.iter()).finish()
     }
 }

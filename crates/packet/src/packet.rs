@@ -5,11 +5,14 @@ use std::sync::atomic::Ordering;
 
 use crate::annotation;
 use crate::offload::{Gso, Offload, F_DATA_VALID, F_NEEDS_CSUM, GSO_ECN};
-use crate::pool::{self, Class, Meta};
+use crate::pool::{self, Class, Kinds, Meta};
 use crate::PacketType;
 
 /// Bytes of headroom in front of a new packet's data unless asked otherwise.
 pub const DEFAULT_HEADROOM: usize = 128;
+
+/// Packets of at most this many bytes are copied rather than shared.
+const SMALL_COPY: u32 = 256;
 
 /// A header offset that is not set.
 const UNSET: u32 = u32::MAX;
@@ -56,7 +59,8 @@ impl Packet {
         let mut packet = Packet(pool::take(size));
         let meta = packet.meta_mut();
         // SAFETY: `headroom <= size <= cap`, so the pointer stays within the buffer.
-        meta.data = unsafe { meta.base.add(headroom) };
+        meta.data = unsafe { meta.base().add(headroom) };
+        meta.family = meta.owner;
         meta.low = headroom as u32;
         meta.len = len as u32;
         meta.clear_annotations();
@@ -127,9 +131,9 @@ impl Packet {
         self.0.as_ptr() as usize
     }
 
-    /// The [`Packet::id`] of the packet that the buffer was made for: the same for all clones of one packet.
+    /// A number that is the same for all clones of one packet, also once they are written.
     pub fn family(&self) -> usize {
-        self.meta().owner as usize
+        self.meta().family as usize
     }
 
     /// Whether another packet shares the buffer.
@@ -144,7 +148,7 @@ impl Packet {
     fn offset(&self) -> u32 {
         let meta = self.meta();
         // SAFETY: both pointers lie in the owner's buffer (invariant 3).
-        unsafe { meta.data.offset_from(meta.base) as u32 }
+        unsafe { meta.data.offset_from(meta.base()) as u32 }
     }
 
     /// Makes this packet the only user of its buffer.
@@ -179,8 +183,7 @@ impl Packet {
             let slot: *mut Meta = meta;
             let base = slot.cast::<u8>().add(pool::META);
             let n = (end - low) as usize;
-            std::ptr::copy_nonoverlapping(meta.base.add(low as usize), base.add(low as usize), n);
-            meta.base = base;
+            std::ptr::copy_nonoverlapping(meta.base().add(low as usize), base.add(low as usize), n);
             meta.data = base.add(offset as usize);
             meta.cap = own_cap;
             meta.owner = slot;
@@ -203,7 +206,8 @@ impl Packet {
         let meta = new.meta_mut();
         meta.low = (headroom - keep) as u32;
         meta.copy_annotations(old);
-        for offset in [&mut meta.mac, &mut meta.network, &mut meta.transport] {
+        let view = &mut meta.view;
+        for offset in [&mut view.mac, &mut view.network, &mut view.transport] {
             if *offset != UNSET {
                 *offset = u32::try_from(i64::from(*offset) + shift).unwrap_or(UNSET);
             }
@@ -305,13 +309,43 @@ impl Packet {
         let n = (self.offset() - low) as usize + self.len();
         // SAFETY: the new packet has the same headroom and at least as large a buffer; the buffers do not overlap.
         unsafe {
-            let from = self.meta().base.add(low as usize);
-            std::ptr::copy_nonoverlapping(from, copy.meta().base.add(low as usize), n);
+            let from = self.meta().base().add(low as usize);
+            std::ptr::copy_nonoverlapping(from, copy.meta().base().add(low as usize), n);
         }
         let meta = copy.meta_mut();
         meta.low = low;
         meta.copy_annotations(self.meta());
         copy
+    }
+
+    /// A deep copy of a packet of few bytes in a small slot; `None` for any other.
+    #[inline]
+    fn copy_small(&self) -> Option<Packet> {
+        let meta = self.meta();
+        let offset = self.offset();
+        let low = meta.low.min(offset);
+        let n = (offset + meta.len - low).next_multiple_of(64);
+        if n > SMALL_COPY || low + n > meta.cap || meta.cap != pool::SMALL_BUFFER as u32 {
+            return None;
+        }
+        let mut slot = pool::take(pool::SMALL_BUFFER);
+        // SAFETY: the slot is ours alone.
+        let new = unsafe { slot.as_mut() };
+        let cap = new.cap;
+        new.kinds = meta.kinds;
+        new.view = meta.view;
+        (new.cap, new.owner) = (cap, slot.as_ptr());
+        let base = new.base();
+        // SAFETY: both buffers have at least SMALL_BUFFER bytes, `low + n` is no more, and they do not overlap. What lies
+        // behind the data is initialised memory that nobody writes while the buffer is shared.
+        unsafe {
+            new.data = base.add(offset as usize);
+            let (from, to) = (meta.base().add(low as usize), base.add(low as usize));
+            for at in (0..n as usize).step_by(64) {
+                std::ptr::copy_nonoverlapping(from.add(at), to.add(at), 64);
+            }
+        }
+        Some(Packet(slot))
     }
 
     /// Adds `n` clones of this packet to `batch`, or as many as there is room for; cheaper than cloning one by one.
@@ -346,13 +380,8 @@ impl Packet {
                 return None;
             }
             *new.refs.get_mut() = 0;
-            new.data = meta.data;
-            new.base = meta.base;
-            new.owner = meta.owner;
-            new.len = meta.len;
-            new.cap = meta.cap;
-            new.low = meta.low;
-            new.copy_annotations(meta);
+            new.kinds = meta.kinds;
+            new.view = meta.view;
         }
         Some(Packet(slot))
     }
@@ -435,7 +464,7 @@ impl Packet {
             return &[];
         }
         // SAFETY: `offset <= end <= cap`, and all bytes of a buffer are initialised.
-        unsafe { std::slice::from_raw_parts(meta.base.add(offset as usize), (end - offset) as usize) }
+        unsafe { std::slice::from_raw_parts(meta.base().add(offset as usize), (end - offset) as usize) }
     }
 
     /// The caller has made the buffer unique.
@@ -445,7 +474,7 @@ impl Packet {
         if offset > end {
             return &mut [];
         }
-        let base = self.meta_mut().base;
+        let base = self.meta_mut().base();
         // SAFETY: as in `tail_from`; the buffer has one user, this packet.
         unsafe { std::slice::from_raw_parts_mut(base.add(offset as usize), (end - offset) as usize) }
     }
@@ -509,7 +538,7 @@ impl Packet {
         let meta = self.meta_mut();
         meta.anno = from.anno;
         meta.timestamp_ns = from.timestamp_ns;
-        meta.packet_type = from.packet_type;
+        meta.kinds.packet_type = from.kinds.packet_type;
     }
 
     /// The annotation area.
@@ -615,13 +644,13 @@ impl Packet {
     /// Link-layer packet type.
     #[inline]
     pub fn packet_type(&self) -> PacketType {
-        PacketType::from_number(self.meta().packet_type)
+        PacketType::from_number(self.meta().kinds.packet_type)
     }
 
     /// Sets the link-layer packet type.
     #[inline]
     pub fn set_packet_type(&mut self, packet_type: PacketType) {
-        self.meta_mut().packet_type = packet_type as u8;
+        self.meta_mut().kinds.packet_type = packet_type as u8;
     }
 
     // ---- offload
@@ -630,17 +659,17 @@ impl Packet {
     #[inline]
     pub fn has_offload(&self) -> bool {
         let meta = self.meta();
-        meta.offload_flags & F_NEEDS_CSUM != 0 || meta.gso_type != 0
+        meta.kinds.offload_flags & F_NEEDS_CSUM != 0 || meta.kinds.gso_type != 0
     }
 
     /// The offload metadata. Its offsets count from the start of the buffer's frame as it was when they were set.
     pub fn offload(&self) -> Offload {
         let meta = self.meta();
         Offload {
-            needs_checksum: meta.offload_flags & F_NEEDS_CSUM != 0,
-            checksum_valid: meta.offload_flags & F_DATA_VALID != 0,
-            gso: Gso::from_number(meta.gso_type & !GSO_ECN).unwrap_or(Gso::None),
-            gso_ecn: meta.gso_type & GSO_ECN != 0,
+            needs_checksum: meta.kinds.offload_flags & F_NEEDS_CSUM != 0,
+            checksum_valid: meta.kinds.offload_flags & F_DATA_VALID != 0,
+            gso: Gso::from_number(meta.kinds.gso_type & !GSO_ECN).unwrap_or(Gso::None),
+            gso_ecn: meta.kinds.gso_type & GSO_ECN != 0,
             header_len: meta.gso_header_len,
             gso_size: meta.gso_size,
             checksum_start: self.relative_to_data(meta.checksum_start),
@@ -653,9 +682,9 @@ impl Packet {
     pub fn set_offload(&mut self, offload: Offload) {
         let start = self.offset().saturating_add(u32::from(offload.checksum_start));
         let meta = self.meta_mut();
-        meta.offload_flags = (u8::from(offload.needs_checksum) * F_NEEDS_CSUM)
+        meta.kinds.offload_flags = (u8::from(offload.needs_checksum) * F_NEEDS_CSUM)
             | (u8::from(offload.checksum_valid) * F_DATA_VALID);
-        meta.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
+        meta.kinds.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
         meta.gso_header_len = offload.header_len;
         meta.gso_size = offload.gso_size;
         meta.checksum_start = u16::try_from(start).unwrap_or(u16::MAX);
@@ -666,19 +695,31 @@ impl Packet {
         u16::try_from(u32::from(at).saturating_sub(self.offset())).unwrap_or(u16::MAX)
     }
 
-    /// Asks the processor to bring the packet's metadata and first bytes near.
+    /// Asks the processor to bring the packet's metadata near.
     #[inline(always)]
     pub fn prefetch(&self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no effect but on the cache.
-        unsafe {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            let slot = self.0.as_ptr().cast::<i8>();
-            _mm_prefetch(slot, _MM_HINT_T0);
-            // Where the data of a packet with the default headroom begins.
-            _mm_prefetch(slot.add(pool::META + DEFAULT_HEADROOM), _MM_HINT_T0);
-        }
+        let slot = self.0.as_ptr().cast::<u8>();
+        prefetch_line(slot);
+        prefetch_line(slot.wrapping_add(64));
     }
+
+    /// Asks the processor to bring the packet's first bytes near; its metadata should be near.
+    #[inline(always)]
+    pub fn prefetch_data(&self) {
+        prefetch_line(self.meta().data);
+    }
+}
+
+#[inline(always)]
+fn prefetch_line(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect but on the cache, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch(at.cast(), _MM_HINT_T0);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 impl Meta {
@@ -686,21 +727,18 @@ impl Meta {
         self.mac = UNSET;
         self.network = UNSET;
         self.transport = UNSET;
-        self.packet_type = 0;
-        self.offload_flags = 0;
-        self.gso_type = 0;
+        self.kinds = Kinds::default();
         self.anno = [0; annotation::SIZE];
         self.timestamp_ns = 0;
     }
 
     #[inline]
     fn copy_annotations(&mut self, from: &Meta) {
+        self.family = from.family;
         self.mac = from.mac;
         self.network = from.network;
         self.transport = from.transport;
-        self.packet_type = from.packet_type;
-        self.offload_flags = from.offload_flags;
-        self.gso_type = from.gso_type;
+        self.kinds = from.kinds;
         self.anno = from.anno;
         self.timestamp_ns = from.timestamp_ns;
         self.gso_header_len = from.gso_header_len;
@@ -711,9 +749,13 @@ impl Meta {
 }
 
 impl Clone for Packet {
-    /// A clone that shares the buffer until one of the two is written.
+    /// A clone that shares the buffer until one of the two is written; a small packet is copied at once, which costs less
+    /// than counting who shares it.
     #[inline]
     fn clone(&self) -> Packet {
+        if let Some(copy) = self.copy_small() {
+            return copy;
+        }
         match self.share() {
             Some(clone) => {
                 // SAFETY: the owner's slot is alive as long as `self` is.
@@ -771,14 +813,36 @@ mod tests {
 
     #[test]
     fn a_clone_shares_until_written() {
-        let mut packet = Packet::from_bytes(b"abcdef");
+        let mut packet = Packet::from_bytes(&[b'a'; 1000]);
         packet.set_paint(7);
         let mut clone = packet.clone();
         assert!(packet.is_shared() && clone.is_shared());
-        assert_eq!(clone.paint(), 7);
+        assert_eq!((clone.paint(), clone.family()), (7, packet.family()));
         clone.data_mut()[0] = b'X';
         assert!(!packet.is_shared() && !clone.is_shared());
-        assert_eq!((packet.data(), clone.data()), (&b"abcdef"[..], &b"Xbcdef"[..]));
+        assert_eq!((&packet.data()[..2], &clone.data()[..2]), (&b"aa"[..], &b"Xa"[..]));
+        assert_eq!(clone.family(), packet.family());
+    }
+
+    #[test]
+    fn a_clone_of_a_small_packet_is_a_copy() {
+        for len in [0, 1, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300] {
+            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let mut packet = Packet::from_bytes(&bytes);
+            packet.set_network_header(0, 0);
+            packet.strip(7);
+            packet.set_paint(9);
+            let mut clone = packet.clone();
+            assert_eq!((clone.data(), clone.paint(), clone.family()), (packet.data(), 9, packet.family()));
+            assert_eq!(clone.headroom(), packet.headroom());
+            clone.unstrip(7.min(bytes.len()));
+            let len = clone.len();
+            clone.append(100)[len..].fill(1);
+            assert_eq!((packet.network(), &clone.network()[..bytes.len()]), (&bytes[..], &bytes[..]));
+        }
+        let mut brim = Packet::uninit(crate::SMALL_BUFFER - 10, 10, 0);
+        brim.data_mut().fill(5);
+        assert_eq!(brim.clone().data(), [5; 10]);
     }
 
     #[test]

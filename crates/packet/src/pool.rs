@@ -6,6 +6,7 @@
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::cell::{Cell, UnsafeCell};
+use std::ops::{Deref, DerefMut};
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -26,32 +27,73 @@ const LARGE_SLOTS: usize = 1 << 15;
 const SMALL_STRIDE: usize = META + SMALL_BUFFER;
 const LARGE_STRIDE: usize = META + LARGE_BUFFER + 128;
 
-/// A slot's metadata; the buffer follows it.
+/// A slot's metadata; the buffer follows it. What tells the packet's bytes stands in the first cache line.
 #[repr(C, align(128))]
 pub(crate) struct Meta {
-    pub data: *mut u8,
-    pub base: *mut u8,
-    pub owner: *mut Meta,
+    /// Packets that use the slot's buffer.
+    pub refs: AtomicU32,
+    pub class: Class,
+    pub kinds: Kinds,
     pub home: *const Pool,
+    pub view: View,
+}
+
+/// What a packet is, in one byte each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kinds {
+    pub packet_type: u8,
+    pub offload_flags: u8,
+    pub gso_type: u8,
+}
+
+/// The part of a slot's metadata that a clone takes over as it is.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct View {
+    pub data: *mut u8,
+    /// The slot whose buffer holds the data.
+    pub owner: *mut Meta,
+    /// The slot of the packet that this one was first cloned from, or its own; only compared.
+    pub family: *mut Meta,
     pub len: u32,
     pub cap: u32,
     pub mac: u32,
     pub network: u32,
     pub transport: u32,
-    pub refs: AtomicU32,
-    /// Lowest offset from `base` at which data has begun: a copy keeps the bytes from here on, so that a stripped header
+    /// Lowest offset from the buffer's start at which data has begun: a copy keeps the bytes from here on, so that a stripped header
     /// can be put back.
     pub low: u32,
-    pub packet_type: u8,
-    pub offload_flags: u8,
-    pub gso_type: u8,
-    pub class: Class,
     pub anno: [u8; 48],
     pub timestamp_ns: i64,
     pub gso_header_len: u16,
     pub gso_size: u16,
     pub checksum_start: u16,
     pub checksum_offset: u16,
+}
+
+impl View {
+    /// Where the buffer begins that holds the data.
+    #[inline(always)]
+    pub fn base(&self) -> *mut u8 {
+        self.owner.cast::<u8>().wrapping_add(META)
+    }
+}
+
+const _: () = assert!(size_of::<Meta>() == META && std::mem::offset_of!(Meta, view.anno) == 64);
+
+impl Deref for Meta {
+    type Target = View;
+    #[inline(always)]
+    fn deref(&self) -> &View {
+        &self.view
+    }
+}
+
+impl DerefMut for Meta {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut View {
+        &mut self.view
+    }
 }
 
 /// The size class of a slot.
@@ -263,7 +305,7 @@ impl Pool {
         let mut slot = self.remote.swap(null_mut(), Ordering::Acquire);
         while !slot.is_null() {
             // SAFETY: the slot is free and, after the swap, only this thread can reach it.
-            let next = unsafe { (*slot).data.cast::<Meta>() };
+            let next = unsafe { (*slot).view.data.cast::<Meta>() };
             self.put_local(slot);
             slot = next;
         }
@@ -286,7 +328,7 @@ impl Pool {
         let mut head = self.remote.load(Ordering::Relaxed);
         loop {
             // SAFETY: the slot is free and this thread holds the only pointer to it until the exchange succeeds.
-            unsafe { (*slot).data = head.cast() };
+            unsafe { (*slot).view.data = head.cast() };
             match self.remote.compare_exchange_weak(head, slot, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -306,10 +348,9 @@ pub(crate) fn take(size: usize) -> NonNull<Meta> {
     let (slot, cap, class) = pool.take(size);
     // SAFETY: the slot is ours alone, META + cap bytes long, and its memory is initialised (zeroed when made).
     unsafe {
-        (*slot).base = slot.cast::<u8>().add(META);
-        (*slot).owner = slot;
+        (*slot).view.owner = slot;
         (*slot).home = pool;
-        (*slot).cap = cap as u32;
+        (*slot).view.cap = cap as u32;
         (*slot).class = class;
         *(*slot).refs.get_mut() = 1;
         NonNull::new_unchecked(slot)
@@ -349,7 +390,7 @@ pub(crate) unsafe fn put(slot: *mut Meta) {
 unsafe fn put_heap(home: &Pool, slot: *mut Meta) {
     home.n_heap.fetch_sub(1, Ordering::Relaxed);
     // SAFETY: a heap slot's `cap` is its own buffer's size: heap slots are never used for a clone's metadata.
-    unsafe { dealloc(slot.cast(), heap_layout((*slot).cap as usize)) };
+    unsafe { dealloc(slot.cast(), heap_layout((*slot).view.cap as usize)) };
 }
 
 /// Lays the calling thread's small packets in `region` from now on.

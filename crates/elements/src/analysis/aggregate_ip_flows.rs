@@ -21,7 +21,7 @@ use element::{
 };
 
 use super::flow_key::Key;
-use super::flow_numbers::{Fate, Flow, FlowNumbers, Timeouts};
+use super::flow_numbers::{Fate, Flow, FlowNumbers, Seen, Timeouts};
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateIPFlows>("AggregateIPFlows", "1/1-2", "a/ah", "x/x")
@@ -53,6 +53,8 @@ const LOST_FRAGMENT: usize = 1;
 /// See the page above.
 pub struct AggregateIPFlows {
     flows: FlowNumbers,
+    /// Storage for what a batch's headers say, empty between batches.
+    seen: Vec<Seen>,
     fragments: Option<bool>,
     has_warned: bool,
     trace: Option<Box<dyn Write + Send>>,
@@ -79,6 +81,7 @@ impl Element for AggregateIPFlows {
         let flows = FlowNumbers::new(timeouts, takes_icmp);
         Ok(AggregateIPFlows {
             flows,
+            seen: Vec::new(),
             fragments,
             has_warned: false,
             trace: None,
@@ -136,12 +139,14 @@ impl AggregateIPFlows {
     /// queued behind them.
     fn number(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
         let (mut passed, mut rejected) = (Batch::new(), Batch::new());
-        batch.prefetch();
-        for mut packet in batch.drain() {
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.extend(batch.iter().map(|packet| self.flows.look(packet)));
+        seen.iter().for_each(|seen| self.flows.prefetch(seen));
+        for (mut packet, seen) in batch.drain().zip(&seen) {
             if packet.timestamp_ns() == 0 {
                 self.stamp(ctx, &mut packet);
             }
-            let fate = self.flows.number(&mut packet);
+            let fate = self.flows.number(&mut packet, seen);
             if let Some(begun) = self.flows.begun.take() {
                 self.note_filepos(ctx, begun);
             }
@@ -163,6 +168,8 @@ impl AggregateIPFlows {
                 (None, _) => {}
             }
         }
+        seen.clear();
+        self.seen = seen;
         self.write_trace();
         ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
         ctx.emit_or_drop(1, NO_FLOW, rejected);

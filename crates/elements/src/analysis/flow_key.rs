@@ -1,5 +1,6 @@
 //! What tells the flow of a packet: its IP header, its hosts and their ports.
 
+use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
 
 use element::Packet;
@@ -9,7 +10,7 @@ pub const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Two hosts and a protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
     a: [u8; 4],
     b: [u8; 4],
@@ -18,7 +19,7 @@ pub struct Hosts {
 }
 
 /// A flow in either direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     /// Its hosts.
     pub hosts: Hosts,
@@ -35,6 +36,24 @@ pub struct Header<'p> {
     pub is_fragment: bool,
     /// Whether the header is in an ICMP error.
     pub is_error: bool,
+}
+
+impl Hash for Hosts {
+    /// In few words: the derived hash would take each field as a string of bytes.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(u32::from_ne_bytes(self.a)) << 32 | u64::from(u32::from_ne_bytes(self.b)));
+        state.write_u8(self.protocol);
+    }
+}
+
+impl Hash for Key {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Hosts { a, b, protocol } = self.hosts;
+        state.write_u64(u64::from(u32::from_ne_bytes(a)) << 32 | u64::from(u32::from_ne_bytes(b)));
+        state.write_u64(u64::from(u32::from_ne_bytes(self.ports)) << 8 | u64::from(protocol));
+    }
 }
 
 impl Hosts {

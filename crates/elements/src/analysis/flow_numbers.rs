@@ -30,6 +30,20 @@ pub struct Timeouts {
     pub reap: u32,
 }
 
+/// What a packet's headers say, found before its turn comes so that its flow can be brought near.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    key: Key,
+    hash: u64,
+    is_flipped: bool,
+    /// It is not a fragment, or the first one.
+    is_first: bool,
+    is_fragment: bool,
+    is_error: bool,
+    /// It belongs to no flow.
+    is_rejected: bool,
+}
+
 /// What is known of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
@@ -129,36 +143,56 @@ impl FlowNumbers {
         }
     }
 
-    /// Gives a packet its flow's number and its direction.
+    /// Looks at a packet's headers, and begins to load where its flow is found.
     #[inline]
-    pub fn number(&mut self, packet: &mut Packet) -> Fate {
-        let Some(header) = Header::of(packet, self.takes_icmp) else { return Fate::Reject };
-        let Some((hosts, mut is_flipped)) = header.hosts() else { return Fate::Reject };
-        let (is_fragment, error_paint) = (header.is_fragment, u8::from(header.is_error) * 2);
-        let mut flow_idx = None;
-        if header.is_first {
-            let Some(mut ports) = header.ports() else {
-                self.note_hosts(&hosts);
-                return Fate::Reject;
-            };
+    pub fn look(&self, packet: &Packet) -> Seen {
+        let rejected = Seen { is_rejected: true, ..Seen::default() };
+        let Some(header) = Header::of(packet, self.takes_icmp) else { return rejected };
+        let Some((hosts, mut is_flipped)) = header.hosts() else { return rejected };
+        let Header { is_first, is_fragment, is_error, .. } = header;
+        let mut key = Key { hosts, ports: [0; 4] };
+        let mut hash = 0;
+        if is_first {
+            let Some(ports) = header.ports() else { return Seen { key, ..rejected } };
             if hosts.is_one() {
                 let ports = u32::from_ne_bytes(ports);
                 is_flipped ^= ((ports << 16).wrapping_sub(ports) as i32) < 0;
             }
-            if is_flipped {
-                ports = [ports[2], ports[3], ports[0], ports[1]];
-            }
-            let Some((idx, flow)) = self.find(Key { hosts, ports }, is_flipped, packet) else {
+            key.ports = if is_flipped { [ports[2], ports[3], ports[0], ports[1]] } else { ports };
+            hash = self.flows.hash_of(&key);
+            self.flows.prefetch(hash);
+        }
+        Seen { key, hash, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
+    }
+
+    /// Begins to load the flow of a packet that was looked at.
+    #[inline]
+    pub fn prefetch(&self, seen: &Seen) {
+        self.flows.prefetch_entry(seen.hash);
+    }
+
+    /// Gives a packet its flow's number and its direction.
+    #[inline]
+    pub fn number(&mut self, packet: &mut Packet, seen: &Seen) -> Fate {
+        let Seen { key, is_flipped, is_first, is_fragment, .. } = *seen;
+        if seen.is_rejected {
+            self.note_hosts(&key.hosts);
+            return Fate::Reject;
+        }
+        let error_paint = u8::from(seen.is_error) * 2;
+        let mut flow_idx = None;
+        if is_first {
+            let Some((idx, flow)) = self.find(seen.hash, key, is_flipped, packet) else {
                 return Fate::Reject;
             };
             flow_idx = Some(idx);
             set_number(packet, flow.number, error_paint | u8::from(is_flipped != flow.is_reversed));
         } else {
             set_number(packet, 0, error_paint | u8::from(is_flipped));
-            self.note_hosts(&hosts);
+            self.note_hosts(&key.hosts);
         }
         if (self.keeps_fragments && is_fragment)
-            || (!self.fragments.is_empty() && self.fragments.contains_key(&hosts))
+            || (!self.fragments.is_empty() && self.fragments.contains_key(&key.hosts))
         {
             return Fate::Wait(flow_idx);
         }
@@ -170,9 +204,8 @@ impl FlowNumbers {
 
     /// The flow with a key; a new one if there is none or the old one has ended.
     #[inline]
-    fn find(&mut self, key: Key, is_flipped: bool, packet: &Packet) -> Option<(u32, Flow)> {
+    fn find(&mut self, hash: u64, key: Key, is_flipped: bool, packet: &Packet) -> Option<(u32, Flow)> {
         let now_ns = packet.timestamp_ns();
-        let hash = self.flows.hash_of(&key);
         self.n_lookups += 1;
         let found =
             self.flows.find_hashed(hash, &key).and_then(|idx| Some((idx, self.flows.get_mut(idx)?.1)));
@@ -213,7 +246,7 @@ impl FlowNumbers {
 
     /// The order of hosts matters to what is described and to fragments.
     fn note_hosts(&mut self, hosts: &Hosts) {
-        if self.keeps_fragments || self.keeps_ended {
+        if (self.keeps_fragments || self.keeps_ended) && hosts.protocol != 0 {
             self.hosts.add(hosts);
         }
     }

@@ -17,9 +17,7 @@
 //! c[2] -> Discard;
 //! ```
 
-use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
-};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::alignment;
 
@@ -55,7 +53,9 @@ impl Element for Classifier {
         Ok(Classifier { patterns: patterns.ok_or("no patterns")? })
     }
 
-    per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.spread(batch, |_, packet| self.process(packet));
+    }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {

@@ -36,8 +36,7 @@
 
 use args::Scope;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet,
-    Verdict,
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, Verdict,
 };
 
 use super::ip_patterns::{classify, report};
@@ -78,7 +77,9 @@ impl Element for IPClassifier {
         Ok(IPClassifier { texts, rules: rules.ok_or("no patterns")? })
     }
 
-    per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.spread(batch, |_, packet| self.process(packet));
+    }
 
     fn own_handler(&self, name: &str) -> Option<HandlerKind> {
         pattern_number(name).filter(|number| *number < self.texts.len()).map(|_| HandlerKind::ReadWrite)

@@ -13,9 +13,7 @@
 //!     -> Discard;
 //! ```
 
-use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
-};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
 
 use super::ip_patterns::{classify, report};
 use super::scope_names::ScopeNames;
@@ -51,7 +49,12 @@ impl Element for IPFilter {
         Ok(IPFilter { rules: rules.ok_or("no rules")? })
     }
 
-    per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        match self.rules.always() {
+            Some(output) => ctx.send(verdict(output), batch),
+            None => ctx.push_each(batch, |packet| verdict(classify(&self.rules, packet))),
+        }
+    }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
@@ -61,13 +64,11 @@ impl Element for IPFilter {
     }
 }
 
-impl IPFilter {
-    #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match classify(&self.rules, packet) {
-            Some(output) => Verdict::port(output),
-            None => Verdict::drop(DENIED),
-        }
+#[inline(always)]
+fn verdict(output: Option<usize>) -> Verdict {
+    match output {
+        Some(output) => Verdict::port(output),
+        None => Verdict::drop(DENIED),
     }
 }
 

@@ -19,5 +19,6 @@ pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
 #[inline(always)]
 pub fn classify(rules: &IpFilter, packet: &Packet) -> Option<usize> {
     let transport = packet.network_header_len();
-    rules.classify(&Headers { mac: packet.mac(), network: packet.network(), transport })
+    let mac = if rules.looks_at_mac() { packet.mac() } else { &[] };
+    rules.classify(&Headers { mac, network: packet.network(), transport })
 }

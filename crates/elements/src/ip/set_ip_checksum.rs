@@ -66,12 +66,12 @@ impl SetIPChecksum {
 #[inline(always)]
 pub(super) fn set(bytes: &mut [u8]) -> bool {
     let Some(header) = bytes.first_chunk_mut::<20>() else { return false };
-    [header[10], header[11]] = [0, 0];
     let n_words = header[0] & 0x0f;
     if n_words == 5 {
-        [header[10], header[11]] = (!checksum::sum_20(header)).to_be_bytes();
+        [header[10], header[11]] = (!checksum::sum_20_without_checksum(header)).to_be_bytes();
         return true;
     }
+    [header[10], header[11]] = [0, 0];
     set_with_options(bytes, usize::from(n_words) * 4)
 }
 

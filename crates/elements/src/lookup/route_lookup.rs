@@ -152,7 +152,7 @@ impl RouteLookup {
     #[inline]
     pub fn push(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
         let (table, complaints) = (&self.table, &mut self.complaints);
-        ctx.push_each(batch, |packet| {
+        ctx.spread(batch, |_, packet| {
             let Some(hop) = table.lookup(packet.dst_ip().to_bits()) else {
                 complaints.note(packet.dst_ip());
                 return Verdict::drop(NO_ROUTE);

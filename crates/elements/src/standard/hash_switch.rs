@@ -10,9 +10,8 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-use super::outputs::Outputs;
 
 /// The class.
 pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
@@ -23,13 +22,12 @@ const ARGS: &[Arg] = &[
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
-const NO_OUTPUT: usize = 0;
 
 /// See the page above.
 pub struct HashSwitch {
     offset: i64,
     length: i64,
-    outputs: Outputs,
+    n_outputs: usize,
 }
 
 impl Element for HashSwitch {
@@ -40,14 +38,13 @@ impl Element for HashSwitch {
             conf.args.fail("length must be > 0");
         }
         conf.finish()?;
-        let outputs = Outputs::new(conf.n_outputs);
-        Ok(HashSwitch { offset: i64::from(offset), length: i64::from(length), outputs })
+        let n_outputs = conf.n_outputs;
+        Ok(HashSwitch { offset: i64::from(offset), length: i64::from(length), n_outputs })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let (offset, length, n_outputs) = (self.offset, self.length, self.outputs.n_outputs());
-        self.outputs
-            .spread(ctx, batch, NO_OUTPUT, |_, packet| port_of(packet.data(), offset, length, n_outputs));
+        let HashSwitch { offset, length, n_outputs } = *self;
+        ctx.spread(batch, |_, packet| Verdict::port(port_of(packet.data(), offset, length, n_outputs)));
     }
 }
 
@@ -59,11 +56,25 @@ fn port_of(data: &[u8], offset: i64, length: i64, n_outputs: usize) -> usize {
     }
     let start = usize::try_from(offset).unwrap_or(0);
     let bytes = data.get(start..usize::try_from(end).unwrap_or(0)).unwrap_or(&[]);
-    let sum = bytes.iter().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize;
+    let sum = sum_of_bytes(bytes);
     match n_outputs {
         2 | 4 | 8 => (sum ^ sum >> 4) & (n_outputs - 1),
         n_outputs => sum.checked_rem(n_outputs).unwrap_or(0),
     }
+}
+
+/// The sum of the bytes, modulo 2^32.
+#[inline]
+fn sum_of_bytes(bytes: &[u8]) -> usize {
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let of_words = words.iter().fold(0u32, |sum, word| {
+        let word = u64::from_ne_bytes(*word);
+        // Four 16-bit sums of two bytes each, then added up into the highest of them.
+        let pairs = (word & EVEN) + (word >> 8 & EVEN);
+        sum.wrapping_add((pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32)
+    });
+    rest.iter().fold(of_words, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize
 }
 
 #[cfg(test)]
@@ -76,6 +87,11 @@ mod tests {
         assert_eq!(port_of(&[9, 1, 3, 9], 1, 2, 3), 1);
         assert_eq!(port_of(&[0x12], 0, 1, 4), 3);
         assert_eq!(port_of(&[0xff, 0xff], 0, 2, 8), (510 ^ 510 >> 4) & 7);
+        let bytes: Vec<u8> = (0..=255).rev().collect();
+        for end in 0..bytes.len() {
+            let sum: usize = bytes[..end].iter().map(|byte| usize::from(*byte)).sum();
+            assert_eq!(sum_of_bytes(&bytes[..end]), sum);
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@ pub mod color;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
-pub mod outputs;
 pub mod rate_limit;
 pub mod red_decision;
 pub mod source;

@@ -9,10 +9,9 @@
 //! s[1] -> Print(one) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 use super::color;
-use super::outputs::Outputs;
 
 /// The class.
 pub const CLASS: Class =
@@ -30,46 +29,39 @@ const ALL: u8 = 255;
 /// See the page above.
 pub struct PaintSwitch {
     anno: usize,
-    outputs: Outputs,
+    n_outputs: usize,
 }
 
 impl Element for PaintSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<PaintSwitch, Failed> {
         let anno = color::anno(conf);
         conf.finish()?;
-        Ok(PaintSwitch { anno, outputs: Outputs::new(conf.n_outputs) })
+        Ok(PaintSwitch { anno, n_outputs: conf.n_outputs })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let anno = self.anno;
-        if let Some(first) = batch.first().map(|packet| packet.anno_u8(anno)) {
-            if first != ALL && batch.iter().all(|packet| packet.anno_u8(anno) == first) {
-                return ctx.emit_or_drop(usize::from(first), NO_OUTPUT, batch);
-            }
+        if batch.iter().any(|packet| packet.anno_u8(anno) == ALL) {
+            return self.push_singly(ctx, batch);
         }
-        for packet in batch.drain() {
-            match packet.anno_u8(anno) {
-                ALL => self.add_to_all(ctx, packet),
-                color => self.add(ctx, usize::from(color), packet),
-            }
-        }
-        self.outputs.emit(ctx);
+        ctx.spread(batch, |_, packet| Verdict::port(usize::from(packet.anno_u8(anno))));
     }
 }
 
 impl PaintSwitch {
-    fn add(&mut self, ctx: &mut Ctx<'_>, port: usize, packet: Packet) {
-        if let Some(packet) = self.outputs.add(port, packet) {
-            ctx.drop_packet(NO_OUTPUT, packet);
+    /// Sends each packet on before the next is looked at; those for all outputs as clones.
+    fn push_singly(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) {
+        let last = self.n_outputs.saturating_sub(1);
+        for packet in batch.drain() {
+            let color = packet.anno_u8(self.anno);
+            let port = if color == ALL { last } else { usize::from(color) };
+            if color == ALL {
+                for port in 0..last {
+                    ctx.emit_packet(port, packet.clone());
+                }
+            }
+            ctx.emit_or_drop(port, NO_OUTPUT, Batch::of(packet));
         }
-    }
-
-    fn add_to_all(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        let last = self.outputs.n_outputs().saturating_sub(1);
-        for port in 0..last {
-            self.add(ctx, port, packet.clone());
-        }
-        self.add(ctx, last, packet);
     }
 }
 

@@ -6,31 +6,28 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-use super::outputs::Outputs;
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
-const NO_OUTPUT: usize = 0;
 
 /// See the page above.
 pub struct RandomSwitch {
-    outputs: Outputs,
+    n_outputs: u64,
 }
 
 impl Element for RandomSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<RandomSwitch, Failed> {
         conf.finish()?;
-        Ok(RandomSwitch { outputs: Outputs::new(conf.n_outputs) })
+        Ok(RandomSwitch { n_outputs: conf.n_outputs as u64 })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let n_outputs = self.outputs.n_outputs() as u64;
-        self.outputs
-            .spread(ctx, batch, NO_OUTPUT, |ctx, _| ((u64::from(ctx.random()) * n_outputs) >> 32) as usize);
+        let n_outputs = self.n_outputs;
+        ctx.spread(batch, |ctx, _| Verdict::port(((u64::from(ctx.random()) * n_outputs) >> 32) as usize));
     }
 }
 

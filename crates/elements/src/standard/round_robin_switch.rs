@@ -6,36 +6,36 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-use super::outputs::Outputs;
 
 /// The class.
 pub const CLASS: Class =
     Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
-const NO_OUTPUT: usize = 0;
 
 /// See the page above.
 pub struct RoundRobinSwitch {
     next: usize,
-    outputs: Outputs,
+    n_outputs: usize,
 }
 
 impl Element for RoundRobinSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<RoundRobinSwitch, Failed> {
         conf.finish()?;
-        Ok(RoundRobinSwitch { next: 0, outputs: Outputs::new(conf.n_outputs) })
+        Ok(RoundRobinSwitch { next: 0, n_outputs: conf.n_outputs })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let (next, n_outputs) = (&mut self.next, self.outputs.n_outputs());
-        self.outputs.spread(ctx, batch, NO_OUTPUT, |_, _| {
-            let port = *next;
-            *next = if port + 1 < n_outputs { port + 1 } else { 0 };
-            port
+        let n_outputs = self.n_outputs;
+        let mut next = self.next;
+        ctx.spread(batch, |_, _| {
+            let port = next;
+            next = if port + 1 < n_outputs { port + 1 } else { 0 };
+            Verdict::port(port)
         });
+        self.next = next;
     }
 }
 

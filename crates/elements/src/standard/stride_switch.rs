@@ -9,9 +9,8 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-use super::outputs::Outputs;
 use super::stride::{self, Stride};
 
 /// The class.
@@ -22,25 +21,24 @@ pub const CLASS: Class = Class::new::<StrideSwitch>("StrideSwitch", "1/1-", "h/h
     .silent()
     .live();
 
-const DROPS: &[DropReason] = &[DropReason::new("no-tickets", "No output has tickets.")];
 const NO_TICKETS: usize = 0;
+const DROPS: &[DropReason] = &[DropReason::new("no-tickets", "No output has tickets.")];
 
 /// See the page above.
 pub struct StrideSwitch {
     stride: Stride,
-    outputs: Outputs,
 }
 
 impl Element for StrideSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<StrideSwitch, Failed> {
         let stride = Stride::configure(conf, conf.n_outputs, "output");
         conf.finish()?;
-        Ok(StrideSwitch { stride, outputs: Outputs::new(conf.n_outputs) })
+        Ok(StrideSwitch { stride })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let stride = &mut self.stride;
-        self.outputs.spread(ctx, batch, NO_TICKETS, |_, _| stride.turn(Some).unwrap_or(usize::MAX));
+        ctx.spread(batch, |_, _| stride.turn(Some).map_or(Verdict::drop(NO_TICKETS), Verdict::port));
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {

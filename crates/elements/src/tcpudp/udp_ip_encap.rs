@@ -137,6 +137,10 @@ impl UDPIPEncap {
         let bytes = packet.prepend(28);
         let len = bytes.len() as u16;
         let udp_len = len.wrapping_sub(20);
+        let udp_checksum = match self.has_checksum {
+            true => self.udp_checksum(bytes, destination, udp_len),
+            false => 0,
+        };
         if let Some(headers) = bytes.first_chunk_mut::<28>() {
             *headers = self.headers;
             headers[2..4].copy_from_slice(&len.to_be_bytes());
@@ -148,9 +152,7 @@ impl UDPIPEncap {
             }
             headers[10..12].copy_from_slice(&(!checksum::fold(sum)).to_be_bytes());
             headers[24..26].copy_from_slice(&udp_len.to_be_bytes());
-        }
-        if self.has_checksum {
-            set_checksum(bytes, self.source, destination, udp_len);
+            headers[26..28].copy_from_slice(&udp_checksum.to_be_bytes());
         }
         if self.destination.is_some() {
             packet.set_dst_ip(destination);
@@ -158,17 +160,17 @@ impl UDPIPEncap {
         packet.set_network_header(0, 20);
         Verdict::PASS
     }
-}
 
-/// Sets the UDP checksum; like Click, without RFC 768's replacement of 0, which so says "none".
-#[inline(always)]
-fn set_checksum(bytes: &mut [u8], source: Ipv4Addr, destination: Ipv4Addr, udp_len: u16) {
-    let Some(datagram) = bytes.get_mut(20..) else { return };
-    let pseudo = checksum::pseudo_ipv4(source, destination, protocol::UDP, udp_len);
-    let covered = datagram.get(..usize::from(udp_len)).unwrap_or_default();
-    let sum = checksum::transport(pseudo, covered);
-    if let Some(header) = datagram.first_chunk_mut::<8>() {
-        [header[6], header[7]] = sum.to_be_bytes();
+    /// The UDP checksum; like Click, without RFC 768's replacement of 0, which so says "none". The headers are added up from
+    /// what will be in them, because reading what was just written in other units would wait for the writes.
+    #[inline(always)]
+    fn udp_checksum(&self, bytes: &[u8], destination: Ipv4Addr, udp_len: u16) -> u16 {
+        let pseudo = checksum::pseudo_ipv4(self.source, destination, protocol::UDP, udp_len);
+        // Longer packets than a length field can tell of: what it tells of is covered.
+        let payload = usize::from(udp_len).checked_sub(8).and_then(|len| bytes.get(28..)?.get(..len));
+        let Some(payload) = payload else { return !pseudo };
+        let header = u64::from(self.source_port) + u64::from(self.destination_port) + u64::from(udp_len);
+        !checksum::fold(u64::from(pseudo) + header + u64::from(checksum::sum(payload)))
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Condition<'a> {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub layout: Layout,
+    /// Whether words before the network header are looked at.
+    pub looks_at_mac: bool,
     /// By descending length. Packets shorter than the last are for the program.
     classes: Vec<Class>,
 }
@@ -75,20 +77,41 @@ impl Compiled {
                 matcher: matcher(conditions, program, from_length, &layout),
             })
             .collect();
-        Some(Compiled { layout, classes })
+        Some(Compiled { looks_at_mac: layout.has_mac(), layout, classes })
     }
 
-    /// Where a packet of (virtual) length `length` goes; `None` if it is too short for the fast form.
-    #[inline]
-    pub fn classify(&self, length: u32, words: &Words) -> Option<i32> {
-        let class = self.classes.iter().find(|class| length >= class.from_length)?;
-        Some(match &class.matcher {
+    /// Where all packets go, if they all go the same way.
+    pub fn always(&self) -> Option<i32> {
+        match self.classes.as_slice() {
+            [Class { from_length: 0, matcher: Matcher::Always(jump) }] => Some(*jump),
+            _ => None,
+        }
+    }
+
+    /// Where an IP packet goes; `None` if it is too short for the fast form.
+    #[inline(always)]
+    pub fn classify_ip(&self, headers: &Headers) -> Option<i32> {
+        Some(match self.matcher(headers.virtual_len())? {
             Matcher::Always(jump) => *jump,
-            Matcher::Steps(steps) => steps.classify(words),
-            Matcher::List(list) => list.classify(words),
-            Matcher::Tuples(tuples) => tuples.classify(words),
-            Matcher::Vectors(vectors) => vectors.classify(words),
+            Matcher::Steps(steps) => steps.classify_ip(headers),
+            matcher => matcher.classify_ip(&self.layout, headers),
         })
+    }
+
+    /// Where a packet goes whose offsets are `align_offset` above those in its data, as is its length; `None` if it is too
+    /// short for the fast form.
+    #[inline(always)]
+    pub fn classify_data(&self, data: &[u8], length: u32, align_offset: u32) -> Option<i32> {
+        Some(match self.matcher(length)? {
+            Matcher::Always(jump) => *jump,
+            Matcher::Steps(steps) => steps.classify_data(data, align_offset),
+            matcher => matcher.classify_data(&self.layout, data, align_offset),
+        })
+    }
+
+    #[inline(always)]
+    fn matcher(&self, length: u32) -> Option<&Matcher> {
+        self.classes.iter().find(|class| length >= class.from_length).map(|class| &class.matcher)
     }
 
     /// The structure for long packets, for people.
@@ -100,6 +123,30 @@ impl Compiled {
             Some(Matcher::Tuples(_)) => "tuples",
             Some(Matcher::Vectors(_)) => "vectors",
             None => "program",
+        }
+    }
+}
+
+impl Matcher {
+    #[inline(never)]
+    fn classify_ip(&self, layout: &Layout, headers: &Headers) -> i32 {
+        self.classify(&layout.load_ip(headers))
+    }
+
+    #[inline(never)]
+    fn classify_data(&self, layout: &Layout, data: &[u8], align_offset: u32) -> i32 {
+        self.classify(&layout.load_plain(data, align_offset))
+    }
+
+    #[inline]
+    fn classify(&self, words: &Words) -> i32 {
+        match self {
+            Matcher::Always(jump) => *jump,
+            // Steps read the packet itself.
+            Matcher::Steps(_) => NEVER,
+            Matcher::List(list) => list.classify(words),
+            Matcher::Tuples(tuples) => tuples.classify(words),
+            Matcher::Vectors(vectors) => vectors.classify(words),
         }
     }
 }
@@ -144,7 +191,8 @@ fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &La
 fn from_program(program: &Program, layout: &Layout) -> Matcher {
     match program.output_everything() {
         Some(output) => Matcher::Always(-output),
-        None => Matcher::Steps(Steps::new(program, layout)),
+        None if layout.is_ip() => Matcher::Steps(Steps::of_ip(program)),
+        None => Matcher::Steps(Steps::of_data(program, program.align_offset())),
     }
 }
 

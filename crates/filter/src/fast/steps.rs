@@ -1,16 +1,26 @@
-//! A decision graph over loaded words: the fastest form of short lists.
+//! A decision graph that reads the words it tests from the packet: the fastest form of short lists.
 
-use super::words::{Layout, Words, N_WORDS};
-use crate::program::{Program, NEVER};
+use super::words::{aligned_word, Headers};
+use crate::ip::{NETWORK, TRANSPORT};
+use crate::program::{Insn, Program, NEVER};
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
+    /// Mask and value as the bytes lie in the packet.
     mask: u32,
     value: u32,
     /// `[no, yes]`. Positive: a step; otherwise an output, negated.
     jump: [i32; 2],
-    place: u8,
+    /// The offset as the program has it.
+    offset: u16,
+    /// The offset from where it is counted, or `ELSEWHERE`.
+    at: u16,
+    /// All ones if it is counted from the transport header, else 0.
+    from_transport: usize,
 }
+
+/// Of words that are not read the short way.
+const ELSEWHERE: u16 = u16::MAX;
 
 #[derive(Clone, Debug)]
 pub struct Steps {
@@ -18,22 +28,56 @@ pub struct Steps {
 }
 
 impl Steps {
-    pub fn new(program: &Program, layout: &Layout) -> Steps {
-        let step = |insn: &crate::program::Insn| Step {
-            mask: insn.mask,
-            value: insn.value,
-            jump: insn.jump,
-            place: layout.place(insn.offset),
+    /// For IP packets.
+    pub fn of_ip(program: &Program) -> Steps {
+        Steps::new(program, |offset| match offset {
+            TRANSPORT.. => (offset - TRANSPORT, usize::MAX),
+            NETWORK.. => (offset - NETWORK, 0),
+            _ => (ELSEWHERE, 0),
+        })
+    }
+
+    /// For packets as they are, with offsets `align_offset` above those in their data.
+    pub fn of_data(program: &Program, align_offset: u32) -> Steps {
+        Steps::new(program, |offset| {
+            let at = u32::from(offset).checked_sub(align_offset).and_then(|at| u16::try_from(at).ok());
+            (at.unwrap_or(ELSEWHERE), 0)
+        })
+    }
+
+    fn new(program: &Program, place: impl Fn(u16) -> (u16, usize)) -> Steps {
+        let step = |insn: &Insn| {
+            let (at, from_transport) = place(insn.offset);
+            let (mask, value) = (insn.mask.to_be(), insn.value.to_be());
+            Step { mask, value, jump: insn.jump, offset: insn.offset, at, from_transport }
         };
         Steps { steps: program.insns().iter().map(step).collect() }
     }
 
-    #[inline]
-    pub fn classify(&self, words: &Words) -> i32 {
+    #[inline(always)]
+    pub fn classify_ip(&self, headers: &Headers) -> i32 {
+        self.walk(|step| {
+            let at = usize::from(step.at).saturating_add(headers.transport & step.from_transport);
+            match headers.network.get(at..).and_then(<[u8]>::first_chunk) {
+                Some(word) if step.at != ELSEWHERE => u32::from_ne_bytes(*word),
+                _ => far_word(headers, step.offset),
+            }
+        })
+    }
+
+    #[inline(always)]
+    pub fn classify_data(&self, data: &[u8], align_offset: u32) -> i32 {
+        self.walk(|step| match data.get(usize::from(step.at)..).and_then(<[u8]>::first_chunk) {
+            Some(word) if step.at != ELSEWHERE => u32::from_ne_bytes(*word),
+            _ => far_aligned_word(data, step.offset, align_offset),
+        })
+    }
+
+    #[inline(always)]
+    fn walk(&self, word: impl Fn(&Step) -> u32) -> i32 {
         let mut at = 0;
         while let Some(step) = self.steps.get(at) {
-            let yes = words[usize::from(step.place) % N_WORDS] & step.mask == step.value;
-            let jump = if yes { step.jump[1] } else { step.jump[0] };
+            let jump = step.jump[usize::from(word(step) & step.mask == step.value)];
             if jump <= 0 {
                 return jump;
             }
@@ -41,4 +85,14 @@ impl Steps {
         }
         NEVER
     }
+}
+
+#[cold]
+fn far_word(headers: &Headers, offset: u16) -> u32 {
+    headers.word(offset).to_be()
+}
+
+#[cold]
+fn far_aligned_word(data: &[u8], offset: u16, align_offset: u32) -> u32 {
+    aligned_word(data, offset, align_offset).to_be()
 }

@@ -81,6 +81,16 @@ impl Layout {
         Layout::default().with(offsets)
     }
 
+    /// Whether it is that of IP packets.
+    pub fn is_ip(&self) -> bool {
+        self.n_fixed > 0
+    }
+
+    /// Whether words before the network header are looked at.
+    pub fn has_mac(&self) -> bool {
+        self.extra.iter().any(|&offset| offset < NETWORK)
+    }
+
     fn with(mut self, offsets: impl Iterator<Item = u16>) -> Option<Layout> {
         let mut extra: Vec<u16> = offsets.filter(|&offset| self.fixed(offset).is_none()).collect();
         extra.sort_unstable();

@@ -57,15 +57,19 @@ impl<A: Address, const STRIDE: u32> Trie<A, STRIDE> {
 
     #[inline]
     pub fn lookup(&self, addr: A) -> Option<u32> {
-        let mut slot = self.root.get(Self::root_idx(addr)).copied().unwrap_or(EMPTY);
-        let mut shift = A::BITS - ROOT_BITS;
+        let slot = self.root.get(Self::root_idx(addr)).copied().unwrap_or(EMPTY);
+        let mut shift = (A::BITS - ROOT_BITS).wrapping_sub(STRIDE);
+        // The first two levels and the table of short prefixes are read without a branch that depends on the route found:
+        // addresses come in no order that a processor could guess.
+        let below = if slot & NODE != 0 { Self::slot_idx(slot, addr, shift) } else { 0 };
+        let below = self.nodes.get(below).copied().unwrap_or(EMPTY);
+        let mut slot = if slot & NODE != 0 { below } else { slot };
         while slot & NODE != 0 {
             shift = shift.wrapping_sub(STRIDE);
             slot = self.nodes.get(Self::slot_idx(slot, addr, shift)).copied().unwrap_or(EMPTY);
         }
-        if slot == EMPTY {
-            slot = self.short_slot(addr);
-        }
+        let short = self.short_slot(addr);
+        let slot = if slot == EMPTY { short } else { slot };
         (slot != EMPTY).then_some(slot & VALUE)
     }
 

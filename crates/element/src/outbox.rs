@@ -1,0 +1,155 @@
+//! The outbox: what an element has handed to its outputs while one of its methods runs.
+
+use packet::{Batch, Packet};
+
+use crate::Verdict;
+
+/// Outputs that have a place of their own; batches for others are looked up in a list.
+const DIRECT: usize = 16;
+
+/// The batches an element has handed to its outputs, in order: one pointer, to be passed around and reused.
+#[derive(Default)]
+pub struct Outbox(Box<Contents>);
+
+#[derive(Default)]
+struct Contents {
+    /// The first batch has a place of its own, for mostly there is no other.
+    first: Option<(u32, Batch)>,
+    more: Vec<(u32, Batch)>,
+    split: Split,
+    /// Storage for the verdicts on a batch, empty between uses.
+    verdicts: Vec<Verdict>,
+}
+
+/// The packets of a batch that is being split, or those of them that do not leave by output 0: a batch for each output or
+/// reason. Empty between splits.
+#[derive(Default)]
+pub(crate) struct Split {
+    /// By output.
+    direct: [Option<Batch>; DIRECT],
+    /// For further outputs, and for reasons to drop packets.
+    others: Vec<(Verdict, Batch)>,
+    /// Which of `direct` there are, a bit each; the next bit stands for all others.
+    used: u32,
+}
+
+impl Outbox {
+    /// Adds a batch for an output.
+    #[inline]
+    pub fn put(&mut self, port: u32, batch: Batch) {
+        if self.0.first.is_none() {
+            self.0.first = Some((port, batch));
+        } else {
+            self.0.more.push((port, batch));
+        }
+    }
+
+    /// Takes the batch if there is exactly one.
+    #[inline]
+    pub fn take_only(&mut self) -> Option<(u32, Batch)> {
+        if self.0.more.is_empty() {
+            self.0.first.take()
+        } else {
+            None
+        }
+    }
+
+    /// Whether there is no batch.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.first.is_none()
+    }
+
+    /// Takes all batches, the last one first.
+    #[inline]
+    pub fn drain_reversed(&mut self) -> impl Iterator<Item = (u32, Batch)> + '_ {
+        let Contents { first, more, .. } = &mut *self.0;
+        more.drain(..).rev().chain(first.take())
+    }
+
+    /// Takes all batches in order.
+    pub fn drain(&mut self) -> impl Iterator<Item = (u32, Batch)> + '_ {
+        let Contents { first, more, .. } = &mut *self.0;
+        first.take().into_iter().chain(more.drain(..))
+    }
+}
+
+impl Split {
+    /// Adds a packet.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, verdict: Verdict, packet: Packet, n_outputs: impl FnOnce() -> usize) {
+        match self.direct.get_mut(verdict.0 as usize) {
+            Some(Some(batch)) => batch.push(packet),
+            _ => self.add_new(verdict, packet, n_outputs()),
+        }
+    }
+
+    /// Adds the first packet for an output, or one that has no place of its own.
+    #[inline(never)]
+    fn add_new(&mut self, verdict: Verdict, packet: Packet, n_outputs: usize) {
+        let verdict = verdict.resolve(n_outputs);
+        if let Some(place) = self.direct.get_mut(verdict.0 as usize) {
+            self.used |= 1 << verdict.0;
+            return place.get_or_insert_default().push(packet);
+        }
+        self.used |= 1 << DIRECT;
+        match self.others.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, batch)) => batch.push(packet),
+            None => self.others.push((verdict, Batch::of(packet))),
+        }
+    }
+}
+
+impl Outbox {
+    /// Where the packets of a batch are sorted.
+    #[inline]
+    pub(crate) fn split(&mut self) -> &mut Split {
+        &mut self.0.split
+    }
+
+    /// Empty storage for verdicts, to be given back.
+    #[inline]
+    pub(crate) fn take_verdicts(&mut self) -> Vec<Verdict> {
+        std::mem::take(&mut self.0.verdicts)
+    }
+
+    /// Takes storage for verdicts back.
+    #[inline]
+    pub(crate) fn give_verdicts(&mut self, mut verdicts: Vec<Verdict>) {
+        verdicts.clear();
+        self.0.verdicts = verdicts;
+    }
+
+    /// Whether the last split had anything but packets for output 0.
+    #[inline]
+    pub(crate) fn has_split(&self) -> bool {
+        self.0.split.used != 0
+    }
+
+    /// Takes what was sorted: puts the batches for outputs behind what was put before, outputs in order, as if an element
+    /// had pushed to each in turn, and returns those to be dropped, with the index of the reason.
+    #[inline(never)]
+    pub(crate) fn put_split(&mut self) -> impl Iterator<Item = (usize, Batch)> + '_ {
+        let mut left = std::mem::take(&mut self.0.split.used);
+        while left & ((1 << DIRECT) - 1) != 0 {
+            let port = left.trailing_zeros();
+            left &= left - 1;
+            if let Some(batch) = self.0.split.direct[port as usize].take() {
+                self.put(port, batch);
+            }
+        }
+        if left != 0 {
+            self.0.split.others.sort_unstable_by_key(|(verdict, _)| verdict.0);
+            let is_dropped = |(verdict, _): &(Verdict, Batch)| verdict.output().is_none();
+            let n_sent = self.0.split.others.iter().position(is_dropped).unwrap_or(self.0.split.others.len());
+            let Contents { first, more, split, .. } = &mut *self.0;
+            for (verdict, batch) in split.others.drain(..n_sent) {
+                match first {
+                    None => *first = Some((verdict.0, batch)),
+                    Some(_) => more.push((verdict.0, batch)),
+                }
+            }
+        }
+        self.0.split.others.drain(..).map(|(verdict, batch)| (verdict.reason(), batch))
+    }
+}
