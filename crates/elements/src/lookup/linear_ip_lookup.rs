@@ -73,4 +73,17 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn a_call_of_several_lines_is_told_with_all_of_them() {
+        check(
+            "Idle -> r :: LinearIPLookup(1/8 0) -> Discard; Script(writeq r.ctrl \"add 2/8 0\nfoo 3/8\", stop);",
+            expect![[r#"
+                While executing 'Script@4 :: Script':
+                  While calling 'r.ctrl add 2/8 0
+                  foo 3/8':
+                    bad command 'foo'
+            "#]],
+        );
+    }
 }
