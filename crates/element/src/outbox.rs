@@ -60,11 +60,10 @@ impl Outbox {
         self.0.first.is_none()
     }
 
-    /// Takes all batches, the last one first.
+    /// Takes the last batch.
     #[inline]
-    pub fn drain_reversed(&mut self) -> impl Iterator<Item = (u32, Batch)> + '_ {
-        let Contents { first, more, .. } = &mut *self.0;
-        more.drain(..).rev().chain(first.take())
+    pub fn pop(&mut self) -> Option<(u32, Batch)> {
+        self.0.more.pop().or_else(|| self.0.first.take())
     }
 
     /// Takes all batches in order.

@@ -302,7 +302,7 @@ impl World {
 
     /// Puts emitted batches on the stack, the first on top.
     fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
-        for (port, batch) in outbox.drain_reversed() {
+        while let Some((port, batch)) = outbox.pop() {
             if let Some(step) = self.address(from, port, batch) {
                 self.stack.push(step);
             }

@@ -215,14 +215,6 @@ impl Batch {
         self.split(|packet| u32::from(!keep(packet)), |_, packet| drop(packet));
     }
 
-    /// Asks the processor to bring all packets near.
-    #[inline]
-    pub fn prefetch(&self) {
-        for packet in self.iter() {
-            packet.prefetch();
-        }
-    }
-
     /// Keeps, in order, the packets for which `port_of` yields 0 and passes every other one, with what it yielded, to
     /// `elsewhere`, in order. This is the loop under all elements that look at packets one by one.
     #[inline(always)]

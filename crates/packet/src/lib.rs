@@ -9,7 +9,7 @@
 //! 1. A `Packet` owns its slot: no two `Packet`s point to one slot.
 //! 2. `owner` points to the slot whose buffer holds the data; that slot's `refs` counts the packets that use the buffer,
 //!    and the slot is not reused while `refs > 0`.
-//! 3. `base() <= data` and `data + len <= base() + cap`, all within the owner's buffer, which follows its metadata.
+//! 3. `offset <= end <= cap`, counted from the start of the owner's buffer, which follows its metadata.
 //! 4. Buffers are initialised memory from the start (zeroed mapping or zeroed allocation).
 #![deny(unsafe_op_in_unsafe_fn)]
 

@@ -17,6 +17,9 @@ const SMALL_COPY: u32 = 256;
 /// A header offset that is not set.
 const UNSET: u32 = u32::MAX;
 
+/// Offsets beyond the largest packet are as good as this one; a few of them add up to less than [`UNSET`].
+const FAR: usize = 1 << 30;
+
 /// A packet: bytes, offsets of its headers, and annotations.
 pub struct Packet(pub(crate) NonNull<Meta>);
 
@@ -58,11 +61,11 @@ impl Packet {
         assert!(size <= 1 << 30, "a packet of {size} bytes");
         let mut packet = Packet(pool::take(size));
         let meta = packet.meta_mut();
-        // SAFETY: `headroom <= size <= cap`, so the pointer stays within the buffer.
-        meta.data = unsafe { meta.base().add(headroom) };
+        // `headroom + len <= size <= cap`.
+        meta.offset = headroom as u32;
+        meta.end = (headroom + len) as u32;
         meta.family = meta.owner;
         meta.low = headroom as u32;
-        meta.len = len as u32;
         meta.clear_annotations();
         packet
     }
@@ -84,22 +87,28 @@ impl Packet {
     pub fn data(&self) -> &[u8] {
         let meta = self.meta();
         // SAFETY: invariants 3 and 4; nobody writes a shared buffer.
-        unsafe { std::slice::from_raw_parts(meta.data, meta.len as usize) }
+        unsafe { std::slice::from_raw_parts(meta.start(), meta.len() as usize) }
     }
 
     /// The packet's bytes, to be written; a shared buffer is copied first.
     #[inline]
     pub fn data_mut(&mut self) -> &mut [u8] {
         self.make_unique();
+        self.unique_data_mut()
+    }
+
+    /// As [`Packet::data_mut`]; the caller has made the buffer unique.
+    #[inline]
+    fn unique_data_mut(&mut self) -> &mut [u8] {
         let meta = self.meta_mut();
         // SAFETY: invariants 3 and 4; the buffer has one user, this packet.
-        unsafe { std::slice::from_raw_parts_mut(meta.data, meta.len as usize) }
+        unsafe { std::slice::from_raw_parts_mut(meta.start(), meta.len() as usize) }
     }
 
     /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
-        self.meta().len as usize
+        self.meta().len() as usize
     }
 
     /// Whether the packet has no bytes.
@@ -118,7 +127,7 @@ impl Packet {
     #[inline]
     pub fn tailroom(&self) -> usize {
         let meta = self.meta();
-        (meta.cap - self.offset() - meta.len) as usize
+        (meta.cap - meta.end) as usize
     }
 
     /// Bytes of the buffer: headroom, data and tailroom.
@@ -146,9 +155,7 @@ impl Packet {
     /// Offset of the data from the start of the buffer.
     #[inline]
     fn offset(&self) -> u32 {
-        let meta = self.meta();
-        // SAFETY: both pointers lie in the owner's buffer (invariant 3).
-        unsafe { meta.data.offset_from(meta.base()) as u32 }
+        self.meta().offset
     }
 
     /// Makes this packet the only user of its buffer.
@@ -164,7 +171,7 @@ impl Packet {
     fn unshare(&mut self) {
         let meta = self.meta_mut();
         let own_cap = pool::own_capacity(meta.class, meta.cap);
-        let end = self.offset() + self.meta().len;
+        let end = self.meta().end;
         if std::ptr::eq(self.meta().owner, self.0.as_ptr()) || own_cap < end {
             // The clones use this slot's buffer, or this slot's own buffer is too small: move to another slot.
             let headroom = self.headroom();
@@ -173,7 +180,6 @@ impl Packet {
             return;
         }
         let low = self.meta().low.min(self.offset());
-        let offset = self.offset();
         let meta = self.meta_mut();
         let old_owner = meta.owner;
         // SAFETY: the slot's own buffer is unused while the slot is a clone's (its `refs` is 0) and holds `own_cap >= end`
@@ -184,7 +190,6 @@ impl Packet {
             let base = slot.cast::<u8>().add(pool::META);
             let n = (end - low) as usize;
             std::ptr::copy_nonoverlapping(meta.base().add(low as usize), base.add(low as usize), n);
-            meta.data = base.add(offset as usize);
             meta.cap = own_cap;
             meta.owner = slot;
             *meta.refs.get_mut() = 1;
@@ -200,7 +205,7 @@ impl Packet {
         // SAFETY: `keep` bytes in front of both packets' data lie within their buffers, which do not overlap.
         unsafe {
             let n = keep + self.len();
-            std::ptr::copy_nonoverlapping(old.data.sub(keep), new.meta().data.sub(keep), n);
+            std::ptr::copy_nonoverlapping(old.start().sub(keep), new.meta().start().sub(keep), n);
         }
         let shift = headroom as i64 - self.offset() as i64;
         let meta = new.meta_mut();
@@ -222,7 +227,7 @@ impl Packet {
             self.make_headroom(n);
         }
         self.extend_front(n);
-        self.data_mut()
+        self.unique_data_mut()
     }
 
     #[cold]
@@ -238,12 +243,10 @@ impl Packet {
 
     #[inline]
     fn extend_front(&mut self, n: usize) {
-        let offset = self.offset() - n as u32;
         let meta = self.meta_mut();
-        // SAFETY: the callers have made sure of `headroom >= n`.
-        meta.data = unsafe { meta.data.sub(n) };
-        meta.len += n as u32;
-        meta.low = meta.low.min(offset);
+        // The callers have made sure of `headroom >= n`.
+        meta.offset -= n as u32;
+        meta.low = meta.low.min(meta.offset);
     }
 
     /// Puts back `n` bytes that were stripped from the front, as they were; a shared buffer stays shared.
@@ -259,10 +262,7 @@ impl Packet {
     #[inline]
     pub fn strip(&mut self, n: usize) {
         let meta = self.meta_mut();
-        let n = (n as u64).min(u64::from(meta.len)) as u32;
-        // SAFETY: `n <= len`, so the pointer stays within the buffer.
-        meta.data = unsafe { meta.data.add(n as usize) };
-        meta.len -= n;
+        meta.offset += (n as u64).min(u64::from(meta.len())) as u32;
     }
 
     /// Appends `n` bytes, whose contents are what the buffer held, and returns all the data to be written.
@@ -274,22 +274,22 @@ impl Packet {
             let headroom = self.headroom();
             self.move_to(headroom, n + DEFAULT_HEADROOM);
         }
-        self.meta_mut().len += n as u32;
-        self.data_mut()
+        self.meta_mut().end += n as u32;
+        self.unique_data_mut()
     }
 
     /// Removes `n` bytes from the end; all of them if there are fewer.
     #[inline]
     pub fn take(&mut self, n: usize) {
         let meta = self.meta_mut();
-        meta.len -= (n as u64).min(u64::from(meta.len)) as u32;
+        meta.end -= (n as u64).min(u64::from(meta.len())) as u32;
     }
 
     /// Shortens the packet to at most `len` bytes.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         let meta = self.meta_mut();
-        meta.len = (meta.len as u64).min(len as u64) as u32;
+        meta.end = meta.offset + u64::from(meta.len()).min(len as u64) as u32;
     }
 
     /// Moves the data within the buffer, or to a new one, so that `headroom` bytes are in front of it.
@@ -299,7 +299,7 @@ impl Packet {
 
     /// Address of the first byte modulo `n`, for alignment checks.
     pub fn alignment(&self, n: usize) -> usize {
-        (self.meta().data as usize).checked_rem(n).unwrap_or(0)
+        (self.meta().start() as usize).checked_rem(n).unwrap_or(0)
     }
 
     /// A deep copy: no buffer is shared.
@@ -324,7 +324,7 @@ impl Packet {
         let meta = self.meta();
         let offset = self.offset();
         let low = meta.low.min(offset);
-        let n = (offset + meta.len - low).next_multiple_of(64);
+        let n = (meta.end - low).next_multiple_of(64);
         if n > SMALL_COPY || low + n > meta.cap || meta.cap != pool::SMALL_BUFFER as u32 {
             return None;
         }
@@ -339,7 +339,6 @@ impl Packet {
         // SAFETY: both buffers have at least SMALL_BUFFER bytes, `low + n` is no more, and they do not overlap. What lies
         // behind the data is initialised memory that nobody writes while the buffer is shared.
         unsafe {
-            new.data = base.add(offset as usize);
             let (from, to) = (meta.base().add(low as usize), base.add(low as usize));
             for at in (0..n as usize).step_by(64) {
                 std::ptr::copy_nonoverlapping(from.add(at), to.add(at), 64);
@@ -458,7 +457,7 @@ impl Packet {
     #[inline]
     fn tail_from(&self, offset: u32) -> &[u8] {
         let meta = self.meta();
-        let end = self.offset() + meta.len;
+        let end = meta.end;
         // An offset that is not set is larger than any end.
         if offset > end {
             return &[];
@@ -470,7 +469,7 @@ impl Packet {
     /// The caller has made the buffer unique.
     #[inline]
     fn tail_from_mut(&mut self, offset: u32) -> &mut [u8] {
-        let end = self.offset() + self.meta().len;
+        let end = self.meta().end;
         if offset > end {
             return &mut [];
         }
@@ -486,7 +485,7 @@ impl Packet {
         let at = self.absolute(offset);
         let meta = self.meta_mut();
         meta.mac = at;
-        meta.network = at.saturating_add(header_len as u32);
+        meta.network = at + header_len.min(FAR) as u32;
     }
 
     /// Sets the link-layer header alone.
@@ -502,7 +501,7 @@ impl Packet {
         let at = self.absolute(offset);
         let meta = self.meta_mut();
         meta.network = at;
-        meta.transport = at.saturating_add(header_len as u32);
+        meta.transport = at + header_len.min(FAR) as u32;
     }
 
     /// Forgets the link-layer header.
@@ -522,7 +521,7 @@ impl Packet {
 
     #[inline]
     fn absolute(&self, offset: usize) -> u32 {
-        self.offset().saturating_add(u32::try_from(offset).unwrap_or(UNSET))
+        self.offset() + offset.min(FAR) as u32
     }
 
     // ---- annotations
@@ -694,32 +693,6 @@ impl Packet {
     fn relative_to_data(&self, at: u16) -> u16 {
         u16::try_from(u32::from(at).saturating_sub(self.offset())).unwrap_or(u16::MAX)
     }
-
-    /// Asks the processor to bring the packet's metadata near.
-    #[inline(always)]
-    pub fn prefetch(&self) {
-        let slot = self.0.as_ptr().cast::<u8>();
-        prefetch_line(slot);
-        prefetch_line(slot.wrapping_add(64));
-    }
-
-    /// Asks the processor to bring the packet's first bytes near; its metadata should be near.
-    #[inline(always)]
-    pub fn prefetch_data(&self) {
-        prefetch_line(self.meta().data);
-    }
-}
-
-#[inline(always)]
-fn prefetch_line(at: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch has no effect but on the cache, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch(at.cast(), _MM_HINT_T0);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 impl Meta {

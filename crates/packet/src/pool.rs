@@ -50,19 +50,22 @@ pub(crate) struct Kinds {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct View {
-    pub data: *mut u8,
     /// The slot whose buffer holds the data.
     pub owner: *mut Meta,
     /// The slot of the packet that this one was first cloned from, or its own; only compared.
     pub family: *mut Meta,
-    pub len: u32,
+    /// Where the data begins and ends, from the buffer's start on.
+    pub offset: u32,
+    pub end: u32,
     pub cap: u32,
+    /// Where headers begin, from the buffer's start on.
     pub mac: u32,
     pub network: u32,
     pub transport: u32,
     /// Lowest offset from the buffer's start at which data has begun: a copy keeps the bytes from here on, so that a stripped header
     /// can be put back.
     pub low: u32,
+    unused: u32,
     pub anno: [u8; 48],
     pub timestamp_ns: i64,
     pub gso_header_len: u16,
@@ -76,6 +79,18 @@ impl View {
     #[inline(always)]
     pub fn base(&self) -> *mut u8 {
         self.owner.cast::<u8>().wrapping_add(META)
+    }
+
+    /// Where the data begins.
+    #[inline(always)]
+    pub fn start(&self) -> *mut u8 {
+        self.base().wrapping_add(self.offset as usize)
+    }
+
+    /// Bytes of data.
+    #[inline(always)]
+    pub fn len(&self) -> u32 {
+        self.end - self.offset
     }
 }
 
@@ -162,7 +177,7 @@ struct Slots {
 pub(crate) struct Pool {
     /// Used by the owning thread alone.
     local: UnsafeCell<Local>,
-    /// Slots given back by other threads, linked through `data`.
+    /// Slots given back by other threads, linked through `family`.
     remote: AtomicPtr<Meta>,
     /// Heap slots in use, from any thread.
     n_heap: AtomicUsize,
@@ -305,7 +320,7 @@ impl Pool {
         let mut slot = self.remote.swap(null_mut(), Ordering::Acquire);
         while !slot.is_null() {
             // SAFETY: the slot is free and, after the swap, only this thread can reach it.
-            let next = unsafe { (*slot).view.data.cast::<Meta>() };
+            let next = unsafe { (*slot).view.family };
             self.put_local(slot);
             slot = next;
         }
@@ -328,7 +343,7 @@ impl Pool {
         let mut head = self.remote.load(Ordering::Relaxed);
         loop {
             // SAFETY: the slot is free and this thread holds the only pointer to it until the exchange succeeds.
-            unsafe { (*slot).view.data = head.cast() };
+            unsafe { (*slot).view.family = head };
             match self.remote.compare_exchange_weak(head, slot, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,

@@ -82,7 +82,7 @@ impl<A: Address, const STRIDE: u32, V: Copy + From<u32> + Into<u32>> Lpm<A, STRI
     }
 
     /// The value of the longest prefix that `addr` lies in.
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&self, addr: A) -> Option<V> {
         self.trie.lookup(addr).map(V::from)
     }

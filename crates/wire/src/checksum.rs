@@ -28,21 +28,33 @@ pub fn sum(bytes: &[u8]) -> u16 {
 /// Sum of a 20-byte header, such as an IPv4 header without options.
 #[inline]
 pub fn sum_20(header: &[u8; 20]) -> u16 {
-    let word = |at: usize| {
-        u64::from(u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
-    };
-    fold(word(0) + word(4) + word(8) + word(12) + word(16)).to_be()
+    fold(wide_sum(header, !0)).to_be()
+}
+
+/// Whether a 20-byte header, not all of whose bytes are 0, holds its own checksum and is intact.
+#[inline]
+pub fn is_valid_20(header: &[u8; 20]) -> bool {
+    // One's-complement sums are sums modulo 2^16 - 1, of words of any multiple of 16 bits.
+    wide_sum(header, !0).is_multiple_of(0xffff)
 }
 
 /// Sum of a 20-byte IPv4 header as if its checksum, at offset 10, were 0. Nothing is written before it is read: a read over a
 /// write that is still on its way would wait for it.
 #[inline]
 pub fn sum_20_without_checksum(header: &[u8; 20]) -> u16 {
-    let word = |at: usize| {
-        u64::from(u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
-    };
-    let third = u64::from(u16::from_ne_bytes([header[8], header[9]]));
-    fold(word(0) + word(4) + third + word(12) + word(16)).to_be()
+    const ALL_BUT_CHECKSUM: u64 = u64::from_ne_bytes([0xff, 0xff, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+    fold(wide_sum(header, ALL_BUT_CHECKSUM)).to_be()
+}
+
+/// Unfolded sum of 20 bytes, the second eight of them masked, in the machine's byte order.
+#[inline(always)]
+fn wide_sum(header: &[u8; 20], mask: u64) -> u64 {
+    let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7, c0, c1, c2, c3] = *header;
+    let first = u64::from_ne_bytes([a0, a1, a2, a3, a4, a5, a6, a7]);
+    let second = u64::from_ne_bytes([b0, b1, b2, b3, b4, b5, b6, b7]) & mask;
+    let third = u64::from(u32::from_ne_bytes([c0, c1, c2, c3]));
+    let halves = |word: u64| (word >> 32) + (word & 0xffff_ffff);
+    halves(first) + halves(second) + third
 }
 
 /// Checksum of `bytes`: the complement of their sum.

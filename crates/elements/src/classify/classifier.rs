@@ -17,7 +17,7 @@
 //! c[2] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
 
 use super::alignment;
 
@@ -54,23 +54,17 @@ impl Element for Classifier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.spread(batch, |_, packet| self.process(packet));
+        let classify = self.patterns.quick();
+        ctx.spread(batch, |_, packet| match classify(packet.data()) {
+            Some(output) => Verdict::port(output),
+            None => Verdict::drop(NO_MATCH),
+        });
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
             "program" => Ok(self.patterns.program().to_string()),
             _ => Err(format!("no {name} read handler")),
-        }
-    }
-}
-
-impl Classifier {
-    #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match self.patterns.classify(packet.data()) {
-            Some(output) => Verdict::port(output),
-            None => Verdict::drop(NO_MATCH),
         }
     }
 }

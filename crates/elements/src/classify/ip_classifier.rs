@@ -36,10 +36,10 @@
 
 use args::Scope;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, Verdict,
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Verdict,
 };
 
-use super::ip_patterns::{classify, report};
+use super::ip_patterns::{classifier, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
@@ -78,7 +78,11 @@ impl Element for IPClassifier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.spread(batch, |_, packet| self.process(packet));
+        let classify = classifier(&self.rules);
+        ctx.spread(batch, |_, packet| match classify(packet) {
+            Some(output) => Verdict::port(output),
+            None => Verdict::drop(NO_MATCH),
+        });
     }
 
     fn own_handler(&self, name: &str) -> Option<HandlerKind> {
@@ -111,16 +115,6 @@ impl Element for IPClassifier {
         self.rules = rules.ok_or_else(message)?;
         self.texts = texts;
         Ok(())
-    }
-}
-
-impl IPClassifier {
-    #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match classify(&self.rules, packet) {
-            Some(output) => Verdict::port(output),
-            None => Verdict::drop(NO_MATCH),
-        }
     }
 }
 

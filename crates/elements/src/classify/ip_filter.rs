@@ -15,7 +15,7 @@
 
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
 
-use super::ip_patterns::{classify, report};
+use super::ip_patterns::{classifier, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
@@ -52,7 +52,10 @@ impl Element for IPFilter {
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         match self.rules.always() {
             Some(output) => ctx.send(verdict(output), batch),
-            None => ctx.push_each(batch, |packet| verdict(classify(&self.rules, packet))),
+            None => {
+                let classify = classifier(&self.rules);
+                ctx.push_each(batch, |packet| verdict(classify(packet)));
+            }
         }
     }
 

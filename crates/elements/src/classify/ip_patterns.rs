@@ -15,10 +15,12 @@ pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// The output for a packet whose headers are marked.
+/// What finds the output for a packet whose headers are marked.
 #[inline(always)]
-pub fn classify(rules: &IpFilter, packet: &Packet) -> Option<usize> {
-    let transport = packet.network_header_len();
-    let mac = if rules.looks_at_mac() { packet.mac() } else { &[] };
-    rules.classify(&Headers { mac, network: packet.network(), transport })
+pub fn classifier(rules: &IpFilter) -> impl Fn(&Packet) -> Option<usize> + '_ {
+    let (quick, looks_at_mac) = (rules.quick(), rules.looks_at_mac());
+    move |packet| {
+        let mac = if looks_at_mac { packet.mac() } else { &[] };
+        quick(&Headers { mac, network: packet.network(), transport: packet.network_header_len() })
+    }
 }

@@ -92,11 +92,11 @@ impl DecIPTTL {
 /// Takes 1 from a time to live that is not 0.
 #[inline(always)]
 pub(super) fn decrement(header: &mut [u8; 20]) {
-    header[8] = header[8].wrapping_sub(1);
+    let [.., ttl, protocol, check0, check1, _, _, _, _, _, _, _, _] = *header;
     // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it.
-    let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + 0xfeff;
-    let checksum = !((sum + (sum >> 16)) as u16);
-    [header[10], header[11]] = checksum.to_be_bytes();
+    let sum = u32::from(!u16::from_be_bytes([check0, check1])) + 0xfeff;
+    let [check0, check1] = (!((sum + (sum >> 16)) as u16)).to_be_bytes();
+    header[8..12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, check0, check1]);
 }
 
 #[cfg(test)]

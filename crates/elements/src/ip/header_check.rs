@@ -90,7 +90,7 @@ impl HeaderCheck {
             if len > n_bytes || len < 20 {
                 return Err(Fault::Len);
             }
-            if self.has_checksum && checksum::sum_20(header) != 0xffff {
+            if self.has_checksum && !checksum::is_valid_20(header) {
                 return Err(Fault::Checksum);
             }
         } else {

@@ -57,7 +57,7 @@ impl RouteTable {
     }
 
     /// Where packets to an address go.
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&self, address: u32) -> Option<NextHop> {
         if self.n_odd > 0 {
             return self.search(address);

@@ -38,8 +38,12 @@ impl StoreData {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         if self.offset < packet.len() {
             let tail = packet.data_mut().get_mut(self.offset..).unwrap_or_default();
-            for (to, from) in tail.iter_mut().zip(&self.data) {
-                *to = *from;
+            match (self.data.as_slice(), tail) {
+                ([byte], [first, ..]) => *first = *byte,
+                (data, tail) => {
+                    let n = data.len().min(tail.len());
+                    tail[..n].copy_from_slice(&data[..n]);
+                }
             }
         }
         Verdict::PASS

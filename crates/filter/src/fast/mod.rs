@@ -17,7 +17,7 @@ use crate::ip::TRANSPORT;
 use crate::program::{required_length, Insn, Node, NodeId, Program, NEVER};
 use conjunctions::Conjunction;
 use list::List;
-use steps::Steps;
+pub use steps::Steps;
 use tuples::Tuples;
 use vectors::Vectors;
 
@@ -84,6 +84,15 @@ impl Compiled {
     pub fn always(&self) -> Option<i32> {
         match self.classes.as_slice() {
             [Class { from_length: 0, matcher: Matcher::Always(jump) }] => Some(*jump),
+            _ => None,
+        }
+    }
+
+    /// The form for the longest packets, if it is a decision graph, and the length from which on it holds.
+    #[inline]
+    pub fn steps(&self) -> Option<(u32, &Steps)> {
+        match self.classes.first()? {
+            Class { from_length, matcher: Matcher::Steps(steps) } => Some((*from_length, steps)),
             _ => None,
         }
     }
@@ -191,7 +200,7 @@ fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &La
 fn from_program(program: &Program, layout: &Layout) -> Matcher {
     match program.output_everything() {
         Some(output) => Matcher::Always(-output),
-        None if layout.is_ip() => Matcher::Steps(Steps::of_ip(program)),
+        None if layout.is_ip() => Matcher::Steps(Steps::of_ip(program, layout)),
         None => Matcher::Steps(Steps::of_data(program, program.align_offset())),
     }
 }

@@ -1,6 +1,6 @@
 //! A decision graph that reads the words it tests from the packet: the fastest form of short lists.
 
-use super::words::{aligned_word, Headers};
+use super::words::{aligned_word, Headers, Layout, N_WORDS};
 use crate::ip::{NETWORK, TRANSPORT};
 use crate::program::{Insn, Program, NEVER};
 
@@ -9,14 +9,18 @@ struct Step {
     /// Mask and value as the bytes lie in the packet.
     mask: u32,
     value: u32,
-    /// `[no, yes]`. Positive: a step; otherwise an output, negated.
-    jump: [i32; 2],
+    /// Where to go. Positive: a step; otherwise an output, negated.
+    yes: i32,
+    no: i32,
+    no_is_next: bool,
     /// The offset as the program has it.
     offset: u16,
     /// The offset from where it is counted, or `ELSEWHERE`.
     at: u16,
     /// All ones if it is counted from the transport header, else 0.
     from_transport: usize,
+    /// The place of the word where all words are loaded beforehand.
+    place: u8,
 }
 
 /// Of words that are not read the short way.
@@ -25,16 +29,25 @@ const ELSEWHERE: u16 = u16::MAX;
 #[derive(Clone, Debug)]
 pub struct Steps {
     steps: Vec<Step>,
+    /// Whether the words of IP headers are loaded beforehand: for long ways.
+    loads_headers: bool,
 }
+
+/// Up to this many tests read their words one by one.
+const MAX_SINGLE_READS: usize = 2;
 
 impl Steps {
     /// For IP packets.
-    pub fn of_ip(program: &Program) -> Steps {
-        Steps::new(program, |offset| match offset {
+    pub fn of_ip(program: &Program, layout: &Layout) -> Steps {
+        let mut steps = Steps::new(program, |offset| match offset {
             TRANSPORT.. => (offset - TRANSPORT, usize::MAX),
             NETWORK.. => (offset - NETWORK, 0),
             _ => (ELSEWHERE, 0),
-        })
+        });
+        steps.steps.iter_mut().for_each(|step| step.place = layout.place(step.offset));
+        steps.loads_headers = program.longest_way() > MAX_SINGLE_READS
+            && program.insns().iter().all(|insn| insn.mask == 0 || layout.is_fixed(insn.offset));
+        steps
     }
 
     /// For packets as they are, with offsets `align_offset` above those in their data.
@@ -46,16 +59,22 @@ impl Steps {
     }
 
     fn new(program: &Program, place: impl Fn(u16) -> (u16, usize)) -> Steps {
-        let step = |insn: &Insn| {
+        let step = |(number, insn): (i32, &Insn)| {
             let (at, from_transport) = place(insn.offset);
-            let (mask, value) = (insn.mask.to_be(), insn.value.to_be());
-            Step { mask, value, jump: insn.jump, offset: insn.offset, at, from_transport }
+            let (mask, value, [no, yes]) = (insn.mask.to_be(), insn.value.to_be(), insn.jump);
+            let no_is_next = no == number + 1;
+            Step { mask, value, yes, no, no_is_next, offset: insn.offset, at, from_transport, place: 0 }
         };
-        Steps { steps: program.insns().iter().map(step).collect() }
+        Steps { steps: (0..).zip(program.insns()).map(step).collect(), loads_headers: false }
     }
 
     #[inline(always)]
     pub fn classify_ip(&self, headers: &Headers) -> i32 {
+        if self.loads_headers {
+            if let Some(words) = Layout::load_raw(headers) {
+                return self.walk(|step| words[usize::from(step.place) % N_WORDS]);
+            }
+        }
         self.walk(|step| {
             let at = usize::from(step.at).saturating_add(headers.transport & step.from_transport);
             match headers.network.get(at..).and_then(<[u8]>::first_chunk) {
@@ -77,11 +96,20 @@ impl Steps {
     fn walk(&self, word: impl Fn(&Step) -> u32) -> i32 {
         let mut at = 0;
         while let Some(step) = self.steps.get(at) {
-            let jump = step.jump[usize::from(word(step) & step.mask == step.value)];
-            if jump <= 0 {
-                return jump;
+            // Two branches rather than one choice of a number: what is guessed right costs no waiting for the word.
+            if word(step) & step.mask == step.value {
+                match usize::try_from(step.yes) {
+                    Ok(next) if next > 0 => at = next,
+                    _ => return step.yes,
+                }
+            } else if step.no_is_next {
+                at += 1;
+            } else {
+                match usize::try_from(step.no) {
+                    Ok(next) if next > 0 => at = next,
+                    _ => return step.no,
+                }
             }
-            at = jump as usize;
         }
         NEVER
     }

@@ -108,6 +108,24 @@ impl Layout {
         (place < self.n_fixed).then_some(place)
     }
 
+    /// Whether the word at `offset` is one of a header's first ones, which have fixed places.
+    pub fn is_fixed(&self, offset: u16) -> bool {
+        self.fixed(offset).is_some()
+    }
+
+    /// The words with fixed places in the layout of IP packets, as they lie in the packet; `None` if it is too short for them.
+    #[inline(always)]
+    pub fn load_raw(headers: &Headers) -> Option<Words> {
+        let network = headers.network.first_chunk::<{ 4 * N_NETWORK }>()?;
+        let transport = headers.network.get(headers.transport..)?.first_chunk::<{ 4 * N_TRANSPORT }>()?;
+        let mut words = [0; N_WORDS];
+        let (network, transport) = (network.as_chunks::<4>().0, transport.as_chunks::<4>().0);
+        for (word, bytes) in words.iter_mut().zip(network.iter().chain(transport)) {
+            *word = u32::from_ne_bytes(*bytes);
+        }
+        Some(words)
+    }
+
     /// The place of the word at `offset`, which must be one that the layout was made for.
     pub fn place(&self, offset: u16) -> u8 {
         let found = || self.extra.iter().position(|&extra| extra == offset).map_or(0, |at| self.n_fixed + at);

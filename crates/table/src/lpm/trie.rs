@@ -55,7 +55,7 @@ impl<A: Address, const STRIDE: u32> Trie<A, STRIDE> {
         n_slots * size_of::<u32>()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn lookup(&self, addr: A) -> Option<u32> {
         let slot = self.root.get(Self::root_idx(addr)).copied().unwrap_or(EMPTY);
         let mut shift = (A::BITS - ROOT_BITS).wrapping_sub(STRIDE);
