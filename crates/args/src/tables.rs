@@ -1,8 +1,8 @@
-//! Built-in names of protocols, ports, ICMP types and codes, and annotations.
+//! Built-in names: of ICMP codes and annotations, and those that filters know too.
+
+use filter::{Table, ICMP_TYPES, PORTS, PROTOCOLS};
 
 use crate::names::NameKind;
-
-type Table = [(&'static str, u32)];
 
 /// The value of a built-in name.
 pub(crate) fn lookup(kind: NameKind, name: &str) -> Option<u32> {
@@ -29,40 +29,6 @@ fn table(kind: NameKind) -> &'static Table {
         _ => &[],
     }
 }
-
-/// IP protocol numbers; those above 255 are groups of protocols that only filters know.
-const PROTOCOLS: &Table = &[
-    ("dccp", 33),
-    ("gre", 47),
-    ("icmp", 1),
-    ("igmp", 2),
-    ("ipip", 4),
-    ("payload", 259),
-    ("sctp", 132),
-    ("tcp", 6),
-    ("tcpudp", 256),
-    ("transp", 258),
-    ("udp", 17),
-];
-
-/// RFC 792, RFC 950 and RFC 1256: ICMP types.
-const ICMP_TYPES: &Table = &[
-    ("echo", 8),
-    ("echo-reply", 0),
-    ("inforeq", 15),
-    ("inforeq-reply", 16),
-    ("maskreq", 17),
-    ("maskreq-reply", 18),
-    ("parameterproblem", 12),
-    ("redirect", 5),
-    ("routeradvert", 9),
-    ("routersolicit", 10),
-    ("sourcequench", 4),
-    ("timeexceeded", 11),
-    ("timestamp", 13),
-    ("timestamp-reply", 14),
-    ("unreachable", 3),
-];
 
 /// RFC 792 and RFC 1812, section 5.2.7.1: codes of "destination unreachable".
 const UNREACHABLE_CODES: &Table = &[
@@ -92,44 +58,6 @@ const TIME_EXCEEDED_CODES: &Table = &[("reassembly", 1), ("transit", 0)];
 
 /// RFC 792 and RFC 1108: codes of "parameter problem".
 const PARAMETER_PROBLEM_CODES: &Table = &[("erroratptr", 0), ("length", 2), ("missingopt", 1)];
-
-/// Well-known ports of TCP and UDP.
-const PORTS: &Table = &[
-    ("auth", 113),
-    ("bootpc", 68),
-    ("bootps", 67),
-    ("chargen", 19),
-    ("daytime", 13),
-    ("discard", 9),
-    ("dns", 53),
-    ("domain", 53),
-    ("echo", 7),
-    ("finger", 79),
-    ("ftp", 21),
-    ("ftp-data", 20),
-    ("https", 443),
-    ("imap3", 220),
-    ("imaps", 993),
-    ("irc", 194),
-    ("netbios-dgm", 138),
-    ("netbios-ns", 137),
-    ("netbios-ssn", 139),
-    ("nntp", 119),
-    ("ntp", 123),
-    ("pop3", 110),
-    ("pop3s", 995),
-    ("pptp", 1723),
-    ("rip", 520),
-    ("route", 520),
-    ("smtp", 25),
-    ("snmp", 161),
-    ("snmp-trap", 162),
-    ("ssh", 22),
-    ("sunrpc", 111),
-    ("telnet", 23),
-    ("tftp", 69),
-    ("www", 80),
-];
 
 /// Annotations of a packet by size and offset in bytes.
 const ANNOTATIONS: &Table = &[

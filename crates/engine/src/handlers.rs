@@ -114,7 +114,8 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
         return Some(HandlerKind::ReadWrite);
     }
     let own = || world.describer(idx)?.own_handler(name);
-    let listed = facts(world, idx, name).filter(|handler| has_use(world, idx, handler));
+    let listed = facts(world, idx, name)
+        .filter(|handler| has_use(world, idx, handler) && has_port(world, idx, handler, name));
     listed.map(|handler| handler.kind).or_else(own)
 }
 
@@ -122,6 +123,25 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
     !world.is_initialized || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some()
+}
+
+/// Whether the element has the port whose number is in `name`, if the handler is one of ports.
+fn has_port(world: &World, idx: ElementIdx, handler: &Handler, name: &str) -> bool {
+    let Some((before, after)) = handler.name.split_once('#') else { return true };
+    let digits = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    let is_plain = |digits: &&str| *digits == "0" || !digits.starts_with('0');
+    let number = digits.filter(is_plain).and_then(|digits| digits.parse::<usize>().ok());
+    number.is_some_and(|number| number < n_numbered(world, idx, handler))
+}
+
+/// How many handlers a handler of ports stands for: one for each port on the side that has more, or, with the flag `inputs`,
+/// for each input.
+fn n_numbered(world: &World, idx: ElementIdx, handler: &Handler) -> usize {
+    let (n_inputs, n_outputs) = world.wiring.n_ports(idx);
+    match handler.flags.split_whitespace().any(|flag| flag == "inputs") {
+        true => n_inputs,
+        false => n_inputs.max(n_outputs),
+    }
 }
 
 fn missing(name: &str, write: bool) -> String {
@@ -258,7 +278,7 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
         match (handler.name, handler.name.split_once('#')) {
             ("config", _) if class.live => describe(&mut text, handler, HandlerKind::ReadWrite),
             (_, Some((before, after))) => {
-                for port in (0..world.wiring.n_ports(idx).0).rev() {
+                for port in (0..n_numbered(world, idx, handler)).rev() {
                     describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, handler.flags);
                 }
             }

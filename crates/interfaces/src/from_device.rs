@@ -8,22 +8,20 @@
 //! FromDevice(eth0, PROMISC true) -> Print -> Discard;
 //! ```
 
+mod receiving;
+
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd};
 
 use args::Word;
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase,
-    Ready, Role, TaskId, BATCH_MAX,
+    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, Role, TaskId,
 };
-use packet::PacketType;
-use sys::packet_socket::{Frame, RxOptions, RxRing};
+use sys::packet_socket::RxRing;
 
-use crate::capture::{link, MAX_CAPTURED_LEN};
-use crate::device::{check_up, hide_from_kernel, link_type, refusal, words};
-use crate::mark_ip::mark_ip;
+use crate::capture::link;
+use crate::device::{hide_from_kernel, words};
 use crate::traffic::Traffic;
-use crate::vnet;
 
 /// The class. Devices are opened while the process may.
 pub const CLASS: Class = Class::new::<FromDevice>("FromDevice", "0/1-2", "h/h", "x/x")
@@ -82,11 +80,6 @@ const HANDLERS: &[Handler] = &[
 const DROPS: &[DropReason] =
     &[DropReason::new("not-ip", "With FORCE_IP, a packet was not IP and output 1 is not connected.")];
 const NOT_IP: usize = 0;
-
-const DEFAULT_SNAPLEN: u32 = 2046;
-/// Offset of the Ethernet type, where a VLAN tag goes.
-const TYPE_AT: usize = 12;
-const TAG_LEN: usize = 4;
 
 /// See the page above.
 pub struct FromDevice {
@@ -254,132 +247,10 @@ impl FromDevice {
     fn link_type(&self) -> u32 {
         self.encap.unwrap_or(link::ETHERNET)
     }
-
-    fn open(&mut self) -> Result<RxRing, String> {
-        if !self.is_linux {
-            check_up(&self.device)?;
-        }
-        let link_type = *self.encap.get_or_insert_with(|| link_type(&self.device));
-        let snaplen = self.snaplen.unwrap_or(MAX_CAPTURED_LEN);
-        let filter = match self.filter.as_str() {
-            "" => None,
-            text => {
-                let program = sys::bpf::compile(text, link_type.min(i32::MAX as u32) as i32, snaplen);
-                Some(program.map_err(|error| format!("{}: {error}", self.device))?)
-            }
-        };
-        let options = RxOptions {
-            promiscuous: self.is_promiscuous,
-            outgoing: self.is_outbound,
-            snaplen,
-            filter,
-            ..RxOptions::default()
-        };
-        RxRing::open(&self.device, &options).map_err(|error| refusal(&self.device, &error))
-    }
-
-    /// Emits a burst; how many packets.
-    fn receive(&mut self, ctx: &mut Ctx<'_>) -> usize {
-        let mut left = self.burst;
-        loop {
-            let wanted = left.min(BATCH_MAX);
-            if self.pending.len() < wanted {
-                self.fill(wanted);
-            }
-            let n = self.pending.len().min(wanted);
-            self.count += n as u64;
-            left -= n;
-            let is_last = left == 0 || n < wanted;
-            self.emit(ctx, n, is_last);
-            if is_last {
-                return self.burst - left;
-            }
-        }
-    }
-
-    fn emit(&mut self, ctx: &mut Ctx<'_>, n: usize, is_last: bool) {
-        let (mut batch, mut others) = (Batch::new(), Batch::new());
-        let link_type = self.link_type();
-        for mut packet in self.pending.drain(..n) {
-            self.traffic.add(&packet);
-            if !self.forces_ip || mark_ip(&mut packet, link_type) {
-                batch.push(packet);
-            } else {
-                others.push(packet);
-            }
-        }
-        if is_last {
-            ctx.emit(0, batch);
-        } else {
-            ctx.emit_now(0, batch);
-        }
-        ctx.emit_or_drop(1, NOT_IP, others);
-    }
-
-    /// Copies packets out of the ring, block by block, until there are `wanted`.
-    fn fill(&mut self, wanted: usize) {
-        let Some(mut ring) = self.ring.take() else { return };
-        while self.pending.len() < wanted {
-            let Some(block) = ring.poll_block() else { break };
-            for frame in &block {
-                if self.protocol == 0 || ethertype(frame.data) == Some(self.protocol) {
-                    let packet = self.packet_of(&frame);
-                    self.pending.push_back(packet);
-                }
-            }
-        }
-        self.ring = Some(ring);
-    }
-
-    fn packet_of(&self, frame: &Frame<'_>) -> Packet {
-        let header = frame.vnet.unwrap_or_default();
-        let whole = self.snaplen.unwrap_or(if header.is_gso() { MAX_CAPTURED_LEN } else { DEFAULT_SNAPLEN });
-        let data = frame.data.get(..whole as usize).unwrap_or(frame.data);
-        let mut packet = Packet::with_headroom(self.headroom, data);
-        let extra = frame.wire_len.saturating_sub(data.len() as u32);
-        if extra == 0 {
-            vnet::apply(&mut packet, header);
-        } else {
-            packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
-        }
-        if let Some((tag, protocol)) = frame.vlan {
-            insert_tag(&mut packet, tag, protocol);
-        }
-        if self.stamps {
-            packet.set_timestamp_ns(i64::try_from(frame.timestamp_ns).unwrap_or(i64::MAX));
-        }
-        packet.set_packet_type(match data {
-            _ if frame.outgoing && self.is_linux => PacketType::Outgoing,
-            [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => PacketType::Broadcast,
-            [first, ..] if first & 1 != 0 => PacketType::Multicast,
-            _ => PacketType::Host,
-        });
-        packet.set_mac_offset(0);
-        packet
-    }
-}
-
-fn ethertype(frame: &[u8]) -> Option<u16> {
-    frame.get(TYPE_AT..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
-}
-
-/// Puts a VLAN tag, which the device took off, back where it was.
-fn insert_tag(packet: &mut Packet, tag: u16, protocol: u16) {
-    if packet.len() < TYPE_AT {
-        return;
-    }
-    let data = packet.prepend(TAG_LEN);
-    data.copy_within(TAG_LEN..TAG_LEN + TYPE_AT, 0);
-    let [a, b] = protocol.to_be_bytes();
-    let [c, d] = tag.to_be_bytes();
-    if let Some(place) = data.get_mut(TYPE_AT..TYPE_AT + TAG_LEN) {
-        place.copy_from_slice(&[a, b, c, d]);
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::capture::Reader;
     use crate::testing::{self, check, has_reached, in_namespace, make_veth, run_until, Scratch, LAN};
     use expect_test::expect;
@@ -605,12 +476,5 @@ mod tests {
             "#]]
             .assert_eq(&told);
         });
-    }
-
-    #[test]
-    fn a_tag_is_put_back() {
-        let mut packet = Packet::from_bytes(&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0, 9]);
-        insert_tag(&mut packet, 0x0005, 0x8100);
-        assert_eq!(packet.data(), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x81, 0, 0, 5, 8, 0, 9]);
     }
 }

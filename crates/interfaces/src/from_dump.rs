@@ -10,16 +10,22 @@
 //! FromDump(trace.pcap, STOP true) -> Print -> Discard;
 //! ```
 
-use args::{Filename, FixedPoint, Timestamp};
+mod bounds;
+mod ending;
+mod reading;
+
+use args::{Filename, FixedPoint};
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall, Notifies,
-    Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Role,
+    SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
+use self::bounds::{bounds, check_bounds, warn_of_sample};
+use self::ending::EndCall;
+use self::reading::{Next, Step};
 use crate::capture::link;
-use crate::dump_source::{DumpSource, Found, ALWAYS, SAMPLE_BITS};
-use crate::dump_window::{Bound, Place, Window};
-use crate::mark_ip::mark_ip;
+use crate::dump_source::{DumpSource, ALWAYS, SAMPLE_BITS};
+use crate::dump_window::Window;
 use crate::traffic::Traffic;
 
 /// The class.
@@ -86,9 +92,6 @@ const NOT_IP: usize = 0;
 
 /// Records to look at for each packet that a task may emit, so that a task ends although nothing is to be emitted.
 const TRIES_PER_PACKET: usize = 16;
-/// How often the handler at the end may put the end off at once.
-const MAX_EXTENSIONS: usize = 1000;
-
 /// See the page above.
 pub struct FromDump {
     source: DumpSource,
@@ -106,39 +109,10 @@ pub struct FromDump {
     output: Output,
 }
 
-/// What is told at the end.
-#[derive(Clone)]
-enum EndCall {
-    Stop,
-    Deactivate,
-    Handler(HandlerCall),
-}
-
-/// What was read ahead.
-enum Next {
-    Nothing,
-    /// A packet whose time has not come.
-    Early(Packet, u32),
-    /// The first packet after the end time.
-    PastEnd(Packet, u32),
-    /// The capture cannot be read further.
-    Fault(String),
-}
-
 enum Output {
     Unknown,
     Push(TaskId, TimerId),
     Pull(TimerId),
-}
-
-/// What a look at the capture yields.
-enum Step {
-    /// A packet and its link type.
-    Packet(Packet, u32),
-    PassedOver,
-    /// A packet that is too early, or the end comes before it.
-    Wait,
-    End,
 }
 
 impl Element for FromDump {
@@ -354,180 +328,6 @@ impl FromDump {
             Output::Pull(_) => ctx.set_empty_signal(true),
             Output::Unknown => {}
         }
-    }
-
-    /// Reads at most `max` packets, looking at most at `tries` records. What stops the reading is told only if no packet
-    /// goes before it, else at the next call.
-    fn gather(&mut self, ctx: &mut Ctx<'_>, max: usize, tries: usize) -> (Batch, Step) {
-        let (mut batch, mut others) = (Batch::new(), Batch::new());
-        let mut stop = Step::PassedOver;
-        for _ in 0..tries {
-            if batch.len() >= max || others.room() == 0 {
-                break;
-            }
-            let is_first = batch.is_empty() && others.is_empty();
-            match self.step(ctx, is_first) {
-                Step::Packet(mut packet, link_type) => {
-                    if !self.forces_ip || mark_ip(&mut packet, link_type) {
-                        batch.push(packet);
-                    } else {
-                        others.push(packet);
-                    }
-                }
-                Step::PassedOver => {}
-                Step::Wait => {
-                    stop = Step::Wait;
-                    break;
-                }
-                Step::End => {
-                    if is_first {
-                        stop = Step::End;
-                    }
-                    break;
-                }
-            }
-        }
-        self.count += batch.len() as u64;
-        self.traffic.add_batch(&batch);
-        ctx.emit_or_drop(1, NOT_IP, others);
-        (batch, stop)
-    }
-
-    /// Takes the next packet, if its time has come. With `is_first`, an end or a fault is acted upon.
-    #[inline]
-    fn step(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
-        let step = if matches!(self.next, Next::Nothing) {
-            self.read_record(ctx)
-        } else {
-            self.step_ahead(ctx, is_first)
-        };
-        match step {
-            Step::Packet(packet, link_type) if self.keeps_timing => self.in_time(ctx, packet, link_type),
-            step => step,
-        }
-    }
-
-    /// Goes on with what was read ahead.
-    #[cold]
-    fn step_ahead(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
-        match std::mem::replace(&mut self.next, Next::Nothing) {
-            Next::Early(packet, link_type) => Step::Packet(packet, link_type),
-            Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
-            Next::Fault(message) if is_first => {
-                ctx.chatter(&message);
-                Step::End
-            }
-            next => {
-                self.next = next;
-                Step::End
-            }
-        }
-    }
-
-    #[inline]
-    fn read_record(&mut self, ctx: &mut Ctx<'_>) -> Step {
-        let found = self.source.next(ctx);
-        if let Some(time) = self.source.first_time.take().filter(|_| self.keeps_timing) {
-            self.timing_offset_ns = ctx.steady_ns().saturating_sub(time.as_nanos());
-        }
-        match found {
-            Found::Packet(packet, link_type) => return Step::Packet(packet, link_type),
-            Found::PastEnd(packet, link_type) => self.next = Next::PastEnd(packet, link_type),
-            Found::Fault(message) => self.next = Next::Fault(message),
-            Found::PassedOver => {}
-            Found::End => return Step::End,
-        }
-        Step::PassedOver
-    }
-
-    /// The end time is reached: tells so. Whoever is told may put the end off.
-    fn pass_end(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
-        let time = Timestamp::from_nanos(packet.timestamp_ns());
-        for _ in 0..MAX_EXTENSIONS {
-            self.end(ctx, true);
-            if !self.is_active {
-                return Step::End;
-            }
-            match self.source.window.place(time) {
-                Place::After => {}
-                Place::Before => return Step::PassedOver,
-                Place::Within => break,
-            }
-        }
-        Step::Packet(packet, link_type)
-    }
-
-    /// Holds a packet back until its time comes.
-    fn in_time(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
-        let due_ns = packet.timestamp_ns().saturating_add(self.timing_offset_ns);
-        if ctx.steady_ns() >= due_ns {
-            return Step::Packet(packet, link_type);
-        }
-        match self.output {
-            Output::Push(_, timer) => ctx.schedule_at(timer, due_ns),
-            Output::Pull(timer) => {
-                ctx.schedule_at(timer, due_ns);
-                ctx.set_empty_signal(false);
-            }
-            Output::Unknown => {}
-        }
-        self.next = Next::Early(packet, link_type);
-        Step::Wait
-    }
-
-    /// Writes the handler of the end.
-    fn end(&mut self, ctx: &mut Ctx<'_>, is_quiet: bool) {
-        let result = match self.end_call.clone() {
-            None => return,
-            Some(EndCall::Stop) => self.write(ctx, "stop", ""),
-            Some(EndCall::Deactivate) => self.write(ctx, "active", "false"),
-            Some(EndCall::Handler(call)) => match call.name.rsplit_once('.') {
-                Some((element, handler)) if ctx.find(element) == Some(ctx.element) => {
-                    self.write(ctx, handler, &call.value)
-                }
-                _ if is_quiet => return ctx.call_later(call),
-                _ => return ctx.call_later_and_tell(call),
-            },
-        };
-        if let Err(message) = result.as_ref().map_err(String::as_str) {
-            if !is_quiet {
-                ctx.chatter(message);
-            }
-        }
-    }
-}
-
-/// First and last time that the arguments give, and how often each is given.
-fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 2] {
-    let mut read = |list: &[(&str, Bound)]| {
-        let mut bound = ((Bound::None, Timestamp::default()), 0);
-        for (name, kind) in list {
-            let time = conf.args.get_or(name, Timestamp::default());
-            if !time.is_zero() {
-                bound = ((*kind, time), bound.1 + 1);
-            }
-        }
-        bound
-    };
-    [
-        read(&[("START", Bound::Absolute), ("START_AFTER", Bound::Relative)]),
-        read(&[("END", Bound::Absolute), ("END_AFTER", Bound::Relative), ("INTERVAL", Bound::Interval)]),
-    ]
-}
-
-fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestamp), usize); 2]) {
-    if bounds[0].1 > 1 {
-        conf.args.fail("START and START_AFTER are mutually exclusive");
-    } else if bounds[1].1 > 1 {
-        conf.args.fail("END, END_AFTER, and INTERVAL are mutually exclusive");
-    }
-}
-
-fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
-    if sample > ALWAYS {
-        conf.warning("SAMPLE probability reduced to 1");
-    } else if sample == 0 {
-        conf.warning("SAMPLE probability is 0; emitting no packets");
     }
 }
 

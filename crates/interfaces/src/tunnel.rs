@@ -1,22 +1,17 @@
 //! What `KernelTun` and `KernelTap` share: a device of the kernel whose other end is the graph.
 
-use std::net::{IpAddr, Ipv4Addr};
+mod opening;
+mod reading;
+mod writing;
+
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
 use args::{EtherAddr, Prefix};
-use element::{
-    handlers, Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Ready, Signal, TaskId, Wake,
-    BATCH_MAX,
-};
-use sys::tap::{Kind, Offload, Options, Received, Tap, VnetMode};
-use sys::{link, SysError};
+use element::{handlers, Arg, Configure, Ctx, DropReason, Failed, Handler, Ready, Signal, Wake};
+use sys::tap::{Kind, Tap};
 
-use crate::capture::link as encap;
-use crate::device::words;
-use crate::mark_ip::mark_ip;
-use crate::segment::segment;
 use crate::traffic::Traffic;
-use crate::vnet;
 
 /// Both classes' arguments.
 pub const ARGS: &[Arg] = &[
@@ -77,13 +72,10 @@ const TOO_LONG: usize = 2;
 const NOT_WRITTEN: usize = 3;
 
 const DEFAULT_MTU: i32 = 1500;
-const ETHERNET_HEADER: usize = 14;
 const IP_HEADER: usize = 20;
 /// Room for the longest packet with its link-layer header.
 const BUFFER_LEN: usize = 65_536 + 256;
 
-const ENOENT: i32 = 2;
-const ENODEV: i32 = 19;
 const ENOBUFS: i32 = 105;
 
 /// A device and what is known of it.
@@ -205,157 +197,6 @@ impl Tunnel {
         Ok(())
     }
 
-    fn open(&self) -> Result<Tap, String> {
-        let name = match (self.name.as_str(), self.kind) {
-            ("", Kind::Tap) => "tap%d",
-            ("", Kind::Tun) => "tun%d",
-            (name, _) => name,
-        };
-        let vnet = if self.offloads { VnetMode::Basic } else { VnetMode::Off };
-        let options = Options { kind: self.kind, name: name.to_string(), vnet, multi_queue: false };
-        let tap = Tap::open(&options).map_err(|error| open_refusal(&error))?;
-        if self.offloads {
-            tap.set_offload(Offload::ALL).map_err(|error| error.to_string())?;
-        }
-        Ok(tap)
-    }
-
-    /// Sets addresses, MTU and routes, and brings the device up.
-    fn set_up(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let name = &self.name;
-        let prefix_len = self.near.len().unwrap_or(32) as u8;
-        link::add_address(name, IpAddr::V4(self.near.addr), prefix_len)
-            .map_err(|error| format!("SIOCSIFADDR failed: {}", words(&error)))?;
-        if let Some(address) = self.hardware_address {
-            if let Err(error) = link::set_hardware_address(name, address.0) {
-                ctx.chatter(&format!("warning: could not set interface Ethernet address: {}", words(&error)));
-            }
-        }
-        if self.mtu != DEFAULT_MTU {
-            if let Err(error) = link::set_mtu(name, self.mtu.unsigned_abs()) {
-                ctx.chatter(&format!("warning: could not set interface MTU: {}", words(&error)));
-            }
-        }
-        link::set_up(name, true).map_err(|error| format!("SIOCSIFFLAGS failed: {}", words(&error)))?;
-        if let Some(gateway) = self.gateway {
-            link::add_route(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0, IpAddr::V4(gateway))
-                .map_err(|error| format!("/sbin/route -n add default gw {gateway}: {}", words(&error)))?;
-        }
-        Ok(())
-    }
-
-    /// Reads and emits up to a burst.
-    pub fn selected(&mut self, ctx: &mut Ctx<'_>) {
-        self.n_selected += 1;
-        let now = ctx.now_ns();
-        let mut left = self.burst;
-        while left > 0 {
-            let wanted = left.min(BATCH_MAX);
-            let (mut batch, mut others) = (Batch::new(), Batch::new());
-            while batch.len() + others.len() < wanted {
-                let Some(mut packet) = self.receive(ctx) else { break };
-                if self.kind == Kind::Tap || mark_ip(&mut packet, encap::RAW) {
-                    packet.set_timestamp_ns(now);
-                    batch.push(packet);
-                } else {
-                    others.push(packet);
-                }
-            }
-            let n = batch.len() + others.len();
-            left -= n;
-            if left == 0 || n < wanted {
-                left = 0;
-                ctx.emit(0, batch);
-            } else {
-                ctx.emit_now(0, batch);
-            }
-            ctx.emit_or_drop(1, NOT_IP, others);
-        }
-    }
-
-    fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        let tap = self.tap.as_ref()?;
-        match tap.recv(&mut self.buffer) {
-            Ok(None) | Ok(Some(Received { len: 0, .. })) => None,
-            Ok(Some(received)) => {
-                let data = self.buffer.get(..received.len)?;
-                let mut packet = Packet::with_headroom(self.headroom, data);
-                vnet::apply(&mut packet, received.vnet);
-                self.received.add(&packet);
-                Some(packet)
-            }
-            Err(error) => {
-                let is_overflow = error.errno() == Some(ENOBUFS);
-                if !(self.ignores_overflows && self.has_told_read && is_overflow) {
-                    ctx.chatter(&format!("KernelTun read: {}", words(&error)));
-                    self.has_told_read = true;
-                }
-                None
-            }
-        }
-    }
-
-    /// Pulls packets and writes them.
-    pub fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let batch = ctx.pull(0, ctx.default_burst().clamp(1, BATCH_MAX));
-        let worked = !batch.is_empty();
-        self.write(ctx, batch);
-        if worked || self.puller.as_ref().is_some_and(|signal| ctx.is_active(signal)) {
-            ctx.schedule(task);
-        }
-        worked
-    }
-
-    /// Writes packets to the device.
-    pub fn write(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) {
-        for packet in batch.drain() {
-            let result = match self.kind {
-                Kind::Tap => check_frame(packet),
-                Kind::Tun => check_ip(packet),
-            };
-            match result {
-                Ok((packet, len))
-                    if packet.offload().gso == packet::Gso::None
-                        && len > self.mtu.unsigned_abs() as usize =>
-                {
-                    self.tell(ctx, &format!("packet larger than MTU ({})", self.mtu));
-                    ctx.drop_packet(TOO_LONG, packet);
-                }
-                Ok((packet, _)) => self.write_packet(ctx, packet),
-                Err((packet, message)) => {
-                    self.tell(ctx, &message);
-                    ctx.drop_packet(BAD_PACKET, packet);
-                }
-            }
-        }
-    }
-
-    fn write_packet(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        if self.offloads || !packet.has_offload() {
-            return self.write_part(ctx, packet);
-        }
-        segment(&packet, |part| self.write_part(ctx, part));
-    }
-
-    fn write_part(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        let Some(tap) = &self.tap else { return };
-        let errno = match tap.send(vnet::header_of(&packet), packet.data()) {
-            Ok(true) => return self.sent.add(&packet),
-            Ok(false) => ENOBUFS,
-            Err(error) => error.errno().unwrap_or_default(),
-        };
-        if errno != ENOBUFS || !self.ignores_overflows || !self.has_told_write {
-            self.has_told_write = true;
-            let words = crate::reason::reason(&std::io::Error::from_raw_os_error(errno));
-            self.tell(ctx, &format!("write failed: {words}"));
-        }
-        ctx.drop_packet(NOT_WRITTEN, packet);
-    }
-
-    fn tell(&self, ctx: &mut Ctx<'_>, message: &str) {
-        ctx.chatter(&format!("{}({}): {message}", self.class, self.name));
-    }
-
     /// Reads a handler.
     pub fn read(&self, name: &str) -> Result<String, String> {
         Ok(match name {
@@ -374,49 +215,6 @@ impl Tunnel {
         if let Some(tap) = self.tap.take() {
             ctx.remove_select(tap.as_fd().as_raw_fd(), Ready::READ);
         }
-    }
-}
-
-/// The frame and its length without link-layer header.
-fn check_frame(packet: Packet) -> Result<(Packet, usize), (Packet, String)> {
-    match packet.len().checked_sub(ETHERNET_HEADER) {
-        Some(len) => Ok((packet, len)),
-        None => Err((packet, "packet too small".to_string())),
-    }
-}
-
-/// The packet without what stands before its network header, and its length.
-fn check_ip(mut packet: Packet) -> Result<(Packet, usize), (Packet, String)> {
-    let network = packet.network_offset().filter(|at| packet.len() as isize - at >= IP_HEADER as isize);
-    match network {
-        None => return Err((packet, "no network header".to_string())),
-        Some(at) if at >= 0 => packet.strip(at.unsigned_abs()),
-        Some(at) => packet.unstrip(at.unsigned_abs()),
-    }
-    match packet.data().first().map(|first| first >> 4) {
-        Some(4 | 6) => {
-            let len = packet.len();
-            Ok((packet, len))
-        }
-        version => Err((packet, format!("unknown IP version {}", version.unwrap_or(0)))),
-    }
-}
-
-/// What is told when there is no device to be had.
-fn open_refusal(error: &SysError) -> String {
-    match error.errno() {
-        Some(ENOENT) => {
-            let others: String = (0..6).map(|i| format!(", /dev/tap{i}")).collect();
-            format!(
-                "could not find a tap device\n(checked /dev/net/tun{others})\nYou may need to load a kernel module to support tap."
-            )
-        }
-        Some(ENODEV) => {
-            let words = words(error);
-            format!("/dev/net/tun: {words}\n(Perhaps you need to enable tun in your kernel or load the 'tun' module.)")
-        }
-        Some(_) => format!("/dev/net/tun: {}", words(error)),
-        None => error.to_string(),
     }
 }
 

@@ -13,6 +13,7 @@
 use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet};
 
 use super::aggregate_counts::{Counts, Format};
+use super::aggregate_trigger::Trigger;
 
 /// The class.
 pub const CLASS: Class =
@@ -71,12 +72,6 @@ struct Measure {
     ip_bytes: bool,
     extra_packets: bool,
     extra_length: bool,
-}
-
-/// A handler to write when a number is reached, once.
-struct Trigger {
-    at: u64,
-    call: HandlerCall,
 }
 
 impl Element for AggregateCounter {
@@ -197,11 +192,9 @@ impl Element for AggregateCounter {
             "clear" => self.counts.clear(),
             "aggregate_call" => {
                 let max = u64::from(u32::MAX);
-                self.aggregate_call = Trigger::write(self.aggregate_call.take(), ctx, name, &text, max)?;
+                self.aggregate_call = Trigger::write(ctx, name, &text, max)?;
             }
-            "count_call" => {
-                self.count_call = Trigger::write(self.count_call.take(), ctx, name, &text, u64::MAX)?
-            }
+            "count_call" => self.count_call = Trigger::write(ctx, name, &text, u64::MAX)?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -259,9 +252,13 @@ impl AggregateCounter {
 
     /// Writes a handler; what it answers has no reader.
     fn call(&mut self, ctx: &mut Ctx<'_>, call: &HandlerCall) {
-        let own = call.name.rsplit_once('.').filter(|(name, _)| ctx.find(name) == Some(ctx.element));
+        let own = match call.name.split_once('.') {
+            Some((name, handler)) => (ctx.find(name) == Some(ctx.element)).then_some(handler),
+            // Its own handlers come before global ones.
+            None => HANDLERS.iter().map(|handler| handler.name).find(|name| *name == call.name),
+        };
         let _ = match own {
-            Some((_, handler)) => self.write(ctx, handler, &call.value),
+            Some(handler) => self.write(ctx, handler, &call.value),
             None => call.write(ctx),
         };
     }
@@ -286,58 +283,44 @@ impl Measure {
     }
 }
 
-impl Trigger {
-    /// The handler that one of the three arguments asks for; `own` is the element's name.
-    fn configure(
-        own: &str,
-        kind: &str,
-        freeze: Option<u64>,
-        stop: Option<u64>,
-        call: &str,
-    ) -> Result<Option<Trigger>, String> {
-        let own_call = |at, handler: &str, value: &str| {
-            let call = HandlerCall { name: format!("{own}.{handler}"), value: value.to_string() };
-            Ok(Some(Trigger { at, call }))
-        };
-        match (freeze, stop, call) {
-            (None, None, "") => Ok(None),
-            (Some(at), None, "") => own_call(at, "freeze", "true"),
-            (None, Some(at), "") => own_call(at, "stop", ""),
-            (None, None, call) => {
-                let (number, call) = args::next_word(call);
-                let max = if kind == "COUNT" { u64::MAX } else { u64::from(u32::MAX) };
-                let of = if kind == "COUNT" { "count" } else { "number of aggregates" };
-                let at = args::bounded_integer(number, 0, max)
-                    .map_err(|_| format!("{kind}_CALL first word should be unsigned ({of})"))?;
-                let call = HandlerCall::parse(call)
-                    .unwrap_or(HandlerCall { name: String::new(), value: String::new() });
-                Ok(Some(Trigger { at, call }))
-            }
-            _ => Err(format!("'{kind}_FREEZE', '{kind}_STOP', and '{kind}_CALL' are mutually exclusive")),
-        }
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    /// A counter that sees three aggregates, and what is done with it afterwards.
+    fn counter(args: &str, writes: &str) -> String {
+        format!(
+            "FromIPSummaryDump(DATA \"!data ip_src\n1.1.1.1\n2.2.2.2\n3.3.3.3\n\", STOP true) -> AggregateIP(ip src)
+             -> c :: AggregateCounter({args}) -> Discard; DriverManager(wait, {writes});"
+        )
     }
 
-    /// What a write to `aggregate_call` or `count_call` makes of the old trigger.
-    fn write(
-        old: Option<Trigger>,
-        ctx: &mut Ctx<'_>,
-        name: &str,
-        text: &str,
-        max: u64,
-    ) -> Result<Option<Trigger>, String> {
-        drop(old);
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let (number, call) = args::next_word(text);
-        let at = args::bounded_integer(number, 0, max)
-            .map_err(|_| format!("argument to '{name}' should be 'N HANDLER [VALUE]'"))?;
-        let call = HandlerCall::parse(call)?;
-        call.check_writable(ctx)?;
-        Ok(Some(Trigger { at, call }))
+    #[test]
+    fn a_call_without_element_finds_its_own_handlers_first() {
+        check_reading(
+            &counter("AGGREGATE_CALL 2 stop", "stop"),
+            &["c.active", "c.nagg", "c.aggregate_call"],
+            expect![[r#"
+            c.active: false
+            c.nagg: 2
+            c.aggregate_call: 
+        "#]],
+        );
     }
 
-    fn unparse(&self) -> String {
-        format!("{} {} {}", self.at, self.call.name, self.call.value).trim_end().to_string()
+    #[test]
+    fn a_call_that_cannot_be_made_leaves_the_old_one() {
+        check_reading(
+            &counter("", "write c.count_call 9 c.stop, write c.count_call 1 c.nothing, write c.count_call x"),
+            &["c.count_call"],
+            expect![[r#"
+                While calling 'c.count_call 1 c.nothing':
+                  no 'c.nothing' write handler
+                While calling 'c.count_call x':
+                  argument to 'count_call' should be 'N HANDLER [VALUE]'
+                c.count_call: 9 c.stop
+            "#]],
+        );
     }
 }

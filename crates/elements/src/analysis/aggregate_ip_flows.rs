@@ -15,12 +15,13 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use args::{Filename, Seconds, Timestamp};
+use args::{Filename, Seconds};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
 };
 
-use super::flow_numbers::{Fate, Flow, FlowNumbers, Key, Seen, Timeouts};
+use super::flow_key::Key;
+use super::flow_numbers::{Fate, Flow, FlowNumbers, Seen, Timeouts};
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateIPFlows>("AggregateIPFlows", "1/1-2", "a/ah", "x/x")
@@ -59,6 +60,8 @@ pub struct AggregateIPFlows {
     trace: Option<Box<dyn Write + Send>>,
     trace_name: String,
     source: Option<ElementIdx>,
+    /// The handler that tells where in the capture a packet stands.
+    filepos: Option<String>,
 }
 
 impl Element for AggregateIPFlows {
@@ -76,7 +79,16 @@ impl Element for AggregateIPFlows {
         let fragments = conf.args.get("FRAGMENTS");
         conf.finish()?;
         let flows = FlowNumbers::new(timeouts, takes_icmp);
-        Ok(AggregateIPFlows { flows, seen: Vec::new(), fragments, has_warned: false, trace: None, trace_name, source })
+        Ok(AggregateIPFlows {
+            flows,
+            seen: Vec::new(),
+            fragments,
+            has_warned: false,
+            trace: None,
+            trace_name,
+            source,
+            filepos: None,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -135,6 +147,9 @@ impl AggregateIPFlows {
                 self.stamp(ctx, &mut packet);
             }
             let fate = self.flows.number(&mut packet, seen);
+            if let Some(begun) = self.flows.begun.take() {
+                self.note_filepos(ctx, begun);
+            }
             let packet = match fate {
                 Fate::Wait(flow) => {
                     self.flows.add_fragment(packet, flow);
@@ -164,11 +179,21 @@ impl AggregateIPFlows {
     #[cold]
     fn stamp(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
         if !std::mem::replace(&mut self.has_warned, true) {
-            let text = format!("{}: warning: packet received without timestamp", ctx.own_name());
+            let text =
+                format!("{} :: AggregateIPFlows: warning: packet received without timestamp", ctx.own_name());
             ctx.chatter(&text);
         }
         let now = ctx.now_ns();
         packet.set_timestamp_ns(now);
+    }
+
+    fn note_filepos(&mut self, ctx: &mut Ctx<'_>, begun: u32) {
+        let Some(text) = self.filepos.as_ref().and_then(|name| ctx.read_handler(name, "").ok()) else {
+            return;
+        };
+        if let Ok(filepos) = args::bounded_integer(text.trim(), 0, u64::from(u32::MAX)) {
+            self.flows.set_filepos(begun, filepos as u32);
+        }
     }
 
     fn emit_fragments(&mut self, ctx: &mut Ctx<'_>) {
@@ -192,7 +217,9 @@ impl AggregateIPFlows {
             })?;
             Box::new(BufWriter::new(file))
         };
-        let name = self.source.map(|source| format!("{}.filename", ctx.name(source)));
+        let handler = |name: &str| self.source.map(|source| format!("{}.{name}", ctx.name(source)));
+        let (name, filepos) = (handler("filename"), handler("packet_filepos"));
+        self.filepos = filepos.filter(|handler| ctx.handler_exists(handler).0);
         let name = name.and_then(|handler| ctx.read_handler(&handler, "").ok()).unwrap_or_default();
         let file = if name.trim().is_empty() { String::new() } else { format!(" file='{}'", name.trim()) };
         let head = format!("<?xml version='1.0' standalone='yes'?>\n<trace{file}>\n");
@@ -214,14 +241,20 @@ impl AggregateIPFlows {
 
 fn describe(key: &Key, flow: &Flow) -> String {
     let ((src, sport), (dst, dport)) = key.ends(flow.is_reversed);
-    let begin = Timestamp::from_nanos(flow.first_ns);
-    let duration = Timestamp::from_nanos(flow.last_ns.wrapping_sub(flow.first_ns));
+    let [begin, duration] = [flow.first_ns, flow.last_ns.wrapping_sub(flow.first_ns)].map(nine_digits);
     let [forward, back] = flow.n_packets;
+    let filepos = if flow.filepos == 0 { String::new() } else { format!(" filepos='{}'", flow.filepos) };
     format!(
         "<flow aggregate='{}' src='{src}' sport='{sport}' dst='{dst}' dport='{dport}' begin='{begin}' \
-         duration='{duration}'>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n</flow>\n",
+         duration='{duration}'{filepos}>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n\
+         </flow>\n",
         flow.number
     )
+}
+
+/// Seconds as Click writes them here, the fraction counted upwards even where they are negative.
+fn nine_digits(ns: i64) -> String {
+    format!("{}.{:09}", ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000))
 }
 
 /// The number and the paint that a packet got.
@@ -282,5 +315,48 @@ mod tests {
             c.count: 2
         "#]],
         );
+    }
+
+    /// The description of the flows in a summary dump, a line a flow.
+    fn described(lines: &str) -> String {
+        let path =
+            std::env::temp_dir().join(format!("weir-flows-{}-{}.xml", std::process::id(), lines.len()));
+        let data =
+            format!("!data timestamp ip_src sport ip_dst dport ip_proto tcp_flags ip_fragoff\n{lines}");
+        let config = format!(
+            "FromIPSummaryDump(DATA \"{data}\", STOP true) -> AggregateIPFlows(TRACEINFO {}) -> Discard;",
+            path.display()
+        );
+        assert_eq!(crate::testing::run(&config, &[]), "");
+        let text = std::fs::read_to_string(&path).expect("the description was written");
+        std::fs::remove_file(&path).expect("it can be removed");
+        text.replace("\n  <stream", " <stream").replace("\n</flow>", "</flow>")
+    }
+
+    #[test]
+    fn flows_are_described_in_the_order_of_hosts_and_lookups() {
+        let lines = "1 10.0.0.1 5 10.0.0.2 80 T S 0\n2 10.0.0.9 5 10.0.0.2 53 U - 0\n3 10.0.0.3 7 10.0.0.2 80 T S 0\n\
+            4 10.0.0.1 6 10.0.0.2 80 T S 0\n5 10.0.0.2 80 10.0.0.1 5 T F 0\n6 10.0.0.1 5 10.0.0.2 80 T F 0\n\
+            7 10.0.0.1 5 10.0.0.2 80 T S 0\n";
+        expect![[r#"
+            <?xml version='1.0' standalone='yes'?>
+            <trace>
+            <flow aggregate='1' src='10.0.0.1' sport='5' dst='10.0.0.2' dport='80' begin='1.000000000' duration='5.000000000'> <stream dir='0' packets='2' /><stream dir='1' packets='1' /></flow>
+            <flow aggregate='3' src='10.0.0.3' sport='7' dst='10.0.0.2' dport='80' begin='3.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            <flow aggregate='5' src='10.0.0.1' sport='5' dst='10.0.0.2' dport='80' begin='7.000000000' duration='0.000000000'> <stream dir='0' packets='3' /><stream dir='1' packets='1' /></flow>
+            <flow aggregate='4' src='10.0.0.1' sport='6' dst='10.0.0.2' dport='80' begin='4.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            <flow aggregate='2' src='10.0.0.9' sport='5' dst='10.0.0.2' dport='53' begin='2.000000000' duration='0.000000000'> <stream dir='0' packets='1' /><stream dir='1' packets='0' /></flow>
+            </trace>
+        "#]].assert_eq(&described(lines));
+    }
+
+    #[test]
+    fn a_flow_whose_packets_all_wait_has_no_last_packet() {
+        expect![[r#"
+            <?xml version='1.0' standalone='yes'?>
+            <trace>
+            <flow aggregate='1' src='10.0.0.4' sport='5' dst='10.0.0.2' dport='80' begin='8.000000000' duration='-8.000000000'> <stream dir='0' packets='0' /><stream dir='1' packets='0' /></flow>
+            </trace>
+        "#]].assert_eq(&described("8 10.0.0.4 5 10.0.0.2 80 T R 0+\n"));
     }
 }

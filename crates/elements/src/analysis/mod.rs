@@ -3,6 +3,9 @@
 pub mod summary;
 
 mod aggregate_counts;
+mod aggregate_trigger;
+mod flow_hosts;
+mod flow_key;
 mod flow_numbers;
 mod ip_field;
 

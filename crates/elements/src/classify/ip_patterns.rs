@@ -9,7 +9,8 @@ pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
         if diagnostic.is_error() {
             conf.error(diagnostic.text());
         } else {
-            conf.warning(diagnostic.text());
+            // The word `warning` comes behind the pattern's number.
+            conf.note(diagnostic.to_string());
         }
     }
 }

@@ -14,37 +14,10 @@
 //! rt[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
-
 use super::order::Order;
-use super::route_lookup::{self, RouteLookup};
+use super::route_lookup::{lookup, HANDLERS_WITH_FLUSH};
 
-/// The class.
-pub const CLASS: Class = Class::new::<DirectIPLookup>("DirectIPLookup", "1/-", "h/h", "x/x")
-    .args(route_lookup::ARGS)
-    .handlers(route_lookup::HANDLERS_WITH_FLUSH)
-    .drops(route_lookup::DROPS);
-
-/// See the page above.
-pub struct DirectIPLookup(RouteLookup);
-
-impl Element for DirectIPLookup {
-    fn configure(conf: &mut Configure<'_>) -> Result<DirectIPLookup, Failed> {
-        RouteLookup::configure(conf, Order::hashed(), None).map(DirectIPLookup)
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        self.0.push(ctx, batch);
-    }
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
-        self.0.read(name, param)
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        self.0.write(name, value)
-    }
-}
+lookup!(DirectIPLookup, HANDLERS_WITH_FLUSH, Order::hashed(), None);
 
 #[cfg(test)]
 mod tests {

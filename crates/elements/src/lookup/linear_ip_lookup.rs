@@ -14,37 +14,10 @@
 //! rt[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
-
 use super::order::Order;
-use super::route_lookup::{self, RouteLookup};
+use super::route_lookup::{lookup, HANDLERS};
 
-/// The class.
-pub const CLASS: Class = Class::new::<LinearIPLookup>("LinearIPLookup", "1/-", "h/h", "x/x")
-    .args(route_lookup::ARGS)
-    .handlers(route_lookup::HANDLERS)
-    .drops(route_lookup::DROPS);
-
-/// See the page above.
-pub struct LinearIPLookup(RouteLookup);
-
-impl Element for LinearIPLookup {
-    fn configure(conf: &mut Configure<'_>) -> Result<LinearIPLookup, Failed> {
-        RouteLookup::configure(conf, Order::first_free(), Some("LinearIPLookup")).map(LinearIPLookup)
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        self.0.push(ctx, batch);
-    }
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
-        self.0.read(name, param)
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        self.0.write(name, value)
-    }
-}
+lookup!(LinearIPLookup, HANDLERS, Order::first_free(), Some("LinearIPLookup"));
 
 #[cfg(test)]
 mod tests {
@@ -97,6 +70,19 @@ mod tests {
                 r.table: 1.0.0.0/8		-		0
                 2.0.0.0/8		-		1
 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_call_of_several_lines_is_told_with_all_of_them() {
+        check(
+            "Idle -> r :: LinearIPLookup(1/8 0) -> Discard; Script(writeq r.ctrl \"add 2/8 0\nfoo 3/8\", stop);",
+            expect![[r#"
+                While executing 'Script@4 :: Script':
+                  While calling 'r.ctrl add 2/8 0
+                  foo 3/8':
+                    bad command 'foo'
             "#]],
         );
     }

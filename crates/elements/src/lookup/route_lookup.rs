@@ -48,6 +48,45 @@ pub const HANDLERS: &[Handler] = &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensiv
 pub const HANDLERS_WITH_FLUSH: &[Handler] =
     &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensive"), LOOKUP, FLUSH];
 
+/// A lookup element: its class, and the order of its rows and who complains.
+macro_rules! lookup {
+    ($name:ident, $handlers:expr, $order:expr, $speaker:expr) => {
+        /// The class.
+        pub const CLASS: element::Class =
+            element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
+                .args($crate::lookup::route_lookup::ARGS)
+                .handlers($handlers)
+                .drops($crate::lookup::route_lookup::DROPS);
+
+        /// See the page above.
+        pub struct $name($crate::lookup::route_lookup::RouteLookup);
+
+        impl element::Element for $name {
+            fn configure(conf: &mut element::Configure<'_>) -> Result<$name, element::Failed> {
+                $crate::lookup::route_lookup::RouteLookup::configure(conf, $order, $speaker).map($name)
+            }
+
+            fn push(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, batch: element::Batch) {
+                self.0.push(ctx, batch);
+            }
+
+            fn read(
+                &mut self,
+                _ctx: &mut element::Ctx<'_>,
+                name: &str,
+                param: &str,
+            ) -> Result<String, String> {
+                self.0.read(name, param)
+            }
+
+            fn write(&mut self, _ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+                self.0.write(name, value)
+            }
+        }
+    };
+}
+pub(super) use lookup;
+
 /// How many packets without route an element complains about.
 const MAX_COMPLAINTS: u32 = 5;
 

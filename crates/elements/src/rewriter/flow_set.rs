@@ -8,14 +8,18 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use table::chained::Growth;
+
 use super::flow::{Flow, SHIFTED};
 use super::flow_id::FlowId;
 use super::heap::Heap;
 use super::index::{Index, NO_LINK};
-use super::listing::Buckets;
 use super::sequence::Shifts;
 use super::slab::Slab;
 use super::timeouts::Timeouts;
+
+mod listing;
+mod removal;
 
 /// Heap of the flows that may be removed at any time.
 const BEST_EFFORT: usize = 0;
@@ -48,7 +52,7 @@ pub struct FlowSet {
 struct Space {
     timeouts: Timeouts,
     n_entries: u64,
-    buckets: Buckets,
+    growth: Growth,
 }
 
 /// What the rewriter decides of a new flow.
@@ -108,7 +112,7 @@ impl FlowSet {
     /// Adds a space; `None` if there are too many.
     pub fn add_space(&mut self, timeouts: Timeouts) -> Option<u16> {
         let number = u16::try_from(self.spaces.len()).ok()?;
-        self.spaces.push(Space { timeouts, n_entries: 0, buckets: Buckets::default() });
+        self.spaces.push(Space { timeouts, n_entries: 0, growth: Growth::new(1) });
         Some(number)
     }
 
@@ -281,7 +285,7 @@ impl FlowSet {
             return None;
         }
         if let Some(space) = self.spaces.get_mut(usize::from(new.space)) {
-            space.buckets.grow(space.n_entries, self.next_sequence);
+            space.growth.grow(space.n_entries, self.next_sequence);
         }
         Some(idx << 1)
     }
@@ -316,130 +320,6 @@ impl FlowSet {
             if let Some(space) = self.spaces.get_mut(usize::from(space)) {
                 space.n_entries = space.n_entries.saturating_sub(1);
             }
-        }
-    }
-
-    /// Removes a flow.
-    fn destroy(&mut self, idx: u32) {
-        let Some(flow) = self.flows.get(idx).filter(|flow| flow.is_used).copied() else { return };
-        self.heaps[usize::from(flow.is_guaranteed)].remove(flow.place, &mut self.flows);
-        if let Some(count) = self.owners.get_mut(flow.owner as usize) {
-            *count = count.saturating_sub(1);
-        }
-        for direction in 0..2u32 {
-            let hash = self.hash(&flow.ids[direction as usize], flow.space);
-            self.leave(hash, idx << 1 | direction, flow.space);
-        }
-        if flow.flags & SHIFTED != 0 {
-            self.shifts.remove(&idx);
-        }
-        self.flows.remove(idx);
-    }
-
-    /// Lets flows whose guarantee is over be removed.
-    fn end_guarantees(&mut self, now_ms: i64) {
-        while let Some((expiry_ms, idx)) = self.heaps[GUARANTEED].first(&mut self.flows) {
-            if now_ms < expiry_ms {
-                break;
-            }
-            let Some(flow) = self.flows.get(idx) else { break };
-            let expiry_ms = self.timeouts(flow.space).best_effort_expiry(flow);
-            self.set_expiry(idx, false, expiry_ms);
-        }
-    }
-
-    /// Removes the flow that ends first for the sake of a new one; if all others are guaranteed, the new one itself.
-    /// True if it is that.
-    fn make_room(&mut self, new: u32, now_ms: i64) -> bool {
-        self.end_guarantees(now_ms);
-        let dead = self.heaps[BEST_EFFORT].first(&mut self.flows).map_or(new, |(_, idx)| idx);
-        self.destroy(dead);
-        dead == new
-    }
-
-    /// Removes what has expired, and what is beyond the capacity.
-    pub fn shrink(&mut self, now_ms: i64) {
-        self.shrink_to(now_ms, self.capacity);
-    }
-
-    /// Removes all flows, those of other rewriters too.
-    pub fn clear(&mut self, now_ms: i64) {
-        self.shrink_to(now_ms, 0);
-    }
-
-    fn shrink_to(&mut self, now_ms: i64, capacity: i32) {
-        self.end_guarantees(now_ms);
-        while let Some((expiry_ms, idx)) = self.heaps[BEST_EFFORT].first(&mut self.flows) {
-            if now_ms < expiry_ms {
-                break;
-            }
-            self.destroy(idx);
-        }
-        while self.len() as u64 > capacity.max(0) as u64 {
-            let which = usize::from(self.heaps[BEST_EFFORT].len() == 0);
-            let Some((_, idx)) = self.heaps[which].first(&mut self.flows) else { break };
-            self.destroy(idx);
-        }
-    }
-
-    /// Removes all flows of an owner.
-    pub fn destroy_owned(&mut self, owner: u32) {
-        let numbers = self.heaps.iter().flat_map(Heap::numbers);
-        let owned: Vec<u32> =
-            numbers.filter(|idx| self.flows.get(*idx).is_some_and(|flow| flow.owner == owner)).collect();
-        for idx in owned {
-            self.destroy(idx);
-        }
-    }
-
-    /// By what a link is ordered when Click's order is worked out.
-    fn listing_place(&self, link: u32) -> Option<(u64, u32)> {
-        let own = || self.flow(link).map(|flow| (flow.sequence, link & 1));
-        self.inherited.get(&link).copied().or_else(own)
-    }
-
-    /// The links of a space in the order in which Click lists them.
-    pub fn list(&self, space: u16) -> Vec<u32> {
-        let Some(buckets) = self.spaces.get(usize::from(space)).map(|space| &space.buckets) else {
-            return Vec::new();
-        };
-        let mut entries = Vec::new();
-        for (idx, flow) in self.flows.iter().filter(|(_, flow)| flow.space == space) {
-            for direction in 0..2u32 {
-                let id = flow.ids[direction as usize];
-                let link = idx << 1 | direction;
-                let place = self.listing_place(link).filter(|_| self.find(&id, space) == Some(link));
-                entries.extend(place.map(|place| (place, link, id)));
-            }
-        }
-        entries.sort_unstable_by_key(|(place, ..)| *place);
-        buckets.order(&entries)
-    }
-
-    /// Takes over the flows of another set that `place` finds a new owner and space for.
-    pub fn take_over(&mut self, old: &FlowSet, place: impl Fn(&Flow) -> Option<(u32, u16)>, now_ms: i64) {
-        let mut flows: Vec<(u32, Flow)> = old.flows.iter().map(|(idx, flow)| (idx, *flow)).collect();
-        flows.sort_unstable_by_key(|(_, flow)| flow.sequence);
-        for (old_idx, flow) in flows {
-            let Some((owner, space)) = place(&flow) else { continue };
-            let new = NewFlow {
-                ids: [flow.ids[0], flow.ids[1].reverse()],
-                outputs: flow.outputs,
-                deltas: [flow.ip_delta, flow.transport_delta],
-                space,
-                protocol: flow.protocol,
-                owner,
-            };
-            let Some(link) = self.store(&new, now_ms) else { continue };
-            if let Some(kept) = self.flow_mut(link) {
-                kept.state = flow.state;
-                kept.reply_anno = flow.reply_anno;
-                kept.flags = flow.flags;
-            }
-            if let Some(shifts) = old.shifts.get(&old_idx) {
-                self.shifts.insert(link >> 1, shifts.clone());
-            }
-            self.set_expiry(link >> 1, flow.is_guaranteed, flow.expiry_ms);
         }
     }
 }

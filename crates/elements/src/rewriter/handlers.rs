@@ -29,7 +29,7 @@ macro_rules! common_handlers {
             element::Handler::read("size", "Number of mappings of all rewriters that share the capacity."),
             element::Handler::read_write("capacity", "Most mappings."),
             element::Handler::write("clear", "Removes all mappings of all rewriters that share the capacity."),
-            element::Handler::read_write("pattern#", "An input's specification; writing it removes the input's mappings."),
+            element::Handler::read_write("pattern#", "An input's specification; writing it removes the input's mappings.").flags("inputs"),
         ]
     };
 }

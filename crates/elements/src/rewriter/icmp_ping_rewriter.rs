@@ -10,17 +10,12 @@
 //! rw[0] -> to_outside :: Discard;    rw[1] -> to_inside :: Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
+use element::{Arg, Handler};
 
-use super::base::{Base, Kind};
-use super::handlers::{self, table_handlers};
+use super::base::Kind;
+use super::handlers::table_handlers;
+use super::rewriters::rewriter;
 use super::settings::{common_args, DST_ANNO};
-
-/// The class.
-pub const CLASS: Class = Class::new::<ICMPPingRewriter>("ICMPPingRewriter", "1-/1-", "h/h", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS)
-    .drops(handlers::DROPS);
 
 const ARGS: &[Arg] = common_args![
     DST_ANNO,
@@ -29,41 +24,4 @@ const ARGS: &[Arg] = common_args![
 
 const HANDLERS: &[Handler] = table_handlers![];
 
-/// See the page above.
-pub struct ICMPPingRewriter {
-    /// What it shares with the other rewriters.
-    pub base: Base,
-}
-
-impl Element for ICMPPingRewriter {
-    fn configure(conf: &mut Configure<'_>) -> Result<ICMPPingRewriter, Failed> {
-        Ok(ICMPPingRewriter { base: Base::configure(Kind::Ping, conf)? })
-    }
-
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.base.initialize(ctx)
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
-        self.base.push(ctx, port, batch);
-    }
-
-    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        self.base.run_timer(ctx, timer);
-    }
-
-    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
-        self.base.read(ctx, name, param)
-    }
-
-    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        self.base.write(ctx, name, value)
-    }
-
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<ICMPPingRewriter>() {
-            self.base.take_state(ctx, &old.base);
-        }
-    }
-}
+rewriter!(ICMPPingRewriter, Kind::Ping);

@@ -25,43 +25,25 @@
 //! rw[0] -> to_outside :: Discard;    rw[1] -> to_inside :: Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
+use element::{Arg, Handler};
 
-use super::base::{Base, Kind};
-use super::handlers::{self, common_handlers};
-use super::settings::{common_args, DST_ANNO};
-
-/// The class.
-pub const CLASS: Class = Class::new::<IPRewriter>("IPRewriter", "1-/1-", "h/h", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS)
-    .drops(handlers::DROPS);
+use super::base::Kind;
+use super::handlers::common_handlers;
+use super::rewriters::rewriter;
+use super::settings::{
+    common_args, DST_ANNO, TCP_DONE_TIMEOUT, TCP_GUARANTEE, TCP_NODATA_TIMEOUT, TCP_TIMEOUT, TIMEOUT_OF_TCP,
+    UDP_STREAMING_TIMEOUT, UDP_TIMEOUT,
+};
 
 const ARGS: &[Arg] = common_args![
-    Arg::keyword("UDP_TIMEOUT", "seconds", "How long a UDP mapping lasts after a packet. Default 5 minutes."),
-    Arg::keyword(
-        "UDP_STREAMING_TIMEOUT",
-        "seconds",
-        "The same with three packets or more, some of them replies. Default UDP_TIMEOUT."
-    ),
+    UDP_TIMEOUT,
+    UDP_STREAMING_TIMEOUT,
     Arg::keyword("UDP_GUARANTEE", "seconds", "How long a UDP mapping is safe after a packet. Default 5."),
-    Arg::keyword(
-        "TCP_NODATA_TIMEOUT",
-        "seconds",
-        "How long a TCP mapping lasts without data in both directions. Default 5 minutes."
-    ),
-    Arg::keyword("TCP_GUARANTEE", "seconds", "As GUARANTEE, which counts more."),
-    Arg::keyword("TIMEOUT", "seconds", "Another name of TCP_TIMEOUT."),
-    Arg::keyword(
-        "TCP_TIMEOUT",
-        "seconds",
-        "How long a TCP mapping with data in both directions lasts. Default 24 hours."
-    ),
-    Arg::keyword(
-        "TCP_DONE_TIMEOUT",
-        "seconds",
-        "How long a TCP mapping lasts after the connection's end. Default 4 minutes."
-    ),
+    TCP_NODATA_TIMEOUT,
+    TCP_GUARANTEE,
+    TIMEOUT_OF_TCP,
+    TCP_TIMEOUT,
+    TCP_DONE_TIMEOUT,
     DST_ANNO,
 ];
 
@@ -76,41 +58,4 @@ const HANDLERS: &[Handler] = common_handlers![
     ),
 ];
 
-/// See the page above.
-pub struct IPRewriter {
-    /// What it shares with the other rewriters.
-    pub base: Base,
-}
-
-impl Element for IPRewriter {
-    fn configure(conf: &mut Configure<'_>) -> Result<IPRewriter, Failed> {
-        Ok(IPRewriter { base: Base::configure(Kind::Ip, conf)? })
-    }
-
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.base.initialize(ctx)
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
-        self.base.push(ctx, port, batch);
-    }
-
-    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        self.base.run_timer(ctx, timer);
-    }
-
-    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
-        self.base.read(ctx, name, param)
-    }
-
-    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        self.base.write(ctx, name, value)
-    }
-
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<IPRewriter>() {
-            self.base.take_state(ctx, &old.base);
-        }
-    }
-}
+rewriter!(IPRewriter, Kind::Ip);

@@ -8,7 +8,6 @@ mod handlers;
 mod heap;
 mod index;
 mod input;
-mod listing;
 mod mapping;
 mod pattern;
 mod rewriters;

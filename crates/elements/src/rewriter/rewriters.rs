@@ -10,6 +10,63 @@ use super::ip_rewriter::IPRewriter;
 use super::tcp_rewriter::TCPRewriter;
 use super::udp_rewriter::UDPRewriter;
 
+/// A rewriter's class and element; its `ARGS` and `HANDLERS` stand beside.
+macro_rules! rewriter {
+    ($name:ident, $kind:expr) => {
+        /// The class.
+        pub const CLASS: element::Class =
+            element::Class::new::<$name>(stringify!($name), "1-/1-", "h/h", "x/x")
+                .args(ARGS)
+                .handlers(HANDLERS)
+                .drops($crate::rewriter::handlers::DROPS);
+
+        /// See the page above.
+        pub struct $name {
+            /// All that it does.
+            pub base: $crate::rewriter::base::Base,
+        }
+
+        impl element::Element for $name {
+            fn configure(conf: &mut element::Configure<'_>) -> Result<$name, element::Failed> {
+                Ok($name { base: $crate::rewriter::base::Base::configure($kind, conf)? })
+            }
+
+            fn initialize(&mut self, ctx: &mut element::Ctx<'_>) -> Result<(), String> {
+                self.base.initialize(ctx)
+            }
+
+            fn push(&mut self, ctx: &mut element::Ctx<'_>, port: usize, batch: element::Batch) {
+                self.base.push(ctx, port, batch);
+            }
+
+            fn run_timer(&mut self, ctx: &mut element::Ctx<'_>, timer: element::TimerId) {
+                self.base.run_timer(ctx, timer);
+            }
+
+            fn read(
+                &mut self,
+                ctx: &mut element::Ctx<'_>,
+                name: &str,
+                param: &str,
+            ) -> Result<String, String> {
+                self.base.read(ctx, name, param)
+            }
+
+            fn write(&mut self, ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+                self.base.write(ctx, name, value)
+            }
+
+            fn take_state(&mut self, ctx: &mut element::Ctx<'_>, old: Box<dyn element::Element>) {
+                let old: Box<dyn std::any::Any> = old;
+                if let Ok(old) = old.downcast::<$name>() {
+                    self.base.take_state(ctx, &old.base);
+                }
+            }
+        }
+    };
+}
+pub(super) use rewriter;
+
 /// Whether a class is a rewriter's.
 pub fn is_one(class: &str) -> bool {
     matches!(

@@ -48,6 +48,38 @@ pub(super) use common_args;
 pub const DST_ANNO: Arg =
     Arg::keyword("DST_ANNO", "bool", "Whether to set the destination address annotation. Default true.");
 
+/// Argument of rewriters of UDP.
+pub const UDP_TIMEOUT: Arg =
+    Arg::keyword("UDP_TIMEOUT", "seconds", "How long a UDP mapping lasts after a packet. Default 5 minutes.");
+/// Argument of rewriters of UDP.
+pub const UDP_STREAMING_TIMEOUT: Arg = Arg::keyword(
+    "UDP_STREAMING_TIMEOUT",
+    "seconds",
+    "The same with three packets or more, some of them replies. Default UDP_TIMEOUT.",
+);
+/// Argument of rewriters of TCP.
+pub const TCP_NODATA_TIMEOUT: Arg = Arg::keyword(
+    "TCP_NODATA_TIMEOUT",
+    "seconds",
+    "How long a TCP mapping lasts without data in both directions. Default 5 minutes.",
+);
+/// Argument of rewriters of TCP.
+pub const TCP_GUARANTEE: Arg = Arg::keyword("TCP_GUARANTEE", "seconds", "As GUARANTEE, which counts more.");
+/// Argument of rewriters of TCP.
+pub const TCP_TIMEOUT: Arg = Arg::keyword(
+    "TCP_TIMEOUT",
+    "seconds",
+    "How long a TCP mapping with data in both directions lasts. Default 24 hours.",
+);
+/// Argument of rewriters of TCP.
+pub const TCP_DONE_TIMEOUT: Arg = Arg::keyword(
+    "TCP_DONE_TIMEOUT",
+    "seconds",
+    "How long a TCP mapping lasts after the connection's end. Default 4 minutes.",
+);
+/// Argument of rewriters of TCP.
+pub const TIMEOUT_OF_TCP: Arg = Arg::keyword("TIMEOUT", "seconds", "Another name of TCP_TIMEOUT.");
+
 const GUARANTEE_S: u32 = 5;
 
 impl Settings {

@@ -466,3 +466,15 @@ fn partial_checksums_stay_partial() {
     Ports::apply(&mut flow, 0, &mut target, None);
     assert_eq!(u16_at(&bytes, 26), Some(pseudo(PUBLIC)));
 }
+
+#[test]
+fn inputs_that_do_not_exist_have_no_handler() {
+    let told = run("IPRewriter(pass 0, pass 1)", &[], &["pattern1", "pattern2", "pattern01"]);
+    expect![[r#"
+        rw.pattern1: <nochange>
+
+        rw.pattern2: no 'rw.pattern2' read handler
+        rw.pattern01: no 'rw.pattern01' read handler
+    "#]]
+    .assert_eq(&told);
+}

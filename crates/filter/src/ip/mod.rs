@@ -11,7 +11,7 @@ mod primitive;
 mod term;
 mod words;
 
-pub use names::{BuiltInNames, Names};
+pub use names::{BuiltInNames, Names, Table, ICMP_TYPES, PORTS, PROTOCOLS};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::program::{Combiner, Node, NodeId, Program, Tree, FAILURE, NEVER};

@@ -13,16 +13,16 @@ pub const TRANSPORT: i32 = 258;
 pub trait Names {
     /// An IP protocol. Values of 256 and above are protocol sets, as in the built-in table.
     fn protocol(&self, name: &str) -> Option<i32> {
-        find(&PROTOCOLS, name)
+        find(PROTOCOLS, name)
     }
 
     /// A port of IP protocol `protocol` (6 or 17).
     fn port(&self, _protocol: u8, name: &str) -> Option<u16> {
-        find(&PORTS, name)
+        find(PORTS, name)
     }
 
     fn icmp_type(&self, name: &str) -> Option<u8> {
-        find(&ICMP_TYPES, name)
+        find(ICMP_TYPES, name)
     }
 
     fn ip(&self, _name: &str) -> Option<Ipv4Addr> {
@@ -57,14 +57,18 @@ pub(super) fn ethernet(text: &str, names: &dyn Names) -> Option<[u8; 6]> {
 }
 
 pub(super) fn tcp_option(name: &str) -> Option<u8> {
-    find(&TCP_OPTIONS, name)
+    find(TCP_OPTIONS, name)
 }
 
-fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
-    table.iter().find(|(entry, _)| *entry == name).map(|&(_, value)| value)
+fn find<T: TryFrom<u32>>(table: &[(&str, u32)], name: &str) -> Option<T> {
+    table.iter().find(|(entry, _)| *entry == name).and_then(|&(_, value)| T::try_from(value).ok())
 }
 
-const PROTOCOLS: [(&str, i32); 11] = [
+/// Names and their values, sorted by name.
+pub type Table = [(&'static str, u32)];
+
+/// IP protocols; values above 255 are groups of protocols.
+pub const PROTOCOLS: &Table = &[
     ("dccp", 33),
     ("gre", 47),
     ("icmp", 1),
@@ -73,15 +77,16 @@ const PROTOCOLS: [(&str, i32); 11] = [
     ("payload", 259),
     ("sctp", 132),
     ("tcp", 6),
-    ("tcpudp", TCP_OR_UDP),
-    ("transp", TRANSPORT),
+    ("tcpudp", TCP_OR_UDP as u32),
+    ("transp", TRANSPORT as u32),
     ("udp", 17),
 ];
 
-const TCP_OPTIONS: [(&str, u8); 6] =
-    [("ack", 0x10), ("fin", 0x01), ("psh", 0x08), ("rst", 0x04), ("syn", 0x02), ("urg", 0x20)];
+const TCP_OPTIONS: &Table =
+    &[("ack", 0x10), ("fin", 0x01), ("psh", 0x08), ("rst", 0x04), ("syn", 0x02), ("urg", 0x20)];
 
-const ICMP_TYPES: [(&str, u8); 15] = [
+/// RFC 792, RFC 950 and RFC 1256: ICMP types.
+pub const ICMP_TYPES: &Table = &[
     ("echo", 8),
     ("echo-reply", 0),
     ("inforeq", 15),
@@ -99,7 +104,8 @@ const ICMP_TYPES: [(&str, u8); 15] = [
     ("unreachable", 3),
 ];
 
-const PORTS: [(&str, u16); 34] = [
+/// Well-known ports of TCP and UDP.
+pub const PORTS: &Table = &[
     ("auth", 113),
     ("bootpc", 68),
     ("bootps", 67),

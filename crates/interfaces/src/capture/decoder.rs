@@ -203,7 +203,7 @@ impl Decoder {
             }
             Step::Skip(len) => self.to_skip = len,
             Step::Record(found) => {
-                self.buffer.consume(found.len as u64);
+                self.to_skip = found.len as u64 - self.buffer.consume(found.len as u64);
                 return Ok(Some(Advance::Record(found, place)));
             }
         }

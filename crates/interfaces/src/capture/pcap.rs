@@ -63,6 +63,8 @@ impl Pcap {
         if self.minor < 3 || (self.minor == 3 && captured > wire_len) {
             (captured, wire_len) = (wire_len, captured);
         }
+        // Only a packet that was that long can have been captured beyond what an IP packet may be.
+        let max_len = max_len.min(wire_len.max(u16::MAX.into()));
         if captured > max_len {
             let rule = Rule::AtMost(max_len.into());
             return Err(CaptureError::Corrupt {
@@ -72,12 +74,12 @@ impl Pcap {
                 rule,
             });
         }
-        let len = self.record_len + captured as usize;
-        if window.len() < len {
-            return Ok(Step::Need(len));
-        }
-        // Some writers claim to have captured more than there was; the surplus is not part of the packet.
+        // Some writers claim to have captured more than there was; the surplus is not part of the packet, and need not be
+        // there.
         let data_len = captured.min(wire_len) as usize;
+        if window.len() < self.record_len + data_len {
+            return Ok(Step::Need(self.record_len + data_len));
+        }
         Ok(Step::Record(Found {
             timestamp: self.timestamp(self.order.u32(header, 0), self.order.u32(header, 4)),
             wire_len,
@@ -85,17 +87,17 @@ impl Pcap {
             link_type: self.link_type,
             data_at: self.record_len,
             data_len,
-            len,
+            len: self.record_len + captured as usize,
         }))
     }
 
-    /// A record's time; a fraction of a second or more is carried over.
+    /// A record's time; a fraction of a second or more, which no writer means, wraps as in Click and is carried over.
     fn timestamp(&self, seconds: u32, fraction: u32) -> Timestamp {
-        let nanoseconds = u64::from(fraction) * u64::from(self.nanoseconds_per_unit);
+        let nanoseconds = fraction.wrapping_mul(self.nanoseconds_per_unit);
         if nanoseconds < 1_000_000_000 {
-            return Timestamp { seconds: seconds.into(), nanoseconds: nanoseconds as u32 };
+            return Timestamp { seconds: seconds.into(), nanoseconds };
         }
-        let seconds = u64::from(seconds) + nanoseconds / 1_000_000_000;
-        Timestamp { seconds: seconds as i64, nanoseconds: (nanoseconds % 1_000_000_000) as u32 }
+        let seconds = i64::from(seconds) + i64::from(nanoseconds / 1_000_000_000);
+        Timestamp { seconds, nanoseconds: nanoseconds % 1_000_000_000 }
     }
 }

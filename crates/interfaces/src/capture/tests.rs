@@ -153,6 +153,73 @@ fn bytes_beyond_the_wire_length_and_fractions_beyond_a_second_are_put_right() {
 }
 
 #[test]
+fn a_surplus_beyond_the_wire_length_need_not_be_there() {
+    let header = pcap_header(Little, pcap::MAGIC_MICRO, 4);
+    check(
+        &[header.clone(), pcap_record(Little, 0, [9, 2], &[8, 9])].concat(),
+        expect![[r#"
+        ETHER snaplen 2000
+        @24 7.000000000 0:ETHER 2 [8, 9]
+        byte 42: truncated record, 0 of at least 7 bytes
+    "#]],
+    );
+    // Click's limit, where the packet was not that long either.
+    check(
+        &[header, pcap_record(Little, 0, [70_000, 2], &[8, 9])].concat(),
+        expect![[r#"
+        ETHER snaplen 2000
+        byte 24: captured length is 70000, must be at most 65535
+    "#]],
+    );
+}
+
+#[test]
+fn a_fraction_too_large_for_a_word_wraps() {
+    let header = pcap_header(Little, pcap::MAGIC_MICRO, 4);
+    check(
+        &[header, pcap_record(Little, 17_078_767, [1, 1], &[7])].concat(),
+        expect![[r#"
+        ETHER snaplen 2000
+        @24 11.193865112 0:ETHER 1 [7]
+        end
+    "#]],
+    );
+}
+
+#[test]
+fn lengths_in_headers_take_no_memory() {
+    let most = |bytes: &[u8]| {
+        let mut decoder = Decoder::new();
+        let mut most = 0;
+        for piece in bytes.chunks(7) {
+            let room = decoder.room();
+            most = most.max(room.len());
+            room[..piece.len()].copy_from_slice(piece);
+            decoder.fill(piece.len());
+            while let Ok(Progress::Record(_)) = decoder.next_record() {}
+        }
+        most.max(decoder.room().len())
+    };
+    let mut pcap = pcap_header(Little, pcap::MAGIC_MICRO, 4);
+    pcap[16..20].fill(0xff);
+    let ng = |kind: u32, len: u32| {
+        [section(Little), [kind, len].map(u32::to_le_bytes).concat(), vec![1; 64]].concat()
+    };
+    let captures = [
+        [pcap.clone(), pcap_record(Little, 0, [60, 60], &[0; 60])].concat(),
+        [pcap, pcap_record(Little, 0, [u32::MAX, u32::MAX], &[0; 60])].concat(),
+        [section(Little), interface(Little, 1, &[]), enhanced(Little, 0, 0, u32::MAX, &[0; 60])].concat(),
+        ng(1, u32::MAX - 3),
+        ng(6, u32::MAX - 3),
+        ng(0x0a0d_0d0a, u32::MAX - 3),
+        ng(99, u32::MAX - 3),
+    ];
+    for capture in captures {
+        assert!(most(&capture) <= 2 << 20, "{} bytes of room", most(&capture));
+    }
+}
+
+#[test]
 fn a_huge_record_is_refused_and_what_came_before_is_delivered() {
     let header = pcap_header(Little, pcap::MAGIC_MICRO, 4);
     let records =

@@ -48,7 +48,8 @@ impl Report {
         let mut lines = Vec::new();
         for (depth, (context, is_told)) in self.contexts.iter_mut().enumerate() {
             if !std::mem::replace(is_told, true) {
-                lines.push(format!("{:1$}{context}", "", 2 * depth));
+                // A value that is part of it may have several lines.
+                lines.extend(context.split('\n').map(|line| format!("{:1$}{line}", "", 2 * depth)));
             }
         }
         let indent = 2 * self.contexts.len();

@@ -1,0 +1,61 @@
+//! When AggregateCounter writes a handler.
+
+use element::{Ctx, HandlerCall};
+
+/// A handler to write when a number is reached, once.
+pub struct Trigger {
+    /// The number.
+    pub at: u64,
+    /// The handler.
+    pub call: HandlerCall,
+}
+
+impl Trigger {
+    /// The handler that one of the three arguments asks for; `own` is the element's name.
+    pub fn configure(
+        own: &str,
+        kind: &str,
+        freeze: Option<u64>,
+        stop: Option<u64>,
+        call: &str,
+    ) -> Result<Option<Trigger>, String> {
+        let own_call = |at, handler: &str, value: &str| {
+            let call = HandlerCall { name: format!("{own}.{handler}"), value: value.to_string() };
+            Ok(Some(Trigger { at, call }))
+        };
+        match (freeze, stop, call) {
+            (None, None, "") => Ok(None),
+            (Some(at), None, "") => own_call(at, "freeze", "true"),
+            (None, Some(at), "") => own_call(at, "stop", ""),
+            (None, None, call) => {
+                let (number, call) = args::next_word(call);
+                let max = if kind == "COUNT" { u64::MAX } else { u64::from(u32::MAX) };
+                let of = if kind == "COUNT" { "count" } else { "number of aggregates" };
+                let at = args::bounded_integer(number, 0, max)
+                    .map_err(|_| format!("{kind}_CALL first word should be unsigned ({of})"))?;
+                let call = HandlerCall::parse(call)
+                    .unwrap_or(HandlerCall { name: String::new(), value: String::new() });
+                Ok(Some(Trigger { at, call }))
+            }
+            _ => Err(format!("'{kind}_FREEZE', '{kind}_STOP', and '{kind}_CALL' are mutually exclusive")),
+        }
+    }
+
+    /// What a write to `aggregate_call` or `count_call` asks for.
+    pub fn write(ctx: &mut Ctx<'_>, name: &str, text: &str, max: u64) -> Result<Option<Trigger>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let (number, call) = args::next_word(text);
+        let at = args::bounded_integer(number, 0, max)
+            .map_err(|_| format!("argument to '{name}' should be 'N HANDLER [VALUE]'"))?;
+        let call = HandlerCall::parse(call)?;
+        call.check_writable(ctx)?;
+        Ok(Some(Trigger { at, call }))
+    }
+
+    /// The number and the call, as they are written.
+    pub fn unparse(&self) -> String {
+        format!("{} {} {}", self.at, self.call.name, self.call.value).trim_end().to_string()
+    }
+}

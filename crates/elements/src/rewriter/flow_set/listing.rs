@@ -1,0 +1,66 @@
+//! What is in a flow set: the mappings in Click's order, and all flows for a set that takes them over.
+
+use super::super::flow::Flow;
+use super::super::flow_id::FlowId;
+use super::{FlowSet, NewFlow};
+
+impl FlowSet {
+    /// By what a link is ordered when Click's order is worked out.
+    pub(super) fn listing_place(&self, link: u32) -> Option<(u64, u32)> {
+        let own = || self.flow(link).map(|flow| (flow.sequence, link & 1));
+        self.inherited.get(&link).copied().or_else(own)
+    }
+
+    /// The links of a space in the order in which Click lists them.
+    pub fn list(&self, space: u16) -> Vec<u32> {
+        let Some(growth) = self.spaces.get(usize::from(space)).map(|space| &space.growth) else {
+            return Vec::new();
+        };
+        let mut entries = Vec::new();
+        for (idx, flow) in self.flows.iter().filter(|(_, flow)| flow.space == space) {
+            for direction in 0..2u32 {
+                let id = flow.ids[direction as usize];
+                let link = idx << 1 | direction;
+                let place = self.listing_place(link).filter(|_| self.find(&id, space) == Some(link));
+                entries.extend(place.map(|place| (place, link, id)));
+            }
+        }
+        entries.sort_unstable_by_key(|(place, ..)| *place);
+        growth.order(entries.into_iter().map(|((sequence, _), link, id)| (sequence, click_hash(&id), link)))
+    }
+
+    /// Takes over the flows of another set that `place` finds a new owner and space for.
+    pub fn take_over(&mut self, old: &FlowSet, place: impl Fn(&Flow) -> Option<(u32, u16)>, now_ms: i64) {
+        let mut flows: Vec<(u32, Flow)> = old.flows.iter().map(|(idx, flow)| (idx, *flow)).collect();
+        flows.sort_unstable_by_key(|(_, flow)| flow.sequence);
+        for (old_idx, flow) in flows {
+            let Some((owner, space)) = place(&flow) else { continue };
+            let new = NewFlow {
+                ids: [flow.ids[0], flow.ids[1].reverse()],
+                outputs: flow.outputs,
+                deltas: [flow.ip_delta, flow.transport_delta],
+                space,
+                protocol: flow.protocol,
+                owner,
+            };
+            let Some(link) = self.store(&new, now_ms) else { continue };
+            if let Some(kept) = self.flow_mut(link) {
+                kept.state = flow.state;
+                kept.reply_anno = flow.reply_anno;
+                kept.flags = flow.flags;
+            }
+            if let Some(shifts) = old.shifts.get(&old_idx) {
+                self.shifts.insert(link >> 1, shifts.clone());
+            }
+            self.set_expiry(link >> 1, flow.is_guaranteed, flow.expiry_ms);
+        }
+    }
+}
+
+/// Click's hash of a flow identifier.
+fn click_hash(id: &FlowId) -> u32 {
+    let (src, dst) = (id.src.swap_bytes(), id.dst.swap_bytes());
+    let src = src.rotate_left(u32::from(id.sport % 16) + 1);
+    let dst = dst.rotate_left(31 - u32::from(id.dport % 16));
+    src ^ dst ^ (u32::from(id.dport) << 16 | u32::from(id.sport))
+}
