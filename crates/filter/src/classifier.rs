@@ -43,9 +43,8 @@ impl Classifier {
     /// The output for a packet; `None` drops it.
     #[inline(never)]
     pub fn classify(&self, data: &[u8]) -> Option<usize> {
-        let fast = |compiled: &Compiled| {
-            compiled.classify_data(data, self.length(data), self.plain.align_offset())
-        };
+        let fast =
+            |compiled: &Compiled| compiled.classify_data(data, self.length(data), self.plain.align_offset());
         let jump = self.compiled.as_ref().and_then(fast);
         crate::output(jump.unwrap_or_else(|| self.run(data)))
     }

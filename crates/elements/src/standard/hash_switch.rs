@@ -12,7 +12,6 @@
 
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-
 /// The class.
 pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
 
@@ -54,8 +53,7 @@ fn port_of(data: &[u8], offset: i64, length: i64, n_outputs: usize) -> usize {
     if end > data.len() as i64 {
         return 0;
     }
-    let start = usize::try_from(offset).unwrap_or(0);
-    let bytes = data.get(start..usize::try_from(end).unwrap_or(0)).unwrap_or(&[]);
+    let bytes = data.get(offset.max(0) as usize..end.max(0) as usize).unwrap_or(&[]);
     let sum = sum_of_bytes(bytes);
     match n_outputs {
         2 | 4 | 8 => (sum ^ sum >> 4) & (n_outputs - 1),
@@ -67,13 +65,18 @@ fn port_of(data: &[u8], offset: i64, length: i64, n_outputs: usize) -> usize {
 #[inline]
 fn sum_of_bytes(bytes: &[u8]) -> usize {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let of_words = words.iter().fold(0u32, |sum, word| {
+    let sum_of_word = |word: &[u8; 8]| {
         let word = u64::from_ne_bytes(*word);
         // Four 16-bit sums of two bytes each, then added up into the highest of them.
         let pairs = (word & EVEN) + (word >> 8 & EVEN);
-        sum.wrapping_add((pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32)
-    });
+        (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
+    };
+    // Source and destination of an IP header: what is mostly asked for.
+    if let Ok(word) = bytes.try_into() {
+        return sum_of_word(word) as usize;
+    }
+    let (words, rest) = bytes.as_chunks::<8>();
+    let of_words = words.iter().fold(0u32, |sum, word| sum.wrapping_add(sum_of_word(word)));
     rest.iter().fold(of_words, |sum, byte| sum.wrapping_add(u32::from(*byte))) as usize
 }
 

@@ -8,7 +8,6 @@
 
 use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
-
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
 
