@@ -34,7 +34,8 @@ pub(crate) struct Meta {
     /// Packets that use the slot's buffer.
     pub refs: AtomicU32,
     pub class: Class,
-    pub kinds: Kinds,
+    /// Only written by the packet that owns the slot.
+    pub kinds: Cell<Kinds>,
     pub home: *const Pool,
     pub view: View,
 }
