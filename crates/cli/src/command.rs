@@ -239,21 +239,30 @@ pub struct BenchOptions {
     /// Graphs to measure; all of `benches/*.click` if none.
     pub files: Vec<String>,
     /// Run this Click-like command in turn and print the ratio (can be repeated).
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "[NAME=]COMMAND")]
     pub vs: Vec<String>,
-    /// Runs of each graph; the median counts.
-    #[arg(short, long, default_value_t = 3)]
-    pub runs: usize,
+    /// Measure instead how long a graph of ten elements takes from its start to its first packet.
+    #[arg(long, conflicts_with = "files")]
+    pub startup: bool,
+    /// Runs of each graph, or starts; the median counts [default: 3, starts 50].
+    #[arg(short, long, visible_alias = "runs", value_name = "N")]
+    pub rounds: Option<usize>,
     /// Seconds before measuring.
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = 0.5, value_name = "SECONDS")]
     pub warm: f64,
     /// Seconds of measuring.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     pub duration: f64,
+    /// Divide by processor time instead of elapsed time: for a machine that is busy.
+    #[arg(long)]
+    pub cpu_time: bool,
     /// Processor to run on.
     #[arg(long, default_value_t = 0)]
     pub cpu: usize,
     /// Print the figures as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Write the tables as Markdown into FILE, with the commit and the machine.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<String>,
 }

@@ -45,11 +45,16 @@ impl Drop for Leave {
     }
 }
 
+/// Makes the thread's end free its spares; a thread that is already ending leaves its last spares unfreed.
+#[cold]
+#[inline(never)]
+fn free_at_end() {
+    let _ = LEAVE.try_with(|_| ());
+}
+
 #[cold]
 #[inline(never)]
 fn allocate() -> NonNull<Storage> {
-    // A thread that is already ending leaves its last spares unfreed.
-    let _ = LEAVE.try_with(|_| ());
     let packets = [const { std::mem::MaybeUninit::uninit() }; BATCH_MAX];
     NonNull::from(Box::leak(Box::new(Storage { len: 0, next: null_mut(), packets })))
 }
@@ -363,6 +368,9 @@ impl Drop for Batch {
             self.clear();
         }
         let next = SPARE.get();
+        if next.is_null() {
+            free_at_end();
+        }
         // SAFETY: the storage is no longer used by this batch, and holds no packet; `next` is a spare or null.
         let n = unsafe {
             let n = next.as_ref().map_or(0, |next| next.len + 1);

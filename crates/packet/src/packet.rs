@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::annotation;
 use crate::offload::{Gso, Offload, F_DATA_VALID, F_NEEDS_CSUM, GSO_ECN};
-use crate::pool::{self, Class, Kinds, Meta};
+use crate::pool::{self, Class, Kinds, Meta, View};
 use crate::PacketType;
 
 /// Bytes of headroom in front of a new packet's data unless asked otherwise.
@@ -66,7 +66,7 @@ impl Packet {
         meta.end = (headroom + len) as u32;
         meta.family = meta.owner;
         meta.low = headroom as u32;
-        meta.clear_annotations();
+        packet.clear_annotations();
         packet
     }
 
@@ -77,9 +77,9 @@ impl Packet {
     }
 
     #[inline]
-    fn meta_mut(&mut self) -> &mut Meta {
-        // SAFETY: the packet owns its slot (invariant 1). Of a shared slot only `refs` is used by others, atomically.
-        unsafe { self.0.as_mut() }
+    fn meta_mut(&mut self) -> &mut View {
+        // SAFETY: the packet owns its slot (invariant 1). Of a shared slot others use `refs`, which is not in the view.
+        unsafe { &mut (*self.0.as_ptr()).view }
     }
 
     /// The packet's bytes.
@@ -169,7 +169,7 @@ impl Packet {
     #[cold]
     #[inline(never)]
     fn unshare(&mut self) {
-        let meta = self.meta_mut();
+        let meta = self.meta();
         let own_cap = pool::own_capacity(meta.class, meta.cap);
         let end = self.meta().end;
         if std::ptr::eq(self.meta().owner, self.0.as_ptr()) || own_cap < end {
@@ -180,19 +180,20 @@ impl Packet {
             return;
         }
         let low = self.meta().low.min(self.offset());
+        // Not made from `meta`, which may only reach the metadata.
+        let slot = self.0.as_ptr();
         let meta = self.meta_mut();
         let old_owner = meta.owner;
         // SAFETY: the slot's own buffer is unused while the slot is a clone's (its `refs` is 0) and holds `own_cap >= end`
         // bytes; the old buffer holds `end` bytes. Two slots' buffers do not overlap. Afterwards this packet no longer
         // uses the old owner's buffer, so its count falls by one.
         unsafe {
-            let slot: *mut Meta = meta;
             let base = slot.cast::<u8>().add(pool::META);
             let n = (end - low) as usize;
             std::ptr::copy_nonoverlapping(meta.base().add(low as usize), base.add(low as usize), n);
             meta.cap = own_cap;
             meta.owner = slot;
-            *meta.refs.get_mut() = 1;
+            (*slot).refs.store(1, Ordering::Relaxed);
             drop_user(old_owner, 1);
         }
     }
@@ -208,10 +209,9 @@ impl Packet {
             std::ptr::copy_nonoverlapping(old.start().sub(keep), new.meta().start().sub(keep), n);
         }
         let shift = headroom as i64 - self.offset() as i64;
-        let meta = new.meta_mut();
-        meta.low = (headroom - keep) as u32;
-        meta.copy_annotations(old);
-        let view = &mut meta.view;
+        new.inherit(old);
+        let view = new.meta_mut();
+        view.low = (headroom - keep) as u32;
         for offset in [&mut view.mac, &mut view.network, &mut view.transport] {
             if *offset != UNSET {
                 *offset = u32::try_from(i64::from(*offset) + shift).unwrap_or(UNSET);
@@ -323,9 +323,8 @@ impl Packet {
             let from = self.meta().base().add(low as usize);
             std::ptr::copy_nonoverlapping(from, copy.meta().base().add(low as usize), n);
         }
-        let meta = copy.meta_mut();
-        meta.low = low;
-        meta.copy_annotations(self.meta());
+        copy.meta_mut().low = low;
+        copy.inherit(self.meta());
         copy
     }
 
@@ -343,7 +342,7 @@ impl Packet {
         // SAFETY: the slot is ours alone.
         let new = unsafe { slot.as_mut() };
         let cap = new.cap;
-        new.kinds = meta.kinds;
+        new.kinds.set(meta.kinds.get());
         new.view = meta.view;
         (new.cap, new.owner) = (cap, slot.as_ptr());
         let base = new.base();
@@ -390,7 +389,7 @@ impl Packet {
                 return None;
             }
             *new.refs.get_mut() = 0;
-            new.kinds = meta.kinds;
+            new.kinds.set(meta.kinds.get());
             new.view = meta.view;
         }
         Some(Packet(slot))
@@ -539,7 +538,23 @@ impl Packet {
 
     /// Sets all annotations, header offsets and offload metadata to nothing.
     pub fn clear_annotations(&mut self) {
+        self.meta().kinds.set(Kinds::default());
         self.meta_mut().clear_annotations();
+    }
+
+    /// Takes over all metadata but where the bytes are.
+    #[inline]
+    fn inherit(&mut self, from: &Meta) {
+        self.meta().kinds.set(from.kinds.get());
+        self.meta_mut().copy_annotations(from);
+    }
+
+    /// Changes what the packet is.
+    #[inline]
+    fn set_kinds(&mut self, change: impl FnOnce(&mut Kinds)) {
+        let mut kinds = self.meta().kinds.get();
+        change(&mut kinds);
+        self.meta().kinds.set(kinds);
     }
 
     /// Takes annotations, header offsets aside, from another packet.
@@ -548,7 +563,7 @@ impl Packet {
         let meta = self.meta_mut();
         meta.anno = from.anno;
         meta.timestamp_ns = from.timestamp_ns;
-        meta.kinds.packet_type = from.kinds.packet_type;
+        self.set_kinds(|kinds| kinds.packet_type = from.kinds.get().packet_type);
     }
 
     /// The annotation area.
@@ -654,13 +669,13 @@ impl Packet {
     /// Link-layer packet type.
     #[inline]
     pub fn packet_type(&self) -> PacketType {
-        PacketType::from_number(self.meta().kinds.packet_type)
+        PacketType::from_number(self.meta().kinds.get().packet_type)
     }
 
     /// Sets the link-layer packet type.
     #[inline]
     pub fn set_packet_type(&mut self, packet_type: PacketType) {
-        self.meta_mut().kinds.packet_type = packet_type as u8;
+        self.set_kinds(|kinds| kinds.packet_type = packet_type as u8);
     }
 
     // ---- offload
@@ -669,17 +684,17 @@ impl Packet {
     #[inline]
     pub fn has_offload(&self) -> bool {
         let meta = self.meta();
-        meta.kinds.offload_flags & F_NEEDS_CSUM != 0 || meta.kinds.gso_type != 0
+        meta.kinds.get().offload_flags & F_NEEDS_CSUM != 0 || meta.kinds.get().gso_type != 0
     }
 
     /// The offload metadata. Its offsets count from the start of the buffer's frame as it was when they were set.
     pub fn offload(&self) -> Offload {
         let meta = self.meta();
         Offload {
-            needs_checksum: meta.kinds.offload_flags & F_NEEDS_CSUM != 0,
-            checksum_valid: meta.kinds.offload_flags & F_DATA_VALID != 0,
-            gso: Gso::from_number(meta.kinds.gso_type & !GSO_ECN).unwrap_or(Gso::None),
-            gso_ecn: meta.kinds.gso_type & GSO_ECN != 0,
+            needs_checksum: meta.kinds.get().offload_flags & F_NEEDS_CSUM != 0,
+            checksum_valid: meta.kinds.get().offload_flags & F_DATA_VALID != 0,
+            gso: Gso::from_number(meta.kinds.get().gso_type & !GSO_ECN).unwrap_or(Gso::None),
+            gso_ecn: meta.kinds.get().gso_type & GSO_ECN != 0,
             header_len: meta.gso_header_len,
             gso_size: meta.gso_size,
             checksum_start: self.relative_to_data(meta.checksum_start),
@@ -691,10 +706,12 @@ impl Packet {
     /// headers are stripped or prepended.
     pub fn set_offload(&mut self, offload: Offload) {
         let start = self.offset().saturating_add(u32::from(offload.checksum_start));
+        self.set_kinds(|kinds| {
+            kinds.offload_flags = (u8::from(offload.needs_checksum) * F_NEEDS_CSUM)
+                | (u8::from(offload.checksum_valid) * F_DATA_VALID);
+            kinds.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
+        });
         let meta = self.meta_mut();
-        meta.kinds.offload_flags = (u8::from(offload.needs_checksum) * F_NEEDS_CSUM)
-            | (u8::from(offload.checksum_valid) * F_DATA_VALID);
-        meta.kinds.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
         meta.gso_header_len = offload.header_len;
         meta.gso_size = offload.gso_size;
         meta.checksum_start = u16::try_from(start).unwrap_or(u16::MAX);
@@ -706,23 +723,21 @@ impl Packet {
     }
 }
 
-impl Meta {
+impl View {
     fn clear_annotations(&mut self) {
         self.mac = UNSET;
         self.network = UNSET;
         self.transport = UNSET;
-        self.kinds = Kinds::default();
         self.anno = [0; annotation::SIZE];
         self.timestamp_ns = 0;
     }
 
     #[inline]
-    fn copy_annotations(&mut self, from: &Meta) {
+    fn copy_annotations(&mut self, from: &View) {
         self.family = from.family;
         self.mac = from.mac;
         self.network = from.network;
         self.transport = from.transport;
-        self.kinds = from.kinds;
         self.anno = from.anno;
         self.timestamp_ns = from.timestamp_ns;
         self.gso_header_len = from.gso_header_len;
@@ -876,14 +891,14 @@ mod tests {
 
     #[test]
     fn packets_come_home_from_other_threads() {
-        let batch: Vec<Packet> = (0..1000).map(|i: u32| Packet::from_bytes(&i.to_be_bytes())).collect();
+        let batch: Vec<Packet> = (0..100).map(|i: u32| Packet::from_bytes(&i.to_be_bytes())).collect();
         let clones: Vec<Packet> = batch.iter().map(Packet::clone).collect();
         let other = std::thread::spawn(move || drop(clones));
         drop(batch);
         other.join().expect("the thread does not panic");
         let before = crate::stats().small_touched;
-        let again: Vec<Packet> = (0..2000).map(|_| Packet::zeroed(9)).collect();
-        assert_eq!(crate::stats().small_touched, before.max(2000));
+        let again: Vec<Packet> = (0..200).map(|_| Packet::zeroed(9)).collect();
+        assert_eq!(crate::stats().small_touched, before.max(200));
         drop(again);
     }
 
@@ -905,7 +920,7 @@ mod tests {
             (seed >> 33) as usize % n
         };
         let mut pairs = vec![(Packet::from_bytes(b"seed"), b"seed".to_vec())];
-        for _ in 0..20_000 {
+        for _ in 0..if cfg!(miri) { 300 } else { 20_000 } {
             let i = random(pairs.len());
             let n = random(60);
             let n_pairs = pairs.len();

@@ -7,11 +7,12 @@
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::cell::{Cell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
-use std::ptr::{null_mut, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 use crate::region::{Anonymous, Region};
+use crate::remote::{Link, Remote};
 
 /// Bytes of metadata before a slot's buffer.
 pub(crate) const META: usize = 128;
@@ -33,7 +34,8 @@ pub(crate) struct Meta {
     /// Packets that use the slot's buffer.
     pub refs: AtomicU32,
     pub class: Class,
-    pub kinds: Kinds,
+    /// Only written by the packet that owns the slot.
+    pub kinds: Cell<Kinds>,
     pub home: *const Pool,
     pub view: View,
 }
@@ -178,7 +180,7 @@ pub(crate) struct Pool {
     /// Used by the owning thread alone.
     local: UnsafeCell<Local>,
     /// Slots given back by other threads, linked through `family`.
-    remote: AtomicPtr<Meta>,
+    remote: Remote<Meta>,
     /// Heap slots in use, from any thread.
     n_heap: AtomicUsize,
 }
@@ -250,7 +252,7 @@ impl Pool {
         let large = Slots::new(LARGE_STRIDE, LARGE_SLOTS);
         Pool {
             local: UnsafeCell::new(Local { small, large }),
-            remote: AtomicPtr::new(null_mut()),
+            remote: Remote::new(),
             n_heap: AtomicUsize::new(0),
         }
     }
@@ -317,13 +319,7 @@ impl Pool {
 
     /// Moves the slots that other threads gave back to the free lists.
     fn collect_remote(&self) {
-        let mut slot = self.remote.swap(null_mut(), Ordering::Acquire);
-        while !slot.is_null() {
-            // SAFETY: the slot is free and, after the swap, only this thread can reach it.
-            let next = unsafe { (*slot).view.family };
-            self.put_local(slot);
-            slot = next;
-        }
+        self.remote.take_all(|slot| self.put_local(slot));
     }
 
     #[inline]
@@ -340,15 +336,20 @@ impl Pool {
 
     #[cold]
     fn put_remote(&self, slot: *mut Meta) {
-        let mut head = self.remote.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: the slot is free and this thread holds the only pointer to it until the exchange succeeds.
-            unsafe { (*slot).view.family = head };
-            match self.remote.compare_exchange_weak(head, slot, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
-        }
+        // SAFETY: the slot is free, and this thread holds the only pointer to it.
+        unsafe { self.remote.push(slot) };
+    }
+}
+
+impl Link for Meta {
+    unsafe fn set_below(this: *mut Meta, below: *mut Meta) {
+        // SAFETY: the caller holds the only pointer to the slot.
+        unsafe { (*this).view.family = below };
+    }
+
+    unsafe fn below(this: *mut Meta) -> *mut Meta {
+        // SAFETY: the caller holds the only pointer to the slot.
+        unsafe { (*this).view.family }
     }
 }
 

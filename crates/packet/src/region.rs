@@ -21,6 +21,9 @@ pub unsafe trait Region: Send {
 /// Bytes at the start of an anonymous region that stay on small pages, so that a small graph touches little memory.
 const SMALL_PAGE_BYTES: usize = 1 << 20;
 
+/// Most bytes that the interpreter Miri, which cannot leave pages untouched, is asked for.
+const MIRI_BYTES: usize = 4 << 20;
+
 /// An anonymous mapping whose pages are taken from the system when first touched.
 pub struct Anonymous {
     base: NonNull<u8>,
@@ -33,7 +36,11 @@ unsafe impl Send for Anonymous {}
 impl Anonymous {
     /// Reserves `len` bytes, all zero; `None` if the system refuses.
     pub fn reserve(len: usize) -> Option<Anonymous> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        if cfg!(miri) && len > MIRI_BYTES {
+            return None;
+        }
+        let lazily = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | lazily;
         // SAFETY: a new anonymous mapping at an address that the kernel chooses overlaps nothing.
         let ptr = unsafe {
             libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
@@ -42,7 +49,7 @@ impl Anonymous {
             return None;
         }
         let base = NonNull::new(ptr.cast::<u8>())?;
-        if len > 2 * SMALL_PAGE_BYTES {
+        if len > 2 * SMALL_PAGE_BYTES && !cfg!(miri) {
             // SAFETY: the range lies within the mapping; the call is only advice, so its result does not matter.
             unsafe {
                 libc::madvise(ptr.add(SMALL_PAGE_BYTES), len - SMALL_PAGE_BYTES, libc::MADV_HUGEPAGE);

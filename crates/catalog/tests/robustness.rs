@@ -1,0 +1,359 @@
+//! Every class of the catalogue is given arguments, handler values and packets that nobody meant.
+
+use element::Runtime;
+use engine::{BuildOptions, Engine, Time};
+use graph::{ArgKind, ClassFacts, Diagnostics};
+use lang::{Options, Source};
+use proptest::prelude::*;
+use proptest::sample::{select, Index};
+
+/// Driver rounds after which a graph that still works is let be.
+const MOST_ROUNDS: u32 = 20;
+
+/// Classes that open files, devices or sockets, which random names had better not name; their own crates test them.
+const OUTSIDE: &[&str] = &[
+    "ControlSocket",
+    "FromDevice",
+    "FromDump",
+    "FromIPSummaryDump",
+    "KernelTap",
+    "KernelTun",
+    "ToDevice",
+    "ToDump",
+    "ToIPSummaryDump",
+];
+
+/// Arguments for the classes that cannot do without.
+const ARGUMENTS: &[(&str, &str)] = &[
+    ("AggregateIP", "ip dst/24"),
+    ("Align", "4, 2"),
+    ("BandwidthMeter", "10"),
+    ("BandwidthRatedSplitter", "10Bps"),
+    ("BandwidthRatedUnqueue", "10Bps"),
+    ("BandwidthShaper", "10Bps"),
+    ("CheckLength", "40"),
+    ("CheckPaint", "1"),
+    ("Classifier", "12/0800"),
+    ("DelayShaper", "1ms"),
+    ("DelayUnqueue", "1ms"),
+    ("EtherEncap", "0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4"),
+    ("EtherRewrite", "2:0:0:0:0:3, 2:0:0:0:0:4"),
+    ("FixIPSrc", "10.0.0.3"),
+    ("RoundRobinIPMapper", "- - 10.0.0.3 - 0 0"),
+    ("ARPQuerier", "10.0.0.3, 2:0:0:0:0:3"),
+    ("ARPResponder", "10.0.0.0/8 2:0:0:0:0:3"),
+    ("GetIPAddress", "16"),
+    ("HashSwitch", "12, 8"),
+    ("HostEtherFilter", "2:0:0:0:0:1"),
+    ("ICMPError", "10.0.0.3, timeexceeded"),
+    ("ICMPPingRewriter", "pattern 10.0.0.3 0-65535# - - 0 0"),
+    ("ICMPRewriter", "rw"),
+    ("IPAddrPairRewriter", "pattern 10.0.0.3 - 0 0"),
+    ("IPAddrRewriter", "pattern 10.0.0.3 - 0 0"),
+    ("IPClassifier", "tcp opt syn or udp port 53 or icmp type echo or ip frag"),
+    ("IPEncap", "4, 10.0.0.3, 10.0.0.4"),
+    ("IPFragmenter", "60"),
+    ("IPGWOptions", "10.0.0.3"),
+    ("IPInputCombo", "1"),
+    ("IPOutputCombo", "1, 10.0.0.3, 60"),
+    ("IPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("Message", "hello"),
+    ("Meter", "10"),
+    ("Paint", "1"),
+    ("PaintTee", "1"),
+    ("RED", "1, 4, 0.5, QUEUES q"),
+    ("RandomSample", "0.5"),
+    ("RandomSource", "60"),
+    ("RatedSplitter", "10"),
+    ("RatedUnqueue", "10"),
+    ("SetIPAddress", "10.0.0.3"),
+    ("SetIPDSCP", "1"),
+    ("Shaper", "10"),
+    ("StaticPullSwitch", "0"),
+    ("StaticSwitch", "0"),
+    ("StoreData", "4, \\<00ff>"),
+    ("StoreIPAddress", "10.0.0.3, 12"),
+    ("StrideSched", "2"),
+    ("StrideSwitch", "2"),
+    ("Strip", "20"),
+    ("TCPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("Truncate", "30"),
+    ("UDPIPEncap", "10.0.0.3, 1000, 10.0.0.4, 2000"),
+    ("UDPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("Unstrip", "14"),
+];
+
+fn facts(class: &str) -> &'static ClassFacts {
+    &catalog::stock().get(class).expect("the catalogue lists it").facts
+}
+
+/// The fewest inputs and outputs in Click's code, such as `1/1-2`; `=` means as many outputs as inputs.
+fn n_ports(class: &str) -> (usize, usize) {
+    if facts(class).ports == "-/-" {
+        return (0, 0);
+    }
+    let (inputs, outputs) = facts(class).ports.split_once('/').unwrap_or((facts(class).ports, "="));
+    let least = |code: &str| code.split(['-', '+']).next().and_then(|n| n.parse().ok());
+    let n_inputs = least(inputs).unwrap_or(1);
+    (n_inputs, least(outputs).unwrap_or(if outputs.starts_with('=') { n_inputs } else { 1 }))
+}
+
+/// What arguments may name.
+const NEIGHBOURS: &str = "rw :: IPRewriter(pattern 10.0.0.5 1024-65535# - - 0 0); Idle -> rw -> Discard;
+    Idle -> q :: Queue -> Idle; ";
+
+/// The graph `source -> x :: CLASS(ARGUMENTS) -> Discard` with all ports connected.
+fn graph_of(class: &str, arguments: &str, source: &str) -> String {
+    let (n_inputs, n_outputs) = n_ports(class);
+    let mut text = format!("{NEIGHBOURS} x :: {class}({arguments}); ");
+    (0..n_inputs).for_each(|port| text += &format!("{source} -> [{port}] x; "));
+    (0..n_outputs).for_each(|port| text += &format!("x[{port}] -> Discard; "));
+    text
+}
+
+/// Builds a graph in simulated time; yields what is wrong with it otherwise.
+fn build(text: &str) -> Result<Engine, Vec<String>> {
+    let stock = catalog::stock();
+    let mut diagnostics = Diagnostics::default();
+    let graph = lang::parse(&Source { name: "config", text }, &Options::new(stock), &mut diagnostics);
+    let options = BuildOptions {
+        time: Time::Simulated { begin_ns: 1_000_000_000 },
+        chatter: Box::new(|_| {}),
+        ..BuildOptions::default()
+    };
+    let engine =
+        graph.and_then(|graph| Engine::build(graph, &|name| stock.get(name), options, &mut diagnostics));
+    engine.ok_or_else(|| diagnostics.list.iter().map(|diagnostic| diagnostic.message.clone()).collect())
+}
+
+fn run(engine: &mut Engine) {
+    let mut n_rounds = 0;
+    engine.run_while(|world| {
+        n_rounds += 1;
+        n_rounds < MOST_ROUNDS && !world.is_idle()
+    });
+}
+
+/// The names of the classes that can run here.
+fn classes() -> Vec<&'static str> {
+    let all = catalog::stock().sorted_names();
+    all.into_iter().filter(|name| !OUTSIDE.contains(name)).collect()
+}
+
+fn arguments(class: &str) -> &'static str {
+    ARGUMENTS.iter().find(|(name, _)| *name == class).map_or("", |(_, arguments)| arguments)
+}
+
+#[test]
+fn every_class_can_be_built_here() {
+    let mut problems = String::new();
+    for class in classes() {
+        if let Err(messages) = build(&graph_of(class, arguments(class), "Idle")) {
+            problems += &format!("{class}: {messages:?}\n");
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+}
+
+/// A word that some argument or handler somewhere takes.
+fn word() -> impl Strategy<Value = String> {
+    let known = [
+        "",
+        "0",
+        "1",
+        "-1",
+        "4",
+        "14",
+        "20",
+        "60",
+        "255",
+        "256",
+        "65535",
+        "65536",
+        "4294967295",
+        "4294967296",
+        "18446744073709551615",
+        "-9223372036854775808",
+        "1e9",
+        "0.001",
+        "1s",
+        "1ms",
+        "-1s",
+        "10Mbps",
+        "1kB",
+        "true",
+        "false",
+        "x",
+        "-",
+        "\"\"",
+        "\\<00ff>",
+        "10.0.0.1",
+        "10.0.0.0/8",
+        "0.0.0.0/0",
+        "::1",
+        "fe80::/10",
+        "2:0:0:0:0:1",
+        "0800",
+        "12/0800",
+        "12/08??%f0",
+        "ip proto tcp",
+        "tcp dst port 80",
+        "allow all",
+        "drop src net 10/8",
+        "pattern 10.0.0.1 1024-65535# - - 0 0",
+        "keep 0 0",
+        "drop",
+        "discard",
+        "pass 0",
+        "nochange 0",
+        "rr",
+        "10.0.0.0/8 0",
+        "10.0.0.0/8 10.0.0.1 0",
+        "0-255",
+        "udp",
+        "ip src",
+        "ip dst/24",
+        "x.y",
+        "a.count",
+        "x.count",
+        "timestamp",
+        "NAPTIME",
+        "wait 1",
+        "PAINT",
+        "ANNO 3",
+        "(",
+        "[",
+        "{",
+        "$",
+        "$x",
+        "é",
+        "\u{0}",
+    ];
+    prop_oneof![
+        4 => select(known.map(str::to_string).to_vec()),
+        1 => "[-+0-9a-z.:/%?*#$(){}\\[\\]<>\"' \\\\!&|é]{0,12}",
+    ]
+}
+
+/// A configuration for a class: its own arguments by position and by keyword, some after a good beginning.
+fn configuration(class: &'static str) -> impl Strategy<Value = String> {
+    let is_harmless = |arg: &&graph::Arg| !arg.ty.contains("file");
+    let names: Vec<&str> = facts(class).args.iter().filter(is_harmless).map(|arg| arg.name).collect();
+    let argument = (any::<Option<Index>>(), prop::collection::vec(word(), 1..3));
+    (any::<bool>(), prop::collection::vec(argument, 0..4)).prop_map(move |(begins_well, list)| {
+        let mut texts: Vec<String> =
+            if begins_well { vec![arguments(class).to_string()] } else { Vec::new() };
+        for (index, words) in list {
+            let words = words.join(" ");
+            match index.filter(|_| !names.is_empty()) {
+                Some(index) => texts.push(format!("{} {words}", index.get(&names))),
+                None => texts.push(words),
+            }
+        }
+        texts.join(", ")
+    })
+}
+
+fn any_class() -> impl Strategy<Value = &'static str> {
+    select(classes())
+}
+
+/// Addresses and the type of IPv4.
+const ETHER: &str = "0000000000020000000000010800";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An IPv4 packet with random fields, options and lengths, cut anywhere.
+fn packet() -> impl Strategy<Value = Vec<u8>> {
+    let body = prop::collection::vec(any::<u8>(), 0..100);
+    let protocol = prop_oneof![4 => select(vec![1u8, 6, 17]), 1 => any::<u8>()];
+    let len = prop_oneof![3 => Just(None), 1 => any::<u16>().prop_map(Some)];
+    let header_len = prop_oneof![3 => Just(5u8), 1 => 0..16u8];
+    (body, protocol, len, header_len, any::<[u8; 4]>(), any::<bool>()).prop_map(
+        |(body, protocol, len, header_len, random, is_fragment)| {
+            let len = len.unwrap_or(20 + body.len() as u16).to_be_bytes();
+            let fragment = if is_fragment { [random[0] & 0x3f, random[1]] } else { [0, 0] };
+            let mut packet =
+                vec![0x40 | header_len, 0, len[0], len[1], 0, random[2] & 3, fragment[0], fragment[1]];
+            packet.extend([random[3], protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+            packet.extend(body);
+            let checksum = wire_checksum(&packet[..(usize::from(header_len) * 4).min(packet.len())]);
+            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+            packet
+        },
+    )
+}
+
+/// RFC 1071, section 1, of a header whose checksum field is zero.
+fn wire_checksum(header: &[u8]) -> u16 {
+    let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let sum: u32 = words.sum();
+    !((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_arguments_are_taken_or_refused(
+        (class, config) in any_class().prop_flat_map(|class| (Just(class), configuration(class)))
+    ) {
+        if let Ok(mut engine) = build(&graph_of(class, &config, "Idle")) {
+            run(&mut engine);
+            engine.cleanup();
+        }
+    }
+
+    #[test]
+    fn any_handler_may_be_written_and_read(class in any_class(), calls in prop::collection::vec((any::<Index>(), word()), 1..6)) {
+        let mut engine = build(&graph_of(class, arguments(class), "Idle")).expect("tested above");
+        let is_harmless = |handler: &&graph::Handler| !handler.name.contains("file");
+        let handlers: Vec<&graph::Handler> = facts(class).handlers.iter().filter(is_harmless).collect();
+        for (index, value) in calls.iter().filter(|_| !handlers.is_empty()) {
+            let name = format!("x.{}", index.get(&handlers).name);
+            // Whether the value is accepted does not matter here.
+            let _ = engine.world.write_handler(usize::MAX, &name, value);
+            let _ = engine.world.read_handler(usize::MAX, &name, value);
+            run(&mut engine);
+        }
+        engine.cleanup();
+    }
+
+    #[test]
+    fn any_packet_is_survived(class in any_class(), packets in prop::collection::vec((packet(), 0..4usize), 1..5), burst in 1..40u8) {
+        let mut sources = String::new();
+        for (packet, kind) in &packets {
+            let (ether, mark) = match kind {
+                0 => ("", "MarkIPHeader(0)"),
+                1 => (ETHER, "MarkIPHeader(14)"),
+                2 => (ETHER, "Null"),
+                _ => ("", "Null"),
+            };
+            let data = format!("\\<{ether}{}>", hex(packet));
+            sources += &format!("InfiniteSource(DATA {data}, LIMIT {burst}, BURST {burst}) -> {mark} -> tee; ");
+        }
+        let mut text = format!("tee :: Tee -> Discard; {sources} {}", graph_of(class, arguments(class), "SOURCE"));
+        (0..n_ports(class).0).for_each(|port| text = text.replacen("SOURCE", &format!("tee[{}] -> Queue -> Unqueue", port + 1), 1));
+        let pulled = text.replace("Queue -> Unqueue ->", "Queue ->");
+        let mut engine = build(&text).or_else(|_| build(&pulled)).expect("the class can be built");
+        run(&mut engine);
+        for handler in facts(class).handlers {
+            // Whatever it reads, it must not panic.
+            let _ = engine.world.read_handler(usize::MAX, &format!("x.{}", handler.name), "");
+        }
+        engine.cleanup();
+    }
+}
+
+#[test]
+fn every_required_argument_is_asked_for() {
+    for class in classes() {
+        let is_required = |arg: &graph::Arg| matches!(arg.kind, ArgKind::Required | ArgKind::RequiredKeyword);
+        if facts(class).args.iter().any(is_required) {
+            let messages = build(&graph_of(class, "", "Idle")).err().expect(class);
+            assert!(messages.iter().any(|message| message.contains("required")), "{class}: {messages:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The commands that `weir bench` measures.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::load::reason;
+
+/// A measured command, which takes Click's command line.
+pub struct Contestant {
+    /// What the tables call it.
+    pub name: String,
+    program: String,
+    args: Vec<String>,
+}
+
+impl Contestant {
+    /// This program first, then those of `--vs [NAME=]COMMAND`; each must exist.
+    pub fn all(vs: &[String]) -> Result<Vec<Contestant>, String> {
+        let me = std::env::current_exe().map_err(|error| reason(&error))?;
+        let program = me.to_string_lossy().into_owned();
+        let mut all = vec![Contestant { name: "weir".to_string(), program, args: vec!["click".to_string()] }];
+        for command in vs {
+            let contestant = Contestant::of(command)?;
+            match all.iter().any(|other| other.name == contestant.name) {
+                true => {
+                    return Err(format!(
+                        "--vs: two commands are called `{0}`; tell them apart as in --vs other={0}",
+                        contestant.name
+                    ))
+                }
+                false => all.push(contestant),
+            }
+        }
+        Ok(all)
+    }
+
+    fn of(command: &str) -> Result<Contestant, String> {
+        let (name, command) = match command.split_once('=') {
+            Some((name, rest)) if !name.contains(['/', ' ']) => (Some(name), rest),
+            _ => (None, command),
+        };
+        let mut words = command.split_whitespace().map(str::to_string);
+        let program = words.next().ok_or("--vs: the command is empty")?;
+        let program = found(&program).ok_or_else(|| {
+            format!("--vs: there is no command `{program}`; give its path, or add its folder to PATH")
+        })?;
+        let base = program.rsplit('/').next().unwrap_or(&program);
+        let name = name.unwrap_or(base).to_string();
+        Ok(Contestant { name, program, args: words.collect() })
+    }
+
+    /// The command with these further arguments and without input.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// The same program, told to run a graph in its own way instead of Click's.
+    pub fn command_run(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["run", "--quiet"]).args(args).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Starts a command on one processor; this program itself stays free to run on the others.
+pub fn spawn_on(cpu: usize, command: &mut Command) -> Result<Child, String> {
+    let told = |error| format!("--cpu {cpu}: {error}");
+    let allowed = sys::cpu::allowed().map_err(told)?;
+    sys::cpu::pin_thread(cpu).map_err(told)?;
+    let child = command
+        .spawn()
+        .map_err(|error| format!("{}: {}", command.get_program().to_string_lossy(), reason(&error)));
+    sys::cpu::allow_thread(&allowed).map_err(told)?;
+    child
+}
+
+/// The absolute path of a program, which may be looked for in `PATH`: graphs are run in their own folders.
+fn found(program: &str) -> Option<String> {
+    let whole = |path: &Path| -> Option<String> {
+        let path = path.is_file().then(|| std::path::absolute(path).ok()).flatten()?;
+        Some(path.to_string_lossy().into_owned())
+    };
+    if program.contains('/') {
+        return whole(Path::new(program));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).find_map(|folder| whole(&folder.join(program)))
+}

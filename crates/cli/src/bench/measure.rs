@@ -1,0 +1,163 @@
+//! Running benchmark graphs: nanoseconds a packet.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use serde_json::{json, Value};
+
+use super::contestant::{spawn_on, Contestant};
+use super::report::{geometric_mean, median, spread};
+use crate::command::BenchOptions;
+use crate::load::reason;
+
+/// A graph's figures: nanoseconds a packet, by contestant and run, sorted.
+pub struct Row {
+    graph: String,
+    figures: Vec<Vec<f64>>,
+}
+
+/// What a graph said with `B count now` or `E count now`, and the processor time it had used by then.
+struct Mark {
+    n_packets: f64,
+    now_s: f64,
+    used_s: f64,
+}
+
+impl Row {
+    /// Runs a graph under every contestant in turn, round by round.
+    pub fn measure(file: &str, contestants: &[Contestant], options: &BenchOptions) -> Result<Row, String> {
+        let mut figures = vec![Vec::new(); contestants.len()];
+        for _ in 0..rounds(options) {
+            for (list, contestant) in figures.iter_mut().zip(contestants) {
+                list.push(one_run(file, contestant, options)?);
+            }
+        }
+        for list in &mut figures {
+            list.sort_by(f64::total_cmp);
+        }
+        let graph = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".click").to_string();
+        Ok(Row { graph, figures })
+    }
+
+    /// How many times as fast as contestant `i` weir is.
+    fn ratio(&self, i: usize) -> f64 {
+        median(&self.figures[i]) / median(&self.figures[0])
+    }
+
+    /// How many times as fast as the fastest of the others weir is.
+    fn ratio_to_best(&self) -> f64 {
+        (1..self.figures.len()).map(|i| self.ratio(i)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The cells of the table.
+    pub fn text(&self) -> Vec<String> {
+        let ns = median(&self.figures[0]);
+        let mut cells = vec![self.graph.clone(), format!("{:.2}", 1e3 / ns)];
+        for (i, list) in self.figures.iter().enumerate() {
+            cells.push(format!("{:.2}", median(list)));
+            cells.push(format!("{:.0}%", spread(list) * 100.0));
+            if i > 0 {
+                cells.push(format!("{:.2}x", self.ratio(i)));
+            }
+        }
+        if self.figures.len() > 2 {
+            cells.push(format!("{:.2}x", self.ratio_to_best()));
+        }
+        cells
+    }
+
+    /// The figures with every run.
+    pub fn json(&self, contestants: &[Contestant]) -> Value {
+        let figures = contestants.iter().zip(&self.figures).enumerate().map(|(i, (contestant, list))| {
+            json!({
+                "command": contestant.name,
+                "ns_per_packet": median(list),
+                "mpps": 1e3 / median(list),
+                "spread": spread(list),
+                "ratio": self.ratio(i),
+                "runs": list,
+            })
+        });
+        let best = (contestants.len() > 1).then(|| self.ratio_to_best());
+        json!({ "graph": self.graph, "figures": figures.collect::<Vec<_>>(), "ratio_to_best": best })
+    }
+}
+
+/// Runs of each graph.
+pub fn rounds(options: &BenchOptions) -> usize {
+    options.rounds.unwrap_or(3).max(1)
+}
+
+/// The geometric means over all graphs, as sentences.
+pub fn conclusions(rows: &[Row], contestants: &[Contestant]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (i, contestant) in contestants.iter().enumerate().skip(1) {
+        let mean = geometric_mean(rows.iter().map(|row| row.ratio(i)));
+        sentences.push(format!("{mean:.2} times as fast as {} in the geometric mean", contestant.name));
+    }
+    if contestants.len() > 2 {
+        let mean = geometric_mean(rows.iter().map(Row::ratio_to_best));
+        let least = rows.iter().min_by(|a, b| a.ratio_to_best().total_cmp(&b.ratio_to_best()));
+        sentences.push(format!("{mean:.2} times as fast as the fastest other in the geometric mean"));
+        if let Some(row) = least {
+            sentences.push(format!("{:.2} times at least, in {}", row.ratio_to_best(), row.graph));
+        }
+    }
+    sentences
+}
+
+/// Runs a graph once; nanoseconds a packet between its two lines `B count now` and `E count now`.
+fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Result<f64, String> {
+    let (folder, base) = file.rsplit_once('/').unwrap_or((".", file));
+    let warm = format!("WARM={}s", options.warm);
+    let duration = format!("DUR={}s", options.duration);
+    let mut command = contestant.command(&[base, &warm, &duration]);
+    let command = command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = spawn_on(options.cpu, command)?;
+    let errors = child.stderr.take().map(|mut pipe| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What can be read of the errors is all there is to tell.
+            let _ = pipe.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    });
+    let (mut begin, mut end) = (None, None);
+    for line in child.stdout.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
+        let Ok(line) = line else { break };
+        let used_s = used_s(child.id());
+        match line.split_once(' ') {
+            Some(("B", rest)) => begin = mark(rest, used_s),
+            Some(("E", rest)) => end = mark(rest, used_s),
+            _ => {}
+        }
+    }
+    child.wait().map_err(|error| format!("{}: {}", contestant.name, reason(&error)))?;
+    let errors = errors.and_then(|thread| thread.join().ok()).unwrap_or_default();
+    let (Some(begin), Some(end)) = (begin, end) else {
+        let name = &contestant.name;
+        return Err(format!("{file}: {name} printed no `B count now` and `E count now`\n{errors}"));
+    };
+    let n_packets = end.n_packets - begin.n_packets;
+    let elapsed_s = match options.cpu_time {
+        true => end.used_s - begin.used_s,
+        false => end.now_s - begin.now_s,
+    };
+    match n_packets > 0.0 && elapsed_s > 0.0 {
+        true => Ok(elapsed_s * 1e9 / n_packets),
+        false => Err(format!("{file}: no packet passed under {}", contestant.name)),
+    }
+}
+
+/// Reads `count now ...`.
+fn mark(rest: &str, used_s: f64) -> Option<Mark> {
+    let mut numbers = rest.split_whitespace().map(|word| word.parse().ok());
+    Some(Mark { n_packets: numbers.next()??, now_s: numbers.next()??, used_s })
+}
+
+/// Processor time that the first thread of a process has used.
+fn used_s(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+    let ns: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    ns / 1e9
+}

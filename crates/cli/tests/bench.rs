@@ -1,0 +1,97 @@
+//! `weir bench` as a user runs it; no test asserts a time.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const WEIR: &str = env!("CARGO_BIN_EXE_weir");
+/// Most memory that a graph of ten elements has resident at its first packet. The aim for a release build is 6 MiB; a
+/// debug build has larger code. A pool or a table that were touched as a whole would come to far more.
+const MOST_RESIDENT_KIB: f64 = 16.0 * 1024.0;
+
+fn benches() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches")
+}
+
+fn bench(args: &[&str]) -> Output {
+    Command::new(WEIR).arg("bench").args(args).current_dir(benches()).output().expect("the command runs")
+}
+
+fn refused(args: &[&str]) -> String {
+    let output = bench(args);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn graphs_are_measured_beside_other_commands() {
+    let folder = std::env::temp_dir().join(format!("weir-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let page = folder.join("page.md");
+    let other = |name: &str| format!("{name}={WEIR} click");
+    let args = ["a0_source_discard.click", "c0_mirror.click", "--rounds", "2", "--warm", "0.01"];
+    let rivals = [other("one"), other("two")];
+    let page_arg = page.to_string_lossy();
+    let more =
+        ["--duration", "0.02", "--json", "--vs", &rivals[0], "--vs", &rivals[1], "--markdown", &page_arg];
+    let output = bench(&[&args[..], &more[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    for (row, graph) in
+        report["rows"].as_array().expect("there are rows").iter().zip(["a0_source_discard", "c0_mirror"])
+    {
+        assert_eq!(row["graph"], graph);
+        for (figure, name) in
+            row["figures"].as_array().expect("there are figures").iter().zip(["weir", "one", "two"])
+        {
+            assert_eq!(
+                (figure["command"].as_str(), figure["runs"].as_array().map(Vec::len)),
+                (Some(name), Some(2))
+            );
+            assert!(figure["ns_per_packet"].as_f64().is_some_and(|ns| ns > 0.0), "{figure}");
+        }
+        let ratios = [1, 2].map(|i| row["figures"][i]["ratio"].as_f64().expect("rivals have a ratio"));
+        assert_eq!(row["ratio_to_best"].as_f64(), Some(ratios[0].min(ratios[1])));
+    }
+    assert_eq!(report["conclusions"].as_array().map(Vec::len), Some(4));
+    let text = std::fs::read_to_string(&page).expect("the page was written");
+    for part in
+        ["# Speed", "- commit: ", "- machine: ", "| graph | Mpps |", "| c0_mirror | ", "geometric mean"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+}
+
+#[test]
+fn what_cannot_be_measured_is_named() {
+    assert_eq!(refused(&["nope.click"]), "weir: nope.click: No such file or directory\n");
+    let message =
+        "weir: --vs: there is no command `no-such-command`; give its path, or add its folder to PATH\n";
+    assert_eq!(refused(&["c0_mirror.click", "--vs", "no-such-command"]), message);
+    assert!(refused(&["--vs", ""]).contains("the command is empty"));
+    let twice = refused(&["c0_mirror.click", "--vs", WEIR]);
+    assert!(twice.contains("two commands are called `weir`"), "{twice}");
+    let silent = refused(&[
+        "c0_mirror.click",
+        "--vs",
+        "true",
+        "--rounds",
+        "1",
+        "--warm",
+        "0.01",
+        "--duration",
+        "0.01",
+    ]);
+    assert!(silent.contains("true printed no `B count now`"), "{silent}");
+    assert!(refused(&["c0_mirror.click", "--cpu", "100000"]).contains("--cpu 100000"));
+}
+
+#[test]
+fn a_small_graph_starts_with_little_memory() {
+    let output = bench(&["--startup", "--rounds", "1", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    let resident = report["rows"][0]["resident_kib"].as_f64().expect("memory is told");
+    assert!((1.0..MOST_RESIDENT_KIB).contains(&resident), "{resident} KiB are resident");
+    assert!(report["rows"][0]["first_packet_ms"].as_f64().is_some_and(|ms| ms > 0.0));
+}
