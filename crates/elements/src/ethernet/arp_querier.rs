@@ -20,7 +20,7 @@ use element::{
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
-use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared};
+use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -101,9 +101,14 @@ pub struct ARPQuerier {
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
-        let limits = Limits::read(conf);
+        let mut limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
         let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
+        if limits.slim_factor == 0 && table.is_none() {
+            // As in Click: told, but no reason to refuse the element.
+            conf.note(NO_SLIM_FACTOR);
+            limits.timeout_ms = 0;
+        }
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
         let both = conf.args.text("IP").map(str::to_string).filter(|_| !conf.args.is_given("ETH"));
@@ -159,7 +164,6 @@ impl Element for ARPQuerier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        let now = now_ms(ctx);
         let cache = self.cache.clone();
         let mut cache = locked(&cache);
         let n_drops = cache.n_drops;
@@ -167,21 +171,21 @@ impl Element for ARPQuerier {
         let is_single = ctx.n_outputs() == 1;
         for mut packet in batch.drain() {
             let packets = if port == 0 {
-                if self.ip.is_unspecified() {
-                    self.n_drops = self.n_drops.wrapping_add(1);
-                    ctx.drop_packet(NO_ADDRESS, packet);
-                    continue;
-                }
                 if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
                     header[12..].copy_from_slice(&ethertype::IPV4.to_be_bytes());
                 }
                 packet.set_mac_header(0, Ethernet::LEN);
                 std::collections::VecDeque::from([packet])
             } else {
-                self.receive(&mut cache, packet.data(), now)
+                self.receive(ctx, &mut cache, packet.data())
             };
             for packet in packets {
-                self.route(ctx, &mut cache, packet, now, &mut queries, &mut ready, is_single);
+                if self.ip.is_unspecified() {
+                    self.n_drops = self.n_drops.wrapping_add(1);
+                    ctx.drop_packet(NO_ADDRESS, packet);
+                    continue;
+                }
+                self.route(ctx, &mut cache, packet, &mut queries, &mut ready, is_single);
                 if queries.room() < 2 || ready.room() < 2 {
                     ctx.emit(1, std::mem::replace(&mut queries, Batch::new()));
                     ctx.emit(0, std::mem::replace(&mut ready, Batch::new()));
@@ -219,7 +223,7 @@ impl Element for ARPQuerier {
             "broadcast" => self.broadcast = address()?,
             "ipaddr" => self.ip = address()?,
             _ => {
-                locked(&self.cache).write(name, value, now_ms(ctx))?;
+                locked(&self.cache).write(name, value, || now_ms(ctx))?;
                 if name == "clear" {
                     [self.n_queries, self.n_drops, self.n_responses] = [0; 3];
                 }
@@ -247,9 +251,9 @@ impl ARPQuerier {
     /// Notes what a reply says and gives the packets that waited for it.
     fn receive(
         &mut self,
+        ctx: &mut Ctx<'_>,
         cache: &mut ArpCache,
         frame: &[u8],
-        now: i64,
     ) -> std::collections::VecDeque<Packet> {
         let none = std::collections::VecDeque::new();
         let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
@@ -261,7 +265,7 @@ impl ARPQuerier {
         if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, ARP_REPLY] || sender.is_group() {
             return none;
         }
-        cache.insert(ip, sender, now);
+        cache.insert(ip, sender, now_ms(ctx));
         cache.take_packets(ip)
     }
 
@@ -272,13 +276,12 @@ impl ARPQuerier {
         ctx: &mut Ctx<'_>,
         cache: &mut ArpCache,
         mut packet: Packet,
-        now: i64,
         queries: &mut Batch,
         ready: &mut Batch,
         is_single: bool,
     ) {
         let ip = packet.dst_ip();
-        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, now) {
+        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, || now_ms(ctx)) {
             if polls {
                 let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
                 let query = self.query(&packet, to);
@@ -303,7 +306,7 @@ impl ARPQuerier {
             return ctx.drop_packet(NO_DESTINATION, packet);
         } else {
             let query = self.query(&packet, EtherAddr::BROADCAST);
-            if cache.save(ip, packet, now) == Saved::Query {
+            if cache.save(ip, packet, now_ms(ctx)) == Saved::Query {
                 if is_single { ready } else { queries }.push(query);
             } else {
                 self.n_queries = self.n_queries.wrapping_sub(1);

@@ -11,7 +11,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packe
 
 use super::check_ip_header::DROPS;
 use super::failures::Failures;
-use super::header_check::{HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
+use super::header_check::{Addresses, HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
@@ -44,11 +44,12 @@ impl Element for IPInputCombo {
     fn configure(conf: &mut Configure<'_>) -> Result<IPInputCombo, Failed> {
         let colour: i32 = conf.args.need("COLOR");
         let mut check = HeaderCheck { has_checksum: true, ..HeaderCheck::default() };
-        if let Some(list) = conf.args.get("BADSRC*") {
+        let first: Option<Vec<_>> = conf.args.get("BADSRC*");
+        check.addresses = Addresses::read(conf);
+        if let Some(list) = first {
             check.addresses.bad_sources = list;
             check.addresses.bad_sources.extend(NO_SOURCES);
         }
-        check.addresses.read(conf);
         conf.finish()?;
         // The annotation holds one byte.
         Ok(IPInputCombo { colour: colour as u8, check, failures: Failures::new(DROPS.len(), false, false) })
