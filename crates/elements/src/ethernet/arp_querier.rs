@@ -12,11 +12,12 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use args::{EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Scope, Timestamp};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
     TimerId,
 };
+use graph::ArgKind;
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
@@ -101,6 +102,7 @@ pub struct ARPQuerier {
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
+        repeat_only_name(conf);
         let mut limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
         let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
@@ -111,15 +113,8 @@ impl Element for ARPQuerier {
         }
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
-        let both = conf.args.text("IP").map(str::to_string).filter(|_| !conf.args.is_given("ETH"));
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
-        let address = match both {
-            Some(name) => args::ether(&name, conf.scope).unwrap_or_else(|message| {
-                conf.args.fail(format!("ETH: {message}"));
-                EtherAddr::default()
-            }),
-            None => conf.args.need("ETH"),
-        };
+        let address = conf.args.need("ETH");
         conf.finish()?;
         let (ip, mask) =
             prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
@@ -247,6 +242,21 @@ impl Element for ARPQuerier {
     }
 }
 
+/// One name may stand for both addresses.
+fn repeat_only_name(conf: &mut Configure<'_>) {
+    let is_option = |arg: &String| {
+        let (word, rest) = args::next_word(arg);
+        !rest.trim().is_empty()
+            && ARGS.iter().any(|known| known.name == word && known.kind == ArgKind::Keyword)
+    };
+    let (mut options, others): (Vec<_>, Vec<_>) =
+        args::split_args(conf.config).into_iter().partition(is_option);
+    if let [name] = others.as_slice() {
+        options.splice(..0, [name.clone(), name.clone()]);
+        conf.args = Args::new(&args::join_args(&options), ARGS, conf.scope);
+    }
+}
+
 impl ARPQuerier {
     /// Notes what a reply says and gives the packets that waited for it.
     fn receive(
@@ -366,6 +376,56 @@ mod tests {
             q.length: 0
             q.broadcast: 1.255.255.255
         "#]],
+        );
+    }
+
+    #[test]
+    fn one_name_gives_both_addresses() {
+        check_reading(
+            "AddressInfo(me 1.0.0.1/8 1:1:1:1:1:1);
+            InfiniteSource(LIMIT 1) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(me, TIMEOUT 60) -> Print(x, 42) -> Discard;
+            Idle -> [1]q;",
+            &["q.ipaddr", "q.broadcast"],
+            expect![[r#"
+                x:   42 | ffffffff ffff0101 01010101 08060001 08000604 00010101 01010101 01000001 00000000 00000200 0002
+                q.ipaddr: 1.0.0.1
+                q.broadcast: 255.255.255.255
+            "#]],
+        );
+    }
+
+    #[test]
+    fn waiting_packets_are_dropped_if_the_host_has_no_address_any_more() {
+        let reply =
+            "ffffffffffff 020000000002 0806 0001 0800 06 04 0002 020000000002 02000002 010101010101 01000001";
+        check_reading(
+            &format!(
+                "InfiniteSource(LIMIT 2) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1) -> Discard;
+                s :: InfiniteSource(DATA \\<{reply}>, LIMIT 1, ACTIVE false) -> [1]q;
+                Script(wait 1s, write q.ipaddr 0.0.0.0, write s.active true)"
+            ),
+            &["q.stats", "q.drops", "q.length", "q.responses"],
+            expect![[r#"
+                q.stats: 2 packets killed
+                1 ARP queries sent
+
+                q.drops: 2
+                q.length: 0
+                q.responses: 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_slim_factor_of_0_is_told_but_not_refused() {
+        check_reading(
+            "Idle -> [0]q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, CAPACITY_SLIM_FACTOR 0) -> Discard; Idle -> [1]q",
+            &["q.count"],
+            expect![[r#"
+                config:1: While configuring 'q :: ARPQuerier':
+                  CAPACITY_SLIM_FACTOR cannot be zero
+                q.count: 0
+            "#]],
         );
     }
 }

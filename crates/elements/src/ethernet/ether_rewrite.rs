@@ -110,4 +110,18 @@ mod tests {
         check(b"ddddddssssssTTrest", Some(0), 14, expect!["DDDDDDSSSSSSTTrest"]);
         check(b"ddddddsssss", None, 0, expect!["DDDDDDSSSSS"]);
     }
+
+    #[test]
+    fn handlers_write_to_the_places_that_they_do_in_click() {
+        crate::testing::check_reading(
+            "Idle -> e :: EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;
+            DriverManager(write e.src 3:3:3:3:3:3, print $(e.src) $(e.dst), write e.dst 4:4:4:4:4:4, stop)",
+            &["e.src", "e.dst", "e.config"],
+            expect![[r#"
+                e.src: 01-01-01-01-01-01
+                e.dst: 04-04-04-04-04-04
+                e.config: 1:1:1:1:1:1, 3:3:3:3:3:3, DST 4:4:4:4:4:4
+            "#]],
+        );
+    }
 }

@@ -36,9 +36,8 @@ const HANDLERS: &[Handler] = &[
 ];
 
 const SAME_NETWORK: usize = 0;
-const DROPS: &[DropReason] = &[
-    DropReason::new("same-network", "The destination is on the network that the frame comes from."),
-];
+const DROPS: &[DropReason] =
+    &[DropReason::new("same-network", "The destination is on the network that the frame comes from.")];
 
 /// Where a frame goes: to this output, or to one of these.
 type Way = u32;

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use args::{NameKind, Scope, Word};
 use element::{
-    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmp_code, icmp_type, protocol};

@@ -128,8 +128,14 @@ mod tests {
     fn other_messages_are_no_requests() {
         let mut packet = request(0, 9, b"");
         packet.transport_mut()[0] = icmp_type::ECHO_REPLY;
-        assert_eq!(ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)), Verdict::port_or_drop(1, NO_REQUEST));
+        assert_eq!(
+            ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)),
+            Verdict::port_or_drop(1, NO_REQUEST)
+        );
         packet.clear_network_header();
-        assert_eq!(ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)), Verdict::port_or_drop(1, NO_REQUEST));
+        assert_eq!(
+            ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)),
+            Verdict::port_or_drop(1, NO_REQUEST)
+        );
     }
 }

@@ -13,7 +13,8 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 use super::gateway_options::Router;

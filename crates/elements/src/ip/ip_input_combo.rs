@@ -110,4 +110,20 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn interfaces_decide_over_other_lists() {
+        let source = "InfiniteSource(DATA \\<0000 00000000 00000000 0000 0800 45000014 00010000 4011 63d3 0a010101 0a020202>, LIMIT 1)";
+        let drops = |args: &str| {
+            let printed = crate::testing::run(
+                &format!("{source} -> c :: IPInputCombo(1, {args}) -> Discard"),
+                &["c.drops"],
+            );
+            printed.lines().last().unwrap_or_default().to_string()
+        };
+        assert_eq!(drops("BADSRC 10.1.1.1"), "c.drops: 1");
+        assert_eq!(drops("INTERFACES 1.0.0.1/8, BADSRC 10.1.1.1"), "c.drops: 0");
+        assert_eq!(drops("10.1.1.1, INTERFACES 1.0.0.1/8"), "c.drops: 1");
+        assert_eq!(drops("INTERFACES 10.1.1.1, GOODDST 10.2.2.2"), "c.drops: 1");
+    }
 }

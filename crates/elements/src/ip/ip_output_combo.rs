@@ -109,7 +109,8 @@ impl IPOutputCombo {
     fn act_on_options(&self, packet: &mut Packet, clock: &mut Clock) -> Result<(), usize> {
         let header_len = packet.network_header_len();
         let bytes = packet.network_mut();
-        let outcome = Router { address: self.address, addresses: &[self.address] }.act(bytes, header_len, clock)?;
+        let outcome =
+            Router { address: self.address, addresses: &[self.address] }.act(bytes, header_len, clock)?;
         if outcome.is_changed {
             set_ip_checksum::set(bytes);
         }

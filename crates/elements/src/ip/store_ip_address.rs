@@ -131,9 +131,8 @@ fn store_in_header(packet: &mut Packet, offset: isize, address: Ipv4Addr) -> boo
     let place = (network_at as isize).checked_add(offset).and_then(|at| usize::try_from(at).ok());
     let new = address.to_bits();
     let mut old = new;
-    if let Some(place) = place
-        .and_then(|at| packet.data_mut().get_mut(at..))
-        .and_then(|rest| rest.first_chunk_mut::<4>())
+    if let Some(place) =
+        place.and_then(|at| packet.data_mut().get_mut(at..)).and_then(|rest| rest.first_chunk_mut::<4>())
     {
         old = u32::from_be_bytes(*place);
         *place = address.octets();

@@ -99,4 +99,17 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn simulated_time_passes_by_each_stamp() {
+        testing::check(
+            "InfiniteSource(DATA x, LIMIT 3, STOP true) -> SetTimestamp(5) -> Queue -> Unqueue -> SetTimestamp
+                -> Print(p, TIMESTAMP true) -> Discard",
+            expect![[r#"
+                p: 1000000000.000000001:    1 | 78
+                p: 1000000000.000000003:    1 | 78
+                p: 1000000000.000000005:    1 | 78
+            "#]],
+        );
+    }
 }
