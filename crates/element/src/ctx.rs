@@ -209,6 +209,17 @@ impl<'a> Ctx<'a> {
         result
     }
 
+    /// Steady time in nanoseconds, without letting simulated time pass.
+    #[inline]
+    pub fn recent_steady_ns(&mut self) -> i64 {
+        self.runtime.recent_steady_ns()
+    }
+
+    /// Lets simulated time pass, as for readings of the time that were not made.
+    pub fn let_pass(&mut self, passed_ns: i64) {
+        self.runtime.pass_ns(passed_ns);
+    }
+
     /// Steady time in nanoseconds, for intervals.
     #[inline]
     pub fn steady_ns(&mut self) -> i64 {
