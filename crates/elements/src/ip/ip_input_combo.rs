@@ -12,6 +12,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packe
 use super::check_ip_header::DROPS;
 use super::failures::Failures;
 use super::header_check::{Addresses, HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
+use crate::standard::strip::ShortPackets;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
@@ -33,11 +34,14 @@ const ARGS: &[Arg] = &[
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Wrong packets.")];
 
+const ETHERNET: usize = 14;
+
 /// See the page above.
 pub struct IPInputCombo {
     colour: u8,
     check: HeaderCheck,
     failures: Failures,
+    short: ShortPackets,
 }
 
 impl Element for IPInputCombo {
@@ -52,16 +56,19 @@ impl Element for IPInputCombo {
         }
         conf.finish()?;
         // The annotation holds one byte.
-        Ok(IPInputCombo { colour: colour as u8, check, failures: Failures::new(DROPS.len(), false, false) })
+        let failures = Failures::new(DROPS.len(), false, false);
+        Ok(IPInputCombo { colour: colour as u8, check, failures, short: ShortPackets::default() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         ctx.push_each(batch, |packet| self.process(packet));
+        self.short.tell(ctx, ETHERNET);
         self.failures.tell(ctx, sentence);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.short.tell(ctx, ETHERNET);
         self.failures.tell(ctx, sentence);
         batch
     }
@@ -75,7 +82,7 @@ impl IPInputCombo {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         packet.set_paint(self.colour);
-        packet.strip(14);
+        self.short.strip(packet, ETHERNET);
         match self.check.check(packet) {
             Ok(()) => Verdict::PASS,
             Err(fault) => {
