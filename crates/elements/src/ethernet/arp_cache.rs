@@ -82,14 +82,13 @@ pub fn milliseconds(time: Timestamp) -> i64 {
 impl Limits {
     /// Reads the arguments.
     pub fn read(conf: &mut Configure<'_>) -> Limits {
-        let limits = Limits {
+        Limits {
             packets: conf.args.get_or("CAPACITY", 2048),
             entries: conf.args.get_or("ENTRY_CAPACITY", 0),
             entry_packets: conf.args.get_or("ENTRY_PACKET_CAPACITY", 0),
             slim_factor: conf.args.get_or("CAPACITY_SLIM_FACTOR", 2),
             timeout_ms: milliseconds(conf.args.get_or("TIMEOUT", Timestamp::new(300, 0))),
-        };
-        limits
+        }
     }
 }
 

@@ -128,7 +128,7 @@ fn store_in_header(packet: &mut Packet, offset: isize, address: Ipv4Addr) -> boo
     if packet.network().len() < 20 {
         return false;
     }
-    let place = (network_at as isize).checked_add(offset).and_then(|at| usize::try_from(at).ok());
+    let place = network_at.checked_add(offset).and_then(|at| usize::try_from(at).ok());
     let new = address.to_bits();
     let mut old = new;
     if let Some(place) =
