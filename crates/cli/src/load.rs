@@ -116,7 +116,8 @@ impl Request {
 
     fn build_options(&self) -> BuildOptions {
         let time = match self.simulated_from_ns {
-            Some(begin_ns) => Time::Simulated { begin_ns },
+            // Click reads the time thrice before it reads the configuration.
+            Some(begin_ns) => Time::Simulated { begin_ns: begin_ns.saturating_add(3) },
             None => Time::Real,
         };
         BuildOptions { time, burst: self.burst.max(1), host: Box::new(ThisHost), ..BuildOptions::default() }

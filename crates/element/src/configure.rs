@@ -109,7 +109,8 @@ impl<'a> Configure<'a> {
     /// or it is none of `classes` (empty: any class).
     pub fn element(&mut self, name: &'static str, classes: &[&str]) -> Option<ElementIdx> {
         let text = self.args.get::<String>(name)?;
-        match self.element_called(&text, classes) {
+        let found = self.environment.find(&text, self.element).ok_or("does not name an element".to_string());
+        match found.and_then(|_| self.element_called(&text, classes)) {
             Ok(idx) => Some(idx),
             Err(message) => {
                 self.args.error(name, &message);

@@ -7,7 +7,7 @@ use packet::{Batch, Packet};
 use smallvec::SmallVec;
 
 use crate::runtime::{HandlerUse, Runtime};
-use crate::{Element, HandlerCall, Outbox};
+use crate::{Clock, Element, HandlerCall, Outbox};
 
 /// A task: work that the engine runs whenever it is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -197,6 +197,29 @@ impl<'a> Ctx<'a> {
         self.runtime.now_ns()
     }
 
+    /// Runs `work` with a clock to read the time from, for work that does not always need the time.
+    #[inline(always)]
+    pub fn with_clock<T>(&mut self, work: impl FnOnce(&mut Ctx<'_>, &mut Clock) -> T) -> T {
+        let (begin_ns, step_ns) = self.runtime.peek_ns();
+        let mut clock = Clock::new(begin_ns, step_ns);
+        let result = work(self, &mut clock);
+        if clock.next_ns() != begin_ns {
+            self.runtime.pass_ns(clock.next_ns().wrapping_sub(begin_ns));
+        }
+        result
+    }
+
+    /// Steady time in nanoseconds, without letting simulated time pass.
+    #[inline]
+    pub fn recent_steady_ns(&mut self) -> i64 {
+        self.runtime.recent_steady_ns()
+    }
+
+    /// Lets simulated time pass, as for readings of the time that were not made.
+    pub fn let_pass(&mut self, passed_ns: i64) {
+        self.runtime.pass_ns(passed_ns);
+    }
+
     /// Steady time in nanoseconds, for intervals.
     #[inline]
     pub fn steady_ns(&mut self) -> i64 {
@@ -257,6 +280,12 @@ impl<'a> Ctx<'a> {
     /// Sets a timer to expire `delay_ns` from now.
     pub fn schedule_after(&mut self, timer: TimerId, delay_ns: i64) {
         let at = self.runtime.steady_ns().saturating_add(delay_ns);
+        self.runtime.schedule_timer(timer, at);
+    }
+
+    /// Sets a timer to expire at once.
+    pub fn schedule_now(&mut self, timer: TimerId) {
+        let at = self.runtime.recent_steady_ns();
         self.runtime.schedule_timer(timer, at);
     }
 

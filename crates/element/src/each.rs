@@ -20,11 +20,17 @@ impl Ctx<'_> {
     #[inline(always)]
     pub fn pull_each(&mut self, max: usize, process: impl FnMut(&mut Packet) -> Verdict) -> Batch {
         let mut batch = self.pull(0, max);
-        self.split(&mut batch, process);
+        self.keep_each(&mut batch, process);
+        batch
+    }
+
+    /// Passes each packet of `batch`, which was pulled, to `process`; those that do not pass go where their verdicts say.
+    #[inline(always)]
+    pub fn keep_each(&mut self, batch: &mut Batch, process: impl FnMut(&mut Packet) -> Verdict) {
+        self.split(batch, process);
         if self.outbox.has_split() {
             self.settle();
         }
-        batch
     }
 
     /// Sends each packet where the verdict of `process` says: for elements that send packets to many outputs, and so pay for

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod class;
+mod clock;
 mod configure;
 mod ctx;
 mod each;
@@ -18,6 +19,7 @@ use std::any::Any;
 
 pub use args;
 pub use class::{Class, Phase, Role};
+pub use clock::Clock;
 pub use configure::{Configure, Environment, Failed};
 pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};
@@ -102,6 +104,11 @@ pub trait Element: Any + Send {
         None
     }
 
+    /// Whether the element, as it is configured, has handler `name` that the class facts list.
+    fn has_handler(&self, name: &str) -> bool {
+        true
+    }
+
     /// How handler `name` is used, if the element has it though the class facts do not list it.
     fn own_handler(&self, name: &str) -> Option<HandlerKind> {
         None
@@ -120,8 +127,8 @@ pub trait Element: Any + Send {
 }
 
 /// Implements [`Element::push`] and [`Element::pull`] by a method `fn process(&mut self, packet: &mut Packet) -> Verdict`
-/// for each packet; the loop is inlined around it. With `per_packet!(now)` the method's second argument is the time in
-/// nanoseconds since the epoch.
+/// for each packet; the loop is inlined around it. With `per_packet!(now)` the method's second argument is the
+/// [`Clock`].
 #[macro_export]
 macro_rules! per_packet {
     () => {
@@ -135,13 +142,13 @@ macro_rules! per_packet {
     };
     (now) => {
         fn push(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, batch: $crate::Batch) {
-            let now = ctx.now_ns();
-            ctx.push_each(batch, |packet| self.process(packet, now));
+            ctx.with_clock(|ctx, clock| ctx.push_each(batch, |packet| self.process(packet, clock)));
         }
 
         fn pull(&mut self, ctx: &mut $crate::Ctx<'_>, _port: usize, max: usize) -> $crate::Batch {
-            let now = ctx.now_ns();
-            ctx.pull_each(max, |packet| self.process(packet, now))
+            let mut batch = ctx.pull(0, max);
+            ctx.with_clock(|ctx, clock| ctx.keep_each(&mut batch, |packet| self.process(packet, clock)));
+            batch
         }
     };
 }

@@ -28,10 +28,17 @@ pub enum HandlerUse<'a> {
 ///
 /// `element` is always the calling element.
 pub trait Runtime {
-    /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull.
+    /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull, but simulated time passes by a
+    /// nanosecond with each call.
     fn now_ns(&mut self) -> i64;
+    /// The time that [`Runtime::now_ns`] would give, and by how much each call of it would let simulated time pass.
+    fn peek_ns(&mut self) -> (i64, i64);
+    /// Lets simulated time pass.
+    fn pass_ns(&mut self, passed_ns: i64);
     /// Steady time in nanoseconds.
     fn steady_ns(&mut self) -> i64;
+    /// Steady time, without letting simulated time pass.
+    fn recent_steady_ns(&mut self) -> i64;
     /// Pulls from what is connected to the element's input.
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch;
     /// Runs what a batch pushed to an output causes, at once and to the end.

@@ -50,7 +50,7 @@ impl Clock {
             None => self.warped(read(ClockId::Realtime), self.wall_offset_ns),
             Some(simulated) => {
                 let now = simulated.wall_ns;
-                simulated.tick();
+                self.pass(1);
                 now
             }
         }
@@ -62,7 +62,7 @@ impl Clock {
             None => self.warped(read(ClockId::Monotonic), self.steady_offset_ns),
             Some(simulated) => {
                 let now = simulated.steady_ns;
-                simulated.tick();
+                self.pass(1);
                 now
             }
         }
@@ -96,6 +96,19 @@ impl Clock {
         self.simulated.is_some()
     }
 
+    /// Simulated wall time, without letting time pass.
+    pub fn peek(&self) -> Option<i64> {
+        self.simulated.as_ref().map(|simulated| simulated.wall_ns)
+    }
+
+    /// Lets simulated time pass.
+    pub fn pass(&mut self, passed_ns: i64) {
+        if let Some(simulated) = &mut self.simulated {
+            simulated.wall_ns = simulated.wall_ns.saturating_add(passed_ns);
+            simulated.steady_ns = simulated.steady_ns.saturating_add(passed_ns);
+        }
+    }
+
     /// Moves simulated time forward to a steady time.
     pub fn jump_to(&mut self, steady_ns: i64) {
         if let Some(simulated) = &mut self.simulated {
@@ -105,12 +118,5 @@ impl Clock {
                 simulated.steady_ns = steady_ns;
             }
         }
-    }
-}
-
-impl Simulated {
-    fn tick(&mut self) {
-        self.wall_ns = self.wall_ns.saturating_add(1);
-        self.steady_ns = self.steady_ns.saturating_add(1);
     }
 }

@@ -72,14 +72,28 @@ fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Hand
 }
 
 /// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
-/// handler has the flag `setting` and the argument's name in small letters.
+/// handler has the flag `setting` and the argument's name in small letters, or the flag `setting:` with the argument's name.
 fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>, &'static str)> {
     let own = own_facts(world, idx, name)?;
-    own.flags.split_whitespace().find(|flag| *flag == "setting")?;
+    let name = own.flags.split_whitespace().find_map(|flag| match flag.strip_prefix("setting") {
+        Some("") => Some(name),
+        Some(other) => other.strip_prefix(':'),
+        None => None,
+    })?;
     let args = world.classes.get(idx)?.facts.args;
     let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
     Some((positional.position(|other| other.name == arg.name), arg.name))
+}
+
+/// The place of the argument that a handler changes, and the handler's own argument, which is added if the configuration does
+/// not reach to that place. The handler has the flag `setting@` with the place.
+fn moved_setting(world: &World, idx: ElementIdx, name: &str) -> Option<(usize, &'static str)> {
+    let own = own_facts(world, idx, name)?;
+    let position = own.flags.split_whitespace().find_map(|flag| flag.strip_prefix("setting@"))?;
+    let args = world.classes.get(idx)?.facts.args;
+    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
+    Some((position.parse().ok()?, arg.name))
 }
 
 /// A configuration with another value for an argument, which stays in its place if it was given by place.
@@ -119,9 +133,12 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
     listed.map(|handler| handler.kind).or_else(own)
 }
 
-/// Whether an element's handler has something to act on: one of a task needs a task.
+/// Whether an element has the handler as it is configured, and the handler something to act on: one of a task needs a task.
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
+    if !world.describer(idx).is_none_or(|element| element.has_handler(handler.name)) {
+        return false;
+    }
     !world.is_initialized || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some()
 }
 
@@ -240,6 +257,10 @@ pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Re
         return result;
     }
     world.forget_times();
+    if let Some((position, name)) = moved_setting(world, idx, handler) {
+        let config = configuration(world, idx);
+        return world.reconfigure(idx, &set_argument(&config, Some(position), name, value.trim()));
+    }
     let before =
         setting(world, idx, handler).map(|(position, name)| (position, name, configuration(world, idx)));
     let result = world.call_handler(idx, |element, ctx| element.write(ctx, handler, value));

@@ -408,14 +408,34 @@ impl Runtime for World {
     fn now_ns(&mut self) -> i64 {
         match self.wall_ns {
             Some(now) => now,
+            // Simulated time passes by each reading, as in Click.
+            None if self.clock.is_simulated() => self.clock.wall_ns(),
             None => *self.wall_ns.insert(self.clock.wall_ns()),
         }
+    }
+
+    #[inline]
+    fn peek_ns(&mut self) -> (i64, i64) {
+        match self.clock.peek() {
+            Some(now) => (now, 1),
+            None => (self.now_ns(), 0),
+        }
+    }
+
+    fn recent_steady_ns(&mut self) -> i64 {
+        // Simulated, both times are one.
+        self.clock.peek().unwrap_or_else(|| self.steady_ns())
+    }
+
+    fn pass_ns(&mut self, passed_ns: i64) {
+        self.clock.pass(passed_ns);
     }
 
     #[inline]
     fn steady_ns(&mut self) -> i64 {
         match self.steady_ns {
             Some(now) => now,
+            None if self.clock.is_simulated() => self.clock.steady_ns(),
             None => *self.steady_ns.insert(self.clock.steady_ns()),
         }
     }
@@ -516,7 +536,7 @@ impl Runtime for World {
     }
 
     fn schedule_timer(&mut self, timer: TimerId, at_steady_ns: i64) {
-        let now = Runtime::steady_ns(self);
+        let now = self.recent_steady_ns();
         self.timers.schedule(timer, at_steady_ns, now);
     }
 

@@ -279,7 +279,7 @@ impl Script {
             // The driver asks its manager at once whether to go on.
             ctx.stop();
         } else {
-            ctx.schedule_after(timer, 0);
+            ctx.schedule_now(timer);
         }
     }
 

@@ -82,17 +82,13 @@ pub fn milliseconds(time: Timestamp) -> i64 {
 impl Limits {
     /// Reads the arguments.
     pub fn read(conf: &mut Configure<'_>) -> Limits {
-        let limits = Limits {
+        Limits {
             packets: conf.args.get_or("CAPACITY", 2048),
             entries: conf.args.get_or("ENTRY_CAPACITY", 0),
             entry_packets: conf.args.get_or("ENTRY_PACKET_CAPACITY", 0),
             slim_factor: conf.args.get_or("CAPACITY_SLIM_FACTOR", 2),
             timeout_ms: milliseconds(conf.args.get_or("TIMEOUT", Timestamp::new(300, 0))),
-        };
-        if limits.slim_factor == 0 {
-            conf.args.fail("CAPACITY_SLIM_FACTOR cannot be zero");
         }
-        limits
     }
 }
 
@@ -108,10 +104,19 @@ impl ArpCache {
         self.entries.len()
     }
 
-    /// The address of a host, if it is known, and whether it is time to ask again.
-    pub fn lookup(&mut self, ip: Ipv4Addr, poll_ms: i64, now: i64) -> Option<(EtherAddr, bool)> {
+    /// The address of a host, if it is known, and whether it is time to ask again. The time is read if there is an entry.
+    pub fn lookup(
+        &mut self,
+        ip: Ipv4Addr,
+        poll_ms: i64,
+        now: impl FnOnce() -> i64,
+    ) -> Option<(EtherAddr, bool)> {
         let timeout = self.limits.timeout_ms;
-        let entry = self.entries.get_mut(&ip).filter(|entry| entry.is_good(now, timeout))?;
+        let entry = self.entries.get_mut(&ip)?;
+        let now = now();
+        if !entry.is_good(now, timeout) {
+            return None;
+        }
         let polls = poll_ms != 0 && now >= entry.live_at + poll_ms && entry.may_query(now);
         if polls {
             entry.note_query(now);
@@ -230,7 +235,7 @@ impl ArpCache {
     }
 
     /// Writes handler `insert`, `delete` or `clear`.
-    pub fn write(&mut self, name: &str, value: &str, now: i64) -> Result<(), String> {
+    pub fn write(&mut self, name: &str, value: &str, now: impl FnOnce() -> i64) -> Result<(), String> {
         let scope = Scope::builtin();
         let mut args =
             Args::from_words(value, if name == "insert" { INSERT_ARGS } else { DELETE_ARGS }, &scope);
@@ -238,12 +243,12 @@ impl ArpCache {
             "insert" => {
                 let (ip, address) = (args.need("IP"), args.need("ETH"));
                 args.finish().map_err(|errors| errors.join("\n"))?;
-                self.insert(ip, address, now);
+                self.insert(ip, address, now());
             }
             "delete" => {
                 let ip = args.need("IP");
                 args.finish().map_err(|errors| errors.join("\n"))?;
-                self.insert(ip, EtherAddr::BROADCAST, now);
+                self.insert(ip, EtherAddr::BROADCAST, now());
             }
             "clear" => self.clear(),
             _ => return Err(format!("no {name} write handler")),

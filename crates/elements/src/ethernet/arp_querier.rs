@@ -12,15 +12,16 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use args::{EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Scope, Timestamp};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
     TimerId,
 };
+use graph::ArgKind;
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
-use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared};
+use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -101,20 +102,19 @@ pub struct ARPQuerier {
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
-        let limits = Limits::read(conf);
+        repeat_only_name(conf);
+        let mut limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
         let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
+        if limits.slim_factor == 0 && table.is_none() {
+            // As in Click: told, but no reason to refuse the element.
+            conf.note(NO_SLIM_FACTOR);
+            limits.timeout_ms = 0;
+        }
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
-        let both = conf.args.text("IP").map(str::to_string).filter(|_| !conf.args.is_given("ETH"));
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
-        let address = match both {
-            Some(name) => args::ether(&name, conf.scope).unwrap_or_else(|message| {
-                conf.args.fail(format!("ETH: {message}"));
-                EtherAddr::default()
-            }),
-            None => conf.args.need("ETH"),
-        };
+        let address = conf.args.need("ETH");
         conf.finish()?;
         let (ip, mask) =
             prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
@@ -159,7 +159,6 @@ impl Element for ARPQuerier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        let now = now_ms(ctx);
         let cache = self.cache.clone();
         let mut cache = locked(&cache);
         let n_drops = cache.n_drops;
@@ -167,21 +166,21 @@ impl Element for ARPQuerier {
         let is_single = ctx.n_outputs() == 1;
         for mut packet in batch.drain() {
             let packets = if port == 0 {
-                if self.ip.is_unspecified() {
-                    self.n_drops = self.n_drops.wrapping_add(1);
-                    ctx.drop_packet(NO_ADDRESS, packet);
-                    continue;
-                }
                 if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
                     header[12..].copy_from_slice(&ethertype::IPV4.to_be_bytes());
                 }
                 packet.set_mac_header(0, Ethernet::LEN);
                 std::collections::VecDeque::from([packet])
             } else {
-                self.receive(&mut cache, packet.data(), now)
+                self.receive(ctx, &mut cache, packet.data())
             };
             for packet in packets {
-                self.route(ctx, &mut cache, packet, now, &mut queries, &mut ready, is_single);
+                if self.ip.is_unspecified() {
+                    self.n_drops = self.n_drops.wrapping_add(1);
+                    ctx.drop_packet(NO_ADDRESS, packet);
+                    continue;
+                }
+                self.route(ctx, &mut cache, packet, &mut queries, &mut ready, is_single);
                 if queries.room() < 2 || ready.room() < 2 {
                     ctx.emit(1, std::mem::replace(&mut queries, Batch::new()));
                     ctx.emit(0, std::mem::replace(&mut ready, Batch::new()));
@@ -219,7 +218,7 @@ impl Element for ARPQuerier {
             "broadcast" => self.broadcast = address()?,
             "ipaddr" => self.ip = address()?,
             _ => {
-                locked(&self.cache).write(name, value, now_ms(ctx))?;
+                locked(&self.cache).write(name, value, || now_ms(ctx))?;
                 if name == "clear" {
                     [self.n_queries, self.n_drops, self.n_responses] = [0; 3];
                 }
@@ -243,13 +242,28 @@ impl Element for ARPQuerier {
     }
 }
 
+/// One name may stand for both addresses.
+fn repeat_only_name(conf: &mut Configure<'_>) {
+    let is_option = |arg: &String| {
+        let (word, rest) = args::next_word(arg);
+        !rest.trim().is_empty()
+            && ARGS.iter().any(|known| known.name == word && known.kind == ArgKind::Keyword)
+    };
+    let (mut options, others): (Vec<_>, Vec<_>) =
+        args::split_args(conf.config).into_iter().partition(is_option);
+    if let [name] = others.as_slice() {
+        options.splice(..0, [name.clone(), name.clone()]);
+        conf.args = Args::new(&args::join_args(&options), ARGS, conf.scope);
+    }
+}
+
 impl ARPQuerier {
     /// Notes what a reply says and gives the packets that waited for it.
     fn receive(
         &mut self,
+        ctx: &mut Ctx<'_>,
         cache: &mut ArpCache,
         frame: &[u8],
-        now: i64,
     ) -> std::collections::VecDeque<Packet> {
         let none = std::collections::VecDeque::new();
         let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
@@ -261,7 +275,7 @@ impl ARPQuerier {
         if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, ARP_REPLY] || sender.is_group() {
             return none;
         }
-        cache.insert(ip, sender, now);
+        cache.insert(ip, sender, now_ms(ctx));
         cache.take_packets(ip)
     }
 
@@ -272,13 +286,12 @@ impl ARPQuerier {
         ctx: &mut Ctx<'_>,
         cache: &mut ArpCache,
         mut packet: Packet,
-        now: i64,
         queries: &mut Batch,
         ready: &mut Batch,
         is_single: bool,
     ) {
         let ip = packet.dst_ip();
-        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, now) {
+        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, || now_ms(ctx)) {
             if polls {
                 let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
                 let query = self.query(&packet, to);
@@ -303,7 +316,7 @@ impl ARPQuerier {
             return ctx.drop_packet(NO_DESTINATION, packet);
         } else {
             let query = self.query(&packet, EtherAddr::BROADCAST);
-            if cache.save(ip, packet, now) == Saved::Query {
+            if cache.save(ip, packet, now_ms(ctx)) == Saved::Query {
                 if is_single { ready } else { queries }.push(query);
             } else {
                 self.n_queries = self.n_queries.wrapping_sub(1);
@@ -363,6 +376,56 @@ mod tests {
             q.length: 0
             q.broadcast: 1.255.255.255
         "#]],
+        );
+    }
+
+    #[test]
+    fn one_name_gives_both_addresses() {
+        check_reading(
+            "AddressInfo(me 1.0.0.1/8 1:1:1:1:1:1);
+            InfiniteSource(LIMIT 1) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(me, TIMEOUT 60) -> Print(x, 42) -> Discard;
+            Idle -> [1]q;",
+            &["q.ipaddr", "q.broadcast"],
+            expect![[r#"
+                x:   42 | ffffffff ffff0101 01010101 08060001 08000604 00010101 01010101 01000001 00000000 00000200 0002
+                q.ipaddr: 1.0.0.1
+                q.broadcast: 255.255.255.255
+            "#]],
+        );
+    }
+
+    #[test]
+    fn waiting_packets_are_dropped_if_the_host_has_no_address_any_more() {
+        let reply =
+            "ffffffffffff 020000000002 0806 0001 0800 06 04 0002 020000000002 02000002 010101010101 01000001";
+        check_reading(
+            &format!(
+                "InfiniteSource(LIMIT 2) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1) -> Discard;
+                s :: InfiniteSource(DATA \\<{reply}>, LIMIT 1, ACTIVE false) -> [1]q;
+                Script(wait 1s, write q.ipaddr 0.0.0.0, write s.active true)"
+            ),
+            &["q.stats", "q.drops", "q.length", "q.responses"],
+            expect![[r#"
+                q.stats: 2 packets killed
+                1 ARP queries sent
+
+                q.drops: 2
+                q.length: 0
+                q.responses: 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_slim_factor_of_0_is_told_but_not_refused() {
+        check_reading(
+            "Idle -> [0]q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, CAPACITY_SLIM_FACTOR 0) -> Discard; Idle -> [1]q",
+            &["q.count"],
+            expect![[r#"
+                config:1: While configuring 'q :: ARPQuerier':
+                  CAPACITY_SLIM_FACTOR cannot be zero
+                q.count: 0
+            "#]],
         );
     }
 }

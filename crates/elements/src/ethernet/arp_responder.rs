@@ -187,15 +187,9 @@ fn without_host_bits(prefix: Prefix) -> Prefix {
 }
 
 /// The entries in the order in which they are tried, and the prefixes that had several, of which the last stays.
-///
-/// As in Click, an entry goes before those that contain it as far as it meets no unrelated one on the way.
 fn sorted(entries: Vec<Entry>) -> (Vec<Entry>, Vec<Prefix>) {
-    let mut in_order: Vec<(usize, Entry)> = Vec::new();
-    for (number, entry) in entries.into_iter().enumerate() {
-        let goes_behind = |other: &(usize, Entry)| order(other, &(number, entry)) != Ordering::Greater;
-        let at = in_order.iter().rposition(goes_behind).map_or(0, |at| at + 1);
-        in_order.insert(at, (number, entry));
-    }
+    let mut in_order: Vec<(usize, Entry)> = entries.into_iter().enumerate().collect();
+    sort(&mut in_order);
     let (mut kept, mut duplicates) = (Vec::<Entry>::new(), Vec::new());
     for (_, entry) in in_order {
         if kept.last().is_some_and(|last| last.prefix == entry.prefix) {
@@ -205,6 +199,74 @@ fn sorted(entries: Vec<Entry>) -> (Vec<Entry>, Vec<Prefix>) {
         }
     }
     (kept, duplicates)
+}
+
+/// Sorts as Click does, by Bentley and McIlroy's quicksort: unrelated prefixes stand in the order of the configuration, which
+/// makes the order intransitive, so that another way of sorting gives another result.
+fn sort(mut items: &mut [(usize, Entry)]) {
+    const SMALL: usize = 7;
+    const LARGE: usize = 40;
+    while items.len() >= SMALL {
+        let (last, middle) = (items.len() - 1, items.len() / 2);
+        let pivot = match items.len() {
+            SMALL => middle,
+            n if n <= LARGE => median(items, [0, middle, last]),
+            n => {
+                let step = n / 8;
+                let low = median(items, [0, step, 2 * step]);
+                let mid = median(items, [middle - step, middle, middle + step]);
+                let high = median(items, [last - 2 * step, last - step, last]);
+                median(items, [low, mid, high])
+            }
+        };
+        items.swap(0, pivot);
+        let (n_before, n_after) = partition(items);
+        items.swap(0, n_before);
+        let (before, rest) = items.split_at_mut(n_before);
+        let after = rest.split_at_mut(rest.len() - n_after).1;
+        let (shorter, longer) = if before.len() < after.len() { (before, after) } else { (after, before) };
+        sort(shorter);
+        items = longer;
+    }
+    for end in 1..items.len() {
+        let mut at = end;
+        while at > 0 && order(&items[at - 1], &items[at]) == Ordering::Greater {
+            items.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
+/// Which of three places holds the median.
+fn median(items: &[(usize, Entry)], [a, b, c]: [usize; 3]) -> usize {
+    let is = |x: usize, y: usize, wanted: Ordering| order(&items[x], &items[y]) == wanted;
+    let wanted = if is(a, b, Ordering::Less) { Ordering::Less } else { Ordering::Greater };
+    if is(b, c, wanted) {
+        b
+    } else if is(a, c, wanted) {
+        c
+    } else {
+        a
+    }
+}
+
+/// Moves what goes before the first item to the places behind it; how many do, and how many go after.
+fn partition(items: &mut [(usize, Entry)]) -> (usize, usize) {
+    let (mut begin, mut end) = (1, items.len());
+    loop {
+        while begin < end && order(&items[begin], &items[0]) == Ordering::Less {
+            begin += 1;
+        }
+        while begin < end && order(&items[end - 1], &items[0]) == Ordering::Greater {
+            end -= 1;
+        }
+        if begin >= end {
+            return (begin - 1, items.len() - begin);
+        }
+        items.swap(begin, end - 1);
+        begin += 1;
+        end -= 1;
+    }
 }
 
 fn order((a_number, a): &(usize, Entry), (b_number, b): &(usize, Entry)) -> Ordering {
@@ -282,6 +344,29 @@ mod tests {
                   argument 3: expected IP/MASK ETH
                 Router could not be initialized!
             "#]],
+        );
+    }
+
+    #[test]
+    fn many_entries_are_in_clicks_order() {
+        let config = "Idle -> r :: ARPResponder(18.26.4.24 1:1:1:1:1:1, 10.0.0.0/16 1.0.0.1/8 18.26.4.24 2:2:2:2:2:2,
+            10.0.0.1/24 192.168.1.1/16 3:3:3:3:3:3, 0/0 4:4:4:4:4:4, 1.2.0.0/16 9.0.0.0/8 10.1.0.0/16 5:5:5:5:5:5) -> Idle";
+        check_reading(
+            config,
+            &["r.table"],
+            expect![[r#"
+            r.table: 18.26.4.24/32 01-01-01-01-01-01
+            10.0.0.0/16 02-02-02-02-02-02
+            1.0.0.0/8 02-02-02-02-02-02
+            18.26.4.24/32 02-02-02-02-02-02
+            10.0.0.0/24 03-03-03-03-03-03
+            192.168.0.0/16 03-03-03-03-03-03
+            1.2.0.0/16 05-05-05-05-05-05
+            9.0.0.0/8 05-05-05-05-05-05
+            10.1.0.0/16 05-05-05-05-05-05
+            0.0.0.0/0 04-04-04-04-04-04
+
+        "#]],
         );
     }
 }

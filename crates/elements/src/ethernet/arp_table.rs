@@ -47,6 +47,9 @@ const HANDLERS: &[Handler] = &[
     Handler::write("clear", "Drops all entries."),
 ];
 
+/// What is wrong with a slim factor of 0.
+pub const NO_SLIM_FACTOR: &str = "CAPACITY_SLIM_FACTOR cannot be zero";
+
 /// A cache that several elements use.
 pub type Shared = Arc<Mutex<ArpCache>>;
 
@@ -59,6 +62,9 @@ pub struct ARPTable {
 impl Element for ARPTable {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPTable, Failed> {
         let limits = Limits::read(conf);
+        if limits.slim_factor == 0 {
+            conf.args.fail(NO_SLIM_FACTOR);
+        }
         conf.finish()?;
         Ok(ARPTable { cache: Arc::new(Mutex::new(ArpCache::new(limits))) })
     }
@@ -84,7 +90,7 @@ impl Element for ARPTable {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        locked(&self.cache).write(name, value, now_ms(ctx))
+        locked(&self.cache).write(name, value, || now_ms(ctx))
     }
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {

@@ -24,7 +24,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("src", "The source.").flags("setting"),
     Handler::read_write("dst", "The destination.").flags("setting"),
     Handler::read_write("ethertype", "Protocol of what follows the header.").flags("setting"),
-    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated"),
+    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated setting:ETHERTYPE"),
 ];
 
 const LEN: usize = 14;

@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Queue -> ToDevice(eth1);
 //! ```
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
@@ -19,9 +19,10 @@ const ARGS: &[Arg] = &[
     Arg::required("DST", "Ethernet address", "The destination that frames get."),
 ];
 
+// Places as in Click, where writing `src` changes the second argument, the destination.
 const HANDLERS: &[Handler] = &[
-    Handler::read_write("src", "The source that frames get.").flags("setting"),
-    Handler::read_write("dst", "The destination that frames get.").flags("setting"),
+    Handler::read_write("src", "The source that frames get.").flags("setting@1"),
+    Handler::read_write("dst", "The destination that frames get.").flags("setting@2"),
 ];
 
 /// See the page above.
@@ -47,16 +48,6 @@ impl Element for EtherRewrite {
             _ => Err(format!("no {name} read handler")),
         }
     }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let address = args::ether(value.trim(), &Scope::builtin());
-        match name {
-            "src" => self.source = address.map_err(|error| format!("SRC: {error}"))?,
-            "dst" => self.destination = address.map_err(|error| format!("DST: {error}"))?,
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
 }
 
 impl EtherRewrite {
@@ -81,7 +72,17 @@ impl EtherRewrite {
         if let Some(header) = header {
             header[..6].copy_from_slice(&self.destination.0);
             header[6..].copy_from_slice(&self.source.0);
+        } else {
+            self.write_part(packet, at);
         }
+    }
+
+    /// Changes what there is of the addresses in a frame that is too short for both.
+    #[cold]
+    fn write_part(&self, packet: &mut Packet, at: usize) {
+        let places = packet.data_mut().get_mut(at..).unwrap_or_default();
+        let addresses = self.destination.0.iter().chain(&self.source.0);
+        places.iter_mut().zip(addresses).for_each(|(to, from)| *to = *from);
     }
 }
 
@@ -107,6 +108,20 @@ mod tests {
         check(b"ddddddssssssTTrest", None, 0, expect!["DDDDDDSSSSSSTTrest"]);
         check(b"xxddddddssssssTTrest", Some(2), 0, expect!["xxDDDDDDSSSSSSTTrest"]);
         check(b"ddddddssssssTTrest", Some(0), 14, expect!["DDDDDDSSSSSSTTrest"]);
-        check(b"ddddddsssss", None, 0, expect!["ddddddsssss"]);
+        check(b"ddddddsssss", None, 0, expect!["DDDDDDSSSSS"]);
+    }
+
+    #[test]
+    fn handlers_write_to_the_places_that_they_do_in_click() {
+        crate::testing::check_reading(
+            "Idle -> e :: EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;
+            DriverManager(write e.src 3:3:3:3:3:3, print $(e.src) $(e.dst), write e.dst 4:4:4:4:4:4, stop)",
+            &["e.src", "e.dst", "e.config"],
+            expect![[r#"
+                e.src: 01-01-01-01-01-01
+                e.dst: 04-04-04-04-04-04
+                e.config: 1:1:1:1:1:1, 3:3:3:3:3:3, DST 4:4:4:4:4:4
+            "#]],
+        );
     }
 }

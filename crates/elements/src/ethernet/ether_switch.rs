@@ -36,16 +36,12 @@ const HANDLERS: &[Handler] = &[
 ];
 
 const SAME_NETWORK: usize = 0;
-const TOO_SHORT: usize = 1;
-const DROPS: &[DropReason] = &[
-    DropReason::new("same-network", "The destination is on the network that the frame comes from."),
-    DropReason::new("too-short", "The frame has no complete Ethernet header."),
-];
+const DROPS: &[DropReason] =
+    &[DropReason::new("same-network", "The destination is on the network that the frame comes from.")];
 
 /// Where a frame goes: to this output, or to one of these.
 type Way = u32;
 const EVERYWHERE: Way = u32::MAX;
-const NOWHERE: Way = u32::MAX - 1;
 
 /// See the page above.
 pub struct EtherSwitch {
@@ -110,15 +106,16 @@ impl EtherSwitch {
     /// Learns from a frame and finds its way.
     #[inline(always)]
     fn way(&mut self, source: u32, packet: &Packet) -> Way {
-        let Some([d0, d1, d2, d3, d4, d5, sources @ ..]) = packet.data().first_chunk::<14>() else {
-            return NOWHERE;
+        let [d0, d1, d2, d3, d4, d5, sources @ ..] = match packet.data().first_chunk::<14>() {
+            Some(header) => *header,
+            None => padded(packet.data()),
         };
         if self.timeout_s == 0 {
             return EVERYWHERE;
         }
         let now_ns = packet.timestamp_ns();
-        self.stations.hear(Key::of(*sources), source, now_ns);
-        let destination = Key::of([*d0, *d1, *d2, *d3, *d4, *d5, 0, 0]);
+        self.stations.hear(Key::of(sources), source, now_ns);
+        let destination = Key::of([d0, d1, d2, d3, d4, d5, 0, 0]);
         if destination.is_group() {
             return EVERYWHERE;
         }
@@ -135,7 +132,6 @@ impl EtherSwitch {
     /// Sends frames that all go the same way.
     fn send_all(&mut self, ctx: &mut Ctx<'_>, source: usize, way: Way, batch: Batch) {
         match way {
-            NOWHERE => ctx.drop_batch(TOO_SHORT, batch),
             EVERYWHERE => {
                 let last = usize::from(source == 0);
                 for port in (last + 1..self.outgoing.len()).rev().filter(|port| *port != source) {
@@ -152,11 +148,9 @@ impl EtherSwitch {
 
     /// Sends frames each its own way; those for one output stay in order.
     fn send_each(&mut self, ctx: &mut Ctx<'_>, source: usize, ways: &[Way], mut batch: Batch) {
-        let mut too_short = Batch::new();
         let mut same_network = Batch::new();
         for (packet, way) in batch.drain().zip(ways) {
             match *way {
-                NOWHERE => too_short.push(packet),
                 EVERYWHERE => {
                     let others = self.outgoing.iter_mut().enumerate().filter(|(port, _)| *port != source);
                     for (_, outgoing) in others {
@@ -176,9 +170,16 @@ impl EtherSwitch {
                 ctx.emit(port, std::mem::replace(outgoing, Batch::new()));
             }
         }
-        ctx.drop_batch(TOO_SHORT, too_short);
         ctx.drop_batch(SAME_NETWORK, same_network);
     }
+}
+
+/// What is missing of a header reads as 0.
+#[cold]
+fn padded(bytes: &[u8]) -> [u8; 14] {
+    let mut header = [0; 14];
+    header.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    header
 }
 
 fn nanoseconds(seconds: u32) -> i64 {

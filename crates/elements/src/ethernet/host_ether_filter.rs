@@ -32,11 +32,9 @@ const HANDLERS: &[Handler] = &[Handler::read_write("ether", "The host's address.
 
 const OWN: usize = 0;
 const OTHER: usize = 1;
-const TOO_SHORT: usize = 2;
 const DROPS: &[DropReason] = &[
     DropReason::new("own", "The host itself sent the frame."),
     DropReason::new("other-host", "The frame is for another host."),
-    DropReason::new("too-short", "The frame is too short for an Ethernet header."),
 ];
 
 /// See the page above.
@@ -81,14 +79,15 @@ impl Element for HostEtherFilter {
 impl HostEtherFilter {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        let header = packet.data().get(self.offset..).and_then(|bytes| bytes.first_chunk::<12>());
-        let Some([d0, d1, d2, d3, d4, d5, source @ ..]) = header else {
-            return Verdict::port_or_drop(1, TOO_SHORT);
+        let bytes = packet.data().get(self.offset..).unwrap_or_default();
+        let [d0, d1, d2, d3, d4, d5, source @ ..] = match bytes.first_chunk::<12>() {
+            Some(addresses) => *addresses,
+            None => padded(bytes),
         };
-        if self.drops_own && *source == self.address.0 {
+        if self.drops_own && source == self.address.0 {
             return Verdict::port_or_drop(1, OWN);
         }
-        let destination = EtherAddr([*d0, *d1, *d2, *d3, *d4, *d5]);
+        let destination = EtherAddr([d0, d1, d2, d3, d4, d5]);
         let kind = if destination == self.address {
             PacketType::Host
         } else if destination.is_broadcast() {
@@ -104,6 +103,14 @@ impl HostEtherFilter {
         }
         Verdict::PASS
     }
+}
+
+/// What is missing of the addresses reads as 0.
+#[cold]
+fn padded(bytes: &[u8]) -> [u8; 12] {
+    let mut addresses = [0; 12];
+    addresses.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    addresses
 }
 
 #[cfg(test)]
@@ -127,9 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn own_and_short_frames_are_taken_out() {
+    fn own_frames_are_taken_out_and_short_ones_padded() {
         check(true, b"-\x02third\x02host!", (Verdict::port_or_drop(1, OWN), PacketType::Host));
         check(false, b"-\x01third\x02host!", (Verdict::PASS, PacketType::Multicast));
-        check(false, b"-\x02third\x02host", (Verdict::port_or_drop(1, TOO_SHORT), PacketType::Host));
+        check(true, b"-\x02third\x02host", (Verdict::port_or_drop(1, OTHER), PacketType::OtherHost));
+        check(true, b"-\x02host!", (Verdict::PASS, PacketType::Host));
     }
 }

@@ -7,32 +7,21 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow icmp) -> CheckICMPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Class, Ctx, DropReason, Packet};
 use wire::{checksum, icmp_type, protocol};
 
-use crate::ip::failures::Failures;
 use crate::ip::offload;
+use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
-pub const CLASS: Class = Class::new::<CheckICMPHeader>("CheckICMPHeader", "1/1-2", "a/ah", "x/x")
+pub const CLASS: Class = Class::new::<Checker<Icmp>>("CheckICMPHeader", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
 
-const ARGS: &[Arg] = &[
-    Arg::keyword("VERBOSE", "bool", "Whether to tell every wrong packet, not only the first. Default false."),
-    Arg::keyword("DETAILS", "bool", "Whether to count wrong packets by reason. Default false."),
-];
-
-const HANDLERS: &[Handler] = &[
-    Handler::read("drops", "Wrong packets."),
-    Handler::read("drop_details", "Wrong packets by reason, a line each; only if DETAILS is true."),
-];
-
 const NOT_ICMP: usize = 0;
 const BAD_LENGTH: usize = 1;
 const BAD_CHECKSUM: usize = 2;
-const REASONS: &[&str] = &["not ICMP", "bad packet length", "bad ICMP checksum"];
 const DROPS: &[DropReason] = &[
     DropReason::new("not-icmp", "No IPv4 header is marked, or its protocol is not ICMP."),
     DropReason::new("bad-length", "The message is too short, or not as long as its type demands."),
@@ -45,78 +34,42 @@ const QUOTE: usize = 28;
 /// Bytes of a message with three timestamps.
 const TIMESTAMP: usize = 20;
 
-/// See the page above.
-pub struct CheckICMPHeader {
-    failures: Failures,
-}
+/// An ICMP header.
+pub struct Icmp;
 
-impl Element for CheckICMPHeader {
-    fn configure(conf: &mut Configure<'_>) -> Result<CheckICMPHeader, Failed> {
-        let is_verbose = conf.args.get_or("VERBOSE", false);
-        let is_detailed = conf.args.get_or("DETAILS", false);
-        conf.finish()?;
-        Ok(CheckICMPHeader { failures: Failures::new(REASONS.len(), is_verbose, is_detailed) })
-    }
+impl Payload for Icmp {
+    const FAULTS: &'static [&'static str] = &["not ICMP", "bad packet length", "bad ICMP checksum"];
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
-
-    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        self.failures.read(ctx, name, REASONS)
-    }
-}
-
-impl CheckICMPHeader {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match check(packet) {
-            Ok(()) => Verdict::PASS,
-            Err(reason) => {
-                self.failures.add(reason);
-                Verdict::port_or_drop(1, reason)
-            }
+    fn check(packet: &Packet) -> Result<(), usize> {
+        if packet.network().get(9) != Some(&protocol::ICMP) {
+            return Err(NOT_ICMP);
         }
+        let message = packet.transport();
+        let len = message.len();
+        let kind = message.first().filter(|_| len >= HEADER).ok_or(BAD_LENGTH)?;
+        let is_long_enough = match *kind {
+            icmp_type::UNREACHABLE
+            | icmp_type::TIME_EXCEEDED
+            | icmp_type::PARAMETER_PROBLEM
+            | icmp_type::SOURCE_QUENCH
+            | icmp_type::REDIRECT => len >= HEADER + QUOTE,
+            icmp_type::TIMESTAMP | icmp_type::TIMESTAMP_REPLY => len == TIMESTAMP,
+            icmp_type::INFORMATION | icmp_type::INFORMATION_REPLY => len == HEADER,
+            _ => true,
+        };
+        if !is_long_enough {
+            return Err(BAD_LENGTH);
+        }
+        if !offload::is_trusted(packet) && !checksum::is_valid(message) {
+            return Err(BAD_CHECKSUM);
+        }
+        Ok(())
     }
-}
 
-#[inline(always)]
-fn check(packet: &Packet) -> Result<(), usize> {
-    if packet.network().get(9) != Some(&protocol::ICMP) {
-        return Err(NOT_ICMP);
+    fn sentence(ctx: &Ctx<'_>, fault: &str) -> String {
+        format!("{} :: {}: ICMP header check failed: {fault}", ctx.own_name(), CLASS.facts.name)
     }
-    let message = packet.transport();
-    let len = message.len();
-    let kind = message.first().filter(|_| len >= HEADER).ok_or(BAD_LENGTH)?;
-    let is_long_enough = match *kind {
-        icmp_type::UNREACHABLE
-        | icmp_type::TIME_EXCEEDED
-        | icmp_type::PARAMETER_PROBLEM
-        | icmp_type::SOURCE_QUENCH
-        | icmp_type::REDIRECT => len >= HEADER + QUOTE,
-        icmp_type::TIMESTAMP | icmp_type::TIMESTAMP_REPLY => len == TIMESTAMP,
-        icmp_type::INFORMATION | icmp_type::INFORMATION_REPLY => len == HEADER,
-        _ => true,
-    };
-    if !is_long_enough {
-        return Err(BAD_LENGTH);
-    }
-    if !offload::is_trusted(packet) && !checksum::is_valid(message) {
-        return Err(BAD_CHECKSUM);
-    }
-    Ok(())
-}
-
-fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
-    let reason = REASONS.get(reason).copied().unwrap_or_default();
-    format!("{} :: {}: ICMP header check failed: {reason}", ctx.own_name(), CLASS.facts.name)
 }
 
 #[cfg(test)]
@@ -135,7 +88,7 @@ mod tests {
         }
         let mut packet = Packet::from_bytes(&bytes);
         packet.set_network_header(0, 20);
-        check(&packet)
+        Icmp::check(&packet)
     }
 
     #[test]
@@ -153,7 +106,7 @@ mod tests {
     fn other_protocols_and_wrong_sums_fail() {
         assert_eq!(checked(6, icmp_type::ECHO, 8, 0), Err(NOT_ICMP));
         assert_eq!(checked(1, icmp_type::ECHO, 9, 1), Err(BAD_CHECKSUM));
-        assert_eq!(check(&Packet::from_bytes(&[1; 60])), Err(NOT_ICMP));
+        assert_eq!(Icmp::check(&Packet::from_bytes(&[1; 60])), Err(NOT_ICMP));
     }
 
     proptest! {
@@ -161,7 +114,7 @@ mod tests {
         fn any_bytes_are_checked(bytes: Vec<u8>, at in 0usize..30, header_len in 0usize..70) {
             let mut packet = Packet::from_bytes(&bytes);
             packet.set_network_header(at, header_len);
-            let _ = check(&packet);
+            let _ = Icmp::check(&packet);
         }
     }
 }

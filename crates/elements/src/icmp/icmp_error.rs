@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use args::{NameKind, Scope, Word};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmp_code, icmp_type, protocol};
@@ -144,11 +145,12 @@ impl Element for ICMPError {
 }
 
 impl ICMPError {
-    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
         offload::settle(packet);
-        match self.answer(packet, now_ns) {
+        match self.answer(packet) {
             Ok(answer) => {
                 *packet = answer;
+                packet.set_timestamp_ns(clock.now_ns());
                 Verdict::PASS
             }
             Err(reason) => Verdict::drop(reason),
@@ -156,7 +158,7 @@ impl ICMPError {
     }
 
     /// The message about a packet, or why there is none.
-    fn answer(&self, packet: &Packet, now_ns: i64) -> Result<Packet, usize> {
+    fn answer(&self, packet: &Packet) -> Result<Packet, usize> {
         let bytes = packet.network();
         let header = bytes.first_chunk::<IP_HEADER>().ok_or(NO_HEADER)?;
         let header_len = usize::from(header[0] & 0x0f) * 4;
@@ -180,7 +182,7 @@ impl ICMPError {
             return Err(FRAGMENT);
         }
         let route = self.route(packet, bytes.get(..header_len).unwrap_or(bytes))?;
-        Ok(self.message(packet, source, route, now_ns))
+        Ok(self.message(packet, source, route))
     }
 
     /// The source route that the message follows back.
@@ -195,7 +197,7 @@ impl ICMPError {
         Ok((!is_problem).then_some(route))
     }
 
-    fn message(&self, about: &Packet, to: Ipv4Addr, route: Option<SourceRoute<'_>>, now_ns: i64) -> Packet {
+    fn message(&self, about: &Packet, to: Ipv4Addr, route: Option<SourceRoute<'_>>) -> Packet {
         let options = route.map_or(Vec::new(), |route| route.reversed());
         let header_len = IP_HEADER + options.len();
         let quoted = about.network();
@@ -226,7 +228,6 @@ impl ICMPError {
         if self.sets_fix_anno {
             message.set_anno_u8(annotation::FIX_IP_SRC, 1);
         }
-        message.set_timestamp_ns(now_ns);
         message
     }
 

@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> ICMPPingResponder -> ToDump(out.pcap, ENCAP IP);
 //! ```
 
-use element::{per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{per_packet, Class, Clock, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::{checksum, icmp_type, protocol};
 
 use crate::ip::offload;
@@ -36,7 +36,7 @@ impl Element for ICMPPingResponder {
 
 impl ICMPPingResponder {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
         let is_icmp = packet.network().len() >= 20 && packet.network().get(9) == Some(&protocol::ICMP);
         let message = packet.transport();
         if !is_icmp || message.len() < 8 || message.first() != Some(&icmp_type::ECHO) {
@@ -48,7 +48,7 @@ impl ICMPPingResponder {
             let destination = [ip[16], ip[17], ip[18], ip[19]];
             packet.set_dst_ip(destination.into());
         }
-        packet.set_timestamp_ns(now_ns);
+        packet.set_timestamp_ns(clock.now_ns());
         packet.set_paint(0);
         reply(packet.transport_mut());
         Verdict::PASS
@@ -107,7 +107,7 @@ mod tests {
         #[test]
         fn replies_are_right(flags: u16, ttl: u8, rest: Vec<u8>) {
             let mut packet = request(flags, ttl, &rest);
-            prop_assert_eq!(ICMPPingResponder.process(&mut packet, 5), Verdict::PASS);
+            prop_assert_eq!(ICMPPingResponder.process(&mut packet, &mut Clock::new(5, 1)), Verdict::PASS);
             let (ip, icmp) = packet.data().split_at(20);
             prop_assert!(checksum::is_valid(ip) && checksum::is_valid(icmp));
             prop_assert_eq!(&ip[6..10], &[0, 0, 255, 1]);
@@ -120,7 +120,7 @@ mod tests {
         fn any_bytes_are_answered_or_not(bytes: Vec<u8>, at in 0usize..30, header_len in 0usize..70) {
             let mut packet = Packet::from_bytes(&bytes);
             packet.set_network_header(at, header_len);
-            let _ = ICMPPingResponder.process(&mut packet, 0);
+            let _ = ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1));
         }
     }
 
@@ -128,8 +128,14 @@ mod tests {
     fn other_messages_are_no_requests() {
         let mut packet = request(0, 9, b"");
         packet.transport_mut()[0] = icmp_type::ECHO_REPLY;
-        assert_eq!(ICMPPingResponder.process(&mut packet, 0), Verdict::port_or_drop(1, NO_REQUEST));
+        assert_eq!(
+            ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)),
+            Verdict::port_or_drop(1, NO_REQUEST)
+        );
         packet.clear_network_header();
-        assert_eq!(ICMPPingResponder.process(&mut packet, 0), Verdict::port_or_drop(1, NO_REQUEST));
+        assert_eq!(
+            ICMPPingResponder.process(&mut packet, &mut Clock::new(0, 1)),
+            Verdict::port_or_drop(1, NO_REQUEST)
+        );
     }
 }

@@ -13,10 +13,11 @@
 //! c[1] -> Print(bad) -> Discard;
 //! ```
 
+use args::Args;
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::Failures;
-use super::header_check::{HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
+use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIPHeader>("CheckIPHeader", "1/1-2", "a/ah", "x/x")
@@ -73,6 +74,10 @@ impl Element for CheckIPHeader {
         batch
     }
 
+    fn has_handler(&self, name: &str) -> bool {
+        self.failures.has_handler(name)
+    }
+
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, FAULTS)
     }
@@ -81,9 +86,9 @@ impl Element for CheckIPHeader {
 impl CheckIPHeader {
     /// Configures the element; checksums are looked at by default if `has_checksum`.
     pub fn with_checksum(conf: &mut Configure<'_>, has_checksum: bool) -> Result<CheckIPHeader, Failed> {
-        let mut check = HeaderCheck::default();
-        check.addresses.read(conf);
-        check.offset = offset(conf);
+        let offset = offset(conf);
+        let mut check = HeaderCheck { offset, ..HeaderCheck::default() };
+        check.addresses = Addresses::read(conf);
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let is_detailed = conf.args.get_or("DETAILS", false);
         check.has_checksum = conf.args.get_or("CHECKSUM", has_checksum);
@@ -103,21 +108,26 @@ impl CheckIPHeader {
     }
 }
 
-/// Reads `OFFSET`. Without the keyword, Click calls whatever is no number superfluous.
+/// Reads `OFFSET`: the only argument that may be given without a keyword, wherever it stands. What is no number then is
+/// superfluous.
 fn offset(conf: &mut Configure<'_>) -> usize {
-    let is_keyword = args::split_args(conf.config).iter().any(|arg| args::next_word(arg).0 == "OFFSET");
-    if is_keyword {
-        return conf.args.get_or::<u32>("OFFSET", 0) as usize;
-    }
-    let parsed = conf.args.get_with("OFFSET", |text, _| Ok(args::integer::<u32>(text)));
-    match parsed {
-        Some(Err(_)) => {
+    let (keywords, others): (Vec<_>, Vec<_>) =
+        args::split_args(conf.config).into_iter().partition(|arg| is_keyword(arg));
+    conf.args = Args::new(&args::join_args(&keywords), ARGS, conf.scope);
+    let offset: u32 = conf.args.get_or("OFFSET", 0);
+    match others.as_slice() {
+        [] => offset as usize,
+        [one] if args::integer::<u32>(one).is_ok() => args::integer::<u32>(one).unwrap_or(offset) as usize,
+        _ => {
             conf.args.fail("too many arguments");
             0
         }
-        Some(Ok(offset)) => offset as usize,
-        None => 0,
     }
+}
+
+fn is_keyword(arg: &str) -> bool {
+    let (word, rest) = args::next_word(arg);
+    !rest.trim().is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
@@ -184,5 +194,7 @@ mod tests {
     fn what_is_no_offset_is_too_many_arguments() {
         check_mistake("CheckIPHeader(10.0.0.1)", expect!["too many arguments"]);
         check_mistake("CheckIPHeader(OFFSET x)", expect!["OFFSET: invalid number"]);
+        check_mistake("CheckIPHeader(BADSRC , 14)", expect!["too many arguments"]);
+        check_mistake("CheckIPHeader(BADSRC 1.2.3.4, 14)", expect![""]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use element::Clock;
 use wire::ip_option;
 
 /// What was done to the options.
@@ -19,21 +20,12 @@ pub struct Router<'r> {
     pub address: Ipv4Addr,
     /// All its addresses.
     pub addresses: &'r [Ipv4Addr],
-    /// Milliseconds since midnight UTC, as the timestamp option counts.
-    pub now_ms: u32,
 }
 
-impl<'r> Router<'r> {
-    /// A router at `now_ns` since the epoch.
-    pub fn at(now_ns: i64, address: Ipv4Addr, addresses: &'r [Ipv4Addr]) -> Router<'r> {
-        const DAY_MS: i64 = 86_400_000;
-        let now_ms = now_ns.div_euclid(1_000_000).rem_euclid(DAY_MS) as u32;
-        Router { address, addresses, now_ms }
-    }
-
+impl Router<'_> {
     /// Acts on the options of a header of `header_len` bytes at the front of `bytes`. The error is the offset of the faulty
     /// byte, for an ICMP parameter problem; options in front of it have been acted on.
-    pub fn act(&self, bytes: &mut [u8], header_len: usize) -> Result<Outcome, usize> {
+    pub fn act(&self, bytes: &mut [u8], header_len: usize, clock: &mut Clock) -> Result<Outcome, usize> {
         let mut outcome = Outcome::default();
         let mut at = 20;
         while at < header_len {
@@ -55,7 +47,7 @@ impl<'r> Router<'r> {
                 let option = bytes.get_mut(at..).unwrap_or_default();
                 let changed = match kind {
                     ip_option::RECORD_ROUTE => self.record_route(option, len),
-                    _ => self.timestamp(option, len),
+                    _ => self.timestamp(option, len, ms_of_day(clock.now_ns())),
                 };
                 outcome.is_changed |= changed.map_err(|place| at + place)?;
             }
@@ -78,7 +70,7 @@ impl<'r> Router<'r> {
         }
     }
 
-    fn timestamp(&self, option: &mut [u8], len: usize) -> Result<bool, usize> {
+    fn timestamp(&self, option: &mut [u8], len: usize, now_ms: u32) -> Result<bool, usize> {
         const POINTER: usize = 2;
         const FLAGS: usize = 3;
         const TIMES: u8 = 0;
@@ -89,7 +81,7 @@ impl<'r> Router<'r> {
             return Err(POINTER);
         };
         let (overflow, flag) = (byte(option, FLAGS) >> 4, byte(option, FLAGS) & 15);
-        let now = self.now_ms.to_be_bytes();
+        let now = now_ms.to_be_bytes();
         match flag {
             TIMES if place + 4 <= len => {
                 put(option, place, now);
@@ -113,6 +105,12 @@ impl<'r> Router<'r> {
         }
         Ok(true)
     }
+}
+
+/// Milliseconds since midnight UTC, as the timestamp option counts.
+fn ms_of_day(now_ns: i64) -> u32 {
+    const DAY_MS: i64 = 86_400_000;
+    now_ns.div_euclid(1_000_000).rem_euclid(DAY_MS) as u32
 }
 
 /// The byte at `at`; 0 behind the end.
@@ -139,14 +137,14 @@ mod tests {
     const ROUTER: Router<'_> = Router {
         address: Ipv4Addr::new(10, 0, 0, 1),
         addresses: &[Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 0, 1)],
-        now_ms: 0x01020304,
     };
+    const NOW_NS: i64 = 0x01020304 * 1_000_000;
 
     fn check(options: &[u8], expect: Expect) {
         let mut bytes = vec![0; 20];
         bytes.extend(options);
         let len = bytes.len();
-        let outcome = ROUTER.act(&mut bytes, len);
+        let outcome = ROUTER.act(&mut bytes, len, &mut Clock::new(NOW_NS, 1));
         let hex: Vec<_> = bytes[20..].iter().map(|b| format!("{b:02x}")).collect();
         let outcome = match outcome {
             Ok(Outcome { is_concerned, is_changed }) => {
@@ -191,7 +189,7 @@ mod tests {
         #[test]
         fn any_options_are_survived(mut bytes in prop::collection::vec(any::<u8>(), 0..64), header_len in 0usize..64) {
             let before = bytes.len();
-            if let Err(at) = ROUTER.act(&mut bytes, header_len) {
+            if let Err(at) = ROUTER.act(&mut bytes, header_len, &mut Clock::new(NOW_NS, 1)) {
                 prop_assert!((20..header_len + 4).contains(&at));
             }
             prop_assert_eq!(bytes.len(), before);

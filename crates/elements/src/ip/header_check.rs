@@ -45,14 +45,14 @@ pub const INTERFACES: Arg = Arg::keyword(
 pub const BADSRC: Arg = Arg::keyword(
     "BADSRC",
     "list of IP addresses",
-    "Sources that are refused, in place of those by INTERFACES. Default none.",
+    "Sources that are refused, unless INTERFACES is given. Default none.",
 );
 
 /// The argument `GOODDST`.
 pub const GOODDST: Arg = Arg::keyword(
     "GOODDST",
     "list of IP addresses",
-    "Destinations for which the source is not looked at, in place of those by INTERFACES. Default none.",
+    "Destinations for which the source is not looked at, unless INTERFACES is given. Default none.",
 );
 
 /// Addresses that decide whether a source is refused.
@@ -130,17 +130,12 @@ fn check_with_options(bytes: &[u8], first: u8, len: usize, has_checksum: bool) -
 }
 
 impl Addresses {
-    /// Reads `INTERFACES`, `BADSRC` and `GOODDST` on top of what is there.
-    pub fn read(&mut self, conf: &mut Configure<'_>) {
-        if let Some(addresses) = conf.args.get_with("INTERFACES", interfaces) {
-            *self = addresses;
-        }
-        if let Some(list) = conf.args.get("BADSRC") {
-            self.bad_sources = list;
-        }
-        if let Some(list) = conf.args.get("GOODDST") {
-            self.good_destinations = list;
-        }
+    /// Reads `INTERFACES`, `BADSRC` and `GOODDST`. As in Click, `INTERFACES` decides if it is given.
+    pub fn read(conf: &mut Configure<'_>) -> Addresses {
+        let interfaces = conf.args.get_with("INTERFACES", interfaces);
+        let bad_sources = conf.args.get_or("BADSRC", Vec::new());
+        let good_destinations = conf.args.get_or("GOODDST", Vec::new());
+        interfaces.unwrap_or(Addresses { bad_sources, good_destinations })
     }
 
     #[inline(never)]

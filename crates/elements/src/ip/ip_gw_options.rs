@@ -13,7 +13,8 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 use super::gateway_options::Router;
@@ -67,19 +68,20 @@ impl Element for IPGWOptions {
 
 impl IPGWOptions {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
         match packet.network().first_chunk::<20>() {
             None => Verdict::drop(NO_HEADER),
             Some(header) if header[0] & 0x0f <= 5 => Verdict::PASS,
-            Some(_) => self.with_options(packet, now_ns),
+            Some(_) => self.with_options(packet, clock),
         }
     }
 
     #[inline(never)]
-    fn with_options(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
+    fn with_options(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
         let header_len = packet.network_header_len();
         let bytes = packet.network_mut();
-        match Router::at(now_ns, self.address, &self.addresses).act(bytes, header_len) {
+        let router = Router { address: self.address, addresses: &self.addresses };
+        match router.act(bytes, header_len, clock) {
             Ok(outcome) => {
                 if outcome.is_concerned {
                     set_ip_checksum::set(bytes);

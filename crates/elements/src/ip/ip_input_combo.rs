@@ -11,7 +11,8 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packe
 
 use super::check_ip_header::DROPS;
 use super::failures::Failures;
-use super::header_check::{HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
+use super::header_check::{Addresses, HeaderCheck, BADSRC, GOODDST, INTERFACES, NO_SOURCES};
+use crate::standard::strip::ShortPackets;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
@@ -33,34 +34,41 @@ const ARGS: &[Arg] = &[
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Wrong packets.")];
 
+const ETHERNET: usize = 14;
+
 /// See the page above.
 pub struct IPInputCombo {
     colour: u8,
     check: HeaderCheck,
     failures: Failures,
+    short: ShortPackets,
 }
 
 impl Element for IPInputCombo {
     fn configure(conf: &mut Configure<'_>) -> Result<IPInputCombo, Failed> {
         let colour: i32 = conf.args.need("COLOR");
         let mut check = HeaderCheck { has_checksum: true, ..HeaderCheck::default() };
-        if let Some(list) = conf.args.get("BADSRC*") {
+        let first: Option<Vec<_>> = conf.args.get("BADSRC*");
+        check.addresses = Addresses::read(conf);
+        if let Some(list) = first {
             check.addresses.bad_sources = list;
             check.addresses.bad_sources.extend(NO_SOURCES);
         }
-        check.addresses.read(conf);
         conf.finish()?;
         // The annotation holds one byte.
-        Ok(IPInputCombo { colour: colour as u8, check, failures: Failures::new(DROPS.len(), false, false) })
+        let failures = Failures::new(DROPS.len(), false, false);
+        Ok(IPInputCombo { colour: colour as u8, check, failures, short: ShortPackets::default() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         ctx.push_each(batch, |packet| self.process(packet));
+        self.short.tell(ctx, ETHERNET);
         self.failures.tell(ctx, sentence);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.short.tell(ctx, ETHERNET);
         self.failures.tell(ctx, sentence);
         batch
     }
@@ -74,7 +82,7 @@ impl IPInputCombo {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         packet.set_paint(self.colour);
-        packet.strip(14);
+        self.short.strip(packet, ETHERNET);
         match self.check.check(packet) {
             Ok(()) => Verdict::PASS,
             Err(fault) => {
@@ -108,5 +116,21 @@ mod tests {
                 c.drops: 2
             "#]],
         );
+    }
+
+    #[test]
+    fn interfaces_decide_over_other_lists() {
+        let source = "InfiniteSource(DATA \\<0000 00000000 00000000 0000 0800 45000014 00010000 4011 63d3 0a010101 0a020202>, LIMIT 1)";
+        let drops = |args: &str| {
+            let printed = crate::testing::run(
+                &format!("{source} -> c :: IPInputCombo(1, {args}) -> Discard"),
+                &["c.drops"],
+            );
+            printed.lines().last().unwrap_or_default().to_string()
+        };
+        assert_eq!(drops("BADSRC 10.1.1.1"), "c.drops: 1");
+        assert_eq!(drops("INTERFACES 1.0.0.1/8, BADSRC 10.1.1.1"), "c.drops: 0");
+        assert_eq!(drops("10.1.1.1, INTERFACES 1.0.0.1/8"), "c.drops: 1");
+        assert_eq!(drops("INTERFACES 10.1.1.1, GOODDST 10.2.2.2"), "c.drops: 1");
     }
 }

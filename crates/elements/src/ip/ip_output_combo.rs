@@ -15,7 +15,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{annotation, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet};
 
 use super::gateway_options::Router;
 use super::{dec_ip_ttl, drop_broadcasts, fix_ip_src, offload, set_ip_checksum};
@@ -59,7 +59,6 @@ impl Element for IPOutputCombo {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
-        let now_ns = ctx.now_ns();
         let mut outputs: [Batch; 5] = std::array::from_fn(|_| Batch::new());
         for mut packet in batch.drain() {
             if drop_broadcasts::is_to_group(&packet) {
@@ -69,7 +68,7 @@ impl Element for IPOutputCombo {
             if i32::from(packet.paint()) == self.colour {
                 outputs[PAINTED].push(packet.clone());
             }
-            match self.process(&mut packet, now_ns) {
+            match ctx.with_clock(|_, clock| self.process(&mut packet, clock)) {
                 Some(output) => outputs[output].push(packet),
                 None => ctx.drop_packet(NO_HEADER, packet),
             }
@@ -87,10 +86,10 @@ impl Element for IPOutputCombo {
 impl IPOutputCombo {
     /// The output that the packet leaves by; `None` if it has no IPv4 header.
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Option<usize> {
+    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Option<usize> {
         let first = *packet.network().first_chunk::<20>()?.first()?;
         if first & 0x0f > 5 {
-            if let Err(offset) = self.act_on_options(packet, now_ns) {
+            if let Err(offset) = self.act_on_options(packet, clock) {
                 packet.set_anno_u8(annotation::ICMP_PARAMPROB, offset as u8);
                 return Some(BAD_OPTIONS);
             }
@@ -107,10 +106,11 @@ impl IPOutputCombo {
     }
 
     #[inline(never)]
-    fn act_on_options(&self, packet: &mut Packet, now_ns: i64) -> Result<(), usize> {
+    fn act_on_options(&self, packet: &mut Packet, clock: &mut Clock) -> Result<(), usize> {
         let header_len = packet.network_header_len();
         let bytes = packet.network_mut();
-        let outcome = Router::at(now_ns, self.address, &[self.address]).act(bytes, header_len)?;
+        let outcome =
+            Router { address: self.address, addresses: &[self.address] }.act(bytes, header_len, clock)?;
         if outcome.is_changed {
             set_ip_checksum::set(bytes);
         }

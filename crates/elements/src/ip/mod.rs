@@ -6,6 +6,7 @@ pub mod fragments;
 pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
+pub mod payload_check;
 
 element::elements![
     check_ip_header,

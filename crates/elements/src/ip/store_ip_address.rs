@@ -86,11 +86,13 @@ impl StoreIPAddress {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let address = self.address.unwrap_or_else(|| packet.dst_ip());
         let is_stored = match self.place {
-            Place::Header(offset) => store_in_header(packet, offset, address),
-            Place::Offset(_) if self.address.is_none() && address.is_unspecified() => {
-                packet.network_offset().is_some()
+            Place::Header(offset) => store_in_header(packet, offset as isize, address),
+            Place::Offset(offset) if self.address.is_none() && address.is_unspecified() => {
+                store_before_header(packet, offset, address)
             }
-            Place::Offset(offset) => store(packet, offset, address),
+            Place::Offset(offset) => {
+                store(packet, offset, address) || store_before_header(packet, offset, address)
+            }
         };
         if is_stored {
             Verdict::PASS
@@ -111,17 +113,32 @@ fn store(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> bool {
     true
 }
 
+/// What Click makes of an offset that cannot be used: it counts backwards from the header, whose checksums are changed as if
+/// the address stood there.
+#[cold]
+fn store_before_header(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> bool {
+    isize::try_from(offset).is_ok_and(|offset| store_in_header(packet, -offset, address))
+}
+
 #[inline(always)]
-fn store_in_header(packet: &mut Packet, offset: usize, address: Ipv4Addr) -> bool {
+fn store_in_header(packet: &mut Packet, offset: isize, address: Ipv4Addr) -> bool {
     let header_len = packet.network_header_len();
     let is_partial = offload::is_partial(packet);
-    let bytes = packet.network_mut();
-    let Some(header) = bytes.first_chunk_mut::<20>().filter(|_| header_len >= 20) else { return false };
-    let Some(place) = header.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>()) else {
+    let Some(network_at) = packet.network_offset().filter(|_| header_len >= 20) else { return false };
+    if packet.network().len() < 20 {
         return false;
-    };
-    let (old, new) = (u32::from_be_bytes(*place), address.to_bits());
-    *place = address.octets();
+    }
+    let place = network_at.checked_add(offset).and_then(|at| usize::try_from(at).ok());
+    let new = address.to_bits();
+    let mut old = new;
+    if let Some(place) =
+        place.and_then(|at| packet.data_mut().get_mut(at..)).and_then(|rest| rest.first_chunk_mut::<4>())
+    {
+        old = u32::from_be_bytes(*place);
+        *place = address.octets();
+    }
+    let bytes = packet.network_mut();
+    let Some(header) = bytes.first_chunk_mut::<20>() else { return false };
     let sum = checksum::update_u32(u16::from_be_bytes([header[10], header[11]]), old, new);
     [header[10], header[11]] = sum.to_be_bytes();
     let (protocol, is_first) = (header[9], header[6] & 0x1f == 0 && header[7] == 0);
@@ -186,18 +203,23 @@ mod tests {
     }
 
     #[test]
-    fn places_outside_the_packet_lead_elsewhere() {
+    fn places_outside_the_packet_lead_elsewhere_without_a_header() {
+        let source = "InfiniteSource(DATA 0123456789, LIMIT 1, STOP true) -> s";
+        check(
+            &format!("{source} :: StoreIPAddress(1.2.3.4, 7) -> Print(stored) -> Discard; s[1] -> Print(elsewhere) -> Discard"),
+            expect![[r#"
+            elsewhere:   10 | 30313233 34353637 3839
+        "#]],
+        );
+    }
+
+    #[test]
+    fn places_outside_the_packet_count_backwards_from_the_header() {
         store(
             "1.2.3.4, 37",
             expect![[r#"
-            elsewhere:   40 | 45000028 00000000 400674cb 01000001 02000002 00010002
-        "#]],
-        );
-        store(
-            "1.2.3.4, 36",
-            expect![[r#"
-            CheckTCPHeader@7 :: CheckTCPHeader: TCP header check failed: bad TCP checksum
-        "#]],
+                ok:   40 | 45000028 00000000 400674cb 01000001 02000002 00010002
+            "#]],
         );
     }
 

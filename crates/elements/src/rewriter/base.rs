@@ -59,6 +59,8 @@ pub struct Base {
     pub(super) timer: Option<TimerId>,
     pub(super) seen: Vec<Seen>,
     pub(super) verdicts: Vec<Verdict>,
+    /// How often Click would have read the time for a batch: for each new flow and each packet of a flow.
+    pub(super) n_reads: u32,
 }
 
 /// What the first pass over a batch learns of a packet.
@@ -76,7 +78,8 @@ impl Base {
     /// Rewrites a batch. The effect is that of rewriting its packets one by one.
     #[inline]
     pub fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        let now_ms = now_ms(ctx);
+        let now_ms = ctx.recent_steady_ns() / 1_000_000;
+        self.n_reads = 0;
         match self.kind {
             Kind::Ip => self.rewrite::<style::TcpAndUdp>(ctx, port, &mut batch, now_ms),
             Kind::Tcp => self.rewrite::<style::TcpOnly>(ctx, port, &mut batch, now_ms),
@@ -85,6 +88,7 @@ impl Base {
             Kind::Address => self.rewrite::<style::Addresses>(ctx, port, &mut batch, now_ms),
             Kind::Ping => self.rewrite::<style::Echo>(ctx, port, &mut batch, now_ms),
         }
+        ctx.let_pass(self.n_reads.into());
         // Most batches go one way as a whole.
         let output = self.verdicts.first().copied().unwrap_or(Verdict::PASS);
         let port = (0..self.n_outputs.min(2)).find(|port| output == Verdict::port(*port));
@@ -181,7 +185,9 @@ impl Base {
                 Ok(new) => link = new,
                 Err(verdict) => return verdict,
             }
+            self.n_reads += 1;
         }
+        self.n_reads += 1;
         self.apply::<S>(set, packet, link, seen, now_ms)
     }
 

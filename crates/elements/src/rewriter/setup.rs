@@ -53,6 +53,7 @@ impl Base {
             reap_ns: i64::from(settings.reap_s) * 1_000_000_000,
             timer: None,
             seen: Vec::new(),
+            n_reads: 0,
             verdicts: Vec::new(),
         })
     }

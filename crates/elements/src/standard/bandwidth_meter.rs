@@ -35,6 +35,12 @@ impl Element for BandwidthMeter {
         Ok(BandwidthMeter { meter: Meter::configure(conf)? })
     }
 
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        // In Click the rate reads the time when it is made.
+        ctx.let_pass(1);
+        Ok(())
+    }
+
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let n_bytes = batch.iter().map(|packet| packet.len() as u64).sum();
         let port = self.meter.count(n_bytes, ctx.now_ns());

@@ -59,6 +59,9 @@ struct Trigger {
     call: HandlerCall,
 }
 
+/// Rates that are kept. In Click each reads the time when it is made and for each packet.
+const RATES: i64 = 2;
+
 impl Element for Counter {
     fn configure(conf: &mut Configure<'_>) -> Result<Counter, Failed> {
         let count_call: Option<args::Raw> = conf.args.get("COUNT_CALL");
@@ -80,11 +83,14 @@ impl Element for Counter {
             }
             trigger.call.check_writable(ctx)?;
         }
+        drop(state);
+        ctx.let_pass(RATES);
         Ok(())
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let jiffy = jiffies::at(ctx.now_ns());
+        ctx.let_pass(RATES * batch.len() as i64 - 1);
         while let Some(n_before) = self.count_unless_call(jiffy, &batch) {
             let mut first = Batch::new();
             first.extend(batch.drain_first(n_before));
@@ -101,7 +107,11 @@ impl Element for Counter {
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let batch = ctx.pull(0, max);
+        if batch.is_empty() {
+            return batch;
+        }
         let jiffy = jiffies::at(ctx.now_ns());
+        ctx.let_pass(RATES * batch.len() as i64 - 1);
         if self.count_unless_call(jiffy, &batch).is_some() {
             self.state().count_batch(jiffy, &batch);
             self.call(ctx, batch.len() as u64);
@@ -111,10 +121,12 @@ impl Element for Counter {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         // Rates fall when no packets come.
-        let jiffy = jiffies::at(ctx.now_ns());
+        let jiffy = matches!(name, "rate" | "bit_rate" | "byte_rate").then(|| jiffies::at(ctx.now_ns()));
         let mut state = self.state();
-        state.rate.update(0, jiffy);
-        state.byte_rate.update(0, jiffy);
+        if let Some(jiffy) = jiffy {
+            state.rate.update(0, jiffy);
+            state.byte_rate.update(0, jiffy);
+        }
         Ok(match name {
             "count" => state.count.to_string(),
             "byte_count" => state.byte_count.to_string(),

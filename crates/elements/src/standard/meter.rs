@@ -34,6 +34,12 @@ impl Element for Meter {
         Ok(Meter { meter: bandwidth_meter::Meter::configure(conf)? })
     }
 
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        // In Click the rate reads the time when it is made.
+        ctx.let_pass(1);
+        Ok(())
+    }
+
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let port = self.meter.count(batch.len() as u64, ctx.now_ns());
         ctx.emit(port, batch);

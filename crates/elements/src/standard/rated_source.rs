@@ -196,15 +196,14 @@ impl RatedSource {
 
     /// Makes up to `max` packets, as many as rate and limit allow.
     fn make(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
-        let now = ctx.now_ns();
-        self.bucket.refill(jiffies::at(now));
+        self.bucket.refill(jiffies::at(ctx.now_ns()));
         let n = u64::from(self.bucket.size()).min(self.left()).min(max.min(BATCH_MAX) as u64) as usize;
         if n == 0 {
             return Batch::new();
         }
         self.bucket.remove(n as u32);
         self.count += n as u64;
-        self.template.packet.set_timestamp_ns(now);
+        self.template.packet.set_timestamp_ns(ctx.now_ns());
         self.template.clones(n)
     }
 

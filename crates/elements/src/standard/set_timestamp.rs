@@ -7,7 +7,7 @@
 //! ```
 
 use args::Timestamp;
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Class, Clock, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x").args(ARGS);
@@ -49,8 +49,8 @@ impl Element for SetTimestamp {
 
 impl SetTimestamp {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
-        let timestamp_ns = self.timestamp_ns.unwrap_or(now_ns);
+    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
+        let timestamp_ns = self.timestamp_ns.unwrap_or_else(|| clock.now_ns());
         if self.sets_first {
             packet.set_anno(annotation::FIRST_TIMESTAMP, timestamp_ns.to_ne_bytes());
         } else {
@@ -68,7 +68,7 @@ mod tests {
 
     fn check(timestamp_ns: Option<i64>, sets_first: bool, expect: Expect) {
         let mut packet = Packet::zeroed(1);
-        let verdict = SetTimestamp { timestamp_ns, sets_first }.process(&mut packet, 7);
+        let verdict = SetTimestamp { timestamp_ns, sets_first }.process(&mut packet, &mut Clock::new(7, 1));
         assert_eq!(verdict, Verdict::PASS);
         let first = i64::from_ne_bytes(packet.anno(annotation::FIRST_TIMESTAMP));
         expect.assert_eq(&format!("{} {first}", packet.timestamp_ns()));
@@ -96,6 +96,19 @@ mod tests {
                 config:2: While configuring 'SetTimestamp@4 :: SetTimestamp':
                   FIRST: parse error
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn simulated_time_passes_by_each_stamp() {
+        testing::check(
+            "InfiniteSource(DATA x, LIMIT 3, STOP true) -> SetTimestamp(5) -> Queue -> Unqueue -> SetTimestamp
+                -> Print(p, TIMESTAMP true) -> Discard",
+            expect![[r#"
+                p: 1000000000.000000001:    1 | 78
+                p: 1000000000.000000003:    1 | 78
+                p: 1000000000.000000005:    1 | 78
             "#]],
         );
     }

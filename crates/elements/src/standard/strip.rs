@@ -1,13 +1,13 @@
 //! Removes bytes from the front of packets.
 //!
-//! Removes the first LENGTH bytes of each packet; all of them if there are fewer. The bytes stay in the packet's headroom:
+//! Removes the first LENGTH bytes of each packet; all of them if there are fewer, which is told on standard error. The bytes stay in the packet's headroom:
 //! `Unstrip` brings them back.
 //!
 //! ```click
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").args(ARGS);
@@ -17,22 +17,79 @@ const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to remove.")];
 /// See the page above.
 pub struct Strip {
     n_bytes: usize,
+    short: ShortPackets,
 }
 
 impl Element for Strip {
     fn configure(conf: &mut Configure<'_>) -> Result<Strip, Failed> {
         let n_bytes: u32 = conf.args.need("LENGTH");
         conf.finish()?;
-        Ok(Strip { n_bytes: n_bytes as usize })
+        Ok(Strip { n_bytes: n_bytes as usize, short: ShortPackets::default() })
     }
 
-    per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.push_each(batch, |packet| self.process(packet));
+        self.short.tell(ctx, self.n_bytes);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let batch = ctx.pull_each(max, |packet| self.process(packet));
+        self.short.tell(ctx, self.n_bytes);
+        batch
+    }
 }
 
 impl Strip {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        packet.strip(self.n_bytes);
+        self.short.strip(packet, self.n_bytes);
         Verdict::PASS
+    }
+}
+
+/// The lengths of packets that had fewer bytes than were to be removed, to be told.
+#[derive(Default)]
+pub struct ShortPackets(Vec<usize>);
+
+impl ShortPackets {
+    /// Removes bytes from the front of a packet.
+    #[inline(always)]
+    pub fn strip(&mut self, packet: &mut Packet, n_bytes: usize) {
+        if packet.len() < n_bytes {
+            self.note(packet.len());
+        }
+        packet.strip(n_bytes);
+    }
+
+    #[cold]
+    fn note(&mut self, len: usize) {
+        self.0.push(len);
+    }
+
+    /// Tells of the short packets.
+    #[inline]
+    pub fn tell(&mut self, ctx: &mut Ctx<'_>, n_bytes: usize) {
+        if !self.0.is_empty() {
+            for len in self.0.drain(..) {
+                ctx.chatter(&format!("Packet::pull {n_bytes} > length {len}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_that_are_too_short_are_told_of() {
+        check(
+            "InfiniteSource(DATA abcd, LIMIT 1) -> Strip(3) -> Strip(2) -> Print(p) -> Discard",
+            expect![[r#"
+                Packet::pull 2 > length 1
+                p:    0
+            "#]],
+        );
     }
 }

@@ -134,7 +134,7 @@ impl TimedSource {
     /// Sends a packet at once if none is due later.
     fn start(&mut self, ctx: &mut Ctx<'_>) {
         if let Some(timer) = self.timer.filter(|timer| self.is_active && !ctx.timer_is_scheduled(*timer)) {
-            ctx.schedule_after(timer, 0);
+            ctx.schedule_now(timer);
         }
     }
 }

@@ -8,100 +8,53 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> CheckTCPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Class, Ctx, DropReason, Packet};
 use wire::protocol;
 
 use super::segment::Outer;
-use crate::ip::failures::Failures;
 use crate::ip::offload;
+use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
-pub const CLASS: Class = Class::new::<CheckTCPHeader>("CheckTCPHeader", "1/1-2", "a/ah", "x/x")
+pub const CLASS: Class = Class::new::<Checker<Tcp>>("CheckTCPHeader", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
 
-const ARGS: &[Arg] = &[
-    Arg::keyword("VERBOSE", "bool", "Whether to tell every wrong packet, not only the first. Default false."),
-    Arg::keyword("DETAILS", "bool", "Whether to count wrong packets by reason. Default false."),
-];
-
-const HANDLERS: &[Handler] = &[
-    Handler::read("drops", "Wrong packets."),
-    Handler::read("drop_details", "Wrong packets by reason, a line each; only if DETAILS is true."),
-];
-
 const NOT_TCP: usize = 0;
 const BAD_LENGTH: usize = 1;
 const BAD_CHECKSUM: usize = 2;
-const REASONS: &[&str] = &["not TCP", "bad packet length", "bad TCP checksum"];
 const DROPS: &[DropReason] = &[
     DropReason { name: "not-tcp", doc: "No IPv4 header is marked, or its protocol is not TCP." },
     DropReason { name: "bad-length", doc: "The TCP header or the packet is too short." },
     DropReason { name: "bad-checksum", doc: "The TCP checksum is wrong." },
 ];
 
-/// See the page above.
-pub struct CheckTCPHeader {
-    failures: Failures,
-}
+/// A TCP header.
+pub struct Tcp;
 
-impl Element for CheckTCPHeader {
-    fn configure(conf: &mut Configure<'_>) -> Result<CheckTCPHeader, Failed> {
-        let is_verbose = conf.args.get_or("VERBOSE", false);
-        let is_detailed = conf.args.get_or("DETAILS", false);
-        conf.finish()?;
-        Ok(CheckTCPHeader { failures: Failures::new(REASONS.len(), is_verbose, is_detailed) })
-    }
+impl Payload for Tcp {
+    const FAULTS: &'static [&'static str] = &["not TCP", "bad packet length", "bad TCP checksum"];
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
-
-    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        self.failures.read(ctx, name, REASONS)
-    }
-}
-
-impl CheckTCPHeader {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match check(packet) {
-            Ok(()) => Verdict::PASS,
-            Err(reason) => {
-                self.failures.add(reason);
-                Verdict::port_or_drop(1, reason)
-            }
+    fn check(packet: &Packet) -> Result<(), usize> {
+        let outer = Outer::of(packet).filter(|ip| ip.protocol() == protocol::TCP).ok_or(NOT_TCP)?;
+        let segment = packet.transport();
+        let header_len = segment.get(12).map_or(0, |byte| u32::from(byte >> 4) * 4);
+        // A total length below the header's is found by the checksum, as in Click.
+        let len = outer.total_len().wrapping_sub(outer.header_len());
+        if header_len < 20 || len < header_len || (packet.network().len() as u32) < outer.total_len() {
+            return Err(BAD_LENGTH);
         }
+        if !offload::is_trusted(packet) && !outer.is_valid(segment, len) {
+            return Err(BAD_CHECKSUM);
+        }
+        Ok(())
     }
-}
 
-#[inline(always)]
-fn check(packet: &Packet) -> Result<(), usize> {
-    let outer = Outer::of(packet).filter(|ip| ip.protocol() == protocol::TCP).ok_or(NOT_TCP)?;
-    let segment = packet.transport();
-    let header_len = segment.get(12).map_or(0, |byte| u32::from(byte >> 4) * 4);
-    // A total length below the header's is found by the checksum, as in Click.
-    let len = outer.total_len().wrapping_sub(outer.header_len());
-    if header_len < 20 || len < header_len || (packet.network().len() as u32) < outer.total_len() {
-        return Err(BAD_LENGTH);
+    fn sentence(ctx: &Ctx<'_>, fault: &str) -> String {
+        format!("{} :: {}: TCP header check failed: {fault}", ctx.own_name(), ctx.class(ctx.element))
     }
-    if !offload::is_trusted(packet) && !outer.is_valid(segment, len) {
-        return Err(BAD_CHECKSUM);
-    }
-    Ok(())
-}
-
-fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
-    let reason = REASONS.get(reason).copied().unwrap_or_default();
-    format!("{} :: {}: TCP header check failed: {reason}", ctx.own_name(), ctx.class(ctx.element))
 }
 
 #[cfg(test)]

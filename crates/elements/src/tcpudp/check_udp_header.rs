@@ -8,99 +8,53 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> CheckUDPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Class, Ctx, DropReason, Packet};
 use wire::protocol;
 
 use super::segment::Outer;
-use crate::ip::failures::Failures;
 use crate::ip::offload;
+use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
-pub const CLASS: Class = Class::new::<CheckUDPHeader>("CheckUDPHeader", "1/1-2", "a/ah", "x/x")
+pub const CLASS: Class = Class::new::<Checker<Udp>>("CheckUDPHeader", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
 
-const ARGS: &[Arg] = &[
-    Arg::keyword("VERBOSE", "bool", "Whether to tell every wrong packet, not only the first. Default false."),
-    Arg::keyword("DETAILS", "bool", "Whether to count wrong packets by reason. Default false."),
-];
-
-const HANDLERS: &[Handler] = &[
-    Handler::read("drops", "Wrong packets."),
-    Handler::read("drop_details", "Wrong packets by reason, a line each; only if DETAILS is true."),
-];
-
 const NOT_UDP: usize = 0;
 const BAD_LENGTH: usize = 1;
 const BAD_CHECKSUM: usize = 2;
-const REASONS: &[&str] = &["not UDP", "bad packet length", "bad UDP checksum"];
 const DROPS: &[DropReason] = &[
     DropReason { name: "not-udp", doc: "No IPv4 header is marked, or its protocol is not UDP." },
     DropReason { name: "bad-length", doc: "The UDP length is below 8 or above the packet's." },
     DropReason { name: "bad-checksum", doc: "The UDP checksum is wrong." },
 ];
 
-/// See the page above.
-pub struct CheckUDPHeader {
-    failures: Failures,
-}
+/// A UDP header.
+pub struct Udp;
 
-impl Element for CheckUDPHeader {
-    fn configure(conf: &mut Configure<'_>) -> Result<CheckUDPHeader, Failed> {
-        let is_verbose = conf.args.get_or("VERBOSE", false);
-        let is_detailed = conf.args.get_or("DETAILS", false);
-        conf.finish()?;
-        Ok(CheckUDPHeader { failures: Failures::new(REASONS.len(), is_verbose, is_detailed) })
-    }
+impl Payload for Udp {
+    const FAULTS: &'static [&'static str] = &["not UDP", "bad packet length", "bad UDP checksum"];
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
-
-    fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        self.failures.read(ctx, name, REASONS)
-    }
-}
-
-impl CheckUDPHeader {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match check(packet) {
-            Ok(()) => Verdict::PASS,
-            Err(reason) => {
-                self.failures.add(reason);
-                Verdict::port_or_drop(1, reason)
-            }
+    fn check(packet: &Packet) -> Result<(), usize> {
+        let outer = Outer::of(packet).filter(|ip| ip.protocol() == protocol::UDP).ok_or(NOT_UDP)?;
+        let datagram = packet.transport();
+        let header = datagram.first_chunk::<8>().ok_or(BAD_LENGTH)?;
+        let len = u32::from(u16::from_be_bytes([header[4], header[5]]));
+        if len < 8 || (packet.network().len() as u32) < len + outer.header_len() {
+            return Err(BAD_LENGTH);
         }
+        let has_checksum = header[6] != 0 || header[7] != 0;
+        if has_checksum && !offload::is_trusted(packet) && !outer.is_valid(datagram, len) {
+            return Err(BAD_CHECKSUM);
+        }
+        Ok(())
     }
-}
 
-#[inline(always)]
-fn check(packet: &Packet) -> Result<(), usize> {
-    let outer = Outer::of(packet).filter(|ip| ip.protocol() == protocol::UDP).ok_or(NOT_UDP)?;
-    let datagram = packet.transport();
-    let header = datagram.first_chunk::<8>().ok_or(BAD_LENGTH)?;
-    let len = u32::from(u16::from_be_bytes([header[4], header[5]]));
-    if len < 8 || (packet.network().len() as u32) < len + outer.header_len() {
-        return Err(BAD_LENGTH);
+    fn sentence(_ctx: &Ctx<'_>, fault: &str) -> String {
+        format!("UDP header check failed: {fault}")
     }
-    let has_checksum = header[6] != 0 || header[7] != 0;
-    if has_checksum && !offload::is_trusted(packet) && !outer.is_valid(datagram, len) {
-        return Err(BAD_CHECKSUM);
-    }
-    Ok(())
-}
-
-fn sentence(_ctx: &Ctx<'_>, reason: usize) -> String {
-    format!("UDP header check failed: {}", REASONS.get(reason).copied().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,0 +1,426 @@
+//! Every class that takes packets survives any packet, and none gets lost: what comes in goes out, or is a counted drop.
+
+use catalog::stock;
+use element::{annotation, Batch, Packet, Runtime};
+use engine::{BuildOptions, Engine, Time};
+use graph::Diagnostics;
+use packet::Offload;
+use proptest::prelude::*;
+
+/// Whether packets leave an element as they came, one for one.
+#[derive(Clone, Copy, PartialEq)]
+enum Flow {
+    /// Each packet leaves once, or is a counted drop.
+    Conserved,
+    /// The element copies, splits, joins, keeps or ends packets.
+    Free,
+}
+use Flow::{Conserved, Free};
+
+/// A sample configuration: class, inputs, outputs, arguments and flow.
+type Sample = (&'static str, usize, usize, &'static str, Flow);
+
+#[rustfmt::skip]
+const SAMPLES: &[Sample] = &[
+    ("Align", 1, 1, "4, 2", Conserved),
+    ("ARPPrint", 1, 1, "x, ETHER true", Conserved),
+    ("ARPQuerier", 2, 1, "1.0.0.1/8, 1:1:1:1:1:1, CAPACITY 5, ENTRY_CAPACITY 2", Free),
+    ("ARPQuerier", 2, 2, "1.0.0.1/8, 1:1:1:1:1:1, TIMEOUT 1", Free),
+    ("ARPResponder", 1, 2, "0/0 1:1:1:1:1:1, 1.0.0.0/8 2:2:2:2:2:2", Conserved),
+    ("AggregateCounter", 1, 1, "", Conserved),
+    ("AggregateCounter", 2, 2, "BYTES true", Conserved),
+    ("AggregateIP", 1, 2, "ip src/8", Conserved),
+    ("AggregateIP", 1, 1, "ip proto", Conserved),
+    ("AggregateIPFlows", 1, 2, "ICMP true", Free),
+    ("AggregateIPFlows", 1, 2, "FRAGMENTS false", Conserved),
+    ("AverageCounter", 1, 1, "", Conserved),
+    ("BandwidthMeter", 1, 2, "100", Conserved),
+    ("BandwidthRatedSplitter", 1, 2, "100", Conserved),
+    ("BandwidthRatedUnqueue", 1, 1, "100", Conserved),
+    ("BandwidthShaper", 1, 1, "100", Conserved),
+    ("CheckICMPHeader", 1, 2, "DETAILS true, VERBOSE true", Conserved),
+    ("CheckIPHeader", 1, 1, "VERBOSE true", Conserved),
+    ("CheckIPHeader", 1, 2, "14, INTERFACES 1.0.0.1/8", Conserved),
+    ("CheckIPHeader2", 1, 2, "3", Conserved),
+    ("CheckLength", 1, 2, "60", Conserved),
+    ("CheckPaint", 1, 2, "3", Conserved),
+    ("CheckTCPHeader", 1, 2, "DETAILS true", Conserved),
+    ("CheckUDPHeader", 1, 1, "", Conserved),
+    ("Classifier", 1, 3, "12/0800 23/06, 6/01??03%0f10ff, -", Conserved),
+    ("Counter", 1, 1, "", Conserved),
+    ("DecIPTTL", 1, 2, "", Conserved),
+    ("DecIPTTL", 1, 1, "MULTICAST false", Conserved),
+    ("DelayShaper", 1, 1, "0.001", Free),
+    ("DelayUnqueue", 1, 1, "0.001", Free),
+    ("DirectIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("Discard", 1, 0, "", Free),
+    ("DropBroadcasts", 1, 2, "", Conserved),
+    ("EtherEncap", 1, 1, "0x800, 1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
+    ("EtherMirror", 1, 1, "", Conserved),
+    ("EtherRewrite", 1, 1, "1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
+    ("EtherSwitch", 2, 2, "TIMEOUT 1", Conserved),
+    ("EtherSwitch", 3, 3, "", Free),
+    ("FixIPSrc", 1, 1, "1.0.0.1", Conserved),
+    ("FrontDropQueue", 1, 2, "3", Conserved),
+    ("FullNoteQueue", 1, 2, "3", Conserved),
+    ("GetIPAddress", 1, 1, "16", Conserved),
+    ("GetIPAddress", 1, 1, "ANNO 20, IP src", Conserved),
+    ("HashSwitch", 1, 3, "10, 4", Conserved),
+    ("HostEtherFilter", 1, 2, "1:1:1:1:1:1, true, OFFSET 1", Conserved),
+    ("ICMPError", 1, 1, "1.0.0.1, unreachable, needfrag, PMTU 576", Conserved),
+    ("ICMPError", 1, 1, "1.0.0.1, parameterproblem, MTU 0", Conserved),
+    ("ICMPPingResponder", 1, 2, "", Conserved),
+    ("ICMPPingRewriter", 1, 2, "pattern 1.0.0.1 - - - 0 1", Conserved),
+    ("ICMPPingRewriter", 2, 2, "pattern 1.0.0.1 - - - 0 1, drop", Conserved),
+    ("IPAddrPairRewriter", 1, 2, "pattern 1.0.0.1 - 0 1", Conserved),
+    ("IPAddrRewriter", 1, 2, "pattern 1.0.0.1-1.0.0.250 - 0 1", Conserved),
+    ("IPClassifier", 1, 3, "tcp syn or udp port 53, icmp type echo, -", Conserved),
+    ("IPEncap", 1, 1, "udp, 1.0.0.1, DST_ANNO", Conserved),
+    ("IPFilter", 1, 2, "allow ip proto 6 and src net 1.0.0.0/8, 1 ip ttl < 9, deny all", Conserved),
+    ("IPFragmenter", 1, 2, "68", Free),
+    ("IPFragmenter", 1, 1, "28, HONOR_DF false, HEADROOM 1000", Free),
+    ("IPGWOptions", 1, 2, "1.0.0.1, 2.0.0.2", Conserved),
+    ("IPInputCombo", 1, 1, "1, INTERFACES 1.0.0.1/8", Conserved),
+    ("IPMirror", 1, 1, "true", Conserved),
+    ("IPOutputCombo", 1, 5, "1, 1.0.0.1, 60", Free),
+    ("IPPrint", 1, 1, "x, CONTENTS ascii, ID true, TOS true, TTL true, LENGTH true, AGGREGATE true, PAINT true", Conserved),
+    ("IPPrint", 1, 1, "PAYLOAD hex, MAXLENGTH 9, SWAP true", Conserved),
+    ("IPReassembler", 1, 2, "HIMEM 100", Free),
+    ("IPReassembler", 1, 1, "MAX_MTU_ANNO 46", Free),
+    ("IPRewriter", 1, 2, "pattern 1.0.0.1 1024-65535 - - 0 1, UDP_TIMEOUT 1", Conserved),
+    ("IPRewriter", 2, 2, "pattern 1.0.0.1 - 2.0.0.2 80 0 1, keep 1 0, MAPPING_CAPACITY 3", Conserved),
+    ("Idle", 1, 0, "", Free),
+    ("LinearIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("MarkIPHeader", 1, 1, "9", Conserved),
+    ("Meter", 1, 2, "2", Conserved),
+    ("MixedQueue", 2, 2, "3", Conserved),
+    ("NotifierQueue", 1, 2, "3", Conserved),
+    ("Null", 1, 1, "", Conserved),
+    ("Pad", 1, 1, "100", Conserved),
+    ("Paint", 1, 1, "3", Conserved),
+    ("PaintSwitch", 1, 3, "", Free),
+    ("PaintTee", 1, 2, "3", Free),
+    ("Print", 1, 1, "x, PRINTANNO true, MAXLENGTH -1, HEADROOM true, CONTENTS ascii", Conserved),
+    ("PrioSched", 2, 1, "", Conserved),
+    ("PullNull", 1, 1, "", Conserved),
+    ("PullSwitch", 2, 1, "1", Conserved),
+    ("PullTee", 1, 2, "", Free),
+    ("PushNull", 1, 1, "", Conserved),
+    ("Queue", 1, 2, "3", Conserved),
+    ("QuickNoteQueue", 1, 2, "3", Conserved),
+    ("RED", 1, 1, "1, 2, 0.5, QUEUES in0", Conserved),
+    ("RadixIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("RandomSample", 1, 2, "0.5", Conserved),
+    ("RandomSwitch", 1, 2, "", Conserved),
+    ("RangeIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("RatedSplitter", 1, 2, "2", Conserved),
+    ("RatedUnqueue", 1, 1, "2", Conserved),
+    ("RoundRobinSched", 2, 1, "", Conserved),
+    ("RoundRobinSwitch", 1, 2, "", Conserved),
+    ("Script", 1, 1, "TYPE PACKET, return 0", Conserved),
+    ("SetIPAddress", 1, 1, "1.0.0.1, ANNO 44", Conserved),
+    ("SetIPChecksum", 1, 1, "", Conserved),
+    ("SetIPDSCP", 1, 1, "9", Conserved),
+    ("SetTCPChecksum", 1, 1, "true", Conserved),
+    ("SetTimestamp", 1, 1, "", Conserved),
+    ("SetUDPChecksum", 1, 2, "", Conserved),
+    ("SetVLANAnno", 1, 1, "5, 3", Conserved),
+    ("Shaper", 1, 2, "2", Conserved),
+    ("SimpleQueue", 1, 2, "3", Conserved),
+    ("StaticIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("StaticPullSwitch", 2, 1, "0", Conserved),
+    ("StaticSwitch", 1, 2, "1", Conserved),
+    ("StoreData", 1, 1, "9, 12345", Conserved),
+    ("StoreIPAddress", 1, 2, "1.0.0.1, src", Conserved),
+    ("StoreIPAddress", 1, 2, "30", Conserved),
+    ("StoreIPAddress", 1, 1, "1.0.0.1, 65530", Conserved),
+    ("StrideSched", 2, 1, "1, 2", Conserved),
+    ("StrideSwitch", 1, 2, "1, 2", Conserved),
+    ("Strip", 1, 1, "14", Conserved),
+    ("StripIPHeader", 1, 1, "", Conserved),
+    ("StripToNetworkHeader", 1, 1, "", Conserved),
+    ("Switch", 1, 2, "1", Conserved),
+    ("TCPRewriter", 1, 2, "pattern 1.0.0.1 1024-65535 - - 0 1", Conserved),
+    ("Tee", 1, 2, "", Free),
+    ("ThreadSafeQueue", 1, 2, "3", Conserved),
+    ("TimeSortedSched", 2, 1, "", Free),
+    ("TimedSink", 1, 0, "0.001", Free),
+    ("ToDump", 1, 1, "/dev/null, SNAPLEN 60, EXTRA_LENGTH true", Conserved),
+    ("ToDump", 1, 0, "/dev/null, ENCAP IP, NANO true", Free),
+    ("ToIPSummaryDump", 1, 1, "/dev/null, CONTENTS timestamp ip_src ip_dst ip_opt sport dport tcp_opt tcp_sack icmp_type icmp_flowid payload_md5 payload first_timestamp aggregate", Free),
+    ("ToIPSummaryDump", 1, 0, "/dev/null, CONTENTS ip_src tcp_opt eth_src payload_len, BINARY true", Free),
+    ("Truncate", 1, 1, "60", Conserved),
+    ("UDPIPEncap", 1, 1, "1.0.0.1, 2, DST_ANNO, 5, true", Conserved),
+    ("UDPRewriter", 1, 2, "pattern 1.0.0.1 1024-65535 - - 0 1", Conserved),
+    ("Unqueue", 1, 1, "", Conserved),
+    ("Unstrip", 1, 1, "200", Conserved),
+    ("VLANDecap", 1, 1, "", Conserved),
+    ("VLANEncap", 1, 1, "ANNO, NATIVE_VLAN 5", Conserved),
+    ("VLANEncap", 1, 1, "5, 3", Conserved),
+];
+
+/// Classes that take packets and are not run here, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("DriverManager", "is given ports for no use: it takes no packets"),
+    ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
+    ("KernelTap", "needs privileges; its packets leave the process"),
+    ("KernelTun", "needs privileges; its packets leave the process"),
+    ("ToDevice", "needs privileges; its packets leave the process"),
+];
+
+/// What comes before the element and makes it part of a larger graph.
+const NEIGHBOURS: &[Sample] =
+    &[("ICMPRewriter", 1, 2, "nat", Conserved), ("ICMPRewriter", 1, 1, "nat, DST_ANNO false", Conserved)];
+const NAT: &str = "Idle -> nat :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> Discard;";
+
+#[test]
+fn every_class_that_takes_packets_is_run_or_explained() {
+    for (_, classes) in stock().folders() {
+        for class in classes.iter().filter(|class| !class.facts.ports.starts_with("0/")) {
+            let name = class.facts.name;
+            let is_run = SAMPLES.iter().any(|sample| sample.0 == name);
+            let is_explained = EXCEPTIONS.iter().any(|(exception, _)| *exception == name);
+            assert!(is_run != is_explained, "`{name}`: add it to SAMPLES, or to EXCEPTIONS with the reason");
+        }
+    }
+}
+
+/// The graph around the element: sources and queues in front, counters behind.
+fn graph_of(sample: &Sample) -> String {
+    let (name, n_inputs, n_outputs, args, _) = *sample;
+    let (inputs, outputs) =
+        stock().get(name).expect("the class exists").facts.processing.split_once('/').expect("both ways");
+    let code = |codes: &str, port: usize| codes.chars().nth(port).or(codes.chars().last()).expect("a code");
+    // RED looks for queues; it gets one behind it.
+    let is_pulled = |port| code(inputs, port) == 'l';
+    let mut text = format!(
+        "{} e :: {name}({});\n",
+        if name == "ICMPRewriter" { NAT } else { "" },
+        args.replace("QUEUES in0", "QUEUES q0")
+    );
+    for port in 0..n_inputs {
+        let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };
+        text += &format!("s{port} :: Idle -> {queue}[{port}]e;\n");
+    }
+    let pulls = (0..n_inputs).any(is_pulled) && inputs.contains('l');
+    for port in 0..n_outputs {
+        let is_pull = code(outputs, port) == 'l' || code(outputs, port) == 'a' && pulls;
+        let queue = if is_pull { "Unqueue -> " } else { "" };
+        let behind = if name == "RED" { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
+        text += &format!("e[{port}] -> {queue}{behind}c{port} :: Counter -> Discard;\n");
+    }
+    text
+}
+
+/// Runs packets through every input of a sample's element; what is wrong with the result, if anything.
+fn run(sample: &Sample, packets: &[Specimen]) -> Result<(), String> {
+    let text = graph_of(sample);
+    let mut diagnostics = Diagnostics::default();
+    let source = lang::Source { name: "sample", text: &text };
+    let graph = lang::parse(&source, &lang::Options::new(stock()), &mut diagnostics);
+    let options = BuildOptions {
+        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
+        chatter: Box::new(|_| ()),
+        ..BuildOptions::default()
+    };
+    let engine = graph
+        .and_then(|graph| Engine::build(graph, &|name: &str| stock().get(name), options, &mut diagnostics));
+    let Some(mut engine) = engine else {
+        return Err(format!("{text}{}", lang::click_texts(&diagnostics.list)));
+    };
+    let read = |engine: &mut Engine, name: String| -> u64 {
+        let value = engine.world.read_handler(usize::MAX, &name, "");
+        value.ok().and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    };
+    let idx = |engine: &Engine, name: &str| engine.world.find(name, usize::MAX).expect("the graph has it");
+    for port in 0..sample.1 {
+        let source = idx(&engine, &format!("s{port}"));
+        for chunk in packets.chunks(7) {
+            let mut batch = Batch::new();
+            batch.extend(chunk.iter().map(Specimen::packet));
+            engine.world.push_now(source, 0, batch);
+        }
+    }
+    let mut n_rounds = 0;
+    engine.run_while(|world| {
+        n_rounds += 1;
+        n_rounds < 2000 && !world.is_idle()
+    });
+    let n_in = (sample.1 * packets.len()) as u64;
+    let n_out: u64 = (0..sample.2).map(|port| read(&mut engine, format!("c{port}.count"))).sum();
+    let n_waiting: u64 = (0..sample.1).map(|port| read(&mut engine, format!("in{port}.length"))).sum();
+    let element = idx(&engine, "e");
+    let drops = engine.world.drops(element);
+    engine.cleanup();
+    let n_dropped: u64 = drops.iter().map(|(_, n)| *n).sum();
+    if sample.4 == Free || n_in == n_out + n_waiting + n_dropped {
+        return Ok(());
+    }
+    Err(format!("{text}{n_in} in, {n_out} out, {n_waiting} wait, dropped: {drops:?}"))
+}
+
+/// A packet to be made: bytes, and what marks it.
+#[derive(Clone, Debug)]
+struct Specimen {
+    bytes: Vec<u8>,
+    network: Option<(usize, usize)>,
+    has_mac: bool,
+    annotation: u8,
+    timestamp_s: u32,
+    offload: Option<(u16, u16)>,
+}
+
+impl Specimen {
+    fn packet(&self) -> Packet {
+        let mut packet = Packet::from_bytes(&self.bytes);
+        if self.has_mac {
+            packet.set_mac_header(0, 14);
+        }
+        if let Some((offset, header_len)) = self.network {
+            packet.set_network_header(offset, header_len);
+        }
+        packet.set_paint(self.annotation);
+        packet.set_anno_u8(annotation::FIX_IP_SRC, self.annotation & 1);
+        packet.set_anno_u8(annotation::ICMP_PARAMPROB, self.annotation);
+        packet.set_timestamp_ns(i64::from(self.timestamp_s) * 1_000_000_000);
+        if let Some((checksum_start, checksum_offset)) = self.offload {
+            packet.set_offload(Offload {
+                needs_checksum: true,
+                checksum_start,
+                checksum_offset,
+                ..Offload::default()
+            });
+        }
+        packet
+    }
+}
+
+/// Options of an IPv4 header: known kinds, any lengths.
+fn options() -> impl Strategy<Value = Vec<u8>> {
+    let option = prop_oneof![
+        Just(vec![1u8]),
+        (
+            prop_oneof![Just(7u8), Just(68), Just(131), Just(137), any::<u8>()],
+            0u8..12,
+            prop::collection::vec(any::<u8>(), 0..10)
+        )
+            .prop_map(|(kind, len, rest)| [vec![kind, len], rest].concat()),
+    ];
+    prop::collection::vec(option, 0..4).prop_map(|options| {
+        let mut bytes = options.concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.truncate(40);
+        bytes
+    })
+}
+
+/// An IPv4 packet whose lengths and header checksum are right.
+fn ipv4() -> impl Strategy<Value = Vec<u8>> {
+    let protocol = prop_oneof![Just(1u8), Just(6), Just(17), Just(4), any::<u8>()];
+    let fragment = prop_oneof![4 => Just(0u16), 1 => Just(0x2000), 1 => 1u16..9, 1 => any::<u16>()];
+    let payload = prop_oneof![9 => prop::collection::vec(any::<u8>(), 0..120), 1 => any::<u8>().prop_map(|byte| vec![byte; 65_400])];
+    let address = prop_oneof![Just([1u8, 0, 0, 1]), Just([2, 0, 0, 2]), any::<[u8; 4]>()];
+    (options(), protocol, fragment, payload, address.clone(), address, any::<[u8; 4]>(), 0u8..20).prop_map(
+        |(options, protocol, fragment, mut payload, from, to, [tos, id, ttl, kind], offset)| {
+            // A payload that looks like the protocol's.
+            match (protocol, payload.len()) {
+                (1, 1..) => payload[0] = [0, 3, 4, 5, 8, 11, 12, 13][usize::from(kind % 8)],
+                (6, 13..) => payload[12] = offset << 4,
+                (17, 6..) => {
+                    let len = (payload.len() as u16).to_be_bytes();
+                    payload[4..6].copy_from_slice(&len);
+                }
+                _ => {}
+            }
+            let header_len = 20 + options.len();
+            let len = ((header_len + payload.len()).min(65_535) as u16).to_be_bytes();
+            let [f0, f1] = fragment.to_be_bytes();
+            let mut header = vec![
+                0x40 | (header_len / 4) as u8,
+                tos,
+                len[0],
+                len[1],
+                0,
+                id & 1,
+                f0,
+                f1,
+                ttl,
+                protocol,
+                0,
+                0,
+            ];
+            header.extend(from.iter().chain(&to).chain(&options));
+            let sum =
+                header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum::<u32>();
+            let sum = !(((sum & 0xffff) + (sum >> 16)) as u16)
+                .wrapping_add(u16::from((sum & 0xffff) + (sum >> 16) > 0xffff));
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+            [header, payload].concat()
+        },
+    )
+}
+
+fn arp() -> impl Strategy<Value = Vec<u8>> {
+    (0u8..10, any::<[u8; 20]>())
+        .prop_map(|(operation, rest)| [&[0, 1, 8, 0, 6, 4, 0, operation][..], &rest].concat())
+}
+
+fn specimen() -> impl Strategy<Value = Specimen> {
+    let tag = prop_oneof![3 => Just(vec![]), 1 => Just(vec![0x81, 0, 0x60, 5])];
+    let valid = (prop_oneof![4 => ipv4(), 1 => arp()], tag, 0u8..3).prop_map(|(body, tag, has_ether)| {
+        let kind = if body.first() == Some(&0) { [8, 6] } else { [8, 0] };
+        let ether = [&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2][..], &tag, &kind].concat();
+        if has_ether > 0 {
+            [ether, body].concat()
+        } else {
+            body
+        }
+    });
+    let noise = prop_oneof![
+        8 => prop::collection::vec(any::<u8>(), 0..200),
+        1 => (any::<u8>(), 65_400usize..65_600).prop_map(|(byte, len)| vec![byte; len]),
+    ];
+    let flips = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    let mutated = (valid, flips, prop::option::weighted(0.3, any::<prop::sample::Index>())).prop_map(
+        |(mut bytes, flips, cut)| {
+            for (at, byte) in flips {
+                let at = at.index(bytes.len().clamp(1, 80));
+                if let Some(place) = bytes.get_mut(at) {
+                    *place = byte;
+                }
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len() + 1));
+            }
+            bytes
+        },
+    );
+    let bytes = prop_oneof![1 => noise, 4 => mutated];
+    let network = prop_oneof![
+        3 => Just(Some(None)),
+        1 => Just(None),
+        1 => (0usize..300, 0usize..70).prop_map(|marks| Some(Some(marks))),
+    ];
+    let offload = prop::option::weighted(0.1, (0u16..90, 0u16..30));
+    (bytes, network, any::<bool>(), any::<u8>(), any::<u32>(), offload).prop_map(
+        |(bytes, network, has_mac, annotation, timestamp_s, offload)| {
+            // Where the header would be, as an element that marks it without a look says.
+            let begin = if bytes.first().is_some_and(|byte| byte >> 4 == 4) { 0 } else { 14 };
+            let usual = || (begin, usize::from(bytes.get(begin).map_or(5, |byte| byte & 15)) * 4);
+            let network = network.map(|marks: Option<(usize, usize)>| marks.unwrap_or_else(usual));
+            let network = network.filter(|(offset, _)| *offset <= bytes.len());
+            Specimen { bytes, network, has_mac, annotation, timestamp_s, offload }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_packets_pass_through_every_class(packets in prop::collection::vec(specimen(), 1..24)) {
+        let outcomes = SAMPLES.iter().chain(NEIGHBOURS).filter_map(|sample| run(sample, &packets).err());
+        let failures: Vec<String> = outcomes.collect();
+        prop_assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
+}
