@@ -102,6 +102,11 @@ pub trait Element: Any + Send {
         None
     }
 
+    /// Whether the element, configured as it is, has the handler `name` that the class facts list.
+    fn has_handler(&self, name: &str) -> bool {
+        true
+    }
+
     /// How handler `name` is used, if the element has it though the class facts do not list it.
     fn own_handler(&self, name: &str) -> Option<HandlerKind> {
         None

@@ -119,10 +119,12 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
     listed.map(|handler| handler.kind).or_else(own)
 }
 
-/// Whether an element's handler has something to act on: one of a task needs a task.
+/// Whether an element's handler has something to act on: one of a task needs a task, others need certain arguments.
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
-    !world.is_initialized || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some()
+    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(handler.name));
+    let has_task = || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some();
+    (!world.is_initialized || has_task()) && is_there()
 }
 
 /// Whether the element has the port whose number is in `name`, if the handler is one of ports.
@@ -304,7 +306,7 @@ fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
         ("checkbox", 'c'),
     ];
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    if flags.contains(&"private") && !kind.is_writable() {
+    if flags.contains(&"unlisted") || flags.contains(&"private") && !kind.is_writable() {
         return;
     }
     text.push_str(name);

@@ -78,9 +78,9 @@ const HANDLERS: &[Handler] = &[
     Handler::read("count", "Packets emitted."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::write("reset_timing", "Takes the next packet as the first for TIMING.").flags("button"),
-    Handler::read("interface_name", "What packets come from: the file."),
-    Handler::read("rx_packets", "Packets read and emitted since the start."),
-    Handler::read("rx_bytes", "Bytes of these packets."),
+    Handler::read("interface_name", "What packets come from: the file.").flags("unlisted"),
+    Handler::read("rx_packets", "Packets read and emitted since the start.").flags("unlisted"),
+    Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
     handlers::SCHEDULED,
     handlers::TICKETS,
     handlers::HOME_THREAD,
@@ -118,6 +118,7 @@ enum Output {
 impl Element for FromDump {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
         conf.args.get::<bool>("MMAP");
+        conf.proceed()?;
         let filename = conf.args.need::<Filename>("FILENAME").0;
         let keeps_timing = conf.args.get_or("TIMING", false);
         let stops = conf.args.get_or("STOP", false);

@@ -134,9 +134,9 @@ impl Element for FromIpSummaryDump {
         }
         let filename = filename.map(|Filename(name)| name);
         let is_conflict = filename.is_some() && !data.is_empty();
+        let is_missing = filename.is_none() && data.is_empty();
         let input = match filename {
             Some(name) => Input::new(name),
-            None if data.is_empty() => return Err("FILENAME: required argument missing".into()),
             None => Input::from_data(data),
         };
         let defaults = Defaults { protocol, has_flow: false, minor_version: VERSION.1, zeroes };
@@ -150,9 +150,12 @@ impl Element for FromIpSummaryDump {
         }
         for remark in remarks {
             match remark {
-                Remark::Warning(message) => conf.warning(message),
-                Remark::Error(message) => conf.note(message),
+                Remark::Warning(message) => conf.warning(format!("<stdin>:0: {message}")),
+                Remark::Error(message) => conf.note(format!("<stdin>:0: {message}")),
             }
+        }
+        if is_missing {
+            return Err("FILENAME: required argument missing".into());
         }
         if is_conflict {
             return Err("FILENAME and DATA conflict".into());

@@ -12,7 +12,7 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use args::{EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Scope, Timestamp};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
     TimerId,
@@ -54,6 +54,10 @@ const ARGS: &[Arg] = &[
     ),
     Arg::keyword("BROADCAST_POLL", "bool", "Whether to ask again by broadcast. Default false."),
 ];
+
+/// The addresses are read when all keywords are right, and one that stands alone is read as both.
+const ADDRESSES: &[Arg] = ARGS.split_at(2).0;
+const KEYWORDS: &[Arg] = ARGS.split_at(2).1;
 
 const HANDLERS: &[Handler] = &[
     Handler::read(
@@ -101,20 +105,19 @@ pub struct ARPQuerier {
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
+        conf.args = Args::new(conf.config, KEYWORDS, conf.scope);
         let limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
         let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
-        let both = conf.args.text("IP").map(str::to_string).filter(|_| !conf.args.is_given("ETH"));
+        let mut addresses = conf.args.rest();
+        if let [both] = addresses.as_slice() {
+            addresses.push(both.clone());
+        }
+        conf.go_on_with(addresses, ADDRESSES)?;
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
-        let address = match both {
-            Some(name) => args::ether(&name, conf.scope).unwrap_or_else(|message| {
-                conf.args.fail(format!("ETH: {message}"));
-                EtherAddr::default()
-            }),
-            None => conf.args.need("ETH"),
-        };
+        let address: EtherAddr = conf.args.need("ETH");
         conf.finish()?;
         let (ip, mask) =
             prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));

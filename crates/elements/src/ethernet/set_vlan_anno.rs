@@ -25,7 +25,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("config", "The configuration: VLAN and priority."),
+    Handler::read("config", "The configuration: VLAN and priority.").flags("calm"),
     Handler::read_write("vlan_tci", "The tag's control information."),
     Handler::read_write("vlan_id", "The VLAN."),
     Handler::read_write("vlan_pcp", "The priority."),

@@ -69,6 +69,10 @@ impl Element for CheckICMPHeader {
         batch
     }
 
+    fn has_handler(&self, name: &str) -> bool {
+        self.failures.has_handler(name)
+    }
+
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, REASONS)
     }

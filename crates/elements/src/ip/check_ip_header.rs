@@ -73,6 +73,10 @@ impl Element for CheckIPHeader {
         batch
     }
 
+    fn has_handler(&self, name: &str) -> bool {
+        self.failures.has_handler(name)
+    }
+
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, FAULTS)
     }
@@ -83,10 +87,19 @@ impl CheckIPHeader {
     pub fn with_checksum(conf: &mut Configure<'_>, has_checksum: bool) -> Result<CheckIPHeader, Failed> {
         let mut check = HeaderCheck::default();
         check.addresses.read(conf);
-        check.offset = offset(conf);
+        let offset = offset(conf);
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let is_detailed = conf.args.get_or("DETAILS", false);
         check.has_checksum = conf.args.get_or("CHECKSUM", has_checksum);
+        conf.proceed()?;
+        match offset {
+            Ok(offset) => check.offset = offset,
+            Err(superfluous) => {
+                let mut rest = conf.args.rest();
+                rest.push(superfluous);
+                conf.go_on_with(rest, &[])?;
+            }
+        }
         conf.finish()?;
         Ok(CheckIPHeader { check, failures: Failures::new(FAULTS.len(), is_verbose, is_detailed) })
     }
@@ -103,20 +116,17 @@ impl CheckIPHeader {
     }
 }
 
-/// Reads `OFFSET`. Without the keyword, Click calls whatever is no number superfluous.
-fn offset(conf: &mut Configure<'_>) -> usize {
+/// Reads `OFFSET`. Without the keyword, Click calls whatever is no number superfluous, if nothing else is wrong.
+fn offset(conf: &mut Configure<'_>) -> Result<usize, String> {
     let is_keyword = args::split_args(conf.config).iter().any(|arg| args::next_word(arg).0 == "OFFSET");
     if is_keyword {
-        return conf.args.get_or::<u32>("OFFSET", 0) as usize;
+        return Ok(conf.args.get_or::<u32>("OFFSET", 0) as usize);
     }
-    let parsed = conf.args.get_with("OFFSET", |text, _| Ok(args::integer::<u32>(text)));
+    let parsed = conf.args.get_with("OFFSET", |text, _| Ok((args::integer::<u32>(text), text.to_string())));
     match parsed {
-        Some(Err(_)) => {
-            conf.args.fail("too many arguments");
-            0
-        }
-        Some(Ok(offset)) => offset as usize,
-        None => 0,
+        Some((Ok(offset), _)) => Ok(offset as usize),
+        Some((Err(_), text)) => Err(text),
+        None => Ok(0),
     }
 }
 

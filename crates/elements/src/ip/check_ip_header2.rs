@@ -32,6 +32,10 @@ impl Element for CheckIPHeader2 {
         self.0.pull(ctx, port, max)
     }
 
+    fn has_handler(&self, name: &str) -> bool {
+        self.0.has_handler(name)
+    }
+
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
         self.0.read(ctx, name, param)
     }

@@ -48,6 +48,11 @@ impl Failures {
         self.count
     }
 
+    /// Whether the handler is there: `drop_details` only if counts by reason are kept.
+    pub fn has_handler(&self, name: &str) -> bool {
+        name != "drop_details" || self.by_reason.is_some()
+    }
+
     /// Answers the handlers `drops` and `drop_details`.
     pub fn read(&self, ctx: &Ctx<'_>, name: &str, reasons: &[&str]) -> Result<String, String> {
         match (name, &self.by_reason) {

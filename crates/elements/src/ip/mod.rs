@@ -6,6 +6,7 @@ pub mod fragments;
 pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
+pub mod rate_tree;
 
 element::elements![
     check_ip_header,
@@ -21,6 +22,7 @@ element::elements![
     ip_mirror,
     ip_output_combo,
     ip_print,
+    ip_rate_monitor,
     ip_reassembler,
     mark_ip_header,
     set_ip_address,

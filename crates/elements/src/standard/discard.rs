@@ -32,6 +32,7 @@ pub struct Discard {
     count: u64,
     burst: usize,
     is_active: bool,
+    is_push: bool,
     puller: Option<(TaskId, Signal)>,
 }
 
@@ -39,16 +40,17 @@ impl Element for Discard {
     fn configure(conf: &mut Configure<'_>) -> Result<Discard, Failed> {
         let is_active = conf.args.get_or("ACTIVE", true);
         let burst: u32 = conf.args.get_or("BURST", 1);
-        if !is_active && conf.environment.input_is_push(conf.element, 0) {
+        let is_push = conf.environment.input_is_push(conf.element, 0);
+        if !is_active && is_push {
             conf.args.fail("ACTIVE is meaningless in push context");
         }
         conf.finish()?;
         let burst = if burst == 0 { usize::MAX } else { burst as usize };
-        Ok(Discard { count: 0, burst, is_active, puller: None })
+        Ok(Discard { count: 0, burst, is_active, is_push, puller: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if ctx.input_is_push(0) {
+        if self.is_push {
             return Ok(());
         }
         let task = ctx.new_task();
@@ -84,6 +86,10 @@ impl Element for Discard {
             ctx.schedule(task);
         }
         worked
+    }
+
+    fn has_handler(&self, name: &str) -> bool {
+        name != "active" || !self.is_push
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {

@@ -9,7 +9,7 @@ use element::{Class, Configure, Element, Failed};
 use super::queue::{self, Kind, Queue};
 
 /// The class.
-pub const CLASS: Class = queue::class("FullNoteQueue", "1/1-2", configure);
+pub const CLASS: Class = queue::class("FullNoteQueue", "1/1-2", configure).alias_of("Queue");
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
     Queue::of_kind(conf, Kind::Full)
