@@ -294,31 +294,4 @@ impl RateTree {
             }
         }
     }
-
-    /// What LLRPCs ask for: the rates a second of the bytes that follow `level` bytes of an address, -1 where there is none;
-    /// `None` if no rates are kept so closely.
-    pub fn level(&mut self, address: [u8; 4], level: usize, way: usize, now: u32) -> Option<Vec<i32>> {
-        let mut place = ROOT;
-        for byte in address.into_iter().take(level.min(3)) {
-            place = self.counter(place, byte)?.next?;
-        }
-        let rate = |byte: u8| {
-            let counter = self.counter(place, byte)?;
-            counter.pair.advance(now);
-            counter.pair.rates().get(way).copied()
-        };
-        Some((0..=u8::MAX).map(rate).map(|rate| rate.unwrap_or(-1)).collect())
-    }
-
-    /// What LLRPCs ask for: the rates a second from and to the prefixes of an address, as far as they are kept.
-    pub fn along(&mut self, address: [u8; 4], now: u32) -> Vec<[i32; 2]> {
-        let (mut place, mut rates) = (Some(ROOT), Vec::new());
-        for byte in address {
-            let Some(counter) = place.and_then(|place| self.counter(place, byte)) else { break };
-            counter.pair.advance(now);
-            rates.push(counter.pair.rates());
-            place = counter.next;
-        }
-        rates
-    }
 }
