@@ -230,10 +230,9 @@ impl ArpCache {
     }
 
     /// Writes handler `insert`, `delete` or `clear`.
-    pub fn write(&mut self, name: &str, value: &str, now: i64) -> Result<(), String> {
-        let scope = Scope::builtin();
+    pub fn write(&mut self, name: &str, value: &str, scope: &Scope<'_>, now: i64) -> Result<(), String> {
         let mut args =
-            Args::from_words(value, if name == "insert" { INSERT_ARGS } else { DELETE_ARGS }, &scope);
+            Args::from_words(value, if name == "insert" { INSERT_ARGS } else { DELETE_ARGS }, scope);
         match name {
             "insert" => {
                 let (ip, address) = (args.need("IP"), args.need("ETH"));

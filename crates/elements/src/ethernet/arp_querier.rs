@@ -12,7 +12,7 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use args::{Args, EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Timestamp};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
     TimerId,
@@ -217,12 +217,13 @@ impl Element for ARPQuerier {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let address = || args::ip(value.trim(), &Scope::builtin()).map_err(|_| "expected IP address");
+        let address = || args::ip(value.trim(), &ctx.scope()).map_err(|_| "expected IP address");
         match name {
             "broadcast" => self.broadcast = address()?,
             "ipaddr" => self.ip = address()?,
             _ => {
-                locked(&self.cache).write(name, value, now_ms(ctx))?;
+                let now = now_ms(ctx);
+                locked(&self.cache).write(name, value, &ctx.scope(), now)?;
                 if name == "clear" {
                     [self.n_queries, self.n_drops, self.n_responses] = [0; 3];
                 }

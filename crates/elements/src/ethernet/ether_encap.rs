@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
 //! ```
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
@@ -59,10 +59,10 @@ impl Element for EtherEncap {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
         let address =
-            |arg: &str| args::ether(value, &Scope::builtin()).map_err(|error| format!("{arg}: {error}"));
+            |arg: &str| args::ether(value, &ctx.scope()).map_err(|error| format!("{arg}: {error}"));
         match name {
             "src" => self.header[6..12].copy_from_slice(&address("SRC")?.0),
             "dst" => self.header[..6].copy_from_slice(&address("DST")?.0),

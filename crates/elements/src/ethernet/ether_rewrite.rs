@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Queue -> ToDevice(eth1);
 //! ```
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
@@ -48,8 +48,8 @@ impl Element for EtherRewrite {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let address = args::ether(value.trim(), &Scope::builtin());
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let address = args::ether(value.trim(), &ctx.scope());
         match name {
             "src" => self.source = address.map_err(|error| format!("SRC: {error}"))?,
             "dst" => self.destination = address.map_err(|error| format!("DST: {error}"))?,

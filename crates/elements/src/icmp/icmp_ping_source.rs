@@ -12,7 +12,7 @@
 
 use std::net::Ipv4Addr;
 
-use args::Seconds;
+use args::{Scope, Seconds};
 use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
 };
@@ -196,8 +196,8 @@ impl Element for ICMPPingSource {
                     _ => self.start(ctx, 0),
                 }
             }
-            "src" => self.source = args::ip(value, &ctx.scope()).map_err(|_| "syntax error")?,
-            "dst" => self.destination = args::ip(value, &ctx.scope()).map_err(|_| "syntax error")?,
+            "src" => self.source = args::ip(value, &Scope::builtin()).map_err(|_| "syntax error")?,
+            "dst" => self.destination = args::ip(value, &Scope::builtin()).map_err(|_| "syntax error")?,
             "limit" => {
                 self.limit = args::integer(value).map_err(|_| "'limit' should be integer")?;
                 if !self.is_done() {
@@ -354,31 +354,63 @@ mod tests {
     fn requests_are_numbered_and_summed() {
         let graph = "ICMPPingSource(1.0.0.1, 2.0.0.2, IDENTIFIER 258, DATA abc, LIMIT 2, STOP true)
             -> Print(MAXLENGTH -1) -> CheckIPHeader -> CheckICMPHeader -> Discard";
-        expect![[""]].assert_eq(&run(graph, &[]));
+        expect![[r#"
+              31 | 4500001f 00010000 c801efda 01000001 02000002 0800319b 02010001 616263
+              31 | 4500001f 00020000 c801efd9 01000001 02000002 0800319a 02010002 616263
+        "#]].assert_eq(&run(graph, &[]));
     }
 
     #[test]
     fn replies_are_told_and_summed_up() {
         let graph = "ping :: ICMPPingSource(1.0.0.1, 2.0.0.2, INTERVAL 0.1, LIMIT 3, STOP true)
             -> Queue -> DelayUnqueue(0.0015s) -> SetTimestamp -> ICMPPingResponder -> ping";
-        expect![[""]].assert_eq(&run(graph, &["ping.rtt_min", "ping.rtt_avg", "ping.rtt_max"]));
+        expect![[r#"
+            ping :: ICMPPingSource: 0 bytes from 2.0.0.2: icmp_seq=1 ttl=255 time=1.500 ms
+            ping :: ICMPPingSource: 0 bytes from 2.0.0.2: icmp_seq=2 ttl=255 time=1.500 ms
+            ping :: ICMPPingSource: 0 bytes from 2.0.0.2: icmp_seq=3 ttl=255 time=1.500 ms
+            ping.rtt_min: 0.0015s
+            ping.rtt_avg: 0.0015s
+            ping.rtt_max: 0.0015s
+        "#]].assert_eq(&run(graph, &["ping.rtt_min", "ping.rtt_avg", "ping.rtt_max"]));
     }
 
     #[test]
     fn a_reply_becomes_the_next_request() {
         let graph = "ping :: ICMPPingSource(1.0.0.1, 2.0.0.2, MIRROR true, VERBOSE false)
             -> c :: Counter(COUNT_CALL 5 stop) -> ICMPPingResponder -> Queue -> Unqueue -> ping";
-        expect![[""]].assert_eq(&run(graph, &["ping.count", "ping.summary"]));
+        expect![[r#"
+            ping.count: 5
+            ping.summary: 5 packets transmitted, 4 received, 20% packet loss
+            rtt min/avg/max/mdev = 0.000/0.000/0.000/0.000
+
+        "#]].assert_eq(&run(graph, &["ping.count", "ping.summary"]));
     }
 
     #[test]
     fn a_pull_output_gets_requests_until_the_limit() {
         let graph = "ping :: ICMPPingSource(1.0.0.1, 2.0.0.2, LIMIT 3, INTERVAL 0, STOP true) -> c :: Counter -> Discard";
-        expect![[""]].assert_eq(&run(graph, &["c.count", "ping.handlers"]));
+        expect![[r#"
+            config:1: While configuring 'ping :: ICMPPingSource':
+              warning: INTERVAL so small that it is zero
+            c.count: 3
+            ping.handlers: reset_counts	wb
+            interval	w
+            limit	w.
+            count	r
+            dst	rw.
+            src	rw.
+            active	rwc
+            handlers	r.
+            ports	r.
+            config	r.
+            class	r.
+            name	r.
+
+        "#]].assert_eq(&run(graph, &["c.count", "ping.handlers"]));
     }
 
     #[test]
     fn what_does_not_fit_together_is_told() {
-        crate::ip::tests::check_mistake("ICMPPingSource(a, 2.0.0.2, LIMIT x)", expect![[""]]);
+        crate::ip::tests::check_mistake("ICMPPingSource(a, 2.0.0.2, LIMIT x)", expect!["SRC: parse error; LIMIT: invalid number"]);
     }
 }

@@ -167,7 +167,24 @@ mod tests {
         let graph = "s :: RatedSource(RATE 1000, LENGTH 20) -> UDPIPEncap(1.2.3.4, 5, 6.7.8.9, 10) -> t :: Tee
             -> m :: IPRateMonitor(PACKETS, 1, 100) -> Discard; t [1] -> [1] m [1] -> Discard;
             DriverManager(wait 20ms, print m.look, write m.anno_level 1.2.0.0 1 10, wait 2s, stop)";
-        expect![[""]].assert_eq(&run(graph, &["m.look", "m.thresh", "m.mem", "m.memmax"]));
+        expect![[r#"
+            While executing 'DriverManager@7 :: DriverManager':
+              While calling 'm.anno_level 1.2.0.0 1 10':
+                expecting 3 arguments
+            m.look: 252
+            1	998.169	0
+            	1.2	998.169	0
+            		1.2.3	998.169	0
+            			1.2.3.4	998.169	0
+            6	0	998.169
+            	6.7	0	998.169
+            		6.7.8	0	998.169
+            			6.7.8.9	0	998.169
+
+            m.thresh: 100
+            m.mem: 14880
+            m.memmax: 0
+        "#]].assert_eq(&run(graph, &["m.look", "m.thresh", "m.mem", "m.memmax"]));
     }
 
     #[test]
@@ -175,7 +192,11 @@ mod tests {
         let graph = "s :: RatedSource(RATE 1000, LENGTH 20) -> UDPIPEncap(1.2.3.4, 5, 6.7.8.9, 10)
             -> m :: IPRateMonitor(BYTES, 1, 100) -> Discard;
             DriverManager(wait 2s, print m.mem, write s.rate 1, write m.memmax 1, wait 20s, print m.mem, write m.reset, stop)";
-        expect![[""]].assert_eq(&run(graph, &["m.look", "m.memmax"]));
+        expect![[r#"
+            m.look: 0
+
+            m.memmax: 102400
+        "#]].assert_eq(&run(graph, &["m.look", "m.memmax"]));
     }
 
     #[test]
@@ -184,13 +205,34 @@ mod tests {
             -> m :: IPRateMonitor(PACKETS, 1, 10000, 0, true) -> Queue(1) -> q :: Idle;
             Idle -> Print -> Discard;
             DriverManager(wait 1s, write m.anno_level 1 2, write m.anno_level 1.2.3.4 9 1, write m.memmax x, stop)";
-        expect![[""]].assert_eq(&run(graph, &["m.handlers"]));
+        expect![[r#"
+            Queue@4 :: Queue: overflow
+            While executing 'DriverManager@9 :: DriverManager':
+              While calling 'm.anno_level 1 2':
+                expecting 3 arguments
+              While calling 'm.anno_level 1.2.3.4 9 1':
+                expecting 3 arguments
+              While calling 'm.memmax x':
+                not an integer
+            m.handlers: reset	wb
+            anno_level	w
+            memmax	rw
+            mem	r
+            look	r
+            thresh	r
+            handlers	r.
+            ports	r.
+            config	r.
+            class	r.
+            name	r.
+
+        "#]].assert_eq(&run(graph, &["m.handlers"]));
     }
 
     #[test]
     fn what_does_not_fit_is_told() {
-        crate::ip::tests::check_mistake("IPRateMonitor(BITS, 1, 1)", expect![[""]]);
-        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, 1.5, 1)", expect![[""]]);
-        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, x)", expect![[""]]);
+        crate::ip::tests::check_mistake("IPRateMonitor(BITS, 1, 1)", expect![[r#"monitor type should be "PACKETS" or "BYTES""#]]);
+        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, 1.5, 1)", expect!["ratio must be between 0 and 1"]);
+        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, x)", expect!["RATIO: parse error; THRESH: required argument missing"]);
     }
 }

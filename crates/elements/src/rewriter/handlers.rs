@@ -63,7 +63,7 @@ impl Base {
         Ok(match name {
             "table" | "mappings" | "tcp_table" | "tcp_mappings" => self.table(0, now_ms(ctx)),
             "udp_table" | "udp_mappings" => self.table(1, now_ms(ctx)),
-            "lookup" | "tcp_lookup" => self.look_up(param)?,
+            "lookup" | "tcp_lookup" => self.look_up(param, &ctx.scope())?,
             "table_size" | "nmappings" => {
                 (0..self.inputs.len()).map(|number| self.count(number)).sum::<u32>().to_string()
             }
@@ -82,7 +82,7 @@ impl Base {
         let now_ms = now_ms(ctx);
         match name {
             "capacity" => {
-                let scope = Scope::builtin();
+                let scope = ctx.scope();
                 let mut args = Args::from_words(value, CAPACITY_ARGS, &scope);
                 let capacity = args.need("CAPACITY");
                 args.finish().map_err(|errors| errors.join("\n"))?;
@@ -191,9 +191,8 @@ impl Base {
     }
 
     /// What a TCP flow becomes: addresses and ports separated by spaces, or nothing.
-    fn look_up(&self, param: &str) -> Result<String, String> {
-        let scope = Scope::builtin();
-        let mut args = Args::from_words(param, LOOKUP_ARGS, &scope);
+    fn look_up(&self, param: &str, scope: &Scope<'_>) -> Result<String, String> {
+        let mut args = Args::from_words(param, LOOKUP_ARGS, scope);
         let src: Ipv4Addr = args.need("SADDR");
         let Port(sport) = args.need::<Port<6>>("SPORT");
         let dst: Ipv4Addr = args.need("DADDR");

@@ -74,7 +74,7 @@ impl Surroundings for &mut Configure<'_> {
 
 impl Surroundings for &mut Ctx<'_> {
     fn scope(&self) -> Scope<'_> {
-        Scope::builtin()
+        Ctx::scope(self)
     }
 
     fn element(&self, name: &str) -> Option<(ElementIdx, String)> {
