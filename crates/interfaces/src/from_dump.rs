@@ -36,6 +36,11 @@ pub const CLASS: Class = Class::new::<FromDump>("FromDump", "0/1-2", "a/ah", "x/
     .role(Role::Input);
 
 const ARGS: &[Arg] = &[
+    Arg::keyword(
+        "MMAP",
+        "bool",
+        "Accepted for compatibility; the way the file is read does not depend on it.",
+    ),
     Arg::required("FILENAME", "filename", "The capture; `-` is standard input."),
     Arg::optional("TIMING", "bool", "Whether to keep the time between packets. Default false."),
     Arg::keyword("STOP", "bool", "Whether to stop the driver at the end. Default false."),
@@ -56,11 +61,6 @@ const ARGS: &[Arg] = &[
         "FILEPOS",
         "offset",
         "Where in the uncompressed file to begin; a record must start there. Default 0.",
-    ),
-    Arg::keyword(
-        "MMAP",
-        "bool",
-        "Accepted for compatibility; the way the file is read does not depend on it.",
     ),
     Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
 ];

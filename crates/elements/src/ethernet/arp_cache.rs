@@ -42,7 +42,7 @@ struct Entry {
     queried_at: i64,
     packets: VecDeque<Packet>,
     /// Its key in the order of age.
-    age: (i64, u64),
+    age: (i64, i64),
 }
 
 /// What became of a packet without a known address.
@@ -62,8 +62,8 @@ pub struct ArpCache {
     pub limits: Limits,
     entries: HashMap<Ipv4Addr, Entry>,
     /// Oldest first.
-    by_age: std::collections::BTreeMap<(i64, u64), Ipv4Addr>,
-    next_number: u64,
+    by_age: std::collections::BTreeMap<(i64, i64), Ipv4Addr>,
+    next_number: i64,
     /// Packets that wait.
     pub n_packets: u32,
     /// Packets dropped.
@@ -100,7 +100,7 @@ impl ArpCache {
     /// An empty cache.
     pub fn new(limits: Limits) -> ArpCache {
         let (entries, by_age) = (HashMap::new(), std::collections::BTreeMap::new());
-        ArpCache { limits, entries, by_age, next_number: 0, n_packets: 0, n_drops: 0 }
+        ArpCache { limits, entries, by_age, next_number: 1, n_packets: 0, n_drops: 0 }
     }
 
     /// Number of entries.
@@ -122,7 +122,7 @@ impl ArpCache {
     /// Notes the address of a host, or with the broadcast address that it is unknown.
     pub fn insert(&mut self, ip: Ipv4Addr, address: EtherAddr, now: i64) {
         self.ensure(ip, now);
-        self.touch(ip, now, u64::MAX);
+        self.touch(ip, now, Among::Last);
         if let Some(entry) = self.entries.get_mut(&ip) {
             entry.address = address;
             entry.is_known = !address.is_broadcast();
@@ -147,7 +147,7 @@ impl ArpCache {
         let too_old = now - timeout_ms;
         // What is still asked for does not expire.
         if timeout_ms != 0 && self.entries.get(&ip).is_some_and(|entry| entry.live_at < too_old) {
-            self.touch(ip, too_old, 0);
+            self.touch(ip, too_old, Among::First);
         }
         let n_waiting = self.entries.get(&ip).map_or(0, |entry| entry.packets.len());
         if entry_packets != 0 && n_waiting >= entry_packets as usize {
@@ -273,20 +273,24 @@ impl ArpCache {
         self.by_age.insert(age, ip);
     }
 
-    /// Gives an entry another time, after (`u64::MAX`) or before (0) the others of that time.
-    fn touch(&mut self, ip: Ipv4Addr, live_at: i64, number: u64) {
+    /// Gives an entry another time, and its place among those of that time.
+    fn touch(&mut self, ip: Ipv4Addr, live_at: i64, among: Among) {
         if let Some(entry) = self.entries.get_mut(&ip) {
             self.by_age.remove(&entry.age);
-            let number = if number == 0 { 0 } else { self.next_number };
+            let number = if among == Among::Last { self.next_number } else { -self.next_number };
             self.next_number += 1;
             entry.live_at = live_at;
             entry.age = (live_at, number);
-            while self.by_age.contains_key(&entry.age) {
-                entry.age.1 += 1;
-            }
             self.by_age.insert(entry.age, ip);
         }
     }
+}
+
+/// A place among the entries of one time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Among {
+    First,
+    Last,
 }
 
 impl Entry {

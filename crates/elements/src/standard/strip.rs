@@ -72,7 +72,11 @@ mod tests {
     fn packets_that_are_too_short_are_told_and_left_empty() {
         check(
             "InfiniteSource(abcd, LIMIT 1, STOP true) -> Strip(3) -> Print(a) -> Strip(2) -> Print(b) -> Discard",
-            expect![[""]],
+            expect![[r#"
+                a:    1 | 64
+                Packet::pull 2 > length 1
+                b:    0
+            "#]],
         );
     }
 }
