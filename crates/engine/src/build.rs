@@ -179,7 +179,7 @@ impl Engine {
             let element = &self.world.graph.elements[idx];
             let mut told: Vec<Told> = told.into_iter().map(remark).collect();
             let is_failure = matches!(result, Some(Err(_)));
-            if let Some(Err(message)) = result {
+            if let Some(Err(message)) = result.filter(|result| *result != Err(String::new())) {
                 told.push((Severity::Error, message));
             }
             tell(diagnostics, "While initializing", element, told);

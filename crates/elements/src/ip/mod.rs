@@ -24,6 +24,7 @@ element::elements![
     ip_print,
     ip_rate_monitor,
     ip_reassembler,
+    mark_ip_ce,
     mark_ip_header,
     set_ip_address,
     set_ip_checksum,
@@ -31,6 +32,7 @@ element::elements![
     store_ip_address,
     strip_ip_header,
     strip_to_network_header,
+    unstrip_ip_header,
 ];
 
 #[cfg(test)]
