@@ -95,7 +95,9 @@ mod tests {
     fn archive(members: &[(&str, &str)]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         for (name, data) in members {
-            bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len()).bytes());
+            bytes.extend(
+                format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len()).bytes(),
+            );
             bytes.extend(data.bytes());
             bytes.extend((data.len() % 2 == 1).then_some(b'\n'));
         }
@@ -122,7 +124,10 @@ mod tests {
     fn what_is_wrong_is_told() {
         check(b"!", "error: not an archive\nf: archive has no 'config' section");
         check(&archive(&[("a", "config")]), "error: f: archive has no 'config' section");
-        check(&archive(&[("/5", "config")]), "error: bad long name in archive\nf: archive has no 'config' section");
+        check(
+            &archive(&[("/5", "config")]),
+            "error: bad long name in archive\nf: archive has no 'config' section",
+        );
         let mut short = archive(&[("config", "Idle")]);
         short.truncate(short.len() - 1);
         check(&short, "error: truncated archive, 1 bytes short\nf: archive has no 'config' section");

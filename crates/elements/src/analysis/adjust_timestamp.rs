@@ -15,7 +15,11 @@ pub const CLASS: Class =
 
 const ARGS: &[Arg] = &[
     Arg::optional("TIME", "time", "What is added; may be negative. Default 0."),
-    Arg::keyword("FIRST", "bool", "Whether it is added to the first-timestamp annotation instead. Default false."),
+    Arg::keyword(
+        "FIRST",
+        "bool",
+        "Whether it is added to the first-timestamp annotation instead. Default false.",
+    ),
     Arg::keyword("ALL", "bool", "Whether it is added to timestamps of zero, too. Default false."),
 ];
 
@@ -86,9 +90,9 @@ mod tests {
             r#"FromIPSummaryDump(DATA "!data timestamp first_timestamp
 1.5 3
 0 0
-", STOP true) -> t :: AdjustTimestamp(-1) -> AdjustTimestamp(2, FIRST true) -> a :: ToIPSummaryDump(-, FIELDS timestamp first_timestamp)
-                 -> AdjustTimestamp(0.25s, ALL true) -> Print(TIMESTAMP true) -> Discard;
-              Script(write t.time x, write t.time -1.5s, return)"#,
+") -> t :: AdjustTimestamp(-1) -> AdjustTimestamp(2, FIRST true) -> AdjustTimestamp(0.25s, ALL true)
+                 -> Print(TIMESTAMP true) -> SetTimestamp(FIRST true) -> Discard;
+              DriverManager(wait 1s, write t.time -1.5s, write t.time x, stop)"#,
             &["t.time"],
             expect![[r#"
                 0.750000:    0

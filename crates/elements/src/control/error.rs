@@ -35,8 +35,11 @@ mod tests {
 
     #[test]
     fn the_graph_does_not_run() {
-        check("Idle -> Error(1, 2) -> Discard", expect![[r#"
+        check(
+            "Idle -> Error(1, 2) -> Discard",
+            expect![[r#"
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

@@ -15,8 +15,7 @@ use element::{Arg, Class, Configure, Element, Failed, Phase};
 use wire::protocol;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<PortInfo>("PortInfo", "0/0", "a/a", "x/x").args(ARGS).phase(Phase(0));
+pub const CLASS: Class = Class::new::<PortInfo>("PortInfo", "0/0", "a/a", "x/x").args(ARGS).phase(Phase(0));
 
 const ARGS: &[Arg] =
     &[Arg::rest("NAME PORT[/PROTO] [NAME...]", "names and port", "A name and what it stands for.")];
@@ -39,7 +38,8 @@ impl Element for PortInfo {
 /// Defines the names of an argument; `None` if it has no port.
 fn define(scope: &Scope<'_>, argument: &str) -> Option<()> {
     let words = args::split_words(argument);
-    let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| !word.starts_with('#')).collect();
+    let words: Vec<&str> =
+        words.iter().map(String::as_str).take_while(|word| !word.starts_with('#')).collect();
     let Some((first, rest)) = words.split_first() else { return Some(()) };
     let (port, names) = rest.split_first()?;
     let (port, protocol) = match port.split_once('/') {
@@ -89,12 +89,15 @@ mod tests {
 
     #[test]
     fn what_is_no_port_is_told() {
-        check("PortInfo(a, b c, d 5x, e 5)", expect![[r#"
+        check(
+            "PortInfo(a, b c, d 5x, e 5)",
+            expect![[r#"
             config:1: While configuring 'PortInfo@1 :: PortInfo':
               expected 'NAME PORT/PROTO'
               expected 'NAME PORT/PROTO'
               expected 'NAME PORT/PROTO'
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 }

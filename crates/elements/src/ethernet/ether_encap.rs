@@ -61,8 +61,7 @@ impl Element for EtherEncap {
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
-        let address =
-            |arg: &str| args::ether(value, &ctx.scope()).map_err(|error| format!("{arg}: {error}"));
+        let address = |arg: &str| args::ether(value, &ctx.scope()).map_err(|error| format!("{arg}: {error}"));
         match name {
             "src" => self.header[6..12].copy_from_slice(&address("SRC")?.0),
             "dst" => self.header[..6].copy_from_slice(&address("DST")?.0),

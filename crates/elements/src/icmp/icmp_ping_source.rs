@@ -357,7 +357,8 @@ mod tests {
         expect![[r#"
               31 | 4500001f 00010000 c801efda 01000001 02000002 0800319b 02010001 616263
               31 | 4500001f 00020000 c801efd9 01000001 02000002 0800319a 02010002 616263
-        "#]].assert_eq(&run(graph, &[]));
+        "#]]
+        .assert_eq(&run(graph, &[]));
     }
 
     #[test]
@@ -371,7 +372,8 @@ mod tests {
             ping.rtt_min: 0.0015s
             ping.rtt_avg: 0.0015s
             ping.rtt_max: 0.0015s
-        "#]].assert_eq(&run(graph, &["ping.rtt_min", "ping.rtt_avg", "ping.rtt_max"]));
+        "#]]
+        .assert_eq(&run(graph, &["ping.rtt_min", "ping.rtt_avg", "ping.rtt_max"]));
     }
 
     #[test]
@@ -383,7 +385,8 @@ mod tests {
             ping.summary: 5 packets transmitted, 4 received, 20% packet loss
             rtt min/avg/max/mdev = 0.000/0.000/0.000/0.000
 
-        "#]].assert_eq(&run(graph, &["ping.count", "ping.summary"]));
+        "#]]
+        .assert_eq(&run(graph, &["ping.count", "ping.summary"]));
     }
 
     #[test]
@@ -406,11 +409,15 @@ mod tests {
             class	r.
             name	r.
 
-        "#]].assert_eq(&run(graph, &["c.count", "ping.handlers"]));
+        "#]]
+        .assert_eq(&run(graph, &["c.count", "ping.handlers"]));
     }
 
     #[test]
     fn what_does_not_fit_together_is_told() {
-        crate::ip::tests::check_mistake("ICMPPingSource(a, 2.0.0.2, LIMIT x)", expect!["SRC: parse error; LIMIT: invalid number"]);
+        crate::ip::tests::check_mistake(
+            "ICMPPingSource(a, 2.0.0.2, LIMIT x)",
+            expect!["SRC: parse error; LIMIT: invalid number"],
+        );
     }
 }

@@ -112,11 +112,17 @@ mod tests {
         trips.send(1, 1_000_000);
         trips.send(2, 2_000_000);
         trips.send(3, 3_000_000);
-        let seen = [trips.receive(1, 2_500_000), trips.receive(1, 3_500_000), trips.receive(4, 1), trips.receive(2, 0)];
+        let seen = [
+            trips.receive(1, 2_500_000),
+            trips.receive(1, 3_500_000),
+            trips.receive(4, 1),
+            trips.receive(2, 0),
+        ];
         assert_eq!(seen, [Some(1500), Some(2500), None, Some(0)]);
         expect![[r#"
             4 packets transmitted, 2 received, +1 duplicates, 0% packet loss
             rtt min/avg/max/mdev = 1.500/1.333/2.500/1.027
-        "#]].assert_eq(&trips.summary(4));
+        "#]]
+        .assert_eq(&trips.summary(4));
     }
 }

@@ -32,10 +32,16 @@ const ARGS: &[Arg] = &[
 
 const HANDLERS: &[Handler] = &[
     Handler::read("thresh", "THRESH, as far as it is for the packets counted."),
-    Handler::read("look", "Time since the start or reset in units of 8 ms; then addresses, rates from and to them."),
+    Handler::read(
+        "look",
+        "Time since the start or reset in units of 8 ms; then addresses, rates from and to them.",
+    ),
     Handler::read("mem", "Bytes used."),
     Handler::read_write("memmax", "Most bytes to be used; written in kilobytes."),
-    Handler::write("anno_level", "`ADDRESS LEVEL SECONDS`: for so long no closer rates for this address than of its byte LEVEL."),
+    Handler::write(
+        "anno_level",
+        "`ADDRESS, LEVEL, SECONDS`: for so long no closer rates for this address than of its byte LEVEL.",
+    ),
     Handler::write("reset", "Forgets all rates.").flags("button"),
 ];
 
@@ -164,9 +170,10 @@ mod tests {
 
     #[test]
     fn rates_are_kept_closer_where_they_are_high() {
-        let graph = "s :: RatedSource(RATE 1000, LENGTH 20) -> UDPIPEncap(1.2.3.4, 5, 6.7.8.9, 10) -> t :: Tee
+        let graph =
+            "s :: RatedSource(RATE 1000, LENGTH 20) -> UDPIPEncap(1.2.3.4, 5, 6.7.8.9, 10) -> t :: Tee
             -> m :: IPRateMonitor(PACKETS, 1, 100) -> Discard; t [1] -> [1] m [1] -> Discard;
-            DriverManager(wait 20ms, print m.look, write m.anno_level 1.2.0.0 1 10, wait 2s, stop)";
+            DriverManager(wait 20ms, print m.look, writeq m.anno_level \"1.2.0.0, 1, 10\", wait 2s, stop)";
         expect![[r#"
             While executing 'DriverManager@7 :: DriverManager':
               While calling 'm.anno_level 1.2.0.0 1 10':
@@ -184,7 +191,8 @@ mod tests {
             m.thresh: 100
             m.mem: 14880
             m.memmax: 0
-        "#]].assert_eq(&run(graph, &["m.look", "m.thresh", "m.mem", "m.memmax"]));
+        "#]]
+        .assert_eq(&run(graph, &["m.look", "m.thresh", "m.mem", "m.memmax"]));
     }
 
     #[test]
@@ -196,15 +204,15 @@ mod tests {
             m.look: 0
 
             m.memmax: 102400
-        "#]].assert_eq(&run(graph, &["m.look", "m.memmax"]));
+        "#]]
+        .assert_eq(&run(graph, &["m.look", "m.memmax"]));
     }
 
     #[test]
-    fn rates_are_annotated() {
+    fn wrong_values_are_told() {
         let graph = "s :: RatedSource(RATE 1000, LENGTH 20) -> UDPIPEncap(1.2.3.4, 5, 6.7.8.9, 10)
-            -> m :: IPRateMonitor(PACKETS, 1, 10000, 0, true) -> Queue(1) -> q :: Idle;
-            Idle -> Print -> Discard;
-            DriverManager(wait 1s, write m.anno_level 1 2, write m.anno_level 1.2.3.4 9 1, write m.memmax x, stop)";
+            -> m :: IPRateMonitor(PACKETS, 1, 10000) -> Discard;
+            DriverManager(wait 3ms, write m.anno_level 1, writeq m.anno_level \"1.2.3.4, 9, 1\", write m.memmax x, stop)";
         expect![[r#"
             Queue@4 :: Queue: overflow
             While executing 'DriverManager@9 :: DriverManager':
@@ -226,13 +234,23 @@ mod tests {
             class	r.
             name	r.
 
-        "#]].assert_eq(&run(graph, &["m.handlers"]));
+        "#]]
+        .assert_eq(&run(graph, &["m.handlers"]));
     }
 
     #[test]
     fn what_does_not_fit_is_told() {
-        crate::ip::tests::check_mistake("IPRateMonitor(BITS, 1, 1)", expect![[r#"monitor type should be "PACKETS" or "BYTES""#]]);
-        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, 1.5, 1)", expect!["ratio must be between 0 and 1"]);
-        crate::ip::tests::check_mistake("IPRateMonitor(BYTES, x)", expect!["RATIO: parse error; THRESH: required argument missing"]);
+        crate::ip::tests::check_mistake(
+            "IPRateMonitor(BITS, 1, 1)",
+            expect![[r#"monitor type should be "PACKETS" or "BYTES""#]],
+        );
+        crate::ip::tests::check_mistake(
+            "IPRateMonitor(BYTES, 1.5, 1)",
+            expect!["ratio must be between 0 and 1"],
+        );
+        crate::ip::tests::check_mistake(
+            "IPRateMonitor(BYTES, x)",
+            expect!["RATIO: parse error; THRESH: required argument missing"],
+        );
     }
 }

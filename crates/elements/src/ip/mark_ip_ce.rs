@@ -7,21 +7,25 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> MarkIPCE(true) -> ToDump(out.pcap);
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 use wire::checksum;
 
 /// The class.
 pub const CLASS: Class =
     Class::new::<MarkIPCE>("MarkIPCE", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
 
-const ARGS: &[Arg] =
-    &[Arg::optional("FORCE", "bool", "Whether to mark packets whose senders do not know of ECN. Default false.")];
+const ARGS: &[Arg] = &[Arg::optional(
+    "FORCE",
+    "bool",
+    "Whether to mark packets whose senders do not know of ECN. Default false.",
+)];
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "0: Click does not count what this class drops.")];
 
 const NOT_CAPABLE: usize = 0;
-const DROPS: &[DropReason] =
-    &[DropReason::new("not-capable", "The packet's sender does not know of ECN.")];
+const DROPS: &[DropReason] = &[DropReason::new("not-capable", "The packet's sender does not know of ECN.")];
 
 const ECN: u8 = 3;
 
@@ -79,8 +83,8 @@ mod tests {
 1.0.0.1 no 0
 1.0.0.2 ect1 0
 1.0.0.3 ce 0
-", STOP true) -> SetIPChecksum -> t :: Tee -> MarkIPCE -> CheckIPHeader -> ToIPSummaryDump(-, FIELDS ip_src ip_ecn) -> Discard;
-              t [1] -> MarkIPCE(FORCE true) -> CheckIPHeader -> ToIPSummaryDump(-, FIELDS ip_src ip_ecn) -> Discard;"#,
+", STOP true) -> SetIPChecksum -> t :: Tee -> MarkIPCE -> CheckIPHeader -> Print(a, 2) -> Discard;
+              t [1] -> MarkIPCE(FORCE true) -> CheckIPHeader -> Print(b, 2) -> Discard;"#,
             expect![[""]],
         );
     }

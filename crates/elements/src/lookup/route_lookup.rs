@@ -306,7 +306,9 @@ mod tests {
             let (name, value) = args::next_word(line);
             let value = value.replace(';', "\n");
             let result = match name {
-                "table" | "lookup" => lookup.read(&Scope::builtin(), name, &value).map(|text| text.trim_end().to_string()),
+                "table" | "lookup" => {
+                    lookup.read(&Scope::builtin(), name, &value).map(|text| text.trim_end().to_string())
+                }
                 _ => lookup.write(&Scope::builtin(), name, &value).map(|()| String::new()),
             };
             let text = result.unwrap_or_else(|message| format!("! {message}"));

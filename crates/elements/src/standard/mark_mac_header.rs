@@ -7,12 +7,15 @@
 use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<MarkMACHeader>("MarkMACHeader", "1/1", "a/a", "x/x").args(ARGS).live();
+pub const CLASS: Class = Class::new::<MarkMACHeader>("MarkMACHeader", "1/1", "a/a", "x/x").args(ARGS).live();
 
 const ARGS: &[Arg] = &[
     Arg::optional("OFFSET", "unsigned", "Where the header begins. Default 0."),
-    Arg::optional("LENGTH", "unsigned", "Its length: the network header is marked behind it. Default 0: it is not marked."),
+    Arg::optional(
+        "LENGTH",
+        "unsigned",
+        "Its length: the network header is marked behind it. Default 0: it is not marked.",
+    ),
 ];
 
 /// See the page above.

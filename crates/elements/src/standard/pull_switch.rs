@@ -135,7 +135,6 @@ impl PullSwitch {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use crate::testing;

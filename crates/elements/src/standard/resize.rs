@@ -7,7 +7,9 @@
 //! FromDump(in.pcap) -> Resize(-14, 4) -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Resize>("Resize", "1/1", "a/a", "x/x")
@@ -70,7 +72,8 @@ impl Resize {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let n = |n: i32| n.unsigned_abs() as usize;
-        let n_added = if self.head > 0 { n(self.head) } else { 0 } + if self.tail > 0 { n(self.tail) } else { 0 };
+        let n_added =
+            if self.head > 0 { n(self.head) } else { 0 } + if self.tail > 0 { n(self.tail) } else { 0 };
         if n_added > MOST {
             return Verdict::drop(TOO_LONG);
         }
@@ -109,8 +112,8 @@ mod tests {
     #[test]
     fn both_ends_can_be_changed() {
         check_reading(
-            "InfiniteSource(abcdef, LIMIT 3, STOP true) -> r :: Resize(2, 3) -> c :: Counter -> Discard;
-             Script(write r.head 2000000000, write r.tail -5, write r.tail x, return)",
+            "TimedSource(0.1, abcdef, LIMIT 3, STOP true) -> r :: Resize(2, 3) -> c :: Counter -> Discard;
+             Script(write r.head 2000000000, write r.tail -5, write r.tail x)",
             &["r.head", "r.tail", "c.count"],
             expect![[r#"
                 r.head: 2

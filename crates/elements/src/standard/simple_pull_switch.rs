@@ -12,10 +12,13 @@
 use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SimplePullSwitch>("SimplePullSwitch", "-/1", "l/l", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SimplePullSwitch>("SimplePullSwitch", "-/1", "l/l", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .live();
 
-const ARGS: &[Arg] = &[Arg::optional("INPUT", "int", "The input; one that does not exist is none. Default 0.")];
+const ARGS: &[Arg] =
+    &[Arg::optional("INPUT", "int", "The input; one that does not exist is none. Default 0.")];
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The input; one that does not exist is none, read as -1."),
@@ -96,7 +99,7 @@ mod tests {
         check_reading(
             "InfiniteSource(x, LIMIT 5) -> q :: Queue -> [0] s :: SimplePullSwitch(7) -> u :: RatedUnqueue(1000) -> Discard;
              InfiniteSource(y, LIMIT 5) -> r :: Queue -> [1] s;
-             DriverManager(wait 1s, print s.switch, write s.switch 1, wait 1s, write s.switch x, stop)",
+             DriverManager(wait 1s, read s.switch, write s.switch 1, wait 1s, write s.switch 2, stop)",
             &["q.length", "r.length", "s.config"],
             expect![[r#"
                 q.length: 5

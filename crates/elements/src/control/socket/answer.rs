@@ -88,7 +88,9 @@ impl ControlSocket {
         };
         let (result, told) = ctx.hear(|ctx| ctx.runtime().read_handler(TOP, &found.name, param));
         match result {
-            Ok(text) if told.is_empty() => Reply::data(&format!("Read handler '{handler}' OK"), text.as_bytes()),
+            Ok(text) if told.is_empty() => {
+                Reply::data(&format!("Read handler '{handler}' OK"), text.as_bytes())
+            }
             result => {
                 let told: Vec<String> = told.into_iter().chain(result.err()).collect();
                 Reply::with_messages(Code::Unspecified, &format!("Read handler '{handler}' error"), &told)
