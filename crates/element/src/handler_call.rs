@@ -17,7 +17,7 @@ impl HandlerCall {
         let text = text.trim();
         let (name, value) = args::next_word(text);
         if name.is_empty() {
-            return Err("missing handler name".to_string());
+            return Err("syntax error".to_string());
         }
         Ok(HandlerCall { name: name.to_string(), value: value.trim_start().to_string() })
     }

@@ -72,12 +72,13 @@ fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Hand
 }
 
 /// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
-/// handler has the flag `setting` and the argument's name in small letters.
+/// handler has the flag `setting`, and the argument's name in small letters or behind the flag (`setting=NAME`).
 fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>, &'static str)> {
     let own = own_facts(world, idx, name)?;
-    own.flags.split_whitespace().find(|flag| *flag == "setting")?;
+    let flag = own.flags.split_whitespace().find_map(|flag| flag.strip_prefix("setting"))?;
+    let argument = flag.strip_prefix('=').unwrap_or(name);
     let args = world.classes.get(idx)?.facts.args;
-    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
+    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(argument))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
     Some((positional.position(|other| other.name == arg.name), arg.name))
 }
@@ -366,7 +367,11 @@ fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) ->
         }),
         "tickets" => {
             args::saturating_integer::<i32>(value).map_err(|_| "syntax error".to_string()).map(|n| {
-                world.set_tickets(task, n.clamp(1, crate::MAX_TICKETS as i32) as u32);
+                let pinned = n.clamp(1, crate::MAX_TICKETS as i32);
+                if n != pinned {
+                    world.tell(&format!("warning: tickets pinned at {pinned}"));
+                }
+                world.set_tickets(task, pinned as u32);
             })
         }
         "home_thread" => args::integer::<i32>(value)

@@ -311,3 +311,24 @@ impl Entry {
         self.n_queries = self.n_queries.saturating_add(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn what_is_still_asked_for_comes_before_others_of_its_time() {
+        let limits = Limits { packets: 0, entries: 0, entry_packets: 0, slim_factor: 2, timeout_ms: 100 };
+        let mut cache = ArpCache::new(limits);
+        let host = |n: u8| Ipv4Addr::new(1, 0, 0, n);
+        for n in 1..=3 {
+            cache.insert(host(n), EtherAddr([n; 6]), 0);
+        }
+        for n in 1..=3 {
+            cache.save(host(n), Packet::from_bytes(b"x"), 120);
+        }
+        cache.insert(host(1), EtherAddr([9; 6]), 150);
+        expect![[""]].assert_eq(&cache.table(170));
+    }
+}

@@ -24,7 +24,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("src", "The source.").flags("setting"),
     Handler::read_write("dst", "The destination.").flags("setting"),
     Handler::read_write("ethertype", "Protocol of what follows the header.").flags("setting"),
-    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated"),
+    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated setting=ETHERTYPE"),
 ];
 
 const LEN: usize = 14;
@@ -132,6 +132,16 @@ mod tests {
                   SRC: parse error
                 Router could not be initialized!
             "#]],
+        );
+    }
+
+    #[test]
+    fn names_can_be_written() {
+        check_reading(
+            "AddressInfo(me 1:1:1:1:1:1); Idle -> e :: EtherEncap(0x0800, 2:2:2:2:2:2, 3:3:3:3:3:3) -> Idle;
+             Script(write e.src me, write e.etht 5)",
+            &["e.src", "e.config"],
+            expect![[""]],
         );
     }
 }

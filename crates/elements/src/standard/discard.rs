@@ -116,3 +116,18 @@ impl Element for Discard {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn only_a_pulling_one_can_be_inactive() {
+        check_reading(
+            "Idle -> d :: Discard; Idle -> Queue -> e :: Discard",
+            &["d.handlers", "e.handlers"],
+            expect![[""]],
+        );
+    }
+}

@@ -293,4 +293,9 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn doubts_and_mistakes_are_told_in_the_order_of_reading() {
+        testing::check("Idle -> Print(a b, NBYTES x, ACTIVE 5, FOO 1, LENGTH 3) -> Discard", expect![[""]]);
+    }
 }
