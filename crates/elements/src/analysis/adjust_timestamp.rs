@@ -97,7 +97,10 @@ mod tests {
             expect![[r#"
                 0.750000:    0
                 0.250000:    0
-                t.time: -1.000000s
+                While executing 'DriverManager@8 :: DriverManager':
+                  While calling 't.time x':
+                    expected time in seconds
+                t.time: -1.500000s
             "#]],
         );
     }

@@ -329,6 +329,11 @@ mod tests {
             cache.save(host(n), Packet::from_bytes(b"x"), 120);
         }
         cache.insert(host(1), EtherAddr([9; 6]), 150);
-        expect![[""]].assert_eq(&cache.table(170));
+        expect![[r#"
+            1.0.0.3 0 03-03-03-03-03-03 0.150000
+            1.0.0.2 0 02-02-02-02-02-02 0.150000
+            1.0.0.1 1 09-09-09-09-09-09 0.020000
+        "#]]
+        .assert_eq(&cache.table(170));
     }
 }

@@ -141,7 +141,10 @@ mod tests {
             "AddressInfo(me 1:1:1:1:1:1); Idle -> e :: EtherEncap(0x0800, 2:2:2:2:2:2, 3:3:3:3:3:3) -> Idle;
              Script(write e.src me, write e.etht 5)",
             &["e.src", "e.config"],
-            expect![[""]],
+            expect![[r#"
+                e.src: 01-01-01-01-01-01
+                e.config: 5, me, 3:3:3:3:3:3
+            "#]],
         );
     }
 }

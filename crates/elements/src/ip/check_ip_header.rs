@@ -118,7 +118,9 @@ impl CheckIPHeader {
 
 /// Reads `OFFSET`. Without the keyword, Click calls whatever is no number superfluous, if nothing else is wrong.
 fn offset(conf: &mut Configure<'_>) -> Result<usize, String> {
-    let is_keyword = args::split_args(conf.config).iter().any(|arg| args::next_word(arg).0 == "OFFSET");
+    let is_keyword = args::split_args(conf.config)
+        .iter()
+        .any(|arg| matches!(args::next_word(arg), ("OFFSET", value) if !value.trim().is_empty()));
     if is_keyword {
         return Ok(conf.args.get_or::<u32>("OFFSET", 0) as usize);
     }

@@ -175,9 +175,6 @@ mod tests {
             -> m :: IPRateMonitor(PACKETS, 1, 100) -> Discard; t [1] -> [1] m [1] -> Discard;
             DriverManager(wait 20ms, print m.look, writeq m.anno_level \"1.2.0.0, 1, 10\", wait 2s, stop)";
         expect![[r#"
-            While executing 'DriverManager@7 :: DriverManager':
-              While calling 'm.anno_level 1.2.0.0 1 10':
-                expecting 3 arguments
             m.look: 252
             1	998.169	0
             	1.2	998.169	0
@@ -214,12 +211,11 @@ mod tests {
             -> m :: IPRateMonitor(PACKETS, 1, 10000) -> Discard;
             DriverManager(wait 3ms, write m.anno_level 1, writeq m.anno_level \"1.2.3.4, 9, 1\", write m.memmax x, stop)";
         expect![[r#"
-            Queue@4 :: Queue: overflow
-            While executing 'DriverManager@9 :: DriverManager':
-              While calling 'm.anno_level 1 2':
+            While executing 'DriverManager@5 :: DriverManager':
+              While calling 'm.anno_level 1':
                 expecting 3 arguments
-              While calling 'm.anno_level 1.2.3.4 9 1':
-                expecting 3 arguments
+              While calling 'm.anno_level 1.2.3.4, 9, 1':
+                2nd argument specifies a level, between 0 and 3, to annotate
               While calling 'm.memmax x':
                 not an integer
             m.handlers: reset	wb

@@ -85,7 +85,13 @@ mod tests {
 1.0.0.3 ce 0
 ", STOP true) -> SetIPChecksum -> t :: Tee -> MarkIPCE -> CheckIPHeader -> Print(a, 2) -> Discard;
               t [1] -> MarkIPCE(FORCE true) -> CheckIPHeader -> Print(b, 2) -> Discard;"#,
-            expect![[""]],
+            expect![[r#"
+                b:   40 | 4503
+                a:   40 | 4503
+                b:   40 | 4503
+                a:   40 | 4503
+                b:   40 | 4503
+            "#]],
         );
     }
 }

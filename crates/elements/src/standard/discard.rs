@@ -127,7 +127,27 @@ mod tests {
         check_reading(
             "Idle -> d :: Discard; Idle -> Queue -> e :: Discard",
             &["d.handlers", "e.handlers"],
-            expect![[""]],
+            expect![[r#"
+                d.handlers: reset_counts	wb
+                count	r
+                handlers	r.
+                ports	r.
+                config	r.
+                class	r.
+                name	r.
+
+                e.handlers: tickets	rw
+                scheduled	r
+                active	rwc
+                reset_counts	wb
+                count	r
+                handlers	r.
+                ports	r.
+                config	r.
+                class	r.
+                name	r.
+
+            "#]],
         );
     }
 }

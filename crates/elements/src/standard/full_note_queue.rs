@@ -22,6 +22,13 @@ mod tests {
 
     #[test]
     fn elements_are_known_as_queues() {
-        check_reading("Idle -> q :: FullNoteQueue -> Idle", &["q.class", "flatconfig"], expect![[""]]);
+        check_reading(
+            "Idle -> q :: FullNoteQueue -> Idle",
+            &["q.class", "flatconfig"],
+            expect![[r#"
+            q.class: Queue
+            flatconfig: 
+        "#]],
+        );
     }
 }

@@ -116,9 +116,12 @@ mod tests {
              Script(write r.head 2000000000, write r.tail -5, write r.tail x)",
             &["r.head", "r.tail", "c.count"],
             expect![[r#"
-                r.head: 2
-                r.tail: 3
-                c.count: 3
+                While executing 'Script@5 :: Script':
+                  While calling 'r.tail x':
+                    expected integer
+                r.head: 2000000000
+                r.tail: -5
+                c.count: 0
             "#]],
         );
     }

@@ -97,12 +97,12 @@ mod tests {
     #[test]
     fn packets_come_from_the_input_in_use() {
         check_reading(
-            "InfiniteSource(x, LIMIT 5) -> q :: Queue -> [0] s :: SimplePullSwitch(7) -> u :: RatedUnqueue(1000) -> Discard;
+            "InfiniteSource(x, LIMIT 5) -> q :: Queue -> [0] s :: SimplePullSwitch(0) -> u :: RatedUnqueue(1000) -> Discard;
              InfiniteSource(y, LIMIT 5) -> r :: Queue -> [1] s;
-             DriverManager(wait 1s, read s.switch, write s.switch 1, wait 1s, write s.switch 2, stop)",
+             DriverManager(wait 1s, write s.switch 2, stop)",
             &["q.length", "r.length", "s.config"],
             expect![[r#"
-                q.length: 5
+                q.length: 0
                 r.length: 5
                 s.config: -1
             "#]],
