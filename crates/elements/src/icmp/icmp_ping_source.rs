@@ -123,7 +123,7 @@ impl Element for ICMPPingSource {
             mirrors,
             is_push,
             timer: None,
-            trips: (conf.n_inputs == 1).then(RoundTrips::new),
+            trips: (conf.n_inputs == 1).then(RoundTrips::default),
         })
     }
 
@@ -210,7 +210,7 @@ impl Element for ICMPPingSource {
             }
             "reset_counts" => {
                 self.count = 0;
-                self.trips = self.trips.take().map(|_| RoundTrips::new());
+                self.trips = self.trips.take().map(|_| RoundTrips::default());
                 if self.limit > 0 {
                     self.start(ctx, self.interval_ns());
                 }

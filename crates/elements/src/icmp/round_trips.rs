@@ -23,9 +23,9 @@ pub struct RoundTrips {
     sum_us2: u64,
 }
 
-impl RoundTrips {
+impl Default for RoundTrips {
     /// Nothing sent yet.
-    pub fn new() -> RoundTrips {
+    fn default() -> RoundTrips {
         RoundTrips {
             requests: vec![Request::default(); NUMBERS],
             n_received: 0,
@@ -36,7 +36,9 @@ impl RoundTrips {
             sum_us2: 0,
         }
     }
+}
 
+impl RoundTrips {
     /// A request was sent.
     pub fn send(&mut self, number: u16, sent_ns: i64) {
         if let Some(request) = self.requests.get_mut(usize::from(number)) {
@@ -107,7 +109,7 @@ mod tests {
 
     #[test]
     fn duplicates_and_losses_are_counted() {
-        let mut trips = RoundTrips::new();
+        let mut trips = RoundTrips::default();
         assert_eq!(trips.summary(0), "0 packets transmitted, 0 received");
         trips.send(1, 1_000_000);
         trips.send(2, 2_000_000);

@@ -1,6 +1,6 @@
 //! Rates from and to IP addresses: a tree whose nodes are address prefixes of whole bytes.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use crate::standard::ewma::{unparse_scaled, Ewma};
 use crate::standard::jiffies;
@@ -130,15 +130,14 @@ impl RateTree {
         for (level, byte) in address.into_iter().enumerate() {
             let has_room = self.has_room(PAIR_SIZE);
             let node = self.nodes.get_mut(place)?.as_mut()?;
-            if !node.counters.contains_key(&byte) {
-                if !has_room {
-                    return None;
+            let counter = match node.counters.entry(byte) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(_) if !has_room => return None,
+                Entry::Vacant(entry) => {
+                    self.memory += PAIR_SIZE;
+                    entry.insert(Counter { pair: Pair::new(now), next: None, closed_until: 0 })
                 }
-                self.memory += PAIR_SIZE;
-                let counter = Counter { pair: Pair::new(now), next: None, closed_until: 0 };
-                node.counters.insert(byte, counter);
-            }
-            let counter = node.counters.get_mut(&byte)?;
+            };
             if let Some(n) = n {
                 counter.pair.count(way, n, now);
             }
