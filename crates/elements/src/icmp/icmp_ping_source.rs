@@ -353,10 +353,10 @@ mod tests {
     #[test]
     fn requests_are_numbered_and_summed() {
         let graph = "ICMPPingSource(1.0.0.1, 2.0.0.2, IDENTIFIER 258, DATA abc, LIMIT 2, STOP true)
-            -> Print(MAXLENGTH -1) -> CheckIPHeader -> CheckICMPHeader -> Discard";
+            -> Print(ping, -1) -> CheckIPHeader -> CheckICMPHeader -> Discard";
         expect![[r#"
-              31 | 4500001f 00010000 c801efda 01000001 02000002 0800319b 02010001 616263
-              31 | 4500001f 00020000 c801efd9 01000001 02000002 0800319a 02010002 616263
+            ping:   31 | 4500001f 00010000 c801efda 01000001 02000002 0800319b 02010001 616263
+            ping:   31 | 4500001f 00020000 c801efd9 01000001 02000002 0800319a 02010002 616263
         "#]]
         .assert_eq(&run(graph, &[]));
     }

@@ -72,15 +72,15 @@ macro_rules! lookup {
 
             fn read(
                 &mut self,
-                _ctx: &mut element::Ctx<'_>,
+                ctx: &mut element::Ctx<'_>,
                 name: &str,
                 param: &str,
             ) -> Result<String, String> {
-                self.0.read(name, param)
+                self.0.read(&ctx.scope(), name, param)
             }
 
-            fn write(&mut self, _ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-                self.0.write(name, value)
+            fn write(&mut self, ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+                self.0.write(&ctx.scope(), name, value)
             }
         }
     };

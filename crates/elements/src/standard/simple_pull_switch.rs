@@ -104,7 +104,7 @@ mod tests {
             expect![[r#"
                 q.length: 0
                 r.length: 5
-                s.config: -1
+                s.config: 0
             "#]],
         );
     }
