@@ -1,6 +1,6 @@
 //! The arguments of an element: matched with the class facts, then read one by one.
 
-use graph::{Arg, ArgKind};
+use graph::{Arg, ArgKind, Severity};
 
 use crate::item::{Item, State};
 use crate::names::Scope;
@@ -9,17 +9,19 @@ use crate::value::Value;
 
 /// The arguments of an element, or of a handler that takes several.
 ///
-/// Arguments are matched with the table of facts when this is made; mistakes are collected while they are read, and told
-/// by [`Args::finish`] in the order of reading.
+/// Arguments are matched with the table of facts when this is made; mistakes and doubts are collected while they are read,
+/// and told by [`Args::finish`] in the order of reading.
 pub struct Args<'a> {
     items: Vec<Item>,
     facts: &'a [Arg],
     found: Vec<Found>,
     scope: &'a Scope<'a>,
-    errors: Vec<String>,
+    told: Vec<Told>,
     failures: Vec<String>,
-    warnings: Vec<String>,
 }
+
+/// Something to tell about arguments: how bad it is, and a sentence.
+pub type Told = (Severity, String);
 
 /// What was given for an argument of the table.
 #[derive(Default)]
@@ -46,8 +48,8 @@ impl<'a> Args<'a> {
     /// Matches arguments that are split already.
     pub fn from_list(list: Vec<String>, facts: &'a [Arg], scope: &'a Scope<'a>) -> Args<'a> {
         let items = list.into_iter().map(Item::new).collect();
-        let (errors, failures, warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let mut args = Args { items, facts, found: Vec::new(), scope, errors, failures, warnings };
+        let (told, failures) = (Vec::new(), Vec::new());
+        let mut args = Args { items, facts, found: Vec::new(), scope, told, failures };
         args.found = facts.iter().map(|fact| args.find(fact)).collect();
         args
     }
@@ -142,7 +144,7 @@ impl<'a> Args<'a> {
 
     /// Tells a mistake in an argument.
     pub fn error(&mut self, name: &str, message: impl AsRef<str>) {
-        self.errors.push(format!("{name}: {}", message.as_ref()));
+        self.tell(Severity::Error, format!("{name}: {}", message.as_ref()));
     }
 
     /// Tells a mistake in the arguments as a whole; it is told only if each of them by itself is right.
@@ -152,21 +154,31 @@ impl<'a> Args<'a> {
 
     /// Tells a doubt about an argument.
     pub fn warn(&mut self, name: &str, message: impl AsRef<str>) {
-        self.warnings.push(format!("{name}: {}", message.as_ref()));
+        self.tell(Severity::Message, format!("{name}: warning: {}", message.as_ref()));
     }
 
-    /// The doubts told so far.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Tells anything.
+    pub fn tell(&mut self, severity: Severity, text: impl Into<String>) {
+        self.told.push((severity, text.into()));
     }
 
     /// Whether no mistake was told so far.
     pub fn is_ok(&self) -> bool {
-        self.errors.is_empty() && self.failures.is_empty()
+        self.failures.is_empty() && !self.told.iter().any(is_error)
     }
 
     /// All mistakes: first those told while reading, then arguments that are unknown or too many.
-    pub fn finish(mut self) -> Result<(), Vec<String>> {
+    pub fn finish(self) -> Result<(), Vec<String>> {
+        let errors: Vec<_> = self.complete().into_iter().filter(is_error).map(|(_, text)| text).collect();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// Everything that is to be told: first what was told while reading, then arguments that are unknown or too many.
+    pub fn complete(mut self) -> Vec<Told> {
         for idx in 0..self.facts.len() {
             if self.is_required(idx) {
                 self.tell_if_missing(idx);
@@ -175,23 +187,26 @@ impl<'a> Args<'a> {
         if !self.facts.iter().any(|fact| fact.kind == ArgKind::Rest) {
             self.check_complete();
         }
-        let errors = if self.errors.is_empty() { self.failures } else { self.errors };
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(errors)
+        self.so_far()
+    }
+
+    /// What was told so far, whether or not there are arguments that were not read.
+    pub fn so_far(mut self) -> Vec<Told> {
+        if !self.told.iter().any(is_error) {
+            self.told.extend(self.failures.drain(..).map(|text| (Severity::Error, text)));
         }
+        self.told
     }
 
     fn check_complete(&mut self) {
         for item in &self.items {
             if let State::Keyword(len) = item.state {
                 let keyword = item.text.get(..len).unwrap_or("");
-                self.errors.push(format!("{keyword}: unknown argument"));
+                self.told.push((Severity::Error, format!("{keyword}: unknown argument")));
             }
         }
         if self.items.iter().any(|item| item.state == State::Plain) {
-            self.errors.push("too many arguments".to_string());
+            self.told.push((Severity::Error, "too many arguments".to_string()));
         }
     }
 
@@ -276,6 +291,10 @@ impl<'a> Args<'a> {
             _ => false,
         }
     }
+}
+
+fn is_error(told: &Told) -> bool {
+    told.0 == Severity::Error
 }
 
 #[cfg(test)]

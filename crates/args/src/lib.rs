@@ -23,7 +23,7 @@ mod unit;
 mod value;
 
 pub use anno::{anno, Anno, ANNO_SIZE};
-pub use args::Args;
+pub use args::{Args, Told};
 pub use decimal::{unparse_binary, unparse_decimal};
 pub use ether::{ether, EtherAddr};
 pub use ip::{

@@ -37,6 +37,15 @@ const SAMPLES: &[Sample] = &[
     ("BandwidthMeter", 1, 2, "100", Conserved),
     ("BandwidthRatedSplitter", 1, 2, "100", Conserved),
     ("BandwidthRatedUnqueue", 1, 1, "100", Conserved),
+    ("AdjustTimestamp", 1, 1, "2", Conserved),
+    ("Hub", 2, 2, "", Free),
+    ("ICMPPingSource", 1, 1, "1.0.0.1, 2.0.0.2", Free),
+    ("IPRateMonitor", 1, 1, "PACKETS, 0.5, 256, 65536", Conserved),
+    ("MarkIPCE", 1, 1, "", Conserved),
+    ("MarkMACHeader", 1, 1, "2", Conserved),
+    ("Resize", 1, 1, "HEAD 8, TAIL 3", Conserved),
+    ("SimplePullSwitch", 2, 1, "1", Conserved),
+    ("UnstripIPHeader", 1, 1, "", Conserved),
     ("BandwidthShaper", 1, 1, "100", Conserved),
     ("CheckICMPHeader", 1, 2, "DETAILS true, VERBOSE true", Conserved),
     ("CheckIPHeader", 1, 1, "VERBOSE true", Conserved),
@@ -162,6 +171,7 @@ const SAMPLES: &[Sample] = &[
 /// Classes that take packets and are not run here, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("DriverManager", "is given ports for no use: it takes no packets"),
+    ("Error", "is a mistake by being there"),
     ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
     ("KernelTap", "needs privileges; its packets leave the process"),
     ("KernelTun", "needs privileges; its packets leave the process"),

@@ -54,17 +54,11 @@ fn run(options: Options) -> i32 {
     let graph = load::parse(&request, &text, &mut diagnostics);
     let graph = graph.map(|graph| options::with_control_sockets(graph, &options));
     let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
-    tell(&diagnostics, &options);
+    eprint!("{}", lang::click_texts(&diagnostics.list));
     let Some(mut engine) = engine else { return 1 };
     let exit = drive(&mut engine, &options, &request.text);
     engine.cleanup();
     exit
-}
-
-fn tell(diagnostics: &Diagnostics, options: &Options) {
-    let mut list = diagnostics.list.clone();
-    list.retain(|diagnostic| options.warnings || diagnostic.severity != graph::Severity::Warning);
-    eprint!("{}", lang::click_texts(&list));
 }
 
 fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {

@@ -50,12 +50,16 @@ impl Origin {
     pub fn read(&self) -> Result<String, String> {
         let mut bytes = Vec::new();
         let result = match self {
-            Origin::Expression(text) => return Ok(text.clone()),
+            Origin::Expression(text) => {
+                bytes.extend_from_slice(text.as_bytes());
+                Ok(())
+            }
             Origin::Stdin => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
             Origin::File(name) => std::fs::read(name).map(|read| bytes = read),
         };
         result.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let configuration = lang::configuration(&bytes, self.name())?;
+        Ok(String::from_utf8_lossy(&configuration).into_owned())
     }
 }
 

@@ -1,5 +1,7 @@
 //! The `weir` command as a user runs it.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -75,6 +77,50 @@ fn click_runs_with_its_own_command_line() {
     assert_eq!(stderr(&output).replace("config:1:   ", "  "), expected);
     let output = weir(&["click", "--nonsense"]);
     assert!(stderr(&output).starts_with("click: unrecognized option") && output.status.code() == Some(1));
+}
+
+#[test]
+fn click_reads_a_configuration_from_an_archive() {
+    let file = scratch("config.ar");
+    let config = "Idle -> n :: Null -> Discard";
+    let header = format!("{:<16}{:<32}{:<10}`\n", "config/", "0", config.len());
+    std::fs::write(&file, format!("!<arch>\n{header}{config}")).expect("the file can be written");
+    let output = weir(&["click", "-q", &file, "-h", "n.class"]);
+    assert_eq!(stdout(&output), "Null\n", "{}", stderr(&output));
+    std::fs::write(&file, "!<arch>\n").expect("the file can be written");
+    let output = weir(&["click", "-q", &file]);
+    assert!(
+        stderr(&output).ends_with("archive has no 'config' section\n") && output.status.code() == Some(1)
+    );
+}
+
+#[test]
+fn control_sockets_answer_llrpcs() {
+    let path = scratch("llrpc.socket");
+    let graph = format!(
+        "ControlSocket(UNIX, {path}); Idle -> s :: Switch(0) -> c :: Counter -> Discard; s[1] -> Discard"
+    );
+    let mut running = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["click", "-e", &graph])
+        .spawn()
+        .expect("the command runs");
+    // It listens some time after it was started; until then nobody can connect.
+    let socket = (0..10_000_000).find_map(|_| UnixStream::connect(&path).ok());
+    let mut socket = socket.expect("the graph listens");
+    let commands = b"llrpc s#80044006 4\n\x01\0\0\0llrpc s#4004C005\nllrpc s#80044006 4\n\x02\0\0\0\
+        llrpc c#C004C003 4\n\x01\0\0\0llrpc c#C004C003 4\n\x05\0\0\0llrpc c#1\nwrite stop\n";
+    socket.write_all(commands).expect("the graph reads");
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).expect("the graph answers");
+    assert!(running.wait().expect("the graph ends").success());
+    let answer =
+        String::from_utf8_lossy(&answer).replace("\r\n", "|").replace('\0', "0").replace('\x01', "1");
+    let expected =
+        "Click::ControlSocket/1.3|200 LLRPC 's#80044006' OK|DATA 0|200 LLRPC 's#4004C005' OK|DATA 4|1000\
+        522 LLRPC 's#80044006' error: Invalid argument|200 LLRPC 'c#C004C003' OK|DATA 4|0000\
+        522 LLRPC 'c#C004C003' error: Invalid argument|501 Cannot call LLRPC 'c#1' remotely|\
+        200 Write handler 'stop' OK|";
+    assert_eq!(answer, expected);
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct Class {
     pub generates: bool,
     /// Whether the `config` handler can be written while the graph runs.
     pub live: bool,
+    /// The class whose other name this is, and as which its elements are known once they are built.
+    pub alias_of: Option<&'static str>,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -70,6 +72,7 @@ impl Class {
             role: Role::Plain,
             generates: true,
             live: false,
+            alias_of: None,
         }
     }
 
@@ -112,6 +115,12 @@ impl Class {
     /// Can be given a new configuration while the graph runs: a new element is made and takes the old one's state.
     pub const fn live(mut self) -> Class {
         self.live = true;
+        self
+    }
+
+    /// Another name of a class.
+    pub const fn alias_of(mut self, name: &'static str) -> Class {
+        self.alias_of = Some(name);
         self
     }
 

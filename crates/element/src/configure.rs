@@ -1,7 +1,7 @@
 //! What an element is given when it is made.
 
-use args::{Args, Scope};
-use graph::{ElementIdx, PortIdx};
+use args::{Args, Scope, Told};
+use graph::{Arg, ElementIdx, PortIdx, Severity};
 
 /// The graph as elements see it while they are configured: the others exist by name only.
 pub trait Environment {
@@ -29,10 +29,10 @@ pub trait Environment {
     fn default_burst(&self) -> usize;
 }
 
-/// An element could not be configured: the reasons, a sentence each.
+/// An element could not be configured: the reasons that [`Configure`] was not told, a sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failed {
-    /// In Click's words.
+    /// In Click's words; they come after what [`Configure`] was told.
     pub errors: Vec<String>,
 }
 
@@ -60,15 +60,11 @@ pub struct Configure<'a> {
     pub n_inputs: usize,
     /// Number of connected outputs.
     pub n_outputs: usize,
-    /// Things to tell that are no errors.
-    pub warnings: Vec<String>,
-    /// Things to tell that are not even doubtful, or that Click tells as errors and goes on.
-    pub notes: Vec<String>,
     /// The configuration string as it was written.
     pub config: &'a str,
     /// The other elements.
     pub environment: &'a dyn Environment,
-    errors: Vec<String>,
+    told: Vec<Told>,
 }
 
 impl<'a> Configure<'a> {
@@ -81,36 +77,54 @@ impl<'a> Configure<'a> {
         environment: &'a dyn Environment,
     ) -> Configure<'a> {
         let (n_inputs, n_outputs) = environment.n_ports(element);
-        let (warnings, notes, errors) = (Vec::new(), Vec::new(), Vec::new());
-        Configure { args, scope, element, n_inputs, n_outputs, warnings, notes, config, environment, errors }
+        Configure { args, scope, element, n_inputs, n_outputs, config, environment, told: Vec::new() }
+    }
+
+    /// Used by engines: everything that was told, in that order.
+    pub fn into_told(mut self) -> Vec<Told> {
+        self.told.append(&mut self.args.so_far());
+        self.told
     }
 
     /// Records an error, as a sentence.
     pub fn error(&mut self, message: impl Into<String>) {
-        self.errors.push(message.into());
+        self.args.tell(Severity::Error, message);
     }
 
     /// Records a warning, as a sentence.
     pub fn warning(&mut self, message: impl Into<String>) {
-        self.warnings.push(message.into());
+        self.args.tell(Severity::Warning, message);
     }
 
-    /// Records something to tell that does not keep the graph from running.
+    /// Records something to tell that is not even doubtful, or that Click tells as an error and goes on.
     pub fn note(&mut self, message: impl Into<String>) {
-        self.notes.push(message.into());
+        self.args.tell(Severity::Message, message);
     }
 
-    /// The handler call that argument `name` gives, if it is given.
+    /// The handler call that argument `name` gives, if it is given. Its element must exist; whether that has the handler is
+    /// known only later.
     pub fn handler_call(&mut self, name: &'static str) -> Option<crate::HandlerCall> {
-        self.args.get_with(name, |text, _| crate::HandlerCall::parse(text))
+        let args::Raw(text) = self.args.get(name)?;
+        let environment = self.environment;
+        let checked = crate::HandlerCall::parse(&text).and_then(|call| {
+            let exists = |element: &str| environment.find(element, self.element).is_some();
+            call.check_element(exists).map(|()| call)
+        });
+        match checked {
+            Ok(call) => Some(call),
+            Err(message) => {
+                self.args.error(name, message);
+                self.args.error(name, "parse error");
+                None
+            }
+        }
     }
 
     /// The element that argument `name` names, if the argument is given. An error is recorded if there is no such element
     /// or it is none of `classes` (empty: any class).
     pub fn element(&mut self, name: &'static str, classes: &[&str]) -> Option<ElementIdx> {
-        let text = self.args.get::<String>(name)?;
-        let found = self.environment.find(&text, self.element).ok_or("does not name an element".to_string());
-        match found.and_then(|_| self.element_called(&text, classes)) {
+        let args::Raw(text) = self.args.get(name)?;
+        match self.element_called(&text, classes) {
             Ok(idx) => Some(idx),
             Err(message) => {
                 self.args.error(name, &message);
@@ -122,7 +136,7 @@ impl<'a> Configure<'a> {
     /// The element called `text` if it is one of `classes` (empty: any class).
     pub fn element_called(&self, text: &str, classes: &[&str]) -> Result<ElementIdx, String> {
         let Some(idx) = self.environment.find(text, self.element) else {
-            return Err(format!("no element named '{text}'"));
+            return Err("does not name an element".to_string());
         };
         let class = self.environment.class(idx);
         if !classes.is_empty() && !classes.contains(&class) {
@@ -132,16 +146,38 @@ impl<'a> Configure<'a> {
         Ok(idx)
     }
 
-    /// Ends the reading of arguments: fails with all errors, those of unknown and superfluous arguments included.
-    pub fn finish(&mut self) -> Result<(), Failed> {
-        self.warnings.extend(self.args.warnings().iter().cloned());
-        let args = std::mem::replace(&mut self.args, Args::new("", &[], self.scope));
-        let mut errors = args.finish().err().unwrap_or_default();
-        errors.append(&mut self.errors);
-        if errors.is_empty() {
+    /// Ends the reading of arguments for good if there was an error so far, even if some were not read.
+    pub fn proceed(&mut self) -> Result<(), Failed> {
+        if self.args.is_ok() {
             Ok(())
         } else {
-            Err(Failed { errors })
+            let args = self.replace_args(Vec::new(), &[]);
+            self.close(args.so_far())
+        }
+    }
+
+    /// Ends the reading of arguments: fails if there was an error, be it an unknown or a superfluous argument.
+    pub fn finish(&mut self) -> Result<(), Failed> {
+        let args = self.replace_args(Vec::new(), &[]);
+        self.close(args.complete())
+    }
+
+    /// Reads `list` instead, as a table of its own says, if there was no error so far.
+    pub fn go_on_with(&mut self, list: Vec<String>, facts: &'a [Arg]) -> Result<(), Failed> {
+        let args = self.replace_args(list, facts);
+        self.close(args.so_far())
+    }
+
+    fn replace_args(&mut self, list: Vec<String>, facts: &'a [Arg]) -> Args<'a> {
+        std::mem::replace(&mut self.args, Args::from_list(list, facts, self.scope))
+    }
+
+    fn close(&mut self, mut told: Vec<Told>) -> Result<(), Failed> {
+        self.told.append(&mut told);
+        if self.told.iter().any(|(severity, _)| *severity == Severity::Error) {
+            Err(Failed::default())
+        } else {
+            Ok(())
         }
     }
 }

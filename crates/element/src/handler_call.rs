@@ -17,9 +17,19 @@ impl HandlerCall {
         let text = text.trim();
         let (name, value) = args::next_word(text);
         if name.is_empty() {
-            return Err("missing handler name".to_string());
+            return Err("syntax error".to_string());
         }
         Ok(HandlerCall { name: name.to_string(), value: value.trim_start().to_string() })
+    }
+
+    /// Checks that the element named in the call exists; a global handler, or one of the calling element, needs none.
+    pub fn check_element(&self, exists: impl Fn(&str) -> bool) -> Result<(), String> {
+        match self.name.split_once('.') {
+            Some(("", _)) | None => Ok(()),
+            Some((_, "")) => Err("syntax error".to_string()),
+            Some((element, _)) if exists(element) => Ok(()),
+            Some((element, _)) => Err(format!("no element named '{element}'")),
+        }
     }
 
     /// Checks that the handler can be written; in [`crate::Element::initialize`].
@@ -54,6 +64,7 @@ fn missing(ctx: &Ctx<'_>, name: &str, way: &str) -> String {
         Some((element, _)) if !element.is_empty() && ctx.find(element).is_none() => {
             format!("no element named '{element}'")
         }
+        _ if name.is_empty() => "syntax error".to_string(),
         _ => format!("no '{name}' {way} handler"),
     }
 }

@@ -19,5 +19,5 @@ pub const HOME_THREAD: Handler = Handler {
     name: "home_thread",
     kind: HandlerKind::ReadWrite,
     doc: "Number of the thread on which the task runs.",
-    flags: "",
+    flags: "unlisted",
 };

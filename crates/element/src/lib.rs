@@ -11,6 +11,7 @@ mod ctx;
 mod each;
 mod handler_call;
 pub mod handlers;
+pub mod llrpc;
 mod outbox;
 mod runtime;
 mod verdict;
@@ -24,6 +25,7 @@ pub use configure::{Configure, Environment, Failed};
 pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};
 pub use handler_call::HandlerCall;
+pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
 pub use runtime::{HandlerUse, Notifies, Runtime};
@@ -96,6 +98,11 @@ pub trait Element: Any + Send {
     /// Writes handler `name` (one that the class facts list). Errors are sentences, a line each.
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         Err(format!("no {name} write handler"))
+    }
+
+    /// Answers the LLRPC with a number, such as [`llrpc::GET_COUNT`]; `data` holds the argument and then the answer.
+    fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+        Err(LlrpcError::Invalid)
     }
 
     /// Another hand on the same element, for handlers that are called while one of its methods runs. Without one such a

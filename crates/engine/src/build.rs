@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use args::{Args, Host, Names, Scope};
-use element::{Class, Configure, Element, ElementIdx, Environment, Failed, PortIdx, Runtime};
-use graph::{Checked, Diagnostics, Graph, Place};
+use args::{Args, Host, Names, Scope, Told};
+use element::{Class, Configure, Element, ElementIdx, Environment, PortIdx, Runtime};
+use graph::{Checked, Diagnostics, Graph, Place, Severity};
 
 use crate::clock::{Clock, Time};
 use crate::order::configure_order;
@@ -125,15 +125,20 @@ impl Engine {
     }
 
     fn configured(
-        graph: Graph,
+        mut graph: Graph,
         registry: Registry<'_>,
         options: BuildOptions,
         diagnostics: &mut Diagnostics,
     ) -> Option<Engine> {
         let mut classes = Vec::new();
-        for element in &graph.elements {
+        for element in &mut graph.elements {
             match registry(&element.class) {
-                Some(class) => classes.push(class),
+                Some(class) => {
+                    if let Some(name) = class.alias_of {
+                        element.class = name.into();
+                    }
+                    classes.push(class);
+                }
                 None => {
                     let message = format!("unknown element class '{}'", element.class);
                     diagnostics.error(&element.place, message);
@@ -172,16 +177,13 @@ impl Engine {
             self.world.forget_times();
             let (result, told) = self.world.hear(|world| world.call(idx, |e, ctx| e.initialize(ctx)));
             let element = &self.world.graph.elements[idx];
-            for message in told {
-                let context = format!("While initializing '{}'", element.declaration());
-                let told = match message.strip_prefix("warning: ") {
-                    Some(warning) => diagnostics.warning(&element.place, warning),
-                    None => diagnostics.message(&element.place, message),
-                };
-                told.context = Some(context);
+            let mut told: Vec<Told> = told.into_iter().map(remark).collect();
+            let is_failure = matches!(result, Some(Err(_)));
+            if let Some(Err(message)) = result.filter(|result| *result != Err(String::new())) {
+                told.push((Severity::Error, message));
             }
-            if let Some(Err(message)) = result {
-                complain(diagnostics, "While initializing", element, &[message]);
+            tell(diagnostics, "While initializing", element, told);
+            if is_failure {
                 return false;
             }
         }
@@ -210,51 +212,80 @@ fn configure_all(
     let mut ok = true;
     for &idx in order {
         let element = &site.graph.elements[idx];
-        let (result, remarks) = configure_one(site, names, classes[idx], idx, &element.config);
-        let context = format!("While configuring '{}'", element.declaration());
-        for warning in remarks.warnings {
-            diagnostics.warning(&element.place, warning).context = Some(context.clone());
-        }
-        for note in remarks.notes {
-            diagnostics.message(&element.place, note).context = Some(context.clone());
-        }
-        match result {
-            Ok(made) => slots[idx] = Some(made),
-            Err(failed) => {
-                ok = false;
-                complain(diagnostics, "While configuring", element, &failed.errors);
-            }
-        }
+        let (made, told) = configure_one(site, names, classes[idx], idx, &element.config);
+        tell(diagnostics, "While configuring", element, told);
+        ok &= made.is_some();
+        slots[idx] = made;
     }
     ok.then_some(slots)
 }
 
-/// What an element has to tell while it is configured, besides its errors.
-struct Remarks {
-    warnings: Vec<String>,
-    notes: Vec<String>,
-}
-
+/// Makes an element; what is to be told about it includes an error if there is none.
 fn configure_one(
     site: &dyn Environment,
     names: &Names,
     class: &'static Class,
     idx: ElementIdx,
     config: &str,
-) -> (Result<Box<dyn Element>, Failed>, Remarks) {
+) -> (Option<Box<dyn Element>>, Vec<Told>) {
     let scope = Scope::new(names, site.name(idx));
     let args = Args::new(config, class.facts.args, &scope);
     let mut conf = Configure::new(args, &scope, idx, config, site);
     let result = (class.configure)(&mut conf);
-    (result, Remarks { warnings: conf.warnings, notes: conf.notes })
+    let mut told = conf.into_told();
+    match result {
+        Ok(made) => (Some(made), told),
+        Err(failed) => {
+            told.extend(failed.errors.into_iter().map(|message| (Severity::Error, message)));
+            if !told.iter().any(|(severity, _)| *severity == Severity::Error) {
+                told.push((Severity::Error, "unspecified error".to_string()));
+            }
+            (None, told)
+        }
+    }
 }
 
-fn complain(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, errors: &[String]) {
-    let context = format!("{during} '{}'", element.declaration());
-    let unspecified = ["unspecified error".to_string()];
-    for message in if errors.is_empty() { &unspecified } else { errors } {
-        diagnostics.error(&element.place, message.clone()).context = Some(context.clone());
+/// What is told, as a line.
+fn line((severity, message): &Told) -> String {
+    match severity {
+        Severity::Warning => format!("warning: {message}"),
+        Severity::Error | Severity::Message => message.clone(),
     }
+}
+
+/// A line that an element told while it was initialised.
+fn remark(line: String) -> Told {
+    match line.strip_prefix("warning: ") {
+        Some(warning) => (Severity::Warning, warning.to_string()),
+        None => (Severity::Message, line),
+    }
+}
+
+fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, told: Vec<Told>) {
+    let context = format!("{during} '{}'", element.declaration());
+    for (severity, message) in told {
+        let (landmark, message) = match landmark(&message) {
+            Some((place, rest)) => (Some(place), rest.to_string()),
+            None => (None, message),
+        };
+        let told = match severity {
+            Severity::Error => diagnostics.error(&element.place, message),
+            Severity::Warning => diagnostics.warning(&element.place, message),
+            Severity::Message => diagnostics.message(&element.place, message),
+        };
+        told.landmark = landmark;
+        told.context = Some(context.clone());
+    }
+}
+
+/// The place that a message begins with, such as a line of an input file, and the rest of the message.
+fn landmark(message: &str) -> Option<(Place, &str)> {
+    let (place, rest) = message.split_once(": ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_place = !file.is_empty() && !file.contains(char::is_whitespace);
+    let _: u32 = line.parse().ok().filter(|_| is_place)?;
+    // Line 0 is told too, so the whole is the name of the place.
+    Some((Place { file: Some(place.into()), line: 0, column: 0 }, rest))
 }
 
 impl World {
@@ -266,14 +297,14 @@ impl World {
         }
         let graph = self.graph.clone();
         let site = Site { graph: &graph, wiring: &self.wiring, burst: self.burst };
-        let (result, remarks) = configure_one(&site, &self.names, class, idx, config);
-        for warning in remarks.warnings {
-            self.tell(&format!("warning: {warning}"));
+        let (made, told) = configure_one(&site, &self.names, class, idx, config);
+        let Some(made) = made else {
+            let lines = told.into_iter().map(|told| line(&told));
+            return Err(lines.collect::<Vec<_>>().join("\n"));
+        };
+        for told in &told {
+            self.tell(&line(told));
         }
-        for note in remarks.notes {
-            self.tell(&note);
-        }
-        let made = result.map_err(|failed| failed.errors.join("\n"))?;
         if let Some(hand) = made.second_hand() {
             self.second_hands.insert(idx, hand);
         }

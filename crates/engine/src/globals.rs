@@ -21,7 +21,7 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("classes", "The element classes, a line each."),
     Handler::read("packages", "The packages loaded, a line each: none."),
     Handler::read_write("timewarp", "How much faster than on the wall time runs."),
-    Handler::read("drops", "Packets dropped: element, reason and number, a line each."),
+    Handler::read("drops", "Packets dropped: element, reason and number, a line each.").flags("unlisted"),
 ];
 
 /// How a global handler is used, if it exists.

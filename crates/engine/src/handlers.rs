@@ -72,16 +72,16 @@ fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Hand
 }
 
 /// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
-/// handler has the flag `setting` and the argument's name in small letters, or the flag `setting:` with the argument's name.
+/// handler has the flag `setting`, and the argument's name in small letters or behind the flag (`setting=NAME`).
 fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>, &'static str)> {
     let own = own_facts(world, idx, name)?;
-    let name = own.flags.split_whitespace().find_map(|flag| match flag.strip_prefix("setting") {
+    let argument = own.flags.split_whitespace().find_map(|flag| match flag.strip_prefix("setting") {
         Some("") => Some(name),
-        Some(other) => other.strip_prefix(':'),
+        Some(other) => other.strip_prefix('='),
         None => None,
     })?;
     let args = world.classes.get(idx)?.facts.args;
-    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
+    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(argument))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
     Some((positional.position(|other| other.name == arg.name), arg.name))
 }
@@ -133,13 +133,12 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
     listed.map(|handler| handler.kind).or_else(own)
 }
 
-/// Whether an element has the handler as it is configured, and the handler something to act on: one of a task needs a task.
+/// Whether an element's handler has something to act on: one of a task needs a task, others need certain arguments.
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
-    if !world.describer(idx).is_none_or(|element| element.has_handler(handler.name)) {
-        return false;
-    }
-    !world.is_initialized || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some()
+    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(handler.name));
+    let has_task = || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some();
+    (!world.is_initialized || has_task()) && is_there()
 }
 
 /// Whether the element has the port whose number is in `name`, if the handler is one of ports.
@@ -325,7 +324,7 @@ fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
         ("checkbox", 'c'),
     ];
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    if flags.contains(&"private") && !kind.is_writable() {
+    if flags.contains(&"unlisted") || flags.contains(&"private") && !kind.is_writable() {
         return;
     }
     text.push_str(name);
@@ -385,7 +384,11 @@ fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) ->
         }),
         "tickets" => {
             args::saturating_integer::<i32>(value).map_err(|_| "syntax error".to_string()).map(|n| {
-                world.set_tickets(task, n.clamp(1, crate::MAX_TICKETS as i32) as u32);
+                let pinned = n.clamp(1, crate::MAX_TICKETS as i32);
+                if n != pinned {
+                    world.tell(&format!("warning: tickets pinned at {pinned}"));
+                }
+                world.set_tickets(task, pinned as u32);
             })
         }
         "home_thread" => args::integer::<i32>(value)

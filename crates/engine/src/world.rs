@@ -617,7 +617,7 @@ impl Runtime for World {
     }
 
     fn class(&self, idx: ElementIdx) -> &'static str {
-        self.classes.get(idx).map_or("", |class| class.facts.name)
+        self.classes.get(idx).map_or("", |class| class.alias_of.unwrap_or(class.facts.name))
     }
 
     fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {

@@ -77,7 +77,8 @@ pub struct Handler {
     /// One sentence: what it reads or does, and its unit.
     pub doc: &'static str,
     /// Click's flags: `calm`, `expensive`, `button`, `checkbox`, `nonexclusive`, `raw`, `uncommon`, `deprecated`; and
-    /// `setting`: writing the handler changes the argument of that name in the configuration.
+    /// `setting`, or `setting=NAME`: writing the handler changes the argument of that name in the configuration. `private`:
+    /// not for remote users. `unlisted`: Click has no such handler, so that `handlers` does not list it.
     pub flags: &'static str,
 }
 

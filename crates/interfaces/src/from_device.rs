@@ -72,9 +72,9 @@ const HANDLERS: &[Handler] = &[
     Handler::read("encap", "The device's link type."),
     Handler::read("count", "Packets received."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
-    Handler::read("interface_name", "What packets come from: the device."),
-    Handler::read("rx_packets", "Packets received since the start."),
-    Handler::read("rx_bytes", "Bytes of these packets."),
+    Handler::read("interface_name", "What packets come from: the device.").flags("unlisted"),
+    Handler::read("rx_packets", "Packets received since the start.").flags("unlisted"),
+    Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
 ];
 
 const DROPS: &[DropReason] =

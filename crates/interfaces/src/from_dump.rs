@@ -36,6 +36,11 @@ pub const CLASS: Class = Class::new::<FromDump>("FromDump", "0/1-2", "a/ah", "x/
     .role(Role::Input);
 
 const ARGS: &[Arg] = &[
+    Arg::keyword(
+        "MMAP",
+        "bool",
+        "Accepted for compatibility; the way the file is read does not depend on it.",
+    ),
     Arg::required("FILENAME", "filename", "The capture; `-` is standard input."),
     Arg::optional("TIMING", "bool", "Whether to keep the time between packets. Default false."),
     Arg::keyword("STOP", "bool", "Whether to stop the driver at the end. Default false."),
@@ -57,11 +62,6 @@ const ARGS: &[Arg] = &[
         "offset",
         "Where in the uncompressed file to begin; a record must start there. Default 0.",
     ),
-    Arg::keyword(
-        "MMAP",
-        "bool",
-        "Accepted for compatibility; the way the file is read does not depend on it.",
-    ),
     Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
 ];
 
@@ -78,9 +78,9 @@ const HANDLERS: &[Handler] = &[
     Handler::read("count", "Packets emitted."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::write("reset_timing", "Takes the next packet as the first for TIMING.").flags("button"),
-    Handler::read("interface_name", "What packets come from: the file."),
-    Handler::read("rx_packets", "Packets read and emitted since the start."),
-    Handler::read("rx_bytes", "Bytes of these packets."),
+    Handler::read("interface_name", "What packets come from: the file.").flags("unlisted"),
+    Handler::read("rx_packets", "Packets read and emitted since the start.").flags("unlisted"),
+    Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
     handlers::SCHEDULED,
     handlers::TICKETS,
     handlers::HOME_THREAD,
@@ -118,6 +118,7 @@ enum Output {
 impl Element for FromDump {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
         conf.args.get::<bool>("MMAP");
+        conf.proceed()?;
         let filename = conf.args.need::<Filename>("FILENAME").0;
         let keeps_timing = conf.args.get_or("TIMING", false);
         let stops = conf.args.get_or("STOP", false);

@@ -49,11 +49,11 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("dev_name", "The device's name."),
     Handler::read("selected_calls", "How often the device had packets to read."),
     Handler::read("packets", "Packets read."),
-    Handler::read("interface_name", "What packets come from and go to: the device."),
-    Handler::read("rx_packets", "Packets read from the device."),
-    Handler::read("rx_bytes", "Bytes of these packets."),
-    Handler::read("tx_packets", "Packets written to the device."),
-    Handler::read("tx_bytes", "Bytes of these packets."),
+    Handler::read("interface_name", "What packets come from and go to: the device.").flags("unlisted"),
+    Handler::read("rx_packets", "Packets read from the device.").flags("unlisted"),
+    Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
+    Handler::read("tx_packets", "Packets written to the device.").flags("unlisted"),
+    Handler::read("tx_bytes", "Bytes of these packets.").flags("unlisted"),
     handlers::SCHEDULED,
     handlers::TICKETS,
     handlers::HOME_THREAD,
@@ -142,10 +142,10 @@ impl Tunnel {
         let hardware_address = conf.args.get("ETHER");
         let ignores_overflows = conf.args.get_or("IGNORE_QUEUE_OVERFLOWS", false);
         let mtu = conf.args.get_or("MTU", DEFAULT_MTU);
-        let old_name = conf.args.get::<String>("DEV_NAME");
-        if old_name.is_some() {
+        if conf.args.is_given("DEV_NAME") {
             conf.args.warn("DEV_NAME", "argument deprecated");
         }
+        let old_name = conf.args.get::<String>("DEV_NAME");
         let name = conf.args.get::<String>("DEVNAME").or(old_name).unwrap_or_default();
         let offloads = conf.args.get_or("OFFLOAD", true);
         if gateway.is_some_and(|gateway| !near.contains(gateway)) {

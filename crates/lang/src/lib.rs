@@ -1,6 +1,7 @@
 //! The Click language: text to graph and back.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod block;
 mod chain;
 mod classes;
@@ -22,6 +23,7 @@ mod unparse;
 
 use graph::{ClassFacts, Diagnostics, Graph, Place};
 
+pub use archive::configuration;
 pub use format::format;
 pub use report::{click_text, click_texts, weir_text};
 pub use unparse::{config, flatten, list, requirements};

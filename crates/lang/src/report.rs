@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use graph::{Diagnostic, Severity};
+use graph::{Diagnostic, Place, Severity};
 
 /// The diagnostic as Click prints it: every line as `FILE:LINE: message`, warnings marked; or, below a line that names the
 /// element where there is one ("FILE:LINE: While configuring 'x :: X':"), indented by two spaces and without the place.
@@ -47,24 +47,24 @@ pub fn weir_text(diagnostic: &Diagnostic) -> String {
 }
 
 fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
-    let landmark = diagnostic.landmark.as_ref().unwrap_or(&diagnostic.place).landmark();
-    let landmark = landmark.trim_end().trim_end_matches(':');
-    let landmark = if landmark.is_empty() { String::new() } else { format!("{landmark}: ") };
+    let landmark = |place: &Place| match place.landmark().trim_end().trim_end_matches(':') {
+        "" => String::new(),
+        place => format!("{place}: "),
+    };
     let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
-    let indent = match &diagnostic.context {
-        None => "",
-        Some(context) if heading => {
-            let _ = match context.starts_with("While ") {
-                true => writeln!(text, "{landmark}{context}:"),
-                false => writeln!(text, "{landmark}While configuring '{context}':"),
-            };
-            "  "
-        }
-        Some(_) => "  ",
+    if let Some(context) = diagnostic.context.as_ref().filter(|_| heading) {
+        let place = landmark(&diagnostic.place);
+        let _ = match context.starts_with("While ") {
+            true => writeln!(text, "{place}{context}:"),
+            false => writeln!(text, "{place}While configuring '{context}':"),
+        };
+    }
+    let (place, indent) = match (&diagnostic.context, &diagnostic.landmark) {
+        (Some(_), place) => (place.as_ref().map(landmark).unwrap_or_default(), "  "),
+        (None, place) => (landmark(place.as_ref().unwrap_or(&diagnostic.place)), ""),
     };
     for line in diagnostic.message.lines() {
-        let landmark = if indent.is_empty() { landmark.as_str() } else { "" };
-        let _ = writeln!(text, "{landmark}{indent}{mark}{line}");
+        let _ = writeln!(text, "{place}{indent}{mark}{line}");
     }
 }
 
@@ -72,7 +72,7 @@ fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use graph::{Diagnostics, Place};
+    use graph::Diagnostics;
 
     #[test]
     fn both_forms() {
@@ -82,6 +82,8 @@ mod tests {
         diagnostics.warning(&place, "odd").landmark(Place::default());
         diagnostics.error(&place, "too many arguments").context("x :: Null");
         diagnostics.warning(&place, "and more").context("x :: Null");
+        let input = Place { file: Some("input:0".into()), line: 0, column: 0 };
+        diagnostics.warning(&place, "odd field").context("x :: Null").landmark(input);
         expect![[r#"
             a.click:3: first
             a.click:3: second
@@ -89,6 +91,7 @@ mod tests {
             a.click:3: While configuring 'x :: Null':
               too many arguments
               warning: and more
+            input:0:   warning: odd field
         "#]]
         .assert_eq(&click_texts(&diagnostics.list));
         let ours: String = diagnostics.list.iter().map(weir_text).collect();
@@ -99,6 +102,7 @@ mod tests {
             a.click:3:7: warning: odd
             a.click:3:7: x :: Null: too many arguments
             a.click:3:7: warning: x :: Null: and more
+            a.click:3:7: warning: x :: Null: odd field
         "#]]
         .assert_eq(&ours);
     }

@@ -134,9 +134,10 @@ impl Element for FromIpSummaryDump {
         }
         let filename = filename.map(|Filename(name)| name);
         let is_conflict = filename.is_some() && !data.is_empty();
+        let is_named = filename.is_some();
+        let is_missing = !is_named && data.is_empty();
         let input = match filename {
             Some(name) => Input::new(name),
-            None if data.is_empty() => return Err("FILENAME: required argument missing".into()),
             None => Input::from_data(data),
         };
         let defaults = Defaults { protocol, has_flow: false, minor_version: VERSION.1, zeroes };
@@ -148,11 +149,15 @@ impl Element for FromIpSummaryDump {
         if let Some(Raw(flow)) = flow.filter(|Raw(flow)| !flow.is_empty()) {
             dump.set_flow(&flow, &mut remarks);
         }
+        let name = if is_named { dump.input.name() } else { "<stdin>" };
         for remark in remarks {
             match remark {
-                Remark::Warning(message) => conf.warning(message),
-                Remark::Error(message) => conf.note(message),
+                Remark::Warning(message) => conf.warning(format!("{name}:0: {message}")),
+                Remark::Error(message) => conf.note(format!("{name}:0: {message}")),
             }
+        }
+        if is_missing {
+            return Err("FILENAME: required argument missing".into());
         }
         if is_conflict {
             return Err("FILENAME and DATA conflict".into());
@@ -188,9 +193,11 @@ impl Element for FromIpSummaryDump {
         if !self.dump.input.open(self.may_be_missing)? {
             return Ok(());
         }
-        match self.dump.begin()? {
-            Some(Remark::Warning(message)) => ctx.tell(&format!("warning: {message}")),
-            Some(Remark::Error(message)) => ctx.tell(&message),
+        let remark = self.dump.begin()?;
+        let name = self.dump.input.name();
+        match remark {
+            Some(Remark::Warning(message)) => ctx.tell(&format!("warning: {name}:0: {message}")),
+            Some(Remark::Error(message)) => ctx.tell(&format!("{name}:0: {message}")),
             None => {}
         }
         Ok(())

@@ -10,6 +10,7 @@ mod flow_numbers;
 mod ip_field;
 
 element::elements![
+    adjust_timestamp,
     aggregate_counter,
     aggregate_ip,
     aggregate_ip_flows,

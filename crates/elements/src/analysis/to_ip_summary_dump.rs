@@ -93,10 +93,10 @@ impl Element for ToIpSummaryDump {
         let Filename(filename) = conf.args.need("FILENAME");
         let mut words = Raw("timestamp ip_src".to_string());
         for name in ["FIELDS", "CONTENTS", "DATA"] {
+            if name == "DATA" && conf.args.is_given(name) {
+                conf.args.warn(name, "argument deprecated");
+            }
             words = conf.args.get_or(name, words);
-        }
-        if conf.args.is_given("DATA") {
-            conf.note("DATA: warning: argument deprecated");
         }
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let has_header = conf.args.get_or("HEADER", true);

@@ -106,7 +106,7 @@ impl Element for IPClassifier {
         let number = pattern_number(name).ok_or_else(|| format!("no {name} write handler"))?;
         let mut texts = self.texts.clone();
         *texts.get_mut(number).ok_or("missing mandatory arguments")? = value.trim().to_string();
-        let (rules, diagnostics) = parse(&texts, texts.len(), &Scope::builtin());
+        let (rules, diagnostics) = parse(&texts, texts.len(), &ctx.scope());
         let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(|d| d.is_error());
         for warning in warnings {
             ctx.chatter(&warning.to_string());

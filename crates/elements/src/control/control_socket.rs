@@ -106,7 +106,7 @@ impl Element for ControlSocket {
             return finish(args).and(Err(Failed::default()));
         }
         let is_read_only = args.get_or("READONLY", false);
-        let proxy = args.get::<String>("PROXY").and_then(|name| {
+        let proxy = args.get("PROXY").and_then(|args::Raw(name)| {
             let found = conf.environment.find(&name, conf.element);
             if found.is_none() {
                 args.error("PROXY", "does not name an element");
@@ -183,6 +183,14 @@ impl Element for ControlSocket {
             connections: BTreeMap::new(),
             ..*self
         }))
+    }
+
+    fn has_handler(&self, name: &str) -> bool {
+        match name {
+            "port" => matches!(self.place, Place::Tcp { .. }),
+            "filename" => matches!(self.place, Place::Unix { .. }),
+            _ => true,
+        }
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -263,7 +271,7 @@ fn place(conf: &Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed
             finish(args)?;
             Ok(Place::Socket { fd })
         }
-        _ => Err(format!("unknown socket type '{ty}'").into()),
+        other => Err(format!("unknown socket type '{other}'").into()),
     }
 }
 

@@ -7,7 +7,9 @@ element::elements![
     address_info,
     control_socket,
     driver_manager,
+    error,
     message,
+    port_info,
     schedule_info,
     script,
     static_thread_sched

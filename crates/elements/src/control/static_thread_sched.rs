@@ -89,8 +89,8 @@ mod tests {
             &["a.home_thread", "b.home_thread", "c/u.home_thread", "d/u.home_thread"],
             expect![[r#"
                 config:1: While configuring 'StaticThreadSched@1 :: StaticThreadSched':
-                  warning: thread preference 7 out of range
                   'nobody/' does not name an element
+                  warning: thread preference 7 out of range
                 a.home_thread: 0
                 b.home_thread: 0
                 c/u.home_thread: 0

@@ -4,8 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use args::{Args, EtherAddr, Scope, Timestamp};
-use element::{Arg, Configure, Packet};
+use args::{Args, EtherAddr, Timestamp};
+use element::{Arg, Configure, Ctx, Packet};
+
+use super::arp_table::now_ms;
 
 const INSERT_ARGS: &[Arg] = &[
     Arg::required("IP", "IP address", "The host."),
@@ -42,7 +44,7 @@ struct Entry {
     queried_at: i64,
     packets: VecDeque<Packet>,
     /// Its key in the order of age.
-    age: (i64, u64),
+    age: (i64, i64),
 }
 
 /// What became of a packet without a known address.
@@ -62,8 +64,8 @@ pub struct ArpCache {
     pub limits: Limits,
     entries: HashMap<Ipv4Addr, Entry>,
     /// Oldest first.
-    by_age: std::collections::BTreeMap<(i64, u64), Ipv4Addr>,
-    next_number: u64,
+    by_age: std::collections::BTreeMap<(i64, i64), Ipv4Addr>,
+    next_number: i64,
     /// Packets that wait.
     pub n_packets: u32,
     /// Packets dropped.
@@ -96,7 +98,7 @@ impl ArpCache {
     /// An empty cache.
     pub fn new(limits: Limits) -> ArpCache {
         let (entries, by_age) = (HashMap::new(), std::collections::BTreeMap::new());
-        ArpCache { limits, entries, by_age, next_number: 0, n_packets: 0, n_drops: 0 }
+        ArpCache { limits, entries, by_age, next_number: 1, n_packets: 0, n_drops: 0 }
     }
 
     /// Number of entries.
@@ -127,7 +129,7 @@ impl ArpCache {
     /// Notes the address of a host, or with the broadcast address that it is unknown.
     pub fn insert(&mut self, ip: Ipv4Addr, address: EtherAddr, now: i64) {
         self.ensure(ip, now);
-        self.touch(ip, now, u64::MAX);
+        self.touch(ip, now, Among::Last);
         if let Some(entry) = self.entries.get_mut(&ip) {
             entry.address = address;
             entry.is_known = !address.is_broadcast();
@@ -152,7 +154,7 @@ impl ArpCache {
         let too_old = now - timeout_ms;
         // What is still asked for does not expire.
         if timeout_ms != 0 && self.entries.get(&ip).is_some_and(|entry| entry.live_at < too_old) {
-            self.touch(ip, too_old, 0);
+            self.touch(ip, too_old, Among::First);
         }
         let n_waiting = self.entries.get(&ip).map_or(0, |entry| entry.packets.len());
         if entry_packets != 0 && n_waiting >= entry_packets as usize {
@@ -235,24 +237,22 @@ impl ArpCache {
     }
 
     /// Writes handler `insert`, `delete` or `clear`.
-    pub fn write(&mut self, name: &str, value: &str, now: impl FnOnce() -> i64) -> Result<(), String> {
-        let scope = Scope::builtin();
-        let mut args =
-            Args::from_words(value, if name == "insert" { INSERT_ARGS } else { DELETE_ARGS }, &scope);
-        match name {
-            "insert" => {
-                let (ip, address) = (args.need("IP"), args.need("ETH"));
-                args.finish().map_err(|errors| errors.join("\n"))?;
-                self.insert(ip, address, now());
+    pub fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let (facts, is_insert) = match name {
+            "insert" => (INSERT_ARGS, true),
+            "delete" => (DELETE_ARGS, false),
+            "clear" => {
+                self.clear();
+                return Ok(());
             }
-            "delete" => {
-                let ip = args.need("IP");
-                args.finish().map_err(|errors| errors.join("\n"))?;
-                self.insert(ip, EtherAddr::BROADCAST, now());
-            }
-            "clear" => self.clear(),
             _ => return Err(format!("no {name} write handler")),
-        }
+        };
+        let scope = ctx.scope();
+        let mut args = Args::from_words(value, facts, &scope);
+        let ip = args.need("IP");
+        let address = if is_insert { args.need("ETH") } else { EtherAddr::BROADCAST };
+        args.finish().map_err(|errors| errors.join("\n"))?;
+        self.insert(ip, address, now_ms(ctx));
         Ok(())
     }
 
@@ -279,20 +279,24 @@ impl ArpCache {
         self.by_age.insert(age, ip);
     }
 
-    /// Gives an entry another time, after (`u64::MAX`) or before (0) the others of that time.
-    fn touch(&mut self, ip: Ipv4Addr, live_at: i64, number: u64) {
+    /// Gives an entry another time, and its place among those of that time.
+    fn touch(&mut self, ip: Ipv4Addr, live_at: i64, among: Among) {
         if let Some(entry) = self.entries.get_mut(&ip) {
             self.by_age.remove(&entry.age);
-            let number = if number == 0 { 0 } else { self.next_number };
+            let number = if among == Among::Last { self.next_number } else { -self.next_number };
             self.next_number += 1;
             entry.live_at = live_at;
             entry.age = (live_at, number);
-            while self.by_age.contains_key(&entry.age) {
-                entry.age.1 += 1;
-            }
             self.by_age.insert(entry.age, ip);
         }
     }
+}
+
+/// A place among the entries of one time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Among {
+    First,
+    Last,
 }
 
 impl Entry {
@@ -311,5 +315,31 @@ impl Entry {
     fn note_query(&mut self, now: i64) {
         self.queried_at = now;
         self.n_queries = self.n_queries.saturating_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn what_is_still_asked_for_comes_before_others_of_its_time() {
+        let limits = Limits { packets: 0, entries: 0, entry_packets: 0, slim_factor: 2, timeout_ms: 100 };
+        let mut cache = ArpCache::new(limits);
+        let host = |n: u8| Ipv4Addr::new(1, 0, 0, n);
+        for n in 1..=3 {
+            cache.insert(host(n), EtherAddr([n; 6]), 0);
+        }
+        for n in 1..=3 {
+            cache.save(host(n), Packet::from_bytes(b"x"), 120);
+        }
+        cache.insert(host(1), EtherAddr([9; 6]), 150);
+        expect![[r#"
+            1.0.0.3 0 03-03-03-03-03-03 0.150000
+            1.0.0.2 0 02-02-02-02-02-02 0.150000
+            1.0.0.1 1 09-09-09-09-09-09 0.020000
+        "#]]
+        .assert_eq(&cache.table(170));
     }
 }

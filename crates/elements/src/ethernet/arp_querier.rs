@@ -12,12 +12,11 @@
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use args::{Args, EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Timestamp};
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
     TimerId,
 };
-use graph::ArgKind;
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
@@ -55,6 +54,10 @@ const ARGS: &[Arg] = &[
     ),
     Arg::keyword("BROADCAST_POLL", "bool", "Whether to ask again by broadcast. Default false."),
 ];
+
+/// The addresses are read when all keywords are right, and one that stands alone is read as both.
+const ADDRESSES: &[Arg] = ARGS.split_at(2).0;
+const KEYWORDS: &[Arg] = ARGS.split_at(2).1;
 
 const HANDLERS: &[Handler] = &[
     Handler::read(
@@ -102,7 +105,7 @@ pub struct ARPQuerier {
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
-        repeat_only_name(conf);
+        conf.args = Args::new(conf.config, KEYWORDS, conf.scope);
         let mut limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
         let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
@@ -113,8 +116,13 @@ impl Element for ARPQuerier {
         }
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
+        let mut addresses = conf.args.rest();
+        if let [both] = addresses.as_slice() {
+            addresses.push(both.clone());
+        }
+        conf.go_on_with(addresses, ADDRESSES)?;
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
-        let address = conf.args.need("ETH");
+        let address: EtherAddr = conf.args.need("ETH");
         conf.finish()?;
         let (ip, mask) =
             prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
@@ -213,12 +221,12 @@ impl Element for ARPQuerier {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let address = || args::ip(value.trim(), &Scope::builtin()).map_err(|_| "expected IP address");
+        let address = || args::ip(value.trim(), &ctx.scope()).map_err(|_| "expected IP address");
         match name {
             "broadcast" => self.broadcast = address()?,
             "ipaddr" => self.ip = address()?,
             _ => {
-                locked(&self.cache).write(name, value, || now_ms(ctx))?;
+                locked(&self.cache).write(ctx, name, value)?;
                 if name == "clear" {
                     [self.n_queries, self.n_drops, self.n_responses] = [0; 3];
                 }
@@ -239,21 +247,6 @@ impl Element for ARPQuerier {
         self.n_queries = old.n_queries;
         self.n_drops = old.n_drops;
         self.n_responses = old.n_responses;
-    }
-}
-
-/// One name may stand for both addresses.
-fn repeat_only_name(conf: &mut Configure<'_>) {
-    let is_option = |arg: &String| {
-        let (word, rest) = args::next_word(arg);
-        !rest.trim().is_empty()
-            && ARGS.iter().any(|known| known.name == word && known.kind == ArgKind::Keyword)
-    };
-    let (mut options, others): (Vec<_>, Vec<_>) =
-        args::split_args(conf.config).into_iter().partition(is_option);
-    if let [name] = others.as_slice() {
-        options.splice(..0, [name.clone(), name.clone()]);
-        conf.args = Args::new(&args::join_args(&options), ARGS, conf.scope);
     }
 }
 

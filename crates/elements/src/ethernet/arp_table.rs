@@ -90,7 +90,7 @@ impl Element for ARPTable {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        locked(&self.cache).write(name, value, || now_ms(ctx))
+        locked(&self.cache).write(ctx, name, value)
     }
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {

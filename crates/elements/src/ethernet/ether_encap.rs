@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
 //! ```
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
@@ -24,7 +24,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("src", "The source.").flags("setting"),
     Handler::read_write("dst", "The destination.").flags("setting"),
     Handler::read_write("ethertype", "Protocol of what follows the header.").flags("setting"),
-    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated setting:ETHERTYPE"),
+    Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated setting=ETHERTYPE"),
 ];
 
 const LEN: usize = 14;
@@ -59,10 +59,9 @@ impl Element for EtherEncap {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
-        let address =
-            |arg: &str| args::ether(value, &Scope::builtin()).map_err(|error| format!("{arg}: {error}"));
+        let address = |arg: &str| args::ether(value, &ctx.scope()).map_err(|error| format!("{arg}: {error}"));
         match name {
             "src" => self.header[6..12].copy_from_slice(&address("SRC")?.0),
             "dst" => self.header[..6].copy_from_slice(&address("DST")?.0),
@@ -132,6 +131,19 @@ mod tests {
                   ETHERTYPE: out of range, bound 65535
                   SRC: parse error
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn names_can_be_written() {
+        check_reading(
+            "AddressInfo(me 1:1:1:1:1:1); Idle -> e :: EtherEncap(0x0800, 2:2:2:2:2:2, 3:3:3:3:3:3) -> Idle;
+             Script(write e.src me, write e.etht 5)",
+            &["e.src", "e.config"],
+            expect![[r#"
+                e.src: 01-01-01-01-01-01
+                e.config: 5, me, 3:3:3:3:3:3
             "#]],
         );
     }

@@ -8,7 +8,7 @@
 //! FromDevice(eth0, PROMISC true) -> HostEtherFilter(1:1:1:1:1:1) -> Discard;
 //! ```
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{
     per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
@@ -64,10 +64,10 @@ impl Element for HostEtherFilter {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "ether" => {
-                let address = args::ether(value.trim(), &Scope::builtin());
+                let address = args::ether(value.trim(), &ctx.scope());
                 self.address = address.map_err(|_| "expected Ethernet address")?;
             }
             _ => return Err(format!("no {name} write handler")),

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> SetVLANAnno(VLAN_ID 7, VLAN_PCP 2) -> VLANEncap(ANNO) -> ToDump(out.pcap);
 //! ```
 
-use args::{Args, Scope};
+use args::Args;
 use element::{
     annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
 };
@@ -56,7 +56,7 @@ impl Element for SetVlanAnno {
     }
 
     /// As if the configuration were written again with one argument changed.
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let argument = match name {
             "vlan_tci" => "VLAN_TCI",
             "vlan_id" => "VLAN_ID",
@@ -66,7 +66,7 @@ impl Element for SetVlanAnno {
         let mut list = args::split_args(&tag::config(self.tci));
         list.retain(|other| args::next_word(other).0 != argument);
         list.push(format!("{argument} {}", value.trim()));
-        let scope = Scope::builtin();
+        let scope = ctx.scope();
         let mut args = Args::from_list(list, ARGS, &scope);
         let tci = read_tci(&mut args);
         args.finish().map_err(|errors| errors.join("\n"))?;

@@ -18,7 +18,7 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::Arc;
 
-use args::{NameKind, Scope, Word};
+use args::{NameKind, Word};
 use element::{
     annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
     Verdict,
@@ -124,11 +124,11 @@ impl Element for ICMPError {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
         let number = || args::integer(value).map_err(|_| "expected integer");
         match name {
-            "src" => self.source = args::ip(value, &Scope::builtin()).map_err(|_| "expected IP address")?,
+            "src" => self.source = args::ip(value, &ctx.scope()).map_err(|_| "expected IP address")?,
             "mtu" => self.mtu = number()?,
             "pmtu" => self.path_mtu = number()?,
             _ => return Err(format!("no {name} write handler")),

@@ -87,11 +87,20 @@ impl CheckIPHeader {
     /// Configures the element; checksums are looked at by default if `has_checksum`.
     pub fn with_checksum(conf: &mut Configure<'_>, has_checksum: bool) -> Result<CheckIPHeader, Failed> {
         let offset = offset(conf);
-        let mut check = HeaderCheck { offset, ..HeaderCheck::default() };
+        let mut check = HeaderCheck::default();
         check.addresses = Addresses::read(conf);
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let is_detailed = conf.args.get_or("DETAILS", false);
         check.has_checksum = conf.args.get_or("CHECKSUM", has_checksum);
+        conf.proceed()?;
+        match offset {
+            Ok(offset) => check.offset = offset,
+            Err(superfluous) => {
+                let mut rest = conf.args.rest();
+                rest.extend(superfluous);
+                conf.go_on_with(rest, &[])?;
+            }
+        }
         conf.finish()?;
         Ok(CheckIPHeader { check, failures: Failures::new(FAULTS.len(), is_verbose, is_detailed) })
     }
@@ -109,19 +118,16 @@ impl CheckIPHeader {
 }
 
 /// Reads `OFFSET`: the only argument that may be given without a keyword, wherever it stands. What is no number then is
-/// superfluous.
-fn offset(conf: &mut Configure<'_>) -> usize {
+/// superfluous, if nothing else is wrong.
+fn offset(conf: &mut Configure<'_>) -> Result<usize, Vec<String>> {
     let (keywords, others): (Vec<_>, Vec<_>) =
         args::split_args(conf.config).into_iter().partition(|arg| is_keyword(arg));
     conf.args = Args::new(&args::join_args(&keywords), ARGS, conf.scope);
     let offset: u32 = conf.args.get_or("OFFSET", 0);
     match others.as_slice() {
-        [] => offset as usize,
-        [one] if args::integer::<u32>(one).is_ok() => args::integer::<u32>(one).unwrap_or(offset) as usize,
-        _ => {
-            conf.args.fail("too many arguments");
-            0
-        }
+        [] => Ok(offset as usize),
+        [one] => args::integer::<u32>(one).map(|offset| offset as usize).map_err(|_| others),
+        _ => Err(others),
     }
 }
 

@@ -90,8 +90,8 @@ impl Element for IPEncap {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let (value, scope) = (value.trim(), Scope::builtin());
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let (value, scope) = (value.trim(), ctx.scope());
         match name {
             "src" => {
                 let source = args::ip(value, &scope).map_err(|error| format!("SRC: {error}"))?;

@@ -7,6 +7,7 @@ pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
 pub mod payload_check;
+pub mod rate_tree;
 
 element::elements![
     check_ip_header,
@@ -22,7 +23,9 @@ element::elements![
     ip_mirror,
     ip_output_combo,
     ip_print,
+    ip_rate_monitor,
     ip_reassembler,
+    mark_ip_ce,
     mark_ip_header,
     set_ip_address,
     set_ip_checksum,
@@ -30,6 +33,7 @@ element::elements![
     store_ip_address,
     strip_ip_header,
     strip_to_network_header,
+    unstrip_ip_header,
 ];
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ impl Element for SetIPAddress {
         }
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "addr" => {
-                let address = args::ip(value.trim(), &args::Scope::builtin());
+                let address = args::ip(value.trim(), &ctx.scope());
                 self.address = address.map_err(|_| "expected IP address")?;
             }
             _ => return Err(format!("no {name} write handler")),

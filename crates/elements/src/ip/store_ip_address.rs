@@ -31,6 +31,10 @@ const ARGS: &[Arg] = &[
 ];
 
 /// The arguments when there is but one.
+const ADDRESS_AND_OFFSET: &[Arg] = &[
+    Arg::required("ADDR", "IP address", "The address to write."),
+    Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address."),
+];
 const OFFSET_ONLY: &[Arg] =
     &[Arg::required("OFFSET", "unsigned, `src` or `dst`", "Where to write the address.")];
 
@@ -54,13 +58,9 @@ enum Place {
 impl Element for StoreIPAddress {
     fn configure(conf: &mut Configure<'_>) -> Result<StoreIPAddress, Failed> {
         let has_address = args::split_args(conf.config).len() > 1;
-        if !has_address {
-            conf.args = Args::new(conf.config, OFFSET_ONLY, conf.scope);
-        }
+        let facts = if has_address { ADDRESS_AND_OFFSET } else { OFFSET_ONLY };
+        conf.args = Args::new(conf.config, facts, conf.scope);
         let address = has_address.then(|| conf.args.need_with("ADDR", args::ip)).flatten();
-        if has_address && !conf.args.is_given("ADDR") {
-            conf.args.error("ADDR", "required argument missing");
-        }
         let Word(offset) = conf.args.need("OFFSET");
         let place = place(&offset);
         if place.is_none() {

@@ -72,15 +72,15 @@ macro_rules! lookup {
 
             fn read(
                 &mut self,
-                _ctx: &mut element::Ctx<'_>,
+                ctx: &mut element::Ctx<'_>,
                 name: &str,
                 param: &str,
             ) -> Result<String, String> {
-                self.0.read(name, param)
+                self.0.read(&ctx.scope(), name, param)
             }
 
-            fn write(&mut self, _ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-                self.0.write(name, value)
+            fn write(&mut self, ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+                self.0.write(&ctx.scope(), name, value)
             }
         }
     };
@@ -168,11 +168,11 @@ impl RouteLookup {
     }
 
     /// Reads `table` or `lookup`.
-    pub fn read(&self, name: &str, param: &str) -> Result<String, String> {
+    pub fn read(&self, scope: &Scope<'_>, name: &str, param: &str) -> Result<String, String> {
         match name {
             "table" => Ok(self.table.text()),
             "lookup" => {
-                let address = args::ip(param.trim(), &Scope::builtin()).map_err(|_| "expected IP address")?;
+                let address = args::ip(param.trim(), scope).map_err(|_| "expected IP address")?;
                 let (output, gateway) = match self.table.lookup(address.to_bits()) {
                     Some(hop) => (i64::from(hop.output), Ipv4Addr::from_bits(hop.gateway)),
                     None => (-1, self.table.left_gateway()),
@@ -187,10 +187,10 @@ impl RouteLookup {
     }
 
     /// Writes `add`, `set`, `remove`, `ctrl` or `flush`.
-    pub fn write(&mut self, name: &str, value: &str) -> Result<(), String> {
+    pub fn write(&mut self, scope: &Scope<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "add" | "set" | "remove" => self.change(self.parse(name, value)?).map(|_| ()),
-            "ctrl" => self.transact(value),
+            "add" | "set" | "remove" => self.change(self.parse(scope, name, value)?).map(|_| ()),
+            "ctrl" => self.transact(scope, value),
             "flush" => {
                 self.table.clear();
                 Ok(())
@@ -200,12 +200,11 @@ impl RouteLookup {
     }
 
     /// The change that a command asks for.
-    fn parse(&self, command: &str, text: &str) -> Result<Change, String> {
-        let scope = Scope::builtin();
+    fn parse(&self, scope: &Scope<'_>, command: &str, text: &str) -> Result<Change, String> {
         let is_removal = command == "remove";
         let route = match is_removal {
-            true => Route::parse_removal(text, &scope).ok_or("expected 'ADDR/MASK [GATEWAY OUTPUT]'")?,
-            false => Route::parse(text, &scope).ok_or("expected 'ADDR/MASK [GATEWAY] OUTPUT'")?,
+            true => Route::parse_removal(text, scope).ok_or("expected 'ADDR/MASK [GATEWAY OUTPUT]'")?,
+            false => Route::parse(text, scope).ok_or("expected 'ADDR/MASK [GATEWAY] OUTPUT'")?,
         };
         let any_output = is_removal && route.output == -1;
         if !any_output && !has_output(route, self.n_outputs) {
@@ -237,13 +236,15 @@ impl RouteLookup {
     }
 
     /// Makes the changes of all lines, or none.
-    fn transact(&mut self, text: &str) -> Result<(), String> {
+    fn transact(&mut self, scope: &Scope<'_>, text: &str) -> Result<(), String> {
         let mut undo = Vec::new();
         for line in args::uncomment(text).split('\n') {
             let (command, rest) = args::next_word(line);
             let result = match command {
                 "" => continue,
-                "add" | "set" | "remove" => self.parse(command, rest).and_then(|change| self.change(change)),
+                "add" | "set" | "remove" => {
+                    self.parse(scope, command, rest).and_then(|change| self.change(change))
+                }
                 other => Err(format!("bad command '{other}'")),
             };
             match result {
@@ -305,8 +306,10 @@ mod tests {
             let (name, value) = args::next_word(line);
             let value = value.replace(';', "\n");
             let result = match name {
-                "table" | "lookup" => lookup.read(name, &value).map(|text| text.trim_end().to_string()),
-                _ => lookup.write(name, &value).map(|()| String::new()),
+                "table" | "lookup" => {
+                    lookup.read(&Scope::builtin(), name, &value).map(|text| text.trim_end().to_string())
+                }
+                _ => lookup.write(&Scope::builtin(), name, &value).map(|()| String::new()),
             };
             let text = result.unwrap_or_else(|message| format!("! {message}"));
             if !text.is_empty() {

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use args::{Args, Port, Scope};
-use element::{Arg, Ctx, DropReason};
+use element::{llrpc, Arg, Ctx, DropReason, LlrpcError};
+use wire::protocol;
 
 use super::base::{now_ms, Base, Kind};
 use super::flow_id::FlowId;
@@ -62,7 +63,7 @@ impl Base {
         Ok(match name {
             "table" | "mappings" | "tcp_table" | "tcp_mappings" => self.table(0, now_ms(ctx)),
             "udp_table" | "udp_mappings" => self.table(1, now_ms(ctx)),
-            "lookup" | "tcp_lookup" => self.look_up(param)?,
+            "lookup" | "tcp_lookup" => self.look_up(param, &ctx.scope())?,
             "table_size" | "nmappings" => {
                 (0..self.inputs.len()).map(|number| self.count(number)).sum::<u32>().to_string()
             }
@@ -81,7 +82,7 @@ impl Base {
         let now_ms = now_ms(ctx);
         match name {
             "capacity" => {
-                let scope = Scope::builtin();
+                let scope = ctx.scope();
                 let mut args = Args::from_words(value, CAPACITY_ARGS, &scope);
                 let capacity = args.need("CAPACITY");
                 args.finish().map_err(|errors| errors.join("\n"))?;
@@ -166,10 +167,32 @@ impl Base {
         }
     }
 
+    /// Answers LLRPCs: what a flow becomes. The data are addresses and ports as in a packet.
+    pub fn llrpc(&self, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+        let protocol = match number {
+            llrpc::MAP_TCP => protocol::TCP,
+            llrpc::MAP_UDP if self.kind == Kind::Tcp => return Err(LlrpcError::Again),
+            llrpc::MAP_UDP => protocol::UDP,
+            _ => return Err(LlrpcError::Invalid),
+        };
+        let data = data.first_chunk_mut::<12>().ok_or(LlrpcError::Invalid)?;
+        let word = |at: usize| u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]]);
+        let id = FlowId {
+            src: word(0),
+            dst: word(4),
+            sport: u16::from_be_bytes([data[8], data[9]]),
+            dport: u16::from_be_bytes([data[10], data[11]]),
+        };
+        let mapping = self.mapping(protocol, &id).ok_or(LlrpcError::Again)?;
+        for (bytes, halfword) in data.chunks_exact_mut(2).zip(mapping.rewritten.halfwords()) {
+            bytes.copy_from_slice(&halfword.to_be_bytes());
+        }
+        Ok(())
+    }
+
     /// What a TCP flow becomes: addresses and ports separated by spaces, or nothing.
-    fn look_up(&self, param: &str) -> Result<String, String> {
-        let scope = Scope::builtin();
-        let mut args = Args::from_words(param, LOOKUP_ARGS, &scope);
+    fn look_up(&self, param: &str, scope: &Scope<'_>) -> Result<String, String> {
+        let mut args = Args::from_words(param, LOOKUP_ARGS, scope);
         let src: Ipv4Addr = args.need("SADDR");
         let Port(sport) = args.need::<Port<6>>("SPORT");
         let dst: Ipv4Addr = args.need("DADDR");

@@ -71,9 +71,7 @@ impl Element for ICMPRewriter {
         let args::Raw(words) = conf.args.need("MAPS");
         let sets_dst = conf.args.get_or("DST_ANNO", true);
         let reply_anno = conf.args.get_with("REPLY_ANNO", args::sized_anno(1));
-        if !conf.args.is_ok() {
-            conf.finish()?;
-        }
+        conf.finish()?;
         let mut maps = Vec::new();
         let words = args::split_words(&words);
         for word in words {

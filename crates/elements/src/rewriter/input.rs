@@ -74,7 +74,7 @@ impl Surroundings for &mut Configure<'_> {
 
 impl Surroundings for &mut Ctx<'_> {
     fn scope(&self) -> Scope<'_> {
-        Scope::builtin()
+        Ctx::scope(self)
     }
 
     fn element(&self, name: &str) -> Option<(ElementIdx, String)> {
@@ -96,7 +96,7 @@ impl Input {
         let (word, rest) = args::next_word(text);
         let rest = rest.trim();
         let input = |action, outputs| Ok(Input { action, outputs, failures: 0, named: None });
-        match word {
+        match args::unquote_text(word).as_str() {
             "" => Err("empty argument".to_string()),
             "pass" | "passthrough" | "nochange" => {
                 let number = if rest.is_empty() { Ok(0) } else { args::integer::<i32>(rest) };

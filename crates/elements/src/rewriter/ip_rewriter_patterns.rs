@@ -64,7 +64,8 @@ type Named = Option<(String, Arc<Pattern>)>;
 fn define(text: &str, number: usize, earlier: &[Named], conf: &Configure<'_>) -> Result<Named, String> {
     let words = args::split_words(text);
     let Some((name, words)) = words.split_first() else { return Ok(None) };
-    if pattern::named(name, conf.scope).is_some() {
+    // A number counts as the name of a pattern that nobody defined.
+    if pattern::named(name, conf.scope).is_some() || args::integer::<u32>(name).is_ok() {
         return Err(format!("pattern '{name}' already defined"));
     }
     let (pattern, place) = match words {

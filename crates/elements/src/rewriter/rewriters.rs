@@ -56,6 +56,15 @@ macro_rules! rewriter {
                 self.base.write(ctx, name, value)
             }
 
+            fn llrpc(
+                &mut self,
+                _ctx: &mut element::Ctx<'_>,
+                number: u32,
+                data: &mut [u8],
+            ) -> Result<(), element::LlrpcError> {
+                self.base.llrpc(number, data)
+            }
+
             fn take_state(&mut self, ctx: &mut element::Ctx<'_>, old: Box<dyn element::Element>) {
                 let old: Box<dyn std::any::Any> = old;
                 if let Ok(old) = old.downcast::<$name>() {

@@ -88,7 +88,7 @@ impl Settings {
         let mut udp = Timeouts::plain(0, 0);
         if kind == Kind::Ip {
             udp = udp_timeouts(conf);
-            check(conf)?;
+            conf.proceed()?;
         }
         let mut guarantee_s = GUARANTEE_S;
         let mut timeouts = match kind {
@@ -105,7 +105,7 @@ impl Settings {
         if kind == Kind::Udp {
             timeouts = plain_udp_timeouts(conf, &mut guarantee_s);
         }
-        check(conf)?;
+        conf.proceed()?;
         let mut capacity = conf.args.get("CAPACITY");
         capacity = conf.args.get("MAPPING_CAPACITY").or(capacity);
         if matches!(kind, Kind::Pair | Kind::Address | Kind::Ping) {
@@ -114,11 +114,11 @@ impl Settings {
         }
         let Seconds(guarantee_s) = conf.args.get_or::<Seconds<0>>("GUARANTEE", Seconds(guarantee_s));
         let reap = conf.args.get_or("REAP_INTERVAL", Seconds(15 * 60));
-        let Seconds(reap_s) = conf.args.get_or::<Seconds<0>>("REAP_TIME", reap);
         if conf.args.is_given("REAP_TIME") {
             conf.args.warn("REAP_TIME", "argument deprecated");
         }
-        check(conf)?;
+        let Seconds(reap_s) = conf.args.get_or::<Seconds<0>>("REAP_TIME", reap);
+        conf.proceed()?;
         timeouts.guarantee_ms = ms(Seconds(guarantee_s));
         Ok(Settings { capacity, annotations, timeouts: [timeouts, udp], reap_s })
     }
@@ -126,13 +126,6 @@ impl Settings {
 
 fn annotations_are_kept(kind: Kind) -> bool {
     !matches!(kind, Kind::Pair | Kind::Address)
-}
-
-fn check(conf: &mut Configure<'_>) -> Result<(), Failed> {
-    if conf.args.is_ok() {
-        return Ok(());
-    }
-    conf.finish()
 }
 
 fn ms(seconds: Seconds<0>) -> i64 {

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall};
+use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError};
 
 use super::ewma::RateEwma;
 use super::jiffies;
@@ -147,6 +147,22 @@ impl Element for Counter {
             "reset" | "reset_counts" => self.state().reset(),
             _ => return Err(format!("no {name} write handler")),
         }
+        Ok(())
+    }
+
+    fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+        let value = data.first_chunk_mut::<4>().ok_or(LlrpcError::Invalid)?;
+        let mut state = self.state();
+        let answer = match (number, u32::from_le_bytes(*value)) {
+            (llrpc::GET_RATE, 0) => {
+                state.rate.update(0, jiffies::at(ctx.now_ns()));
+                state.rate.per_second()
+            }
+            (llrpc::GET_COUNT, 0) => state.count,
+            (llrpc::GET_COUNT, 1) => state.byte_count,
+            _ => return Err(LlrpcError::Invalid),
+        };
+        *value = (answer as u32).to_le_bytes();
         Ok(())
     }
 

@@ -32,6 +32,7 @@ pub struct Discard {
     count: u64,
     burst: usize,
     is_active: bool,
+    is_push: bool,
     puller: Option<(TaskId, Signal)>,
 }
 
@@ -39,16 +40,17 @@ impl Element for Discard {
     fn configure(conf: &mut Configure<'_>) -> Result<Discard, Failed> {
         let is_active = conf.args.get_or("ACTIVE", true);
         let burst: u32 = conf.args.get_or("BURST", 1);
-        if !is_active && conf.environment.input_is_push(conf.element, 0) {
+        let is_push = conf.environment.input_is_push(conf.element, 0);
+        if !is_active && is_push {
             conf.args.fail("ACTIVE is meaningless in push context");
         }
         conf.finish()?;
         let burst = if burst == 0 { usize::MAX } else { burst as usize };
-        Ok(Discard { count: 0, burst, is_active, puller: None })
+        Ok(Discard { count: 0, burst, is_active, is_push, puller: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if ctx.input_is_push(0) {
+        if self.is_push {
             return Ok(());
         }
         let task = ctx.new_task();
@@ -86,6 +88,10 @@ impl Element for Discard {
         worked
     }
 
+    fn has_handler(&self, name: &str) -> bool {
+        name != "active" || !self.is_push
+    }
+
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
             "count" => Ok(self.count.to_string()),
@@ -108,5 +114,40 @@ impl Element for Discard {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn only_a_pulling_one_can_be_inactive() {
+        check_reading(
+            "Idle -> d :: Discard; Idle -> Queue -> e :: Discard",
+            &["d.handlers", "e.handlers"],
+            expect![[r#"
+                d.handlers: reset_counts	wb
+                count	r
+                handlers	r.
+                ports	r.
+                config	r.
+                class	r.
+                name	r.
+
+                e.handlers: tickets	rw
+                scheduled	r
+                active	rwc
+                reset_counts	wb
+                count	r
+                handlers	r.
+                ports	r.
+                config	r.
+                class	r.
+                name	r.
+
+            "#]],
+        );
     }
 }

@@ -111,6 +111,11 @@ impl RateEwma {
         self.average.scaled
     }
 
+    /// Whole events per second.
+    pub fn per_second(&self) -> u64 {
+        self.average.scaled.wrapping_mul(u64::from(jiffies::PER_SECOND)) >> self.average.scale
+    }
+
     /// Events per second as text, each counted `1 << shift` times.
     pub fn unparse_shifted(&self, shift: u32) -> String {
         let per_second = self.average.scaled.wrapping_mul(u64::from(jiffies::PER_SECOND));

@@ -293,4 +293,21 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn doubts_and_mistakes_are_told_in_the_order_of_reading() {
+        testing::check(
+            "Idle -> Print(a b, NBYTES x, ACTIVE 5, FOO 1, LENGTH 3) -> Discard",
+            expect![[r#"
+            config:1: While configuring 'Print@2 :: Print':
+              LENGTH: warning: argument deprecated
+              NBYTES: warning: argument deprecated
+              NBYTES: invalid number
+              ACTIVE: parse error
+              a: unknown argument
+              FOO: unknown argument
+            Router could not be initialized!
+        "#]],
+        );
+    }
 }

@@ -11,8 +11,10 @@
 //! ```
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, Signal, Wake,
+    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, SearchOp, Signal, Wake,
 };
+
+use super::simple_pull_switch::{existing, switch_llrpc};
 
 /// The class.
 pub const CLASS: Class =
@@ -92,6 +94,13 @@ impl Element for PullSwitch {
         Ok(())
     }
 
+    fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+        let input = switch_llrpc(self.input, number, data)?;
+        self.input = existing(input, ctx.n_inputs());
+        self.follow_input(ctx);
+        Ok(())
+    }
+
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         if let Ok(old) = old.downcast::<PullSwitch>() {
@@ -124,10 +133,6 @@ impl PullSwitch {
             ctx.set_empty_signal(is_awake);
         }
     }
-}
-
-fn existing(input: i32, n_inputs: usize) -> Option<usize> {
-    usize::try_from(input).ok().filter(|input| *input < n_inputs)
 }
 
 #[cfg(test)]

@@ -15,9 +15,10 @@ use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 /// The class.
 pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
 
-const HANDLERS: &[Handler] =
-    &[Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.")
-        .flags("setting")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("config", "The rate."),
+    Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.").flags("setting"),
+];
 
 const DROPS: &[DropReason] = &[DropReason::new("above-rate", "The packet came above the rate.")];
 const ABOVE: usize = 0;
@@ -60,7 +61,7 @@ impl Element for RatedSplitter {
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
-            "rate" => Ok(self.limit.unparse()),
+            "rate" | "config" => Ok(self.limit.unparse()),
             _ => Err(format!("no {name} read handler")),
         }
     }

@@ -303,7 +303,7 @@ mod tests {
             &[],
             expect![[r#"
                 config:1: While configuring 'r :: RED':
-                  no element named 'a'
+                  does not name an element
                 Router could not be initialized!
             "#]],
         );

@@ -18,6 +18,7 @@ pub const CLASS: Class = class("Shaper", ARGS, configure);
 const ARGS: &[Arg] = &[Arg::required("RATE", "unsigned", "Packets per second, at most 4096000000.")];
 
 const HANDLERS: &[Handler] = &[
+    Handler::read("config", "The rate."),
     Handler::read_write("rate", "The rate.").flags("setting"),
     Handler::write("reset", "Forgets what has passed: the rate begins anew."),
 ];
@@ -63,8 +64,8 @@ impl Element for Shaper {
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match (name, self.unit) {
-            ("rate", Unit::Packets) => Ok(self.rate.rate().to_string()),
-            ("rate", Unit::Bytes) => Ok(args::unparse_bandwidth(self.rate.rate())),
+            ("rate" | "config", Unit::Packets) => Ok(self.rate.rate().to_string()),
+            ("rate" | "config", Unit::Bytes) => Ok(args::unparse_bandwidth(self.rate.rate())),
             _ => Err(format!("no {name} read handler")),
         }
     }

@@ -145,7 +145,7 @@ impl Stride {
         let tickets: i32 = args::integer(value.trim()).map_err(|_| "tickets value must be integer")?;
         let tickets = u32::try_from(tickets).map_err(|_| "number of tickets must be >= 0")?;
         if tickets > MAX_TICKETS {
-            ctx.chatter(&format!("warning: port {port}'s tickets reduced to {MAX_TICKETS}"));
+            ctx.warn(&format!("port {port}'s tickets reduced to {MAX_TICKETS}"));
         }
         self.set_tickets(port, tickets.min(MAX_TICKETS));
         Ok(())

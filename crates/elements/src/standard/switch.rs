@@ -9,7 +9,7 @@
 //! Script(wait 1s, write s.switch 1);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, LlrpcError};
 
 /// The class.
 pub const CLASS: Class =
@@ -53,6 +53,22 @@ impl Element for Switch {
             "switch" | "config" => Ok(self.output.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+        let value = data.first_chunk_mut::<4>().ok_or(LlrpcError::Invalid)?;
+        match number {
+            llrpc::GET_SWITCH => *value = self.output.to_le_bytes(),
+            llrpc::SET_SWITCH => {
+                let output = i32::from_le_bytes(*value);
+                if usize::try_from(output).is_ok_and(|output| output >= ctx.n_outputs()) {
+                    return Err(LlrpcError::Invalid);
+                }
+                self.output = output;
+            }
+            _ => return Err(LlrpcError::Invalid),
+        }
+        Ok(())
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {

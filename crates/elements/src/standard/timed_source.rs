@@ -139,7 +139,7 @@ impl TimedSource {
     }
 }
 
-const DEFAULT_HEADROOM: u32 = 128;
+const DEFAULT_HEADROOM: u32 = 28;
 
 fn make(headroom: u32, data: &[u8]) -> Result<Packet, String> {
     if headroom as usize > MAX_LENGTH || data.len() > MAX_LENGTH {

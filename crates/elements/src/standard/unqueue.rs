@@ -53,9 +53,6 @@ impl Element for Unqueue {
         let is_active = conf.args.get_or("ACTIVE", true);
         let limit = conf.args.get_or("LIMIT", -1);
         conf.finish()?;
-        if burst == 0 {
-            conf.warning("BURST size 0, no packets will be pulled");
-        }
         Ok(Unqueue { burst: unlimited(burst), is_active, limit, count: 0, task: None, signal: Signal::Busy })
     }
 
@@ -66,6 +63,9 @@ impl Element for Unqueue {
         }
         self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
         self.task = Some(task);
+        if self.burst == 0 {
+            ctx.warn("BURST size 0, no packets will be pulled");
+        }
         Ok(())
     }
 

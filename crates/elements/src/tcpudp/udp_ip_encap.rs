@@ -89,8 +89,8 @@ impl Element for UDPIPEncap {
         })
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let (value, scope) = (value.trim(), Scope::builtin());
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let (value, scope) = (value.trim(), ctx.scope());
         let port = |argument: &str| {
             args::port(value, &scope, protocol::UDP).map_err(|error| format!("{argument}: {error}"))
         };

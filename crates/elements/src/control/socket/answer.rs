@@ -1,6 +1,6 @@
 //! Answering commands.
 
-use element::{Ctx, ElementIdx};
+use element::{Ctx, ElementIdx, LlrpcError};
 
 use super::command::Command;
 use super::connection::Connection;
@@ -57,20 +57,18 @@ impl ControlSocket {
 
     fn find(&self, ctx: &mut Ctx<'_>, text: &str) -> Result<Found, Reply> {
         let canonical = canonical(text);
-        let runtime = ctx.runtime();
         let name = match (self.proxy, canonical.split_once('.')) {
-            (Some(proxy), _) => format!("{}.{canonical}", runtime.name(proxy)),
+            (Some(proxy), _) => format!("{}.{canonical}", ctx.name(proxy)),
             (None, None) => format!(".{canonical}"),
             (None, Some((element, handler))) => {
-                let number = || args::integer::<usize>(element).ok()?.checked_sub(1);
-                let idx = runtime.find(element, TOP).or_else(number).filter(|n| *n < runtime.n_elements());
-                let Some(idx) = idx else {
+                let Some(idx) = element_called(ctx, element) else {
                     let message = format!("No element named '{element}'");
                     return Err(Reply::line(Code::NoSuchElement, &message));
                 };
-                format!("{}.{handler}", runtime.name(idx))
+                format!("{}.{handler}", ctx.name(idx))
             }
         };
+        let runtime = ctx.runtime();
         let (is_readable, writable) = runtime.handler_visible(TOP, &name);
         let (exists_readable, is_writable) = runtime.handler_exists(TOP, &name);
         let is_visible = is_readable || writable;
@@ -90,7 +88,9 @@ impl ControlSocket {
         };
         let (result, told) = ctx.hear(|ctx| ctx.runtime().read_handler(TOP, &found.name, param));
         match result {
-            Ok(text) if told.is_empty() => Reply::data(&format!("Read handler '{handler}' OK"), &text),
+            Ok(text) if told.is_empty() => {
+                Reply::data(&format!("Read handler '{handler}' OK"), text.as_bytes())
+            }
             result => {
                 let told: Vec<String> = told.into_iter().chain(result.err()).collect();
                 Reply::with_messages(Code::Unspecified, &format!("Read handler '{handler}' error"), &told)
@@ -138,7 +138,6 @@ impl ControlSocket {
         }
     }
 
-    /// No element has such calls: they carry the memory layout of C structures.
     fn llrpc(&self, ctx: &mut Ctx<'_>, name: &str, data: &[u8]) -> Reply {
         const OUT: u32 = 0x4000_0000;
         const IN: u32 = 0x8000_0000;
@@ -150,6 +149,7 @@ impl ControlSocket {
         if let Err(reply) = self.find(ctx, &format!("{element}.name")) {
             return reply;
         }
+        let called = element_called(ctx, element).filter(|_| self.proxy.is_none());
         let size = (number >> 16 & 0xFFF) as usize;
         if size == 0 || number & (IN | OUT) == 0 || number & FLAT == 0 {
             return Reply::line(Code::Unimplemented, &format!("Cannot call LLRPC '{name}' remotely"));
@@ -161,8 +161,26 @@ impl ControlSocket {
             let message = format!("LLRPC '{name}' requires {size} bytes input data");
             return Reply::line(Code::LlrpcError, &message);
         }
-        Reply::line(Code::LlrpcError, &format!("LLRPC '{name}' error: Invalid argument"))
+        let mut answer = if number & IN != 0 { data.to_vec() } else { vec![0; size] };
+        let result = match called {
+            Some(idx) => ctx.with_any(idx, |element, ctx| element.llrpc(ctx, number, &mut answer)),
+            None => Some(Err(LlrpcError::Invalid)),
+        };
+        match result.unwrap_or(Err(LlrpcError::Busy)) {
+            Ok(()) => {
+                let answer = if number & OUT != 0 { answer.as_slice() } else { &[] };
+                Reply::data(&format!("LLRPC '{name}' OK"), answer)
+            }
+            Err(error) => Reply::line(Code::LlrpcError, &format!("LLRPC '{name}' error: {}", error.reason())),
+        }
     }
+}
+
+/// The element with this name, or this number, from 1.
+fn element_called(ctx: &mut Ctx<'_>, element: &str) -> Option<ElementIdx> {
+    let runtime = ctx.runtime();
+    let number = || args::integer::<usize>(element).ok()?.checked_sub(1);
+    runtime.find(element, TOP).or_else(number).filter(|n| *n < runtime.n_elements())
 }
 
 fn permission_denied(name: &str) -> Reply {

@@ -1,6 +1,6 @@
 //! Replies: message lines with a code, and data.
 
-use std::fmt::Write;
+use std::io::Write;
 
 /// What a reply says of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Code {
 /// The reply to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    text: String,
+    text: Vec<u8>,
 }
 
 impl Reply {
@@ -59,22 +59,23 @@ impl Reply {
     }
 
     /// A line, and data.
-    pub fn data(message: &str, data: &str) -> Reply {
+    pub fn data(message: &str, data: &[u8]) -> Reply {
         let mut reply = Reply::line(Code::Ok, message);
-        // Writing to a String cannot fail.
-        let _ = write!(reply.text, "DATA {}\r\n{data}", data.len());
+        // Writing to a Vec cannot fail.
+        let _ = write!(reply.text, "DATA {}\r\n", data.len());
+        reply.text.extend_from_slice(data);
         reply
     }
 
     /// A reply after another.
     pub fn then(mut self, other: Reply) -> Reply {
-        self.text += &other.text;
+        self.text.extend(other.text);
         self
     }
 
     /// The bytes to send.
     pub fn as_bytes(&self) -> &[u8] {
-        self.text.as_bytes()
+        &self.text
     }
 
     fn add(&mut self, code: Code, message: &str, is_followed: bool) {
@@ -94,7 +95,7 @@ fn printable(text: &str) -> String {
                 printable.push(char::from(byte + 64));
             }
             _ => {
-                let _ = write!(printable, "\\{byte:03o}");
+                printable += &format!("\\{byte:03o}");
             }
         }
     }
@@ -115,7 +116,7 @@ mod tests {
         let told = ["x\ny".to_string()];
         assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &told)), "520-e:|520-x|520 y|");
         assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &[])), "520 e|");
-        assert_eq!(shown(&Reply::data("ok", "é\n")), "200 ok|DATA 3|é\n");
+        assert_eq!(shown(&Reply::data("ok", "é\n".as_bytes())), "200 ok|DATA 3|é\n");
         assert_eq!(shown(&Reply::line(Code::Syntax, "a\tb")), "500 a^Ib|");
     }
 }
