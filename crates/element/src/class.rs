@@ -26,9 +26,13 @@ impl Phase {
 pub enum Role {
     /// Every replica has its own.
     Plain,
-    /// Every replica reads the same input and keeps the flows that are its own.
+    /// Every replica reads the same input and keeps the flows that are its own. Where only one can read it
+    /// ([`crate::Element::reads_once`]), the first replica does and hands the others their flows.
     Input,
-    /// Only the first replica has it: it acts on the whole graph.
+    /// Only the first replica has it, such as a file that is written; the others hand it what comes in, and go on with it
+    /// where the element has outputs. It is pushed to then, whatever its input is.
+    Output,
+    /// Only the first replica has it: it acts on the whole graph. The others hand it what comes in.
     Single,
 }
 
@@ -47,6 +51,8 @@ pub struct Class {
     pub generates: bool,
     /// Whether the `config` handler can be written while the graph runs.
     pub live: bool,
+    /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
+    pub looks_around: bool,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -70,6 +76,7 @@ impl Class {
             role: Role::Plain,
             generates: true,
             live: false,
+            looks_around: false,
         }
     }
 
@@ -112,6 +119,12 @@ impl Class {
     /// Can be given a new configuration while the graph runs: a new element is made and takes the old one's state.
     pub const fn live(mut self) -> Class {
         self.live = true;
+        self
+    }
+
+    /// Looks into the storage around it while packets flow.
+    pub const fn looks_around(mut self) -> Class {
+        self.looks_around = true;
         self
     }
 

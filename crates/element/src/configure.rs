@@ -25,6 +25,10 @@ pub trait Environment {
     fn n_threads(&self) -> usize {
         1
     }
+    /// Which replica of the graph this is, the first being 0, and how many there are.
+    fn replica(&self) -> (usize, usize) {
+        (0, 1)
+    }
     /// `require`d features and the like: what the user asked for on the command line, such as the default burst.
     fn default_burst(&self) -> usize;
 }
@@ -103,6 +107,15 @@ impl<'a> Configure<'a> {
     /// The handler call that argument `name` gives, if it is given.
     pub fn handler_call(&mut self, name: &'static str) -> Option<crate::HandlerCall> {
         self.args.get_with(name, |text, _| crate::HandlerCall::parse(text))
+    }
+
+    /// The name of a file of this replica's own: what was given for the first one, with `.1`, `.2`, ... for the others, so
+    /// that they do not overwrite each other's. Standard output is everybody's.
+    pub fn file_of_replica(&self, name: String) -> String {
+        match self.environment.replica().0 {
+            n if n > 0 && !name.is_empty() && name != "-" => format!("{name}.{n}"),
+            _ => name,
+        }
     }
 
     /// The element that argument `name` names, if the argument is given. An error is recorded if there is no such element

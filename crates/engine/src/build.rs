@@ -1,21 +1,35 @@
 //! Building: from a graph to elements that are ready to run.
 
-use std::sync::Arc;
+use args::Host;
+use element::{Class, ElementIdx};
+use graph::{Diagnostics, Graph, Place};
 
-use args::{Args, Host, Names, Scope};
-use element::{Class, Configure, Element, ElementIdx, Environment, Failed, PortIdx, Runtime};
-use graph::{Checked, Diagnostics, Graph, Place};
-
-use crate::clock::{Clock, Time};
-use crate::order::configure_order;
-use crate::wiring::Wiring;
-use crate::world::{Chatter, Parts, World};
+use crate::clock::Time;
+use crate::configured::{Configured, Setup};
+use crate::crew;
+use crate::world::{Chatter, World};
 
 /// Finds a class by name.
 pub type Registry<'a> = &'a dyn Fn(&str) -> Option<&'static Class>;
 
+/// The threads that a graph runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One.
+    #[default]
+    One,
+    /// A replica of the graph on each of so many.
+    Cores(usize),
+    /// One graph on so many, its parts being where the elements' home threads say.
+    Threads(usize),
+}
+
 /// How a graph is to be built.
 pub struct BuildOptions {
+    /// On which threads.
+    pub layout: Layout,
+    /// The processor on which each thread is to run; none where it may run on any.
+    pub cpus: Vec<usize>,
     /// How time passes.
     pub time: Time,
     /// How many packets elements move at a time where the graph does not say.
@@ -31,7 +45,8 @@ impl Default for BuildOptions {
         struct NoHost;
         impl Host for NoHost {}
         let chatter: Chatter = Box::new(|text: &str| eprintln!("{text}"));
-        BuildOptions { time: Time::Real, burst: 1, chatter, host: Box::new(NoHost) }
+        let (layout, cpus) = (Layout::One, Vec::new());
+        BuildOptions { layout, cpus, time: Time::Real, burst: 1, chatter, host: Box::new(NoHost) }
     }
 }
 
@@ -41,51 +56,6 @@ pub struct Engine {
     pub world: World,
     /// The order in which elements were initialised; they are cleaned up in reverse.
     pub(crate) order: Vec<ElementIdx>,
-}
-
-/// The graph as elements see it while they are configured.
-struct Site<'a> {
-    graph: &'a Graph,
-    wiring: &'a Wiring,
-    burst: usize,
-}
-
-impl Environment for Site<'_> {
-    fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {
-        self.graph.find_in(name, self.graph.elements.get(from)?.context())
-    }
-
-    fn class(&self, idx: ElementIdx) -> &str {
-        self.graph.elements.get(idx).map_or("", |element| &element.class)
-    }
-
-    fn name(&self, idx: ElementIdx) -> &str {
-        self.graph.elements.get(idx).map_or("", |element| &element.name)
-    }
-
-    fn config(&self, idx: ElementIdx) -> &str {
-        self.graph.elements.get(idx).map_or("", |element| &element.config)
-    }
-
-    fn n_elements(&self) -> usize {
-        self.graph.elements.len()
-    }
-
-    fn n_ports(&self, idx: ElementIdx) -> (usize, usize) {
-        self.wiring.n_ports(idx)
-    }
-
-    fn output_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool {
-        self.wiring.output_is_push(idx, port)
-    }
-
-    fn input_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool {
-        self.wiring.input_is_push(idx, port)
-    }
-
-    fn default_burst(&self) -> usize {
-        self.burst
-    }
 }
 
 impl Engine {
@@ -107,7 +77,7 @@ impl Engine {
     /// Checks a graph and configures its elements, which are then thrown away; what is wrong goes to `diagnostics`.
     pub fn check(graph: Graph, registry: Registry<'_>, options: BuildOptions, diagnostics: &mut Diagnostics) {
         // What is made here ends here: no element has been initialised.
-        let _ = Engine::configured(graph, registry, options, diagnostics);
+        let _ = Configured::new(graph, registry, &Setup::new(options), diagnostics);
     }
 
     fn try_build(
@@ -116,58 +86,32 @@ impl Engine {
         options: BuildOptions,
         diagnostics: &mut Diagnostics,
     ) -> Option<Engine> {
-        let mut engine = Engine::configured(graph, registry, options, diagnostics)?;
-        if engine.initialize(diagnostics) {
-            return Some(engine);
-        }
-        engine.cleanup();
-        None
-    }
-
-    fn configured(
-        graph: Graph,
-        registry: Registry<'_>,
-        options: BuildOptions,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Engine> {
-        let mut classes = Vec::new();
-        for element in &graph.elements {
-            match registry(&element.class) {
-                Some(class) => classes.push(class),
-                None => {
-                    let message = format!("unknown element class '{}'", element.class);
-                    diagnostics.error(&element.place, message);
-                }
+        if let Layout::Cores(n @ 2..) = options.layout {
+            if options.time != Time::Real {
+                crew::cores::refuse_simulated_time(diagnostics);
+                return None;
             }
+            return crew::cores::build(graph, registry, options, n, diagnostics);
         }
-        if classes.len() < graph.elements.len() {
+        let (layout, cpus) = (options.layout, options.cpus.clone());
+        let is_simulated = options.time != Time::Real;
+        let setup = Setup::new(options);
+        let mut engine = Configured::new(graph, registry, &setup, diagnostics)?.into_engine();
+        if !engine.initialize(diagnostics) {
+            engine.cleanup();
             return None;
         }
-        let facts = |name: &str| registry(name).map(|class| &class.facts);
-        let checked = graph::check(&graph, &facts, diagnostics)?;
-        Engine::of_checked(graph, &checked, classes, options, diagnostics)
+        match layout {
+            // Simulated time is the same for all, and what happens in it is always the same: one thread after the other.
+            Layout::Threads(n @ 2..) if !is_simulated => {
+                crew::split::split(engine, n, &cpus, &setup.chatter, diagnostics)
+            }
+            _ => Some(engine),
+        }
     }
 
-    fn of_checked(
-        graph: Graph,
-        checked: &Checked,
-        classes: Vec<&'static Class>,
-        options: BuildOptions,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<Engine> {
-        let wiring = Wiring::new(&graph, checked);
-        let order = configure_order(&classes.iter().map(|class| class.phase.0).collect::<Vec<_>>());
-        let names = Arc::new(Names::new(options.host));
-        let site = Site { graph: &graph, wiring: &wiring, burst: options.burst };
-        let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
-        let clock = Clock::new(options.time);
-        let (burst, chatter) = (options.burst, options.chatter);
-        let graph = Arc::new(graph);
-        let parts = Parts { graph, classes, wiring, slots, clock, burst, chatter, names };
-        Some(Engine { world: World::new(parts), order })
-    }
-
-    fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
+    /// Initialises the elements; false if one cannot be.
+    pub(crate) fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
         for &idx in &self.order {
             self.world.forget_times();
             let (result, told) = self.world.hear(|world| world.call(idx, |e, ctx| e.initialize(ctx)));
@@ -191,102 +135,30 @@ impl Engine {
 
     /// Ends the graph: elements are cleaned up in reverse order.
     pub fn cleanup(&mut self) {
+        for mate in self.world.mates().iter().rev() {
+            mate.with(Engine::cleanup_alone);
+        }
+        self.cleanup_alone();
+    }
+
+    /// Cleans the elements of this world up.
+    pub(crate) fn cleanup_alone(&mut self) {
         for &idx in self.order.iter().rev() {
             self.world.call(idx, |element, ctx| element.cleanup(ctx));
         }
     }
 }
 
-type Slots = Vec<Option<Box<dyn Element>>>;
-
-fn configure_all(
-    site: &Site<'_>,
-    names: &Names,
-    classes: &[&'static Class],
-    order: &[ElementIdx],
+/// Tells of errors of an element.
+pub(crate) fn complain(
     diagnostics: &mut Diagnostics,
-) -> Option<Slots> {
-    let mut slots: Slots = classes.iter().map(|_| None).collect();
-    let mut ok = true;
-    for &idx in order {
-        let element = &site.graph.elements[idx];
-        let (result, remarks) = configure_one(site, names, classes[idx], idx, &element.config);
-        let context = format!("While configuring '{}'", element.declaration());
-        for warning in remarks.warnings {
-            diagnostics.warning(&element.place, warning).context = Some(context.clone());
-        }
-        for note in remarks.notes {
-            diagnostics.message(&element.place, note).context = Some(context.clone());
-        }
-        match result {
-            Ok(made) => slots[idx] = Some(made),
-            Err(failed) => {
-                ok = false;
-                complain(diagnostics, "While configuring", element, &failed.errors);
-            }
-        }
-    }
-    ok.then_some(slots)
-}
-
-/// What an element has to tell while it is configured, besides its errors.
-struct Remarks {
-    warnings: Vec<String>,
-    notes: Vec<String>,
-}
-
-fn configure_one(
-    site: &dyn Environment,
-    names: &Names,
-    class: &'static Class,
-    idx: ElementIdx,
-    config: &str,
-) -> (Result<Box<dyn Element>, Failed>, Remarks) {
-    let scope = Scope::new(names, site.name(idx));
-    let args = Args::new(config, class.facts.args, &scope);
-    let mut conf = Configure::new(args, &scope, idx, config, site);
-    let result = (class.configure)(&mut conf);
-    (result, Remarks { warnings: conf.warnings, notes: conf.notes })
-}
-
-fn complain(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, errors: &[String]) {
+    during: &str,
+    element: &graph::Element,
+    errors: &[String],
+) {
     let context = format!("{during} '{}'", element.declaration());
     let unspecified = ["unspecified error".to_string()];
     for message in if errors.is_empty() { &unspecified } else { errors } {
         diagnostics.error(&element.place, message.clone()).context = Some(context.clone());
-    }
-}
-
-impl World {
-    /// Gives an element a new configuration while the graph runs: makes a new element, which takes the old one's state.
-    pub(crate) fn reconfigure(&mut self, idx: ElementIdx, config: &str) -> Result<(), String> {
-        let class = self.classes[idx];
-        if !class.live {
-            return Err("cannot reconfigure".to_string());
-        }
-        let graph = self.graph.clone();
-        let site = Site { graph: &graph, wiring: &self.wiring, burst: self.burst };
-        let (result, remarks) = configure_one(&site, &self.names, class, idx, config);
-        for warning in remarks.warnings {
-            self.tell(&format!("warning: {warning}"));
-        }
-        for note in remarks.notes {
-            self.tell(&note);
-        }
-        let made = result.map_err(|failed| failed.errors.join("\n"))?;
-        if let Some(hand) = made.second_hand() {
-            self.second_hands.insert(idx, hand);
-        }
-        let Some(old) = self.slots.get_mut(idx).and_then(|slot| slot.replace(made)) else {
-            return Err("element is busy".to_string());
-        };
-        let mut old = Some(old);
-        self.call(idx, |element, ctx| {
-            if let Some(old) = old.take() {
-                element.take_state(ctx, old);
-            }
-        });
-        self.configs[idx] = config.to_string();
-        Ok(())
     }
 }
