@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use crate::ether::EtherAddr;
 use crate::ip::Prefix;
@@ -72,7 +72,7 @@ pub trait Host: Send + Sync {
 #[derive(Default)]
 pub struct Names {
     defined: RwLock<Defined>,
-    host: Option<Box<dyn Host>>,
+    host: Option<Arc<dyn Host>>,
     services: OnceLock<Services>,
 }
 
@@ -103,7 +103,12 @@ struct NoHost;
 impl Names {
     /// No names but the built-in ones and those of a host.
     pub fn new(host: Box<dyn Host>) -> Names {
-        Names { host: Some(host), ..Names::default() }
+        Names { host: Some(host.into()), ..Names::default() }
+    }
+
+    /// As [`Names::new`], for another router on the same host.
+    pub fn of_same_host(&self) -> Names {
+        Names { host: self.host.clone(), ..Names::default() }
     }
 
     /// The host.

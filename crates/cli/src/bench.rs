@@ -18,7 +18,7 @@ use report::Report;
 
 /// Measures every graph with every command in turn, so that a drift of the machine meets all alike.
 pub fn run(options: BenchOptions) -> Result<ExitCode, String> {
-    let contestants = Contestant::all(&options.vs)?;
+    let contestants = Contestant::all(&options.vs, options.cores)?;
     let files = match options.files.is_empty() {
         _ if options.startup => Vec::new(),
         true => stock_files()?,

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use element::Runtime;
-use engine::Engine;
+use engine::{Engine, Layout};
 use graph::Diagnostics;
 
+use crate::cores;
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
 
@@ -33,8 +34,14 @@ pub fn main(args: Vec<String>) -> ExitCode {
 }
 
 fn run(options: Options) -> i32 {
-    if options.n_threads > 1 && options.warnings {
-        eprintln!("warning: Click was built without multithread support, running single threaded");
+    let layout = match (options.n_cores, options.n_threads) {
+        (n @ 2.., _) => Layout::Cores(n),
+        (_, n @ 2..) => Layout::Threads(n),
+        _ => Layout::One,
+    };
+    if matches!(layout, Layout::Cores(_)) && options.simulated_from_ns.is_some() {
+        eprintln!("{}", cores::NO_SIMTIME);
+        return 1;
     }
     let request = Request {
         text: options.origin.clone().unwrap_or_default(),
@@ -42,7 +49,13 @@ fn run(options: Options) -> i32 {
         clickpath: options.clickpath.clone(),
         simulated_from_ns: options.simulated_from_ns,
         burst: 1,
+        layout,
+        cpus: cpus(layout, &options),
     };
+    if let (Layout::One, Some(cpu)) = (layout, options.affinity) {
+        // As in Click, a processor that does not exist changes nothing.
+        let _ = sys::cpu::pin_thread(cpu);
+    }
     let text = match request.text.read() {
         Ok(text) => text,
         Err(message) => {
@@ -59,6 +72,15 @@ fn run(options: Options) -> i32 {
     let exit = drive(&mut engine, &options, &request.text);
     engine.cleanup();
     exit
+}
+
+/// The processor of each thread, if they are to stay on one.
+fn cpus(layout: Layout, options: &Options) -> Vec<usize> {
+    match (layout, options.affinity) {
+        (Layout::Cores(n) | Layout::Threads(n), Some(first)) => (first..).take(n).collect(),
+        (Layout::Cores(_), None) if options.no_affinity => Vec::new(),
+        _ => cores::cpus(layout, options.warnings),
+    }
 }
 
 fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {

@@ -87,6 +87,12 @@ pub struct RunOptions {
     /// Packets that elements move at a time where the graph does not say.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub burst: u16,
+    /// Run a replica of the graph on each of N cores; flows are shared out among them.
+    #[arg(long, value_name = "N", conflicts_with = "threads", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
+    pub cores: Option<u16>,
+    /// Run the graph on N threads; its elements are where StaticThreadSched puts them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
+    pub threads: Option<u16>,
     /// Run in simulated time, from SECONDS since the epoch.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1000000000")]
     pub simtime: Option<f64>,
@@ -256,9 +262,12 @@ pub struct BenchOptions {
     /// Divide by processor time instead of elapsed time: for a machine that is busy.
     #[arg(long)]
     pub cpu_time: bool,
-    /// Processor to run on.
+    /// First processor to run on.
     #[arg(long, default_value_t = 0)]
     pub cpu: usize,
+    /// Run each graph on N cores, and on one to compare with.
+    #[arg(long, value_name = "N", conflicts_with_all = ["cpu_time", "startup"], value_parser = clap::value_parser!(u16).range(2..=i64::from(crate::cores::MAX)))]
+    pub cores: Option<u16>,
     /// Print the figures as JSON.
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use engine::{BuildOptions, Engine, Time};
+use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{Diagnostics, Graph};
 use lang::{Options, Source};
 
@@ -22,6 +22,10 @@ pub struct Request {
     pub simulated_from_ns: Option<i64>,
     /// How many packets elements move at a time where the graph does not say.
     pub burst: usize,
+    /// The threads that the graph runs on.
+    pub layout: Layout,
+    /// The processor of each thread, if it is to stay on one.
+    pub cpus: Vec<usize>,
 }
 
 /// Where a configuration comes from.
@@ -124,7 +128,14 @@ impl Request {
             Some(begin_ns) => Time::Simulated { begin_ns: begin_ns.saturating_add(3) },
             None => Time::Real,
         };
-        BuildOptions { time, burst: self.burst.max(1), host: Box::new(ThisHost), ..BuildOptions::default() }
+        BuildOptions {
+            layout: self.layout,
+            cpus: self.cpus.clone(),
+            time,
+            burst: self.burst.max(1),
+            host: Box::new(ThisHost),
+            ..BuildOptions::default()
+        }
     }
 }
 

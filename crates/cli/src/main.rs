@@ -6,6 +6,7 @@ mod check;
 mod click;
 mod command;
 mod control;
+mod cores;
 mod elements;
 mod host;
 mod libraries;

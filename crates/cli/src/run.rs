@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use element::Runtime;
 use engine::world::World;
+use engine::Layout;
 use graph::Diagnostics;
 use serde_json::json;
 
 use crate::command::RunOptions;
 use crate::control::server::Server;
+use crate::cores;
 use crate::load::{self, Request};
 use crate::stop::Stop;
 
@@ -26,6 +28,15 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     let mut request = Request::from_options(&options.source)?;
     request.burst = usize::from(options.burst);
     request.simulated_from_ns = options.simtime.map(|seconds| (seconds * 1e9) as i64);
+    request.layout = match (options.cores, options.threads) {
+        (Some(n), _) => Layout::Cores(usize::from(n)),
+        (_, Some(n)) => Layout::Threads(usize::from(n)),
+        _ => Layout::One,
+    };
+    if matches!(request.layout, Layout::Cores(2..)) && options.simtime.is_some() {
+        return Err(cores::NO_SIMTIME.to_string());
+    }
+    request.cpus = cores::cpus(request.layout, true);
     let text = request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&request, &text, &mut diagnostics);

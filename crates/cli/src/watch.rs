@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::mpsc::{Sender, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{Batch, ElementIdx, Packet, PortIdx, Runtime};
 use engine::world::{Watcher, World};
@@ -67,9 +68,13 @@ pub struct Trace {
     followed: HashMap<usize, u32>,
     /// The numbers of packets that were ever followed, by family: those of their clones.
     families: HashMap<usize, u32>,
-    out: Sender<Seen>,
-    is_closed: bool,
+    /// `None` when all has been told.
+    out: Option<Sender<Seen>>,
 }
+
+/// A trace that every thread of the graph contributes to.
+#[derive(Clone)]
+pub struct SharedTrace(Arc<Mutex<Trace>>);
 
 impl Trace {
     /// A trace of `count` packets that match a tcpdump filter (empty: any).
@@ -90,8 +95,7 @@ impl Trace {
             n_begun: 0,
             followed: HashMap::new(),
             families: HashMap::new(),
-            out,
-            is_closed: false,
+            out: Some(out),
         })
     }
 
@@ -124,11 +128,18 @@ impl Trace {
     }
 
     fn tell(&mut self, seen: Seen) {
-        self.is_closed |= self.out.send(seen).is_err();
+        if self.out.as_ref().is_some_and(|out| out.send(seen).is_err()) {
+            self.out = None;
+        }
     }
-}
 
-impl Watcher for Trace {
+    /// Lets the reader go when all has been told, though threads that see no packets still hold the trace.
+    fn finish(&mut self) {
+        if self.left == 0 && self.followed.is_empty() {
+            self.out = None;
+        }
+    }
+
     fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
         // What a source emits is new, even in memory that a followed packet had.
         let is_source = world.n_ports(element).0 == 0;
@@ -169,9 +180,34 @@ impl Watcher for Trace {
             });
         }
     }
+}
+
+impl SharedTrace {
+    /// A handle on a trace.
+    pub fn new(trace: Trace) -> SharedTrace {
+        SharedTrace(Arc::new(Mutex::new(trace)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Trace> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher for SharedTrace {
+    fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
+        let mut trace = self.lock();
+        trace.passes(world, element, port, batch);
+        trace.finish();
+    }
+
+    fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch) {
+        let mut trace = self.lock();
+        trace.drops(world, element, reason, batch);
+        trace.finish();
+    }
 
     fn is_done(&self) -> bool {
-        self.is_closed || (self.left == 0 && self.followed.is_empty())
+        self.lock().out.is_none()
     }
 }
 
@@ -222,6 +258,7 @@ pub struct Tapped {
 }
 
 /// Copies the packets that leave a port.
+#[derive(Clone)]
 pub struct Tap {
     element: ElementIdx,
     port: PortIdx,

@@ -26,9 +26,13 @@ impl Phase {
 pub enum Role {
     /// Every replica has its own.
     Plain,
-    /// Every replica reads the same input and keeps the flows that are its own.
+    /// Every replica reads the same input and keeps the flows that are its own. Where only one can read it
+    /// ([`crate::Element::reads_once`]), the first replica does and hands the others their flows.
     Input,
-    /// Only the first replica has it: it acts on the whole graph.
+    /// Only the first replica has it, such as a file that is written; the others hand it what comes in, and go on with it
+    /// where the element has outputs. It is pushed to then, whatever its input is.
+    Output,
+    /// Only the first replica has it: it acts on the whole graph. The others hand it what comes in.
     Single,
 }
 
@@ -49,6 +53,8 @@ pub struct Class {
     pub live: bool,
     /// The class whose other name this is, and as which its elements are known once they are built.
     pub alias_of: Option<&'static str>,
+    /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
+    pub looks_around: bool,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -73,6 +79,7 @@ impl Class {
             generates: true,
             live: false,
             alias_of: None,
+            looks_around: false,
         }
     }
 
@@ -121,6 +128,12 @@ impl Class {
     /// Another name of a class.
     pub const fn alias_of(mut self, name: &'static str) -> Class {
         self.alias_of = Some(name);
+        self
+    }
+
+    /// Looks into the storage around it while packets flow.
+    pub const fn looks_around(mut self) -> Class {
+        self.looks_around = true;
         self
     }
 

@@ -25,6 +25,10 @@ pub trait Environment {
     fn n_threads(&self) -> usize {
         1
     }
+    /// Which replica of the graph this is, the first being 0, and how many there are.
+    fn replica(&self) -> (usize, usize) {
+        (0, 1)
+    }
     /// `require`d features and the like: what the user asked for on the command line, such as the default burst.
     fn default_burst(&self) -> usize;
 }
@@ -117,6 +121,15 @@ impl<'a> Configure<'a> {
                 self.args.error(name, "parse error");
                 None
             }
+        }
+    }
+
+    /// The name of a file of this replica's own: what was given for the first one, with `.1`, `.2`, ... for the others, so
+    /// that they do not overwrite each other's. Standard output is everybody's.
+    pub fn file_of_replica(&self, name: String) -> String {
+        match self.environment.replica().0 {
+            n if n > 0 && !name.is_empty() && name != "-" => format!("{name}.{n}"),
+            _ => name,
         }
     }
 

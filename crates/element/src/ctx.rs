@@ -493,7 +493,7 @@ impl<'a> Ctx<'a> {
 
     /// Asks the driver to stop: takes away one reason to keep running.
     pub fn stop(&mut self) {
-        self.runtime.adjust_runcount(-1);
+        self.runtime.stop(self.element);
     }
 
     /// Makes this element the driver manager: it is asked before the driver stops.

@@ -28,7 +28,7 @@ pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
-pub use runtime::{HandlerUse, Notifies, Runtime};
+pub use runtime::{Delivery, HandlerUse, Notifies, Runtime};
 pub use verdict::Verdict;
 
 /// An element of a running graph.
@@ -124,6 +124,16 @@ pub trait Element: Any + Send {
     /// The handlers that the class facts do not list, as far as they can be listed.
     fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
         Vec::new()
+    }
+
+    /// Whether what it reads can be read only once, by one of several replicas of the graph, as standard input can.
+    fn reads_once(&self) -> bool {
+        false
+    }
+
+    /// How many packets it has room for, if it stores packets and tells those upstream when it is full.
+    fn room(&self) -> Option<usize> {
+        None
     }
 
     /// Called once, in reverse order, when the graph ends, also if it never ran: finish files, close devices.

@@ -24,6 +24,17 @@ pub enum HandlerUse<'a> {
     Write,
 }
 
+/// How a batch that is handed to another thread is delivered there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is pushed to the element's input.
+    Push,
+    /// As `Push`, but what the element emits is thrown away: the batch has gone on where it came from.
+    Copy,
+    /// It leaves by the element's output.
+    Emit,
+}
+
 /// The engine as an element sees it. Elements use [`Ctx`], which adds the current element to each call.
 ///
 /// `element` is always the calling element.
@@ -108,6 +119,13 @@ pub trait Runtime {
     /// seen from `from`'s compound.
     fn define_tickets(&mut self, from: ElementIdx, name: &str, tickets: u32);
 
+    /// Hands a batch to the same element on another thread; `false` and the batch dropped if there is no such thread.
+    fn hand_over(&mut self, thread: usize, to: (ElementIdx, PortIdx), how: Delivery, batch: Batch) -> bool;
+    /// Which replica of the graph this is, the first being 0, and how many there are.
+    fn replica(&self) -> (usize, usize);
+    /// A number on which the replicas of an element agree: what the first one proposes.
+    fn agree(&mut self, element: ElementIdx, proposal: Option<u64>) -> Option<u64>;
+
     /// Sends the element the next `signo`.
     fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String>;
 
@@ -153,6 +171,8 @@ pub trait Runtime {
     fn chatter(&mut self, text: &str);
     /// A random number.
     fn random(&mut self) -> u32;
+    /// Takes away one reason to keep running, as the element wants it.
+    fn stop(&mut self, element: ElementIdx);
     /// Adds to the number of reasons to keep running; the driver stops at 0 or below.
     fn adjust_runcount(&mut self, delta: i64);
     /// The number of reasons to keep running.

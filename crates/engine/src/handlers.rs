@@ -17,7 +17,7 @@ pub const DEFAULT: &[Handler] = &[
 ];
 
 /// What a handler name means.
-enum Target {
+pub(crate) enum Target {
     Global,
     Element(ElementIdx),
 }
@@ -116,6 +116,11 @@ fn set_argument(config: &str, position: Option<usize>, name: &str, value: &str) 
 
 /// The configuration that an element has now, as its `config` handler tells it.
 pub(crate) fn configuration(world: &mut World, idx: ElementIdx) -> String {
+    if let Some(at) = world.crew.as_ref().and_then(|crew| crew.elsewhere(idx)) {
+        if let Some(text) = world.tell_mate(at, |world| configuration(world, idx)) {
+            return text;
+        }
+    }
     let own = own_facts(world, idx, "config").filter(|own| own.kind.is_readable());
     let told = own.and_then(|_| world.call_handler(idx, |element, ctx| element.read(ctx, "config", "")));
     let given = |world: &World| world.configs.get(idx).cloned().unwrap_or_default();
@@ -201,7 +206,7 @@ pub fn check(world: &World, from: ElementIdx, name: &str, call: HandlerUse<'_>) 
 }
 
 /// Finds a handler that can be called so.
-fn resolve_for<'n>(
+pub(crate) fn resolve_for<'n>(
     world: &World,
     from: ElementIdx,
     name: &'n str,
@@ -227,8 +232,24 @@ fn resolve_for<'n>(
     Ok((target, handler))
 }
 
-/// Reads a handler.
+/// Reads a handler, in whichever world its element is.
 pub fn read(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Result<String, String> {
+    match world.crew {
+        None => read_here(world, from, name, param),
+        Some(_) => crate::crew::read(world, from, name, param),
+    }
+}
+
+/// Writes a handler, in whichever worlds its element is.
+pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
+    match world.crew {
+        None => write_here(world, from, name, value),
+        Some(_) => crate::crew::write(world, from, name, value),
+    }
+}
+
+/// Reads a handler in this world.
+pub fn read_here(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Result<String, String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Read(param))?;
     let Target::Element(idx) = target else { return globals::read(world, handler) };
     if own_facts(world, idx, handler).is_none() {
@@ -244,8 +265,8 @@ pub fn read(world: &mut World, from: ElementIdx, name: &str, param: &str) -> Res
     result.unwrap_or_else(|| Err(format!("{}: element is busy", full_name(world, &target, handler))))
 }
 
-/// Writes a handler.
-pub fn write(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
+/// Writes a handler in this world.
+pub fn write_here(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Write)?;
     let Target::Element(idx) = target else { return globals::write(world, handler, value) };
     let is_own = own_facts(world, idx, handler).is_some_and(|own| own.kind.is_writable());

@@ -6,6 +6,8 @@
 
 mod build;
 mod clock;
+mod configured;
+mod crew;
 mod globals;
 mod handlers;
 mod notify;
@@ -16,11 +18,12 @@ mod select;
 mod signals;
 mod tasks;
 mod timers;
+mod told;
 mod wake;
 mod wiring;
 pub mod world;
 
-pub use build::{BuildOptions, Engine, Registry};
+pub use build::{BuildOptions, Engine, Layout, Registry};
 pub use clock::Time;
 pub use run::Outcome;
 pub use tasks::{DEFAULT_TICKETS, MAX_TICKETS};

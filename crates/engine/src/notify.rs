@@ -48,6 +48,25 @@ impl Notifiers {
         self.full_of.push(full);
     }
 
+    /// The same notifiers under the same numbers, with the listeners that are some elements'.
+    pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> Notifiers {
+        let copy = |notifier: &Notifier| Notifier {
+            search: notifier.search,
+            active: AtomicBool::new(notifier.active.load(Ordering::Relaxed)),
+            listeners: notifier
+                .listeners
+                .iter()
+                .copied()
+                .filter(|listener| is_own(listener.element))
+                .collect(),
+        };
+        Notifiers {
+            list: self.list.iter().map(copy).collect(),
+            empty_of: self.empty_of.clone(),
+            full_of: self.full_of.clone(),
+        }
+    }
+
     fn make(&mut self, search: Option<SearchOp>) -> Option<u32> {
         let search = search?;
         let active = AtomicBool::new(true);

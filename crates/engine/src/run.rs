@@ -33,10 +33,17 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// When to look at timers.
-struct TimerPace {
+/// How often the driver looks at what.
+pub(crate) struct Pace {
+    round: u32,
     stride: u32,
     n_punctual: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { round: 0, stride: MAX_TIMER_STRIDE, n_punctual: 0 }
+    }
 }
 
 impl Engine {
@@ -47,11 +54,13 @@ impl Engine {
 
     /// Runs the graph until it stops or `go_on`, which is asked once a round, says no.
     pub fn run_while(&mut self, mut go_on: impl FnMut(&mut World) -> bool) -> Outcome {
+        if self.world.crew.is_some() {
+            return self.run_crew(&mut go_on);
+        }
         let world = &mut self.world;
         world.is_running = true;
         world.tasks.start();
-        let mut pace = TimerPace { stride: MAX_TIMER_STRIDE, n_punctual: 0 };
-        let mut round = 0u32;
+        let mut pace = Pace::default();
         loop {
             if world.runcount <= 0 && !world.manager_goes_on() {
                 return Outcome::Stopped;
@@ -59,22 +68,27 @@ impl Engine {
             if !go_on(world) {
                 return Outcome::Interrupted;
             }
-            round = round.wrapping_add(1);
-            world.run_tasks();
-            world.run_signals();
-            if round.is_multiple_of(pace.stride) {
-                world.run_timers(&mut pace);
-            }
-            if round.is_multiple_of(ROUNDS_PER_SELECT) {
-                world.run_selects();
-            }
+            world.round(&mut pace);
         }
     }
 }
 
 impl World {
+    /// A round of the driver: tasks, and what else it is time for.
+    pub(crate) fn round(&mut self, pace: &mut Pace) {
+        pace.round = pace.round.wrapping_add(1);
+        self.run_tasks();
+        self.run_signals();
+        if pace.round.is_multiple_of(pace.stride) {
+            self.run_timers(pace);
+        }
+        if pace.round.is_multiple_of(ROUNDS_PER_SELECT) {
+            self.run_selects();
+        }
+    }
+
     /// Whether the driver manager keeps the driver running.
-    fn manager_goes_on(&mut self) -> bool {
+    pub(crate) fn manager_goes_on(&mut self) -> bool {
         let Some(driver) = self.driver else { return false };
         for _ in 0..MAX_DRIVER_STEPS {
             self.forget_times();
@@ -115,7 +129,7 @@ impl World {
         self.signals.settle(happened.into_iter().map(|(signo, _)| signo), &handled);
     }
 
-    fn run_timers(&mut self, pace: &mut TimerPace) {
+    fn run_timers(&mut self, pace: &mut Pace) {
         let Some(expiry) = self.timers.next_expiry() else { return };
         if self.runcount <= 0 {
             return;
@@ -168,7 +182,10 @@ impl World {
             }
         };
         let Some(waker) = self.waker() else { return };
-        for (element, fd, ready) in self.selects.wait(waker.as_fd(), timeout) {
+        let timeout = if timeout == Some(0) || self.lie_down() { timeout } else { Some(0) };
+        let events = self.selects.wait(waker.as_fd(), timeout);
+        self.rise();
+        for (element, fd, ready) in events {
             self.forget_times();
             self.call(element, |element, ctx| element.selected(ctx, fd, ready));
             if self.runcount <= 0 {
@@ -187,7 +204,7 @@ impl World {
     }
 }
 
-impl TimerPace {
+impl Pace {
     /// Looks more often after a late timer, less often after many punctual ones.
     fn adapt(&mut self, late_ns: i64) {
         if late_ns >= LATE_NS {

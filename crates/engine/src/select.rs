@@ -49,6 +49,13 @@ impl Selects {
         self.list.retain(|watch| watch.interest.read || watch.interest.write);
     }
 
+    /// Takes out what some elements watch.
+    pub fn take_elements(&mut self, is_own: impl Fn(ElementIdx) -> bool) -> Selects {
+        let (own, others) = self.list.drain(..).partition(|watch| is_own(watch.element));
+        self.list = others;
+        Selects { list: own }
+    }
+
     /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

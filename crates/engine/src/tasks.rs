@@ -46,6 +46,17 @@ fn later(a: u32, b: u32) -> bool {
 }
 
 impl TaskList {
+    /// The same tasks under the same numbers, of which only those of some elements are scheduled; before the driver runs.
+    pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> TaskList {
+        let mut tasks = self.tasks.clone();
+        for task in tasks.iter_mut().filter(|task| !is_own(task.element)) {
+            task.scheduled = false;
+        }
+        let is_own_task = |id: &TaskId| self.get(*id).is_some_and(|task| is_own(task.element));
+        let pending = self.pending.iter().copied().filter(is_own_task).collect();
+        TaskList { tasks, pending, ..TaskList::default() }
+    }
+
     /// Makes a task that is not scheduled.
     pub fn add(&mut self, element: ElementIdx, home_thread: i32) -> TaskId {
         let stride = STRIDE_1 / DEFAULT_TICKETS;

@@ -25,6 +25,17 @@ pub struct Timers {
 const BEHIND_NS: i64 = 1_000_000_000;
 
 impl Timers {
+    /// The same timers under the same numbers, of which only those of some elements are set.
+    pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> Timers {
+        let mut own = Timers { timers: self.timers.clone(), heap: self.heap.clone() };
+        for (number, timer) in self.timers.iter().enumerate() {
+            if !is_own(timer.element) {
+                own.unschedule(TimerId(number as u32));
+            }
+        }
+        own
+    }
+
     /// Makes a timer that is not set.
     pub fn add(&mut self, element: ElementIdx) -> TimerId {
         self.timers.push(Timer { element, expiry_ns: 0, position: None });

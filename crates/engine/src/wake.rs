@@ -1,6 +1,6 @@
 //! The waker: lets a signal end the driver's sleep.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
@@ -23,6 +23,12 @@ impl Waker {
     /// The end to write to, for somebody else to own.
     pub fn writer(&self) -> std::io::Result<UnixStream> {
         self.writer.try_clone()
+    }
+
+    /// Wakes who waits, or will wait next.
+    pub fn wake(&self) {
+        // A full socket wakes as well.
+        let _ = (&self.writer).write(&[0]);
     }
 
     /// Forgets that it was woken.

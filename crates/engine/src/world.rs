@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use args::Names;
 use element::{
-    Batch, Class, Ctx, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox, PortIdx, Ready,
-    Runtime, Signal, TaskId, TimerId, Wake,
+    Batch, Class, Ctx, Delivery, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox, PortIdx,
+    Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
 
 use crate::clock::Clock;
+use crate::crew::Crew;
 use crate::notify::{Kind, Notifiers};
 use crate::schedule::Schedule;
 use crate::select::Selects;
@@ -46,6 +47,15 @@ pub trait Watcher: Send {
 pub struct Drops {
     by_reason: Vec<u64>,
     unconnected: u64,
+}
+
+impl Drops {
+    fn add(&mut self, other: &Drops) {
+        for (counter, n) in self.by_reason.iter_mut().zip(&other.by_reason) {
+            *counter += n;
+        }
+        self.unconnected += other.unconnected;
+    }
 }
 
 /// A handler to be written when the method that asked for it has returned.
@@ -97,9 +107,15 @@ pub struct World {
     watchers: Vec<Box<dyn Watcher>>,
     pub(crate) random: fastrand::Rng,
     pub(crate) home_threads: Vec<i32>,
+    /// The threads that elements were given.
+    pub(crate) given_threads: Vec<Option<i32>>,
     pub(crate) tickets: Vec<Option<u32>>,
     pub(crate) names: Arc<Names>,
     pub(crate) waker: Option<Arc<Waker>>,
+    /// The other worlds of the graph, if it runs on several threads.
+    pub(crate) crew: Option<Box<Crew>>,
+    pub(crate) replica: (usize, usize),
+    pub(crate) n_threads: usize,
     /// The configuration as it was given.
     pub source: String,
     /// Writes a graph as text.
@@ -118,11 +134,13 @@ pub(crate) struct Parts {
     pub burst: usize,
     pub chatter: Chatter,
     pub names: Arc<Names>,
+    pub replica: (usize, usize),
+    pub n_threads: usize,
 }
 
 impl World {
     pub(crate) fn new(parts: Parts) -> World {
-        let Parts { graph, classes, wiring, slots, clock, burst, chatter, names } = parts;
+        let Parts { graph, classes, wiring, slots, clock, burst, chatter, names, replica, n_threads } = parts;
         let by_name = graph.elements.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
         let configs = graph.elements.iter().map(|element| element.config.clone()).collect();
         let drops =
@@ -167,9 +185,13 @@ impl World {
             watchers: Vec::new(),
             random: fastrand::Rng::new(),
             home_threads: vec![0; n],
+            given_threads: vec![None; n],
             tickets: vec![None; n],
             names,
             waker: None,
+            crew: None,
+            replica,
+            n_threads,
             source: String::new(),
             flatten: |_| String::new(),
             class_names: Vec::new(),
@@ -324,9 +346,13 @@ impl World {
         self.watchers = watchers;
     }
 
-    /// Lets somebody look at packets on their way from now on.
-    pub fn add_watcher(&mut self, watcher: Box<dyn Watcher>) {
-        self.watchers.push(watcher);
+    /// Lets somebody look at packets on their way from now on; with several threads, a watcher for each.
+    pub fn add_watchers(&mut self, mut make: impl FnMut() -> Box<dyn Watcher>) {
+        self.watchers.push(make());
+        for mate in self.mates().iter() {
+            let watcher = make();
+            mate.with(|engine| engine.world.watchers.push(watcher));
+        }
     }
 
     /// Puts a batch below the part of the stack that is being worked on: whoever works on that part delivers it.
@@ -367,6 +393,9 @@ impl World {
     /// Asks the driver to stop whatever its reasons to run; a driver manager gets to its end first.
     pub fn ask_to_stop(&mut self) {
         self.runcount = i32::MIN.into();
+        if let Some(crew) = &mut self.crew {
+            crew.stops_all = true;
+        }
     }
 
     /// What to write to from elsewhere, a signal handler say, so that the driver does not sleep on.
@@ -394,12 +423,28 @@ impl World {
         self.classes[element]
     }
 
-    /// The drops of an element: reason and number, those that are not zero.
+    /// The drops of an element, in all worlds: reason and number, those that are not zero.
     pub fn drops(&self, element: ElementIdx) -> Vec<(&'static str, u64)> {
         let Some(drops) = self.drops.get(element) else { return Vec::new() };
+        let mut total = drops.clone();
+        for mate in self.mates().iter() {
+            mate.with(|engine| engine.world.drops.get(element).map(|drops| total.add(drops)));
+        }
         let names = self.classes[element].facts.drops.iter().map(|reason| reason.name);
-        let counted = names.zip(drops.by_reason.iter().copied());
-        counted.chain([("unconnected", drops.unconnected)]).filter(|(_, n)| *n > 0).collect()
+        let counted = names.zip(total.by_reason.iter().copied());
+        counted.chain([("unconnected", total.unconnected)]).filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// Calls a method of an element without what it causes: what it emits is thrown away.
+    pub(crate) fn call_apart<R>(
+        &mut self,
+        element: ElementIdx,
+        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
+    ) -> Option<R> {
+        let (result, mut outbox) = self.step(element, method)?;
+        outbox.drain().for_each(drop);
+        self.spare_outboxes.push(outbox);
+        Some(result)
     }
 }
 
@@ -583,8 +628,8 @@ impl Runtime for World {
     }
 
     fn set_element_thread(&mut self, idx: ElementIdx, thread: i32) {
-        if let Some(home) = self.home_threads.get_mut(idx) {
-            *home = thread;
+        if let (Some(home), Some(given)) = (self.home_threads.get_mut(idx), self.given_threads.get_mut(idx)) {
+            (*home, *given) = (thread, Some(thread));
         }
         for task in self.tasks.of_element(idx).collect::<Vec<_>>() {
             self.tasks.set_home_thread(task, thread);
@@ -601,6 +646,18 @@ impl Runtime for World {
                 *slot = tickets;
             }
         }
+    }
+
+    fn hand_over(&mut self, thread: usize, to: (ElementIdx, PortIdx), how: Delivery, batch: Batch) -> bool {
+        self.send(thread, to, how, batch)
+    }
+
+    fn replica(&self) -> (usize, usize) {
+        self.replica
+    }
+
+    fn agree(&mut self, element: ElementIdx, proposal: Option<u64>) -> Option<u64> {
+        self.crew.as_ref().map_or(proposal, |crew| crew.board.agree(element, proposal))
     }
 
     fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String> {
@@ -692,6 +749,13 @@ impl Runtime for World {
 
     fn random(&mut self) -> u32 {
         self.random.u32(..)
+    }
+
+    fn stop(&mut self, element: ElementIdx) {
+        self.adjust_runcount(-1);
+        if let Some(crew) = &mut self.crew {
+            crew.stops_all |= crew.speaks_for_all(element);
+        }
     }
 
     fn adjust_runcount(&mut self, delta: i64) {

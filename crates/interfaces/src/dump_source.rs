@@ -47,6 +47,11 @@ impl DumpSource {
         DumpSource { filename, window, sample, packet_filepos: 0, first_time: None, reader: None }
     }
 
+    /// Whether the file is standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self.filename.as_str(), "" | "-")
+    }
+
     /// The name to tell.
     pub fn print_filename(&self) -> &str {
         match self.filename.as_str() {

@@ -4,6 +4,8 @@
 //! timestamp, the packet type and the extra length. Packets whose segmentation or checksum the sender left to the device come
 //! whole, with that as their metadata, and pass through the graph so; SNAPLEN's default does not cut them.
 //!
+//! On several cores the kernel shares the packets out among them, flow by flow.
+//!
 //! ```click
 //! FromDevice(eth0, PROMISC true) -> Print -> Discard;
 //! ```
@@ -15,7 +17,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Word;
 use element::{
-    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, Role, TaskId,
+    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, TaskId,
 };
 use sys::packet_socket::RxRing;
 
@@ -28,8 +30,7 @@ pub const CLASS: Class = Class::new::<FromDevice>("FromDevice", "0/1-2", "h/h", 
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
-    .phase(Phase(Phase::PRIVILEGED.0 - 1))
-    .role(Role::Input);
+    .phase(Phase(Phase::PRIVILEGED.0 - 1));
 
 const ARGS: &[Arg] = &[
     Arg::required("DEVNAME", "string", "The device."),
@@ -161,7 +162,7 @@ impl Element for FromDevice {
         if self.device.is_empty() {
             return Err("interface not set".to_string());
         }
-        let ring = self.open()?;
+        let ring = self.open(ctx)?;
         ctx.add_select(ring.as_fd(), Ready::READ)?;
         self.ring = Some(ring);
         self.task = Some(ctx.new_task());
@@ -169,6 +170,7 @@ impl Element for FromDevice {
             let (device, number) = (&self.device, self.link_type());
             ctx.chatter(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
         }
+        self.is_sniffer |= ctx.runtime().replica().0 > 0;
         if !self.is_sniffer {
             if let Err(message) = hide_from_kernel(&self.device, true) {
                 ctx.chatter(&message);
@@ -252,7 +254,9 @@ impl FromDevice {
 #[cfg(test)]
 mod tests {
     use crate::capture::Reader;
-    use crate::testing::{self, check, has_reached, in_namespace, make_veth, run_until, Scratch, LAN};
+    use crate::testing::{
+        self, check, has_reached, in_namespace, make_veth, run_on_cores, run_until, Scratch, LAN,
+    };
     use expect_test::expect;
 
     /// The packets of a capture file.
@@ -302,6 +306,39 @@ mod tests {
             "#]]
             .assert_eq(&told);
             assert!(packets(&path) == packets(LAN), "the packets differ");
+        });
+    }
+
+    #[test]
+    fn cores_share_the_packets_of_a_device_out() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            for device in ["left", "right"] {
+                sys::link::set_mtu(device, 65_000).unwrap();
+            }
+            let scratch = Scratch::new();
+            let (path, seen) = (scratch.path("out.pcap"), scratch.path("seen"));
+            let config = format!(
+                "from :: FromDevice(right, PROMISC true, SNAPLEN 65535, BURST 32) -> MarkIPHeader(14)
+                 -> IPPrint(OUTFILE {seen}) -> ToDump({path}, SNAPLEN 0);
+                 FromDump({LAN}) -> Queue(1000) -> to :: ToDevice(left, BURST 32);
+                 Script(label again, wait 1ms, goto again);"
+            );
+            let reads = ["from.count", "from.rx_bytes", "from.kernel_drops", "from.encap", "to.tx_packets"];
+            let told = run_on_cores(2, &config, &reads, has_reached("from.count", 799));
+            expect![[r#"
+                from.count: 799
+                from.rx_bytes: 621785
+                from.kernel_drops: 0
+                from.encap: ETHER
+                to.tx_packets: 799
+            "#]]
+            .assert_eq(&told);
+            for file in [seen.clone(), format!("{seen}.1")] {
+                assert!(std::fs::read(&file).unwrap().len() > 1000, "{file}: a core got hardly anything");
+            }
         });
     }
 

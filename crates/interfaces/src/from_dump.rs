@@ -6,6 +6,8 @@
 //!
 //! With a pull output, it tells pullers downstream whether there is more.
 //!
+//! On several cores each core reads the file and keeps the flows that are its own; the first one alone reads standard input.
+//!
 //! ```click
 //! FromDump(trace.pcap, STOP true) -> Print -> Discard;
 //! ```
@@ -175,6 +177,10 @@ impl Element for FromDump {
             Output::Pull(timer)
         };
         self.open()
+    }
+
+    fn reads_once(&self) -> bool {
+        self.source.is_stdin()
     }
 
     fn notifies(&self) -> Notifies {

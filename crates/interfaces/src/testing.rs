@@ -1,10 +1,11 @@
 //! Running graphs in tests: simulated time, what is printed, and handlers' values.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use element::{Class, Runtime};
 use engine::world::World;
-use engine::{BuildOptions, Engine, Time};
+use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{ClassFacts, Diagnostics};
 use lang::{Options, Source};
 
@@ -37,6 +38,8 @@ impl lang::Classes for Library {
 
 /// Rounds that a graph may take: with nothing to do but wait, a round takes a millisecond.
 const LIMIT: usize = 20_000;
+/// How long a graph may take in real time.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a graph in simulated time until it stops, or nothing is left to do, or for `LIMIT` rounds; yields what it printed
 /// on standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
@@ -46,24 +49,49 @@ pub fn run(config: &str, reads: &[&str]) -> String {
 
 /// As [`run`], until `is_done` says so.
 pub fn run_until(config: &str, reads: &[&str], mut is_done: impl FnMut(&mut World) -> bool) -> String {
+    let mut rounds = 0;
+    let options = BuildOptions {
+        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
+        ..BuildOptions::default()
+    };
+    run_with(options, config, reads, |world| {
+        rounds += 1;
+        rounds >= LIMIT || is_done(world)
+    })
+}
+
+/// As [`run_until`], on `n` cores and in real time, for half a minute at most. `is_done` is asked when the first of them has
+/// something to do.
+pub fn run_on_cores(
+    n: usize,
+    config: &str,
+    reads: &[&str],
+    mut is_done: impl FnMut(&mut World) -> bool,
+) -> String {
+    let options = BuildOptions { layout: Layout::Cores(n), ..BuildOptions::default() };
+    let begin = Instant::now();
+    run_with(options, config, reads, |world| is_done(world) || begin.elapsed() > PATIENCE)
+}
+
+fn run_with(
+    options: BuildOptions,
+    config: &str,
+    reads: &[&str],
+    mut is_done: impl FnMut(&mut World) -> bool,
+) -> String {
     let mut diagnostics = Diagnostics::default();
     let source = Source { name: "config", text: config };
     let graph = lang::parse(&source, &Options::new(&Library), &mut diagnostics);
     let lines = Arc::new(Mutex::new(String::new()));
     let printed = lines.clone();
     let options = BuildOptions {
-        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
         chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
-        ..BuildOptions::default()
+        ..options
     };
     let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
     let mut text = lang::click_texts(&diagnostics.list);
     let Some(mut engine) = engine else { return text };
-    let mut rounds = 0;
-    engine.run_while(|world| {
-        rounds += 1;
-        rounds < LIMIT && !is_done(world)
-    });
+    engine.run_while(|world| !is_done(world));
     text += &lines.lock().expect("nobody panics here");
     for name in reads {
         let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);

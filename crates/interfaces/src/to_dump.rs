@@ -15,8 +15,8 @@ use std::io;
 
 use args::{Filename, Word};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Signal,
-    TaskId, Wake, BATCH_MAX,
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role,
+    Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
@@ -28,7 +28,8 @@ use crate::traffic::Traffic;
 pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .phase(Phase(Phase::DEFAULT.0 + 100));
+    .phase(Phase(Phase::DEFAULT.0 + 100))
+    .role(Role::Output);
 
 const ARGS: &[Arg] = &[
     Arg::required("FILENAME", "filename", "The file; `-` is standard output."),

@@ -124,6 +124,10 @@ macro_rules! methods {
             self.0.read(name)
         }
 
+        fn reads_once(&self) -> bool {
+            true
+        }
+
         fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
             self.0.cleanup(ctx);
         }
@@ -220,7 +224,7 @@ impl Tunnel {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, has_reached, in_namespace, run_until};
+    use crate::testing::{check, has_reached, in_namespace, run_on_cores, run_until};
     use expect_test::expect;
     use std::net::UdpSocket;
     use std::time::Duration;
@@ -276,6 +280,42 @@ mod tests {
                 );
             });
         }
+    }
+
+    #[test]
+    fn one_core_reads_a_tun_and_all_answer() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            let scratch = crate::testing::Scratch::new();
+            let seen = scratch.path("seen");
+            let config = format!(
+                "t :: KernelTun(10.9.0.1/24, DEVNAME echo1) -> IPMirror -> IPPrint(OUTFILE {seen}) -> c :: Counter -> t;
+                 Script(label again, wait 1ms, goto again);"
+            );
+            let mut sockets = Vec::new();
+            let mut are_answered = has_reached("t.tx_packets", 16);
+            let told = run_on_cores(2, &config, &["c.count", "t.rx_packets", "t.tx_packets"], |world| {
+                if sockets.is_empty() {
+                    for port in 5000..5016 {
+                        let socket = UdpSocket::bind(("10.9.0.1", port)).unwrap();
+                        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                        socket.send_to(&[port as u8; 100], ("10.9.0.2", port)).unwrap();
+                        sockets.push(socket);
+                    }
+                }
+                are_answered(world)
+            });
+            assert_eq!(told, "c.count: 16\nt.rx_packets: 16\nt.tx_packets: 16\n");
+            let mut buf = [0; 200];
+            for (socket, port) in sockets.iter().zip(5000u16..) {
+                assert_eq!((socket.recv(&mut buf).unwrap(), buf[0]), (100, port as u8));
+            }
+            for file in [seen.clone(), format!("{seen}.1")] {
+                assert!(!std::fs::read(&file).unwrap().is_empty(), "{file}: a core got nothing");
+            }
+        });
     }
 
     #[test]

@@ -72,3 +72,29 @@ fn a_new_thread_takes_over_the_slots_of_one_that_ended() {
         assert_eq!((packet.data(), kept.data()), (&b"new"[..], &b"kept"[..]));
     }
 }
+
+#[test]
+fn memory_that_comes_back_from_another_thread_is_used_again() {
+    const AT_ONCE: usize = 8;
+    let (to_other, packets) = channel::<Packet>();
+    let (to_own, freed) = channel::<()>();
+    let other = thread::spawn(move || {
+        for packet in packets {
+            drop(packet);
+            to_own.send(()).expect("the first thread waits");
+        }
+    });
+    let before = packet::stats().small_touched;
+    for _ in 0..if cfg!(miri) { 4 } else { 100 } {
+        for _ in 0..AT_ONCE {
+            to_other.send(Packet::from_bytes(&[1; 60])).expect("the other thread waits");
+        }
+        for _ in 0..AT_ONCE {
+            freed.recv().expect("the other thread frees");
+        }
+    }
+    let touched = packet::stats().small_touched - before;
+    assert!(touched <= 2 * AT_ONCE, "{touched} slots for {AT_ONCE} packets at a time");
+    drop(to_other);
+    other.join().expect("the other thread ends well");
+}

@@ -11,14 +11,25 @@ pub struct Contestant {
     pub name: String,
     program: String,
     args: Vec<String>,
+    /// Processors that it runs on.
+    pub n_cores: usize,
 }
 
 impl Contestant {
-    /// This program first, then those of `--vs [NAME=]COMMAND`; each must exist.
-    pub fn all(vs: &[String]) -> Result<Vec<Contestant>, String> {
+    /// This program first, on several cores if so told and then on one as well, then those of `--vs [NAME=]COMMAND`; each
+    /// must exist.
+    pub fn all(vs: &[String], cores: Option<u16>) -> Result<Vec<Contestant>, String> {
         let me = std::env::current_exe().map_err(|error| reason(&error))?;
         let program = me.to_string_lossy().into_owned();
-        let mut all = vec![Contestant { name: "weir".to_string(), program, args: vec!["click".to_string()] }];
+        let own = |name: &str, args: &[&str], n_cores: usize| {
+            let args = args.iter().map(|arg| arg.to_string()).collect();
+            Contestant { name: name.to_string(), program: program.clone(), args, n_cores }
+        };
+        let mut all = vec![match cores {
+            Some(n) => own("weir", &["click", "--cores", &n.to_string()], usize::from(n)),
+            None => own("weir", &["click"], 1),
+        }];
+        all.extend(cores.map(|_| own("one core", &["click"], 1)));
         for command in vs {
             let contestant = Contestant::of(command)?;
             match all.iter().any(|other| other.name == contestant.name) {
@@ -46,7 +57,7 @@ impl Contestant {
         })?;
         let base = program.rsplit('/').next().unwrap_or(&program);
         let name = name.unwrap_or(base).to_string();
-        Ok(Contestant { name, program, args: words.collect() })
+        Ok(Contestant { name, program, args: words.collect(), n_cores: 1 })
     }
 
     /// The command with these further arguments and without input.
@@ -64,11 +75,12 @@ impl Contestant {
     }
 }
 
-/// Starts a command on one processor; this program itself stays free to run on the others.
-pub fn spawn_on(cpu: usize, command: &mut Command) -> Result<Child, String> {
+/// Starts a command on `n` processors, `cpu` being the first; this program itself stays free to run on the others.
+pub fn spawn_on(cpu: usize, n: usize, command: &mut Command) -> Result<Child, String> {
     let told = |error| format!("--cpu {cpu}: {error}");
     let allowed = sys::cpu::allowed().map_err(told)?;
-    sys::cpu::pin_thread(cpu).map_err(told)?;
+    let cpus: Vec<usize> = (cpu..).take(n).collect();
+    sys::cpu::allow_thread(&cpus).map_err(told)?;
     let child = command
         .spawn()
         .map_err(|error| format!("{}: {}", command.get_program().to_string_lossy(), reason(&error)));

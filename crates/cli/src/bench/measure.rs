@@ -113,7 +113,7 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
     let duration = format!("DUR={}s", options.duration);
     let mut command = contestant.command(&[base, &warm, &duration]);
     let command = command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawn_on(options.cpu, command)?;
+    let mut child = spawn_on(options.cpu, contestant.n_cores, command)?;
     let errors = child.stderr.take().map(|mut pipe| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();

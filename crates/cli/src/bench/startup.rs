@@ -70,7 +70,7 @@ fn start(contestant: &Contestant, is_weir: bool, cpu: usize) -> Result<Start, St
     };
     let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let begin = Instant::now();
-    let mut child = spawn_on(cpu, command)?;
+    let mut child = spawn_on(cpu, 1, command)?;
     let mut lines = child.stderr.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
     let mut seen = String::new();
     let passed = lines.by_ref().map_while(Result::ok).any(|line| {

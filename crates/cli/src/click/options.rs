@@ -28,7 +28,9 @@ pub struct Options {
     pub time: bool,
     pub warnings: bool,
     pub n_threads: usize,
-    pub affinity: Option<i64>,
+    pub n_cores: usize,
+    pub affinity: Option<usize>,
+    pub no_affinity: bool,
     pub simulated_from_ns: Option<i64>,
     pub clickpath: Option<String>,
     pub allow_reconfigure: bool,
@@ -56,6 +58,7 @@ const OPTIONS: &[(&str, char, Value, bool)] = &[
     ("simtime", '\0', Value::Optional, false),
     ("simulation-time", '\0', Value::Optional, false),
     ("threads", 'j', Value::Required, false),
+    ("cores", '\0', Value::Required, false),
     ("cpu", '\0', Value::Optional, true),
     ("affinity", 'a', Value::Optional, true),
     ("time", 't', Value::None, false),
@@ -71,7 +74,7 @@ const SIMULATION_BEGINS: f64 = 1e9;
 
 /// Parses the arguments after the program's name.
 pub fn parse(program: &str, args: &[String]) -> Parsed {
-    let mut options = Options { warnings: true, n_threads: 1, ..Options::default() };
+    let mut options = Options { warnings: true, n_threads: 1, n_cores: 1, ..Options::default() };
     match read(&mut options, args) {
         Ok(()) => Parsed::Run(Box::new(options)),
         Err(Stop::Help) => Parsed::Print(help(program)),
@@ -204,10 +207,21 @@ fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool
         "no-warnings" => options.warnings = false,
         "allow-reconfigure" => options.allow_reconfigure = !negated,
         "clickpath" => options.clickpath = value,
-        "threads" => options.n_threads = number(name, &text)?.max(1) as usize,
-        "cpu" | "affinity" if negated => options.affinity = None,
+        "threads" => options.n_threads = number(name, &text)?.clamp(1, crate::cores::MAX.into()) as usize,
+        "cores" => {
+            let is_possible = |n: &i64| (1..=i64::from(crate::cores::MAX)).contains(n);
+            let n = number(name, &text).ok().filter(is_possible).ok_or_else(|| {
+                Stop::BadOption(format!(
+                    "‘--{name}’ expects a number from 1 to {}, not ‘{text}’",
+                    crate::cores::MAX
+                ))
+            })?;
+            options.n_cores = n as usize;
+        }
         "cpu" | "affinity" => {
-            options.affinity = Some(value.map_or(Ok(0), |text| number(name, &text))?);
+            let first = value.map_or(Ok(0), |text| number(name, &text))?;
+            options.affinity = usize::try_from(first).ok().filter(|_| !negated);
+            options.no_affinity = options.affinity.is_none();
         }
         _ => {
             let begin = match value {
@@ -297,6 +311,7 @@ Options:
   -f, --file FILE               Read router configuration from FILE.
   -e, --expression EXPR         Use EXPR as router configuration.
   -j, --threads N               Start N threads (default 1).
+      --cores N                 Run a replica of the router on each of N cores.
   -a, --affinity[=N]            Pin threads to CPUs starting at #N (default 0).
   -p, --port PORT               Listen for control connections on TCP port.
   -u, --unix-socket FILE        Listen for control connections on Unix socket.

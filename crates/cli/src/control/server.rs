@@ -12,7 +12,7 @@ use engine::world::World;
 use interfaces::capture::{Precision, Timestamp, Writer};
 
 use super::protocol::{self, Answer, Ask};
-use crate::watch::{Tap, Tapped, Trace};
+use crate::watch::{SharedTrace, Tap, Tapped, Trace};
 
 /// Something to do with the graph, on its thread.
 type Job = Box<dyn FnOnce(&mut World) + Send>;
@@ -150,7 +150,8 @@ fn trace(mut stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> st
         Ok(trace) => trace,
         Err(message) => return answer(stream, &Answer::Error(message)),
     };
-    if reach.ask(move |world| world.add_watcher(Box::new(trace))).is_none() {
+    let trace = SharedTrace::new(trace);
+    if reach.ask(move |world| world.add_watchers(|| Box::new(trace.clone()))).is_none() {
         return answer(stream, &answer_of(None));
     }
     answer(stream, &Answer::Ok(String::new()))?;
@@ -171,7 +172,7 @@ fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::i
     let edge = edge.to_string();
     let added = reach.ask(move |world| {
         let tap = Tap::new(world, &edge, sender)?;
-        world.add_watcher(Box::new(tap));
+        world.add_watchers(|| Box::new(tap.clone()));
         Ok(String::new())
     });
     let first = answer_of(added);

@@ -75,6 +75,7 @@ impl Element for AggregateIPFlows {
         };
         let takes_icmp = conf.args.get_or("ICMP", false);
         let Filename(trace_name) = conf.args.get_or("TRACEINFO", Filename::default());
+        let trace_name = conf.file_of_replica(trace_name);
         let source = conf.element("SOURCE", &[]);
         let fragments = conf.args.get("FRAGMENTS");
         conf.finish()?;

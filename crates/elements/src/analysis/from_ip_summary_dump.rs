@@ -18,7 +18,7 @@
 use args::{Filename, FixedPoint, Raw};
 use element::{
     annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies,
-    Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
+    Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -31,7 +31,8 @@ use super::summary::VERSION;
 pub const CLASS: Class = Class::new::<FromIpSummaryDump>("FromIPSummaryDump", "0/1", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .role(Role::Input);
 
 const ARGS: &[Arg] = &[
     Arg::optional("FILENAME", "file name", "The dump; `-` is standard input. Required unless DATA is given."),
@@ -201,6 +202,10 @@ impl Element for FromIpSummaryDump {
             None => {}
         }
         Ok(())
+    }
+
+    fn reads_once(&self) -> bool {
+        self.dump.input.is_stdin()
     }
 
     fn notifies(&self) -> Notifies {

@@ -20,7 +20,7 @@ use std::io::{BufWriter, Write};
 use args::{Filename, Raw, Timestamp};
 use element::{
     annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Signal, TaskId, Wake, BATCH_MAX,
+    Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -31,7 +31,8 @@ use super::summary::{find, multipacket, Binary, Field, VERSION};
 pub const CLASS: Class = Class::new::<ToIpSummaryDump>("ToIPSummaryDump", "1/0-1", "a/h", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .role(Role::Output);
 
 const ARGS: &[Arg] = &[
     Arg::required("FILENAME", "file name", "The file to write; `-` is standard output."),

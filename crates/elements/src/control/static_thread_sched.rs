@@ -3,6 +3,9 @@
 //! Each argument is the name of an element, or of a compound element for all that is inside, and the number of a thread; -1 is
 //! none at all. Of several such elements the last one that names an element counts.
 //!
+//! Packets cross threads in queues. Elements with no queue between them, or whose configurations name each other, run on one
+//! thread, the lowest that any of them was given.
+//!
 //! ```click
 //! a :: InfiniteSource -> Discard;
 //! b :: InfiniteSource -> Discard;

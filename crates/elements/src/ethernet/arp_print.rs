@@ -25,7 +25,11 @@ const ARGS: &[Arg] = &[
     Arg::keyword("TIMESTAMP", "bool", "Whether to print the timestamp. Default true."),
     Arg::keyword("ETHER", "bool", "Whether to print the addresses of the Ethernet header. Default false."),
     Arg::keyword("ACTIVE", "bool", "Whether to print at all. Default true."),
-    Arg::keyword("OUTFILE", "filename", "Where to print. Default standard error."),
+    Arg::keyword(
+        "OUTFILE",
+        "filename",
+        "Where to print, on core N > 0 with `.N` behind it. Default standard error.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[Handler::read_write("active", "Whether packets are printed.")];
@@ -50,6 +54,7 @@ impl Element for ARPPrint {
         let has_ether = conf.args.get_or("ETHER", false);
         let is_active = conf.args.get_or("ACTIVE", true);
         let Filename(filename) = conf.args.get_or("OUTFILE", Filename::default());
+        let filename = conf.file_of_replica(filename);
         conf.finish()?;
         Ok(ARPPrint { label, has_timestamp, has_ether, is_active, filename, file: None })
     }

@@ -42,7 +42,11 @@ const ARGS: &[Arg] = &[
     Arg::keyword("LENGTH", "bool", "Whether to print the total length. Default false."),
     Arg::keyword("AGGREGATE", "bool", "Whether to print the aggregate annotation. Default false."),
     Arg::keyword("ACTIVE", "bool", "Whether to print at all. Default true."),
-    Arg::keyword("OUTFILE", "filename", "Where to print. Default standard error."),
+    Arg::keyword(
+        "OUTFILE",
+        "filename",
+        "Where to print, on core N > 0 with `.N` behind it. Default standard error.",
+    ),
     Arg::keyword("CHANNEL", "word", "Chatter channel to print to; `default` is standard error."),
 ];
 
@@ -109,6 +113,7 @@ impl Element for IPPrint {
         };
         let is_active = conf.args.get_or("ACTIVE", true);
         let Filename(filename) = conf.args.get_or("OUTFILE", Filename::default());
+        let filename = conf.file_of_replica(filename);
         let Word(channel) = conf.args.get_or("CHANNEL", Word::default());
         if let Err(message) = format.choose_bytes(&contents, &payload) {
             conf.args.fail(message);

@@ -4,6 +4,8 @@
 //! downstream is not full. With a pull output it makes a packet for every pull. When all LIMIT packets are sent it can stop the
 //! driver or write a handler.
 //!
+//! On several cores each core has a source of its own, with its own LIMIT.
+//!
 //! ```click
 //! InfiniteSource(LENGTH 64, LIMIT 1000, BURST 32, STOP true) -> Counter -> Discard;
 //! ```

@@ -77,6 +77,11 @@ impl Element for Queue {
         }
     }
 
+    fn room(&self) -> Option<usize> {
+        self.notifies().full?;
+        Some(self.storage.capacity.saturating_sub(self.storage.packets.len()))
+    }
+
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
         match self.kind {
             Kind::FrontDrop => self.storage.add_and_drop_oldest(&mut batch),

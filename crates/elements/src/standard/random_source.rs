@@ -2,6 +2,8 @@
 //!
 //! As `InfiniteSource`, but each packet holds LENGTH random bytes.
 //!
+//! On several cores each core has a source of its own, with its own LIMIT.
+//!
 //! ```click
 //! RandomSource(64, LIMIT 1000, STOP true) -> Queue -> Unqueue -> Discard;
 //! ```

@@ -4,6 +4,8 @@
 //! packets for pulls, at most as many as the rate allows. After a pause it makes up for up to a hundredth of a second, or two
 //! packets.
 //!
+//! On several cores each core has a source of its own, with its own LIMIT.
+//!
 //! ```click
 //! RatedSource(RATE 100, LENGTH 64, LIMIT 1000, STOP true) -> Counter -> Discard;
 //! ```

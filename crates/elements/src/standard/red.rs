@@ -15,8 +15,12 @@ use super::queue::Queue;
 use super::red_decision::{Decision, Parameters};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+pub const CLASS: Class = Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .live()
+    .looks_around();
 
 const ARGS: &[Arg] = &[
     Arg::required("MIN_THRESH", "unsigned", "Average length up to which nothing is dropped."),

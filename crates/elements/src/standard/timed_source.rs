@@ -2,6 +2,8 @@
 //!
 //! Pushes a packet that holds DATA every INTERVAL, as long as it is active and LIMIT is not reached.
 //!
+//! On several cores each core has a source of its own, with its own LIMIT.
+//!
 //! ```click
 //! TimedSource(INTERVAL 0.1s, LIMIT 5, STOP true) -> Counter -> Discard;
 //! ```

@@ -2,7 +2,7 @@
 
 use element::{annotation, Batch, Ctx, Packet, BATCH_MAX};
 use packet::PacketType;
-use sys::packet_socket::{Frame, RxOptions, RxRing};
+use sys::packet_socket::{FanOut, Frame, RxOptions, RxRing};
 
 use super::{FromDevice, NOT_IP};
 use crate::capture::MAX_CAPTURED_LEN;
@@ -16,7 +16,9 @@ const TYPE_AT: usize = 12;
 const TAG_LEN: usize = 4;
 
 impl FromDevice {
-    pub(super) fn open(&mut self) -> Result<RxRing, String> {
+    /// Opens the device. The replicas of the graph share its packets out among them, flow by flow.
+    pub(super) fn open(&mut self, ctx: &mut Ctx<'_>) -> Result<RxRing, String> {
+        let element = ctx.element;
         if !self.is_linux {
             check_up(&self.device)?;
         }
@@ -34,9 +36,16 @@ impl FromDevice {
             outgoing: self.is_outbound,
             snaplen,
             filter,
+            fan_out: match (ctx.runtime().replica(), ctx.runtime().agree(element, None)) {
+                ((_, 1), _) => FanOut::Off,
+                (_, Some(group)) => FanOut::Join(group as u16),
+                (_, None) => FanOut::New,
+            },
             ..RxOptions::default()
         };
-        RxRing::open(&self.device, &options).map_err(|error| refusal(&self.device, &error))
+        let ring = RxRing::open(&self.device, &options).map_err(|error| refusal(&self.device, &error))?;
+        ctx.runtime().agree(element, ring.fan_out_group().map(u64::from));
+        Ok(ring)
     }
 
     /// Emits a burst; how many packets.

@@ -106,6 +106,11 @@ impl Input {
         }
     }
 
+    /// Whether it is standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self.name.as_str(), "" | "-")
+    }
+
     /// Its name for people.
     pub fn name(&self) -> &str {
         match self.name.as_str() {

@@ -1,0 +1,244 @@
+//! Configuring: from a graph to elements that are ready to be initialised.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use args::{Args, Names, Scope, Told};
+use element::{Class, Configure, Element, ElementIdx, Environment, PortIdx, Runtime};
+use graph::{Diagnostics, Graph, Severity};
+
+use crate::build::{BuildOptions, Engine, Layout, Registry};
+use crate::clock::{Clock, Time};
+use crate::order::configure_order;
+use crate::told::{line, tell};
+use crate::wiring::Wiring;
+use crate::world::{Chatter, Parts, World};
+
+/// A graph whose elements are configured.
+pub(crate) struct Configured {
+    pub parts: Parts,
+    pub order: Vec<ElementIdx>,
+}
+
+/// What the worlds of a graph are set up with.
+pub(crate) struct Setup {
+    time: Time,
+    burst: usize,
+    pub chatter: Arc<Mutex<Chatter>>,
+    names: Names,
+    pub replica: (usize, usize),
+    pub n_threads: usize,
+}
+
+impl Setup {
+    pub fn new(options: BuildOptions) -> Setup {
+        let n_threads = if let Layout::Threads(n) = options.layout { n.max(1) } else { 1 };
+        Setup {
+            time: options.time,
+            burst: options.burst,
+            chatter: Arc::new(Mutex::new(options.chatter)),
+            names: Names::new(options.host),
+            replica: (0, 1),
+            n_threads,
+        }
+    }
+
+    /// The setup of one of several replicas.
+    pub fn of_replica(&self, replica: usize, n: usize) -> Setup {
+        Setup {
+            time: self.time,
+            burst: self.burst,
+            chatter: self.chatter.clone(),
+            names: self.names.of_same_host(),
+            replica: (replica, n),
+            n_threads: self.n_threads,
+        }
+    }
+}
+
+impl Configured {
+    /// Checks a graph and configures its elements.
+    pub fn new(
+        mut graph: Graph,
+        registry: Registry<'_>,
+        setup: &Setup,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Configured> {
+        let mut classes = Vec::new();
+        for element in &mut graph.elements {
+            match registry(&element.class) {
+                Some(class) => {
+                    if let Some(name) = class.alias_of {
+                        element.class = name.into();
+                    }
+                    classes.push(class);
+                }
+                None => {
+                    let message = format!("unknown element class '{}'", element.class);
+                    diagnostics.error(&element.place, message);
+                }
+            }
+        }
+        if classes.len() < graph.elements.len() {
+            return None;
+        }
+        let facts = |name: &str| registry(name).map(|class| &class.facts);
+        let checked = graph::check(&graph, &facts, diagnostics)?;
+        let wiring = Wiring::new(&graph, &checked);
+        let order = configure_order(&classes.iter().map(|class| class.phase.0).collect::<Vec<_>>());
+        let Setup { time, burst, replica, n_threads, .. } = *setup;
+        let site = Site { graph: &graph, wiring: &wiring, burst, replica, n_threads };
+        let names = Arc::new(setup.names.of_same_host());
+        let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
+        let (clock, chatter) = (Clock::new(time), shared_chatter(&setup.chatter));
+        let graph = Arc::new(graph);
+        let parts = Parts { graph, classes, wiring, slots, clock, burst, chatter, names, replica, n_threads };
+        Some(Configured { parts, order })
+    }
+
+    /// The engine of these elements, which are still to be initialised.
+    pub fn into_engine(self) -> Engine {
+        Engine { world: World::new(self.parts), order: self.order }
+    }
+}
+
+/// The graph as elements see it while they are configured.
+struct Site<'a> {
+    graph: &'a Graph,
+    wiring: &'a Wiring,
+    burst: usize,
+    replica: (usize, usize),
+    n_threads: usize,
+}
+
+impl Environment for Site<'_> {
+    fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {
+        self.graph.find_in(name, self.graph.elements.get(from)?.context())
+    }
+
+    fn class(&self, idx: ElementIdx) -> &str {
+        self.graph.elements.get(idx).map_or("", |element| &element.class)
+    }
+
+    fn name(&self, idx: ElementIdx) -> &str {
+        self.graph.elements.get(idx).map_or("", |element| &element.name)
+    }
+
+    fn config(&self, idx: ElementIdx) -> &str {
+        self.graph.elements.get(idx).map_or("", |element| &element.config)
+    }
+
+    fn n_elements(&self) -> usize {
+        self.graph.elements.len()
+    }
+
+    fn n_ports(&self, idx: ElementIdx) -> (usize, usize) {
+        self.wiring.n_ports(idx)
+    }
+
+    fn output_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool {
+        self.wiring.output_is_push(idx, port)
+    }
+
+    fn input_is_push(&self, idx: ElementIdx, port: PortIdx) -> bool {
+        self.wiring.input_is_push(idx, port)
+    }
+
+    fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+
+    fn replica(&self) -> (usize, usize) {
+        self.replica
+    }
+
+    fn default_burst(&self) -> usize {
+        self.burst
+    }
+}
+
+type Slots = Vec<Option<Box<dyn Element>>>;
+
+fn configure_all(
+    site: &Site<'_>,
+    names: &Names,
+    classes: &[&'static Class],
+    order: &[ElementIdx],
+    diagnostics: &mut Diagnostics,
+) -> Option<Slots> {
+    let mut slots: Slots = classes.iter().map(|_| None).collect();
+    let mut ok = true;
+    for &idx in order {
+        let element = &site.graph.elements[idx];
+        let (made, told) = configure_one(site, names, classes[idx], idx, &element.config);
+        tell(diagnostics, "While configuring", element, told);
+        ok &= made.is_some();
+        slots[idx] = made;
+    }
+    ok.then_some(slots)
+}
+
+/// Makes an element; what is to be told about it includes an error if there is none.
+fn configure_one(
+    site: &dyn Environment,
+    names: &Names,
+    class: &'static Class,
+    idx: ElementIdx,
+    config: &str,
+) -> (Option<Box<dyn Element>>, Vec<Told>) {
+    let scope = Scope::new(names, site.name(idx));
+    let args = Args::new(config, class.facts.args, &scope);
+    let mut conf = Configure::new(args, &scope, idx, config, site);
+    let result = (class.configure)(&mut conf);
+    let mut told = conf.into_told();
+    match result {
+        Ok(made) => (Some(made), told),
+        Err(failed) => {
+            told.extend(failed.errors.into_iter().map(|message| (Severity::Error, message)));
+            if !told.iter().any(|(severity, _)| *severity == Severity::Error) {
+                told.push((Severity::Error, "unspecified error".to_string()));
+            }
+            (None, told)
+        }
+    }
+}
+
+impl World {
+    /// Gives an element a new configuration while the graph runs: makes a new element, which takes the old one's state.
+    pub(crate) fn reconfigure(&mut self, idx: ElementIdx, config: &str) -> Result<(), String> {
+        let class = self.classes[idx];
+        if !class.live {
+            return Err("cannot reconfigure".to_string());
+        }
+        let graph = self.graph.clone();
+        let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
+        let site = Site { graph: &graph, wiring: &self.wiring, burst, replica, n_threads };
+        let (made, told) = configure_one(&site, &self.names, class, idx, config);
+        let Some(made) = made else {
+            let lines = told.into_iter().map(|told| line(&told));
+            return Err(lines.collect::<Vec<_>>().join("\n"));
+        };
+        for told in &told {
+            self.tell(&line(told));
+        }
+        if let Some(hand) = made.second_hand() {
+            self.second_hands.insert(idx, hand);
+        }
+        let Some(old) = self.slots.get_mut(idx).and_then(|slot| slot.replace(made)) else {
+            return Err("element is busy".to_string());
+        };
+        let mut old = Some(old);
+        self.call(idx, |element, ctx| {
+            if let Some(old) = old.take() {
+                element.take_state(ctx, old);
+            }
+        });
+        self.configs[idx] = config.to_string();
+        Ok(())
+    }
+}
+
+/// A way to the user that several worlds share: whole lines, one after the other.
+pub(crate) fn shared_chatter(chatter: &Arc<Mutex<Chatter>>) -> Chatter {
+    let chatter = chatter.clone();
+    Box::new(move |text| (chatter.lock().unwrap_or_else(PoisonError::into_inner))(text))
+}

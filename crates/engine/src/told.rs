@@ -1,0 +1,48 @@
+//! What elements tell while they are configured and initialised, on its way to the diagnostics.
+
+use args::Told;
+use graph::{Diagnostics, Place, Severity};
+
+/// What is told, as a line.
+pub(crate) fn line((severity, message): &Told) -> String {
+    match severity {
+        Severity::Warning => format!("warning: {message}"),
+        Severity::Error | Severity::Message => message.clone(),
+    }
+}
+
+/// A line that an element told while it was initialised.
+pub(crate) fn remark(line: String) -> Told {
+    match line.strip_prefix("warning: ") {
+        Some(warning) => (Severity::Warning, warning.to_string()),
+        None => (Severity::Message, line),
+    }
+}
+
+/// Passes what an element told on, in order, under a heading.
+pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, told: Vec<Told>) {
+    let context = format!("{during} '{}'", element.declaration());
+    for (severity, message) in told {
+        let (landmark, message) = match landmark(&message) {
+            Some((place, rest)) => (Some(place), rest.to_string()),
+            None => (None, message),
+        };
+        let told = match severity {
+            Severity::Error => diagnostics.error(&element.place, message),
+            Severity::Warning => diagnostics.warning(&element.place, message),
+            Severity::Message => diagnostics.message(&element.place, message),
+        };
+        told.landmark = landmark;
+        told.context = Some(context.clone());
+    }
+}
+
+/// The place that a message begins with, such as a line of an input file, and the rest of the message.
+fn landmark(message: &str) -> Option<(Place, &str)> {
+    let (place, rest) = message.split_once(": ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_place = !file.is_empty() && !file.contains(char::is_whitespace);
+    let _: u32 = line.parse().ok().filter(|_| is_place)?;
+    // Line 0 is told too, so the whole is the name of the place.
+    Some((Place { file: Some(place.into()), line: 0, column: 0 }, rest))
+}
