@@ -137,7 +137,8 @@ impl<'a> Configure<'a> {
     /// or it is none of `classes` (empty: any class).
     pub fn element(&mut self, name: &'static str, classes: &[&str]) -> Option<ElementIdx> {
         let args::Raw(text) = self.args.get(name)?;
-        match self.element_called(&text, classes) {
+        let found = self.environment.find(&text, self.element).ok_or("does not name an element".to_string());
+        match found.and_then(|_| self.element_called(&text, classes)) {
             Ok(idx) => Some(idx),
             Err(message) => {
                 self.args.error(name, &message);
@@ -149,7 +150,7 @@ impl<'a> Configure<'a> {
     /// The element called `text` if it is one of `classes` (empty: any class).
     pub fn element_called(&self, text: &str, classes: &[&str]) -> Result<ElementIdx, String> {
         let Some(idx) = self.environment.find(text, self.element) else {
-            return Err("does not name an element".to_string());
+            return Err(format!("no element named '{text}'"));
         };
         let class = self.environment.class(idx);
         if !classes.is_empty() && !classes.contains(&class) {

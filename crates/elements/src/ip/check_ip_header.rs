@@ -87,8 +87,7 @@ impl CheckIPHeader {
     /// Configures the element; checksums are looked at by default if `has_checksum`.
     pub fn with_checksum(conf: &mut Configure<'_>, has_checksum: bool) -> Result<CheckIPHeader, Failed> {
         let offset = offset(conf);
-        let mut check = HeaderCheck::default();
-        check.addresses = Addresses::read(conf);
+        let mut check = HeaderCheck { addresses: Addresses::read(conf), ..HeaderCheck::default() };
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let is_detailed = conf.args.get_or("DETAILS", false);
         check.has_checksum = conf.args.get_or("CHECKSUM", has_checksum);

@@ -307,7 +307,7 @@ mod tests {
             &[],
             expect![[r#"
                 config:1: While configuring 'r :: RED':
-                  does not name an element
+                  no element named 'a'
                 Router could not be initialized!
             "#]],
         );
