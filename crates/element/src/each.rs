@@ -59,9 +59,10 @@ impl Ctx<'_> {
     fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
         let Ctx { outbox, runtime, element } = self;
         let split = outbox.split();
-        for (packet, verdict) in batch.drain().zip(verdicts) {
-            split.add(*verdict, packet, || runtime.n_ports(*element).1);
-        }
+        batch.take_all(|i, packet| {
+            let verdict = verdicts.get(i).copied().unwrap_or(Verdict::PASS);
+            split.add(verdict, packet, || runtime.n_ports(*element).1);
+        });
         self.settle();
     }
 

@@ -162,6 +162,20 @@ impl Batch {
         self.drain_first(BATCH_MAX)
     }
 
+    /// Passes all packets, in order and with their places, to `take`: a drain without a way to stop.
+    #[inline(always)]
+    pub fn take_all(&mut self, mut take: impl FnMut(usize, Packet)) {
+        let n = self.len();
+        // SAFETY: no place counts as one that holds a packet any more, so that a panic leaks packets at worst; each is read
+        // once.
+        unsafe {
+            self.set_len(0);
+            for i in 0..n {
+                take(i, self.start().add(i).read());
+            }
+        }
+    }
+
     /// Removes the first `n` packets in order; all if there are fewer.
     #[inline]
     pub fn drain_first(&mut self, n: usize) -> Drain<'_> {
@@ -181,7 +195,9 @@ impl Batch {
         copy(self.start());
         // SAFETY: the first `n` packets belong to somebody else now; those behind them move to the front.
         unsafe {
-            std::ptr::copy(self.start().add(n), self.start(), left);
+            if left > 0 {
+                std::ptr::copy(self.start().add(n), self.start(), left);
+            }
             self.set_len(left);
         }
     }
@@ -320,7 +336,9 @@ impl Drop for Drain<'_> {
         // SAFETY: the packets behind `end` were never taken; they move to the front and count again.
         unsafe {
             let start = self.batch.start();
-            std::ptr::copy(start.add(self.end), start, left);
+            if left > 0 {
+                std::ptr::copy(start.add(self.end), start, left);
+            }
             self.batch.set_len(left);
         }
     }

@@ -23,13 +23,14 @@ pub const LARGE_BUFFER: usize = 66 * 1024;
 
 const SMALL_SLOTS: usize = 1 << 20;
 const LARGE_SLOTS: usize = 1 << 15;
-/// The stride of a small slot is an odd number of 128-byte units, so that the first lines of all slots spread over all
-/// cache sets instead of meeting in a few.
-const SMALL_STRIDE: usize = META + SMALL_BUFFER;
-const LARGE_STRIDE: usize = META + LARGE_BUFFER + 128;
+/// The stride of a slot is an odd number of 64-byte cache lines, so that the first lines of metadata and of data spread over
+/// all cache sets instead of meeting in some.
+const SMALL_STRIDE: usize = META + SMALL_BUFFER + 64;
+const LARGE_STRIDE: usize = META + LARGE_BUFFER + 64;
+const _: () = assert!(SMALL_STRIDE / 64 % 2 == 1 && LARGE_STRIDE / 64 % 2 == 1);
 
 /// A slot's metadata; the buffer follows it. What tells the packet's bytes stands in the first cache line.
-#[repr(C, align(128))]
+#[repr(C, align(64))]
 pub(crate) struct Meta {
     /// Packets that use the slot's buffer.
     pub refs: AtomicU32,

@@ -67,7 +67,9 @@ impl Ring {
         batch.take_front(n, |packets| unsafe {
             let slots = self.slots.as_mut_ptr().cast::<Packet>();
             std::ptr::copy_nonoverlapping(packets, slots.add(tail), first);
-            std::ptr::copy_nonoverlapping(packets.add(first), slots, n - first);
+            if n > first {
+                std::ptr::copy_nonoverlapping(packets.add(first), slots, n - first);
+            }
         });
         self.len += n;
     }
@@ -84,7 +86,9 @@ impl Ring {
         batch.add_back(n, |packets| unsafe {
             let slots = self.slots.as_ptr().cast::<Packet>();
             std::ptr::copy_nonoverlapping(slots.add(self.head), packets, first);
-            std::ptr::copy_nonoverlapping(slots, packets.add(first), n - first);
+            if n > first {
+                std::ptr::copy_nonoverlapping(slots, packets.add(first), n - first);
+            }
         });
         self.head = (self.head + n) & (self.slots.len() - 1);
         self.len -= n;

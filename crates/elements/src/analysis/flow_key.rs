@@ -9,11 +9,11 @@ use element::Packet;
 pub const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Two hosts and a protocol.
+/// Two hosts and a protocol; addresses as they lie in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
-    a: [u8; 4],
-    b: [u8; 4],
+    a: u32,
+    b: u32,
     /// TCP or UDP.
     pub protocol: u8,
 }
@@ -23,8 +23,8 @@ pub struct Hosts {
 pub struct Key {
     /// Its hosts.
     pub hosts: Hosts,
-    /// Their ports.
-    pub ports: [u8; 4],
+    /// Their ports, as they lie in memory.
+    pub ports: u32,
 }
 
 /// The IP header that tells the flow, in a packet or in the ICMP error that it carries.
@@ -39,20 +39,20 @@ pub struct Header<'p> {
 }
 
 impl Hash for Hosts {
-    /// In few words: the derived hash would take each field as a string of bytes.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(u64::from(u32::from_ne_bytes(self.a)) << 32 | u64::from(u32::from_ne_bytes(self.b)));
+        state.write_u64(u64::from(self.a) << 32 | u64::from(self.b));
         state.write_u8(self.protocol);
     }
 }
 
 impl Hash for Key {
+    /// In two words rather than one a field.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Hosts { a, b, protocol } = self.hosts;
-        state.write_u64(u64::from(u32::from_ne_bytes(a)) << 32 | u64::from(u32::from_ne_bytes(b)));
-        state.write_u64(u64::from(u32::from_ne_bytes(self.ports)) << 8 | u64::from(protocol));
+        state.write_u64(u64::from(a) << 32 | u64::from(b));
+        state.write_u64(u64::from(self.ports) << 8 | u64::from(protocol));
     }
 }
 
@@ -64,18 +64,17 @@ impl Hosts {
 
     /// Click's hash of two hosts.
     pub fn click_hash(&self) -> u32 {
-        let (a, b) = (u32::from_ne_bytes(self.a), u32::from_ne_bytes(self.b));
-        (a << 12).wrapping_add(b).wrapping_add(a >> 20 & 0x1F)
+        (self.a << 12).wrapping_add(self.b).wrapping_add(self.a >> 20 & 0x1F)
     }
 }
 
 impl Key {
     /// Address and port of the sender of the first packet, and of its receiver.
     pub fn ends(&self, is_reversed: bool) -> ((Ipv4Addr, u16), (Ipv4Addr, u16)) {
-        let [p, q, r, s] = self.ports;
+        let [p, q, r, s] = self.ports.to_ne_bytes();
         let ends = (
-            (self.hosts.a.into(), u16::from_be_bytes([p, q])),
-            (self.hosts.b.into(), u16::from_be_bytes([r, s])),
+            (self.hosts.a.to_ne_bytes().into(), u16::from_be_bytes([p, q])),
+            (self.hosts.b.to_ne_bytes().into(), u16::from_be_bytes([r, s])),
         );
         if is_reversed {
             (ends.1, ends.0)
@@ -116,10 +115,11 @@ impl<'p> Header<'p> {
         self.bytes.get(4..6)
     }
 
-    /// What stands where the ports are.
-    pub fn ports(&self) -> Option<[u8; 4]> {
+    /// What stands where the ports are, as it lies in memory.
+    #[inline]
+    pub fn ports(&self) -> Option<u32> {
         let len = usize::from(self.bytes.first()? & 0xF) * 4;
-        self.bytes.get(len..)?.first_chunk().copied()
+        self.bytes.get(len..)?.first_chunk().copied().map(u32::from_ne_bytes)
     }
 
     /// The hosts, in one order for both directions, and whether that is not the packet's; `None` if there is no flow.
@@ -127,12 +127,11 @@ impl<'p> Header<'p> {
     pub fn hosts(&self) -> Option<(Hosts, bool)> {
         let head: &[u8; 20] = self.bytes.first_chunk()?;
         let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *head;
-        let (src, dst, protocol) = ([s0, s1, s2, s3], [d0, d1, d2, d3], head[9]);
-        if !matches!(protocol, TCP | UDP) || (src == [0; 4] && dst == [0; 4]) {
+        let (src, dst) = (u32::from_ne_bytes([s0, s1, s2, s3]), u32::from_ne_bytes([d0, d1, d2, d3]));
+        let protocol = head[9];
+        if !matches!(protocol, TCP | UDP) || src | dst == 0 {
             return None;
         }
-        let is_flipped = u32::from_ne_bytes(src) > u32::from_ne_bytes(dst);
-        let (a, b) = if is_flipped { (dst, src) } else { (src, dst) };
-        Some((Hosts { a, b, protocol }, is_flipped))
+        Some((Hosts { a: src.min(dst), b: src.max(dst), protocol }, src > dst))
     }
 }

@@ -151,15 +151,14 @@ impl FlowNumbers {
         let Some(header) = Header::of(packet, self.takes_icmp) else { return rejected };
         let Some((hosts, mut is_flipped)) = header.hosts() else { return rejected };
         let Header { is_first, is_fragment, is_error, .. } = header;
-        let mut key = Key { hosts, ports: [0; 4] };
+        let mut key = Key { hosts, ports: 0 };
         let mut hash = 0;
         if is_first {
             let Some(ports) = header.ports() else { return Seen { key, ..rejected } };
             if hosts.is_one() {
-                let ports = u32::from_ne_bytes(ports);
                 is_flipped ^= ((ports << 16).wrapping_sub(ports) as i32) < 0;
             }
-            key.ports = if is_flipped { [ports[2], ports[3], ports[0], ports[1]] } else { ports };
+            key.ports = if is_flipped { ports.rotate_left(16) } else { ports };
             hash = self.flows.hash_of(&key);
             self.flows.prefetch(hash);
         }
