@@ -23,7 +23,7 @@ use clap::Parser;
 use command::{Cli, Command};
 
 fn main() -> ExitCode {
-    sys::signals::ignore_broken_pipe();
+    sys::signals::end_on_broken_pipe();
     let mut args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let program = args.first().and_then(|program| program.rsplit('/').next()).unwrap_or("weir");
     if program == "click" {
@@ -34,6 +34,10 @@ fn main() -> ExitCode {
         return click::main(args);
     }
     let cli = Cli::parse();
+    if matches!(cli.command, Command::Run(_) | Command::Bench(_)) {
+        // The other outputs of a graph are to be complete even if the reader of one goes away.
+        sys::signals::ignore_broken_pipe();
+    }
     let result = match cli.command {
         Command::Run(options) => run::run(options),
         Command::Click { .. } => return click::main(args),

@@ -110,6 +110,12 @@ pub fn ignore_broken_pipe() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }
 
+/// Lets writing to a closed pipe end the process, as programs that print are expected to end.
+pub fn end_on_broken_pipe() {
+    // SAFETY: SIG_DFL runs no code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// One bit a signal number.
 static PENDING: AtomicU64 = AtomicU64::new(0);
