@@ -109,11 +109,18 @@ pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool
     }
 }
 
-/// Runs `test` on a thread in a fresh network namespace without IPv6, or prints why that is not possible here.
+/// Ends a test that cannot run here: it fails, unless the variable `WEIR_MAY_SKIP` is set.
+pub fn cannot_run(reason: impl std::fmt::Display) {
+    let may_skip = std::env::var_os("WEIR_MAY_SKIP").is_some();
+    assert!(may_skip, "{reason}\nThis test cannot run here; set WEIR_MAY_SKIP to leave such tests out.");
+    println!("left out: {reason}");
+}
+
+/// Runs `test` on a thread in a fresh network namespace without IPv6.
 pub fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(move || {
         if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
-            println!("SKIP no network namespace: {error}");
+            cannot_run(format_args!("no network namespace: {error}"));
             return;
         }
         // Without this, the kernel's own router solicitations mix with the packets of the test.
@@ -127,10 +134,10 @@ pub fn in_namespace(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Makes two devices, up, that are connected to each other; false, after saying why, if that is not possible here.
+/// Makes two devices, up, that are connected to each other; false if that is not possible here and may be left out.
 pub fn make_veth(name: &str, peer: &str) -> bool {
     if let Err(error) = sys::link::create_veth(name, peer) {
-        println!("SKIP {error}");
+        cannot_run(error);
         return false;
     }
     for device in [name, peer] {

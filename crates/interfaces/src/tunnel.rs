@@ -229,11 +229,11 @@ mod tests {
     use std::net::UdpSocket;
     use std::time::Duration;
 
-    /// Whether taps can be made here; says why if not.
+    /// Whether taps can be made here; if not, tests may be left out.
     fn has_taps() -> bool {
         let tap = sys::tap::Tap::open(&sys::tap::Options::tap("probe%d"));
         if let Err(error) = &tap {
-            println!("SKIP {error}");
+            crate::testing::cannot_run(error);
         }
         tap.is_ok()
     }

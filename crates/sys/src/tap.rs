@@ -272,7 +272,7 @@ mod tests {
                     Some(libc::ENOENT | libc::EPERM | libc::EACCES | libc::ENODEV)
                 ) =>
             {
-                println!("SKIP {error}");
+                crate::testing::cannot_run(error);
                 None
             }
             Err(error) => panic!("{error}"),
@@ -370,7 +370,7 @@ mod tests {
             let got = tun.set_offload(Offload::ALL).unwrap();
             assert!(got.csum && got.tso4 && got.tso6);
             if !got.uso {
-                println!("SKIP no UDP segmentation in this kernel");
+                println!("left out: this kernel segments no UDP");
                 return;
             }
             let socket = UdpSocket::bind("10.9.0.1:0").unwrap();

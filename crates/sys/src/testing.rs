@@ -4,12 +4,19 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Runs `test` on a thread in a fresh network namespace, or prints why that is not possible here.
+/// Ends a test that cannot run here: it fails, unless the variable `WEIR_MAY_SKIP` is set.
+pub(crate) fn cannot_run(reason: impl std::fmt::Display) {
+    let may_skip = std::env::var_os("WEIR_MAY_SKIP").is_some();
+    assert!(may_skip, "{reason}\nThis test cannot run here; set WEIR_MAY_SKIP to leave such tests out.");
+    println!("left out: {reason}");
+}
+
+/// Runs `test` on a thread in a fresh network namespace.
 pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(move || {
         // SAFETY: unshare takes flags only; the namespace goes away with this thread.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            println!("SKIP no network namespace: {}", std::io::Error::last_os_error());
+            cannot_run(format_args!("no network namespace: {}", std::io::Error::last_os_error()));
             return;
         }
         test();

@@ -231,7 +231,7 @@ fn filter_and_snaplen_are_the_kernels_work() {
         cable(1500);
         let filter = match crate::bpf::compile("ether[17] = 3", 1, 0) {
             Ok(program) => program,
-            Err(error) => return println!("SKIP {error}"),
+            Err(error) => return crate::testing::cannot_run(error),
         };
         let options = RxOptions { filter: Some(filter), snaplen: 40, ..Default::default() };
         let mut rx = RxRing::open("right", &options).unwrap();
@@ -302,7 +302,7 @@ fn mount_sysfs(at: &std::path::Path) -> Option<()> {
             && libc::mount(c"sysfs".as_ptr(), path.as_ptr(), c"sysfs".as_ptr(), 0, null.cast()) == 0
     };
     if !mounted {
-        println!("SKIP cannot mount sysfs: {}", std::io::Error::last_os_error());
+        crate::testing::cannot_run(format_args!("cannot mount sysfs: {}", std::io::Error::last_os_error()));
     }
     mounted.then_some(())
 }
