@@ -5,7 +5,7 @@
 // Packets of the clients (10.0.0.0/24) that the firewall allows leave with the router's address 203.0.113.2; the servers'
 // answers, which the capture holds as the clients saw them, are let through unchanged.
 
-define($IN captures/lan.pcap, $OUT /tmp/weir-nat-firewall.pcap)
+define($IN captures/lan.pcap, $OUT /tmp/weir-nat-firewall.pcap);
 
 in :: FromDump($IN, STOP true);
 out :: ToDump($OUT);

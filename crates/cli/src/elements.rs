@@ -25,8 +25,10 @@ fn summary(facts: &ClassFacts) -> String {
 pub fn list(options: ElementsOptions) -> Result<ExitCode, String> {
     let word = options.word.unwrap_or_default().to_lowercase();
     let matches = |class: &&Class| {
-        let text = format!("{} {}", class.facts.name, summary(&class.facts)).to_lowercase();
-        text.contains(&word)
+        let page = page(&class.facts).to_lowercase();
+        // Part of a name, or a whole word of the page: part of a word says little (`nat` is in `destination`).
+        class.facts.name.to_lowercase().contains(&word)
+            || page.split(|c: char| !c.is_alphanumeric()).any(|other| other == word)
     };
     let folders = catalog::stock().folders().iter();
     if options.json {

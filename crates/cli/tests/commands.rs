@@ -58,6 +58,10 @@ fn every_example_and_benchmark_is_a_valid_graph() {
                 n += 1;
                 let output = weir(&["check", &path.to_string_lossy()]);
                 assert!(output.status.success(), "{}: {}", path.display(), stderr(&output));
+                if folder == "examples" {
+                    let output = weir(&["fmt", "--check", &path.to_string_lossy()]);
+                    assert!(output.status.success(), "not in the standard layout: {}", stdout(&output));
+                }
             }
         }
     }

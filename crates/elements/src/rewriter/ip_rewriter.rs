@@ -1,4 +1,4 @@
-//! Translates addresses and ports of TCP and UDP packets (NAPT).
+//! Translates addresses and ports of TCP and UDP packets (NAT with ports).
 //!
 //! Keeps a table of mappings for TCP and one for UDP. A packet whose addresses and ports have a mapping is rewritten by it,
 //! checksums included, and leaves by the mapping's output. Another packet is treated as the specification of its input says:
