@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Word;
 use element::{
-    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, TaskId,
+    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, TaskId, TimerId,
 };
 use sys::packet_socket::RxRing;
 
@@ -81,6 +81,9 @@ const HANDLERS: &[Handler] = &[
 const DROPS: &[DropReason] =
     &[DropReason::new("not-ip", "With FORCE_IP, a packet was not IP and output 1 is not connected.")];
 const NOT_IP: usize = 0;
+
+/// How often to look for packets without being told, in nanoseconds.
+const LOOK_NS: i64 = 20_000_000;
 
 /// See the page above.
 pub struct FromDevice {
@@ -166,6 +169,8 @@ impl Element for FromDevice {
         ctx.add_select(ring.as_fd(), Ready::READ)?;
         self.ring = Some(ring);
         self.task = Some(ctx.new_task());
+        let timer = ctx.new_timer();
+        ctx.schedule_after(timer, LOOK_NS);
         if self.forces_ip && !link::can_find_ip(self.link_type()) {
             let (device, number) = (&self.device, self.link_type());
             ctx.chatter(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
@@ -192,6 +197,17 @@ impl Element for FromDevice {
         if let Some(error) = error {
             ctx.chatter(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
         }
+    }
+
+    /// Looks for packets that nobody told of. The kernel wakes the reader of a ring before it counts the block as finished: a
+    /// reader on another processor may look too early, find nothing, and would sleep until the next block.
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if self.receive(ctx) > 0 {
+            if let Some(task) = self.task {
+                ctx.schedule(task);
+            }
+        }
+        ctx.schedule_after(timer, LOOK_NS);
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
