@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::command::BenchOptions;
-use crate::load::reason;
+use element::output::reason;
 
 mod contestant;
 mod measure;

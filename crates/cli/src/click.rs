@@ -9,6 +9,8 @@ use engine::{Engine, Layout};
 use graph::Diagnostics;
 
 use crate::cores;
+use element::output::reason;
+
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
 
@@ -116,9 +118,9 @@ fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {
 fn write_flat(engine: &mut Engine, path: &str) -> Result<(), String> {
     let text = engine.world.flat_configuration();
     if path == "-" {
-        return std::io::stdout().write_all(text.as_bytes()).map_err(|error| load::reason(&error));
+        return std::io::stdout().write_all(text.as_bytes()).map_err(|error| reason(&error));
     }
-    std::fs::write(path, text).map_err(|error| format!("{path}: {}", load::reason(&error)))
+    std::fs::write(path, text).map_err(|error| format!("{path}: {}", reason(&error)))
 }
 
 /// Processor time used by this process in user mode and in the system, in seconds.

@@ -22,7 +22,7 @@ impl Libraries for Files {
     }
 
     fn read(&self, path: &str) -> Result<String, String> {
-        let bytes = std::fs::read(path).map_err(|error| crate::load::reason(&error))?;
+        let bytes = std::fs::read(path).map_err(|error| element::output::reason(&error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use element::output::reason;
 use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{Diagnostics, Graph};
 use lang::{Options, Source};
@@ -64,15 +65,6 @@ impl Origin {
         result.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
         let configuration = lang::configuration(&bytes, self.name())?;
         Ok(String::from_utf8_lossy(&configuration).into_owned())
-    }
-}
-
-/// The reason of an input or output error as C programs print it.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((reason, _)) => reason.to_string(),
-        None => text,
     }
 }
 

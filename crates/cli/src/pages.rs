@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::command::Cli;
-use crate::load::reason;
+use element::output::reason;
 
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, String> {

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use graph::{Diagnostics, Graph};
 
 use crate::command::{FmtOptions, GraphOptions, SourceOptions};
+use element::output::reason;
+
 use crate::load::{self, Request};
 
 /// Parses; tells what is wrong in weir's form.
@@ -47,7 +49,7 @@ pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
 pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
     if options.files.is_empty() {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(|e| format!("<stdin>: {}", load::reason(&e)))?;
+        std::io::stdin().read_to_string(&mut text).map_err(|e| format!("<stdin>: {}", reason(&e)))?;
         return Ok(match formatted("<stdin>", &text) {
             Some(new) => {
                 print!("{new}");
@@ -58,7 +60,7 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
     }
     let mut code = ExitCode::SUCCESS;
     for file in &options.files {
-        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {}", load::reason(&e)))?;
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {}", reason(&e)))?;
         let Some(new) = formatted(file, &text) else {
             code = ExitCode::FAILURE;
             continue;
@@ -78,12 +80,12 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
 /// Replaces a file at once, so that an interruption leaves the old or the new text.
 fn replace(file: &str, text: &str) -> Result<(), String> {
     let beside = format!("{file}.weir-fmt");
-    std::fs::write(&beside, text).map_err(|e| format!("{beside}: {}", load::reason(&e)))?;
+    std::fs::write(&beside, text).map_err(|e| format!("{beside}: {}", reason(&e)))?;
     if let Ok(metadata) = std::fs::metadata(file) {
         // Keeping the mode is a courtesy: the text matters.
         let _ = std::fs::set_permissions(&beside, metadata.permissions());
     }
-    std::fs::rename(&beside, file).map_err(|e| format!("{file}: {}", load::reason(&e)))
+    std::fs::rename(&beside, file).map_err(|e| format!("{file}: {}", reason(&e)))
 }
 
 fn formatted(name: &str, text: &str) -> Option<String> {

@@ -13,6 +13,7 @@ mod handler_call;
 pub mod handlers;
 pub mod llrpc;
 mod outbox;
+pub mod output;
 mod runtime;
 mod verdict;
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use sys::SysError;
 
 use crate::capture::link as encap;
-use crate::reason::reason;
+use element::output::reason;
 
 const ENODEV: i32 = 19;
 

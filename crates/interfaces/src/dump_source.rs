@@ -5,7 +5,7 @@ use element::{annotation, Ctx, Packet};
 
 use crate::capture::{link, CaptureError, Reader, Record};
 use crate::dump_window::{Place, Window};
-use crate::reason::reason;
+use element::output::reason;
 
 /// Bits of the fraction in a sampling probability.
 pub const SAMPLE_BITS: u32 = 28;

@@ -8,7 +8,6 @@ mod dump_window;
 mod mark_ip;
 #[cfg(test)]
 mod offload_source;
-mod reason;
 pub mod segment;
 #[cfg(test)]
 mod testing;

@@ -20,9 +20,9 @@ use element::{
 };
 
 use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
-use crate::reason::reason;
 use crate::segment::segment;
 use crate::traffic::Traffic;
+use element::output::reason;
 
 /// The class. It is configured after those whose `encap` it may ask.
 pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::load::reason;
+use element::output::reason;
 
 /// A measured command, which takes Click's command line.
 pub struct Contestant {

@@ -8,7 +8,7 @@ use serde_json::{json, Value};
 use super::contestant::{spawn_on, Contestant};
 use super::report::{geometric_mean, median, spread};
 use crate::command::BenchOptions;
-use crate::load::reason;
+use element::output::reason;
 
 /// A graph's figures: nanoseconds a packet, by contestant and run, sorted.
 pub struct Row {

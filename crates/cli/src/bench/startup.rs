@@ -9,7 +9,7 @@ use serde_json::json;
 use super::contestant::{spawn_on, Contestant};
 use super::report::{median, spread, Report};
 use crate::command::BenchOptions;
-use crate::load::reason;
+use element::output::reason;
 
 /// Ten elements; `Print` tells of the packet when it has passed nine of them.
 const GRAPH: &str = "InfiniteSource(LIMIT 1) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000) -> CheckIPHeader

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
-use crate::load::reason;
 use crate::watch::Seen;
+use element::output::reason;
 
 /// Connects to the graph that the user means: the one named, or the only one that runs.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {

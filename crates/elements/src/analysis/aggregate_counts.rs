@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Write as _;
 
+use element::output::create_text_file;
 use table::flow::FlowTable;
 
 /// How counts are written.
@@ -120,18 +120,9 @@ impl Counts {
     /// Writes the counts to a file, or to standard output if its name is `-`.
     pub fn write_file(&self, name: &str, format: Format, banner: &str) -> Result<(), String> {
         let bytes = self.unparse(format, banner);
-        if name == "-" {
-            let mut stdout = std::io::stdout().lock();
-            return stdout
-                .write_all(&bytes)
-                .and_then(|()| stdout.flush())
-                .map_err(|_| format!("{name}: file error"));
-        }
-        let mut file = File::create(name).map_err(|error| {
-            let text = error.to_string();
-            format!("{name}: {}", text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text))
-        })?;
-        file.write_all(&bytes).map_err(|_| format!("{name}: file error"))
+        let mut file = create_text_file(name)?;
+        let written = file.write_all(&bytes).and_then(|()| file.flush());
+        written.map_err(|_| format!("{name}: file error"))
     }
 
     fn unparse(&self, format: Format, banner: &str) -> Vec<u8> {

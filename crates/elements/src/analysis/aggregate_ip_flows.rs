@@ -12,10 +12,10 @@
 //! DriverManager(wait, write af.clear);
 //! ```
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use args::{Filename, Seconds};
+use element::output::create_text_file;
 use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
 };
@@ -208,16 +208,7 @@ impl AggregateIPFlows {
         if self.trace_name.is_empty() {
             return Ok(());
         }
-        let mut trace: Box<dyn Write + Send> = if self.trace_name == "-" {
-            Box::new(std::io::stdout())
-        } else {
-            let file = File::create(&self.trace_name).map_err(|error| {
-                let text = error.to_string();
-                let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
-                format!("{}: {text}", self.trace_name)
-            })?;
-            Box::new(BufWriter::new(file))
-        };
+        let mut trace = create_text_file(&self.trace_name)?;
         let handler = |name: &str| self.source.map(|source| format!("{}.{name}", ctx.name(source)));
         let (name, filepos) = (handler("filename"), handler("packet_filepos"));
         self.filepos = filepos.filter(|handler| ctx.handler_exists(handler).0);

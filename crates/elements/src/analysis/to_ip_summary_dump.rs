@@ -14,17 +14,16 @@
 //! FromIPSummaryDump(in.dump, STOP true) -> ToIPSummaryDump(-, FIELDS timestamp ip_src ip_dst ip_len);
 //! ```
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use args::{Filename, Raw, Timestamp};
+use element::output::create_text_file;
 use element::{
     annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
     Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
-use super::summary::input::reason;
 use super::summary::{find, multipacket, Binary, Field, VERSION};
 
 /// The class.
@@ -129,13 +128,7 @@ impl Element for ToIpSummaryDump {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.file = Some(if self.filename == "-" {
-            Box::new(BufWriter::new(std::io::stdout()))
-        } else {
-            let file = File::create(&self.filename);
-            let file = file.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
-            Box::new(BufWriter::new(file))
-        });
+        self.file = Some(create_text_file(&self.filename)?);
         if !ctx.input_is_push(0) {
             let task = ctx.new_task();
             ctx.schedule(task);

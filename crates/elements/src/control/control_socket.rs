@@ -28,9 +28,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use args::Args;
+use element::output::reason;
 use element::{Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId};
 
-use super::scripting::describe;
 use super::socket::{adopt, Connection, Listener, Place};
 
 /// The class.
@@ -135,7 +135,7 @@ impl Element for ControlSocket {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if let Place::Socket { fd } = self.place {
-            let fd = adopt(fd).map_err(|error| format!("socket: {}", describe(&error)))?;
+            let fd = adopt(fd).map_err(|error| format!("socket: {}", reason(&error)))?;
             self.welcome(ctx, fd);
             return Ok(());
         }
@@ -290,7 +290,7 @@ impl ControlSocket {
                 Ok(())
             }
             Err(error) => {
-                let error = format!("bind: {}", describe(&error));
+                let error = format!("bind: {}", reason(&error));
                 let tries = if self.n_retries == 0 { "try" } else { "tries" };
                 Err(match self.n_retries {
                     ..0 => error,
@@ -319,7 +319,7 @@ impl ControlSocket {
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
             Err(error) => {
-                self.tell(ctx, &format!("accept: {}", describe(&error)));
+                self.tell(ctx, &format!("accept: {}", reason(&error)));
                 None
             }
         }

@@ -8,11 +8,11 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Filename, Timestamp};
+use element::output::create_text_file;
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::{ethertype, Arp};
 
@@ -44,7 +44,7 @@ pub struct ARPPrint {
     has_ether: bool,
     is_active: bool,
     filename: String,
-    file: Option<BufWriter<File>>,
+    file: Option<Box<dyn Write + Send>>,
 }
 
 impl Element for ARPPrint {
@@ -61,12 +61,7 @@ impl Element for ARPPrint {
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.filename.is_empty() {
-            let file = File::create(&self.filename).map_err(|error| {
-                let text = error.to_string();
-                let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
-                format!("{}: {text}", self.filename)
-            })?;
-            self.file = Some(BufWriter::new(file));
+            self.file = Some(create_text_file(&self.filename)?);
         }
         Ok(())
     }

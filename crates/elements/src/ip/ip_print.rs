@@ -7,10 +7,10 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPPrint(in, TTL true, PAYLOAD ASCII) -> Discard;
 //! ```
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use args::{Filename, Timestamp, Word};
+use element::output::create_text_file;
 use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::protocol;
 
@@ -88,7 +88,7 @@ struct Format {
 enum Output {
     Chatter,
     Nowhere,
-    File(BufWriter<File>),
+    File(Box<dyn Write + Send>),
 }
 
 impl Element for IPPrint {
@@ -127,12 +127,7 @@ impl Element for IPPrint {
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.filename.is_empty() {
-            let file = File::create(&self.filename).map_err(|error| {
-                let text = error.to_string();
-                let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
-                format!("{}: {text}", self.filename)
-            })?;
-            self.output = Output::File(BufWriter::new(file));
+            self.output = Output::File(create_text_file(&self.filename)?);
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Tunnel {
         };
         if errno != ENOBUFS || !self.ignores_overflows || !self.has_told_write {
             self.has_told_write = true;
-            let words = crate::reason::reason(&std::io::Error::from_raw_os_error(errno));
+            let words = element::output::reason(&std::io::Error::from_raw_os_error(errno));
             self.tell(ctx, &format!("write failed: {words}"));
         }
         ctx.drop_packet(NOT_WRITTEN, packet);

@@ -1,11 +1,12 @@
 //! Reading dumps: what lines say of packets, and of the lines that follow.
 
 use args::{NameKind, Scope};
+use element::output::reason;
 use element::Packet;
 use wire::protocol;
 
 use super::compose::{Composer, Defaults};
-use super::input::{reason, Input};
+use super::input::Input;
 use super::{find, Field, VERSION};
 
 /// A dump that is being read.

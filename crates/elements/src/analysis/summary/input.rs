@@ -1,5 +1,6 @@
 //! Where a dump is read from: a file, which may be compressed, standard input or a given text.
 
+use element::output::reason;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read, Seek};
 use std::process::{Child, Command, Stdio};
@@ -209,14 +210,5 @@ fn compression(magic: &[u8]) -> Option<Compression> {
             Some(Compression::Other("bzcat"))
         }
         _ => None,
-    }
-}
-
-/// What an error of the system is called, without its number.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((reason, _)) => reason.to_string(),
-        None => text,
     }
 }

@@ -14,7 +14,6 @@ mod words;
 
 pub use arithmetic::arithmetic;
 pub use entry::catch;
-pub use print::describe;
 pub use program::{Kind, Op, Program};
 
 pub use report::Report;

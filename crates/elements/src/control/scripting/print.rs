@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 
 use args::next_word;
+use element::output::{reason, StandardOutput};
 
 /// Where to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Destination<'_> {
         };
         let mut options = OpenOptions::new();
         options.create(true).write(true).append(is_append).truncate(!is_append);
-        let file = options.open(path).map_err(|error| format!("{path}: {}", describe(&error)))?;
+        let file = options.open(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
         Ok(Sink::File(file))
     }
 }
@@ -56,20 +57,11 @@ impl Destination<'_> {
 pub fn print_to(sink: &mut Sink, text: &[u8]) {
     let _ = match sink {
         Sink::Stdout => {
-            let mut stdout = std::io::stdout().lock();
+            let mut stdout = StandardOutput;
             stdout.write_all(text).and_then(|()| stdout.flush())
         }
         Sink::File(file) => file.write_all(text),
     };
-}
-
-/// An error of the system in the system's own words.
-pub fn describe(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error") {
-        Some(at) => text.get(..at).unwrap_or(&text).to_string(),
-        None => text,
-    }
 }
 
 #[cfg(test)]
@@ -82,11 +74,5 @@ mod tests {
         assert_eq!(split_redirection(">f a b"), (Destination::File("f"), "a b"));
         assert_eq!(split_redirection(">> f a b"), (Destination::EndOfFile("f"), "a b"));
         assert_eq!(split_redirection(">- a"), (Destination::Stdout, "a"));
-    }
-
-    #[test]
-    fn system_errors_have_no_numbers() {
-        let error = File::open("/nonexistent").unwrap_err();
-        assert_eq!(describe(&error), "No such file or directory");
     }
 }

@@ -1,11 +1,11 @@
 //! The handlers that work on words, truth values and the world outside.
 
 use args::{boolean, filename, integer, next_word, quote, unquote, unquote_text, Args, Scope, Timestamp};
+use element::output::reason;
 use element::{Arg, Ctx};
 use rustix::process::{kill_current_process_group, kill_process, kill_process_group, Pid, Signal};
 
 use super::format::sprintf;
-use super::print::describe;
 use super::program::signal_number;
 
 /// What the handler called `name` says, or `None` if there is none of that name.
@@ -98,7 +98,7 @@ fn all_exist(ctx: &Ctx<'_>, param: &str, is_wanted: impl Fn((bool, bool)) -> boo
 
 fn cat(param: &str) -> Result<String, String> {
     let path = filename(param, &Scope::builtin()).map_err(|_| "bad FILE")?;
-    let bytes = std::fs::read(&path).map_err(|error| format!("{path}: {}", describe(&error)))?;
+    let bytes = std::fs::read(&path).map_err(|error| format!("{path}: {}", reason(&error)))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -110,7 +110,7 @@ fn kill(param: &str) -> Result<String, String> {
         rest = after;
         let pid = integer::<i32>(word).map_err(|_| "bad PID")?;
         send(pid, signo)
-            .map_err(|error| format!("kill({pid}, {signo}): {}", describe(&std::io::Error::from(error))))?;
+            .map_err(|error| format!("kill({pid}, {signo}): {}", reason(&std::io::Error::from(error))))?;
     }
     Ok(String::new())
 }

@@ -1,0 +1,63 @@
+//! Texts that elements write to files, or to the standard output that all of them share.
+
+use std::fs::File;
+use std::io::{BufWriter, Error, Result, Stdout, Write};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// What elements wrote to standard output since it was last flushed.
+static BUFFER: LazyLock<Mutex<BufWriter<Stdout>>> =
+    LazyLock::new(|| Mutex::new(BufWriter::new(std::io::stdout())));
+
+/// Standard output, in the order in which elements write to it. Elements flush what they wrote in their `cleanup`.
+pub struct StandardOutput;
+
+impl StandardOutput {
+    fn lock() -> MutexGuard<'static, BufWriter<Stdout>> {
+        BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        StandardOutput::lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        StandardOutput::lock().flush()
+    }
+}
+
+/// Makes or empties the file called `name`; `-` is standard output.
+pub fn create_text_file(name: &str) -> std::result::Result<Box<dyn Write + Send>, String> {
+    if name == "-" {
+        return Ok(Box::new(StandardOutput));
+    }
+    let file = File::create(name).map_err(|error| format!("{name}: {}", reason(&error)))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// The system's words for why a call failed, as the C library has them, without the number that Rust adds.
+pub fn reason(error: &Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" (os error ") {
+        Some((words, _)) => words.to_string(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_error_is_left_out() {
+        assert_eq!(reason(&Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(reason(&Error::other("odd (os error)")), "odd (os error)");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named() {
+        let error = create_text_file("/nonexistent/x").err().expect("there is no such folder");
+        assert_eq!(error, "/nonexistent/x: No such file or directory");
+    }
+}
