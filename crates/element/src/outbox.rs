@@ -13,12 +13,28 @@ pub struct Outbox(Box<Contents>);
 
 #[derive(Default)]
 struct Contents {
-    /// The first batch has a place of its own, for mostly there is no other.
-    first: Option<(u32, Batch)>,
-    more: Vec<(u32, Batch)>,
+    sent: Sent,
     split: Split,
     /// Storage for the verdicts on a batch, empty between uses.
     verdicts: Vec<Verdict>,
+}
+
+/// Batches with the outputs that they are for, in order.
+#[derive(Default)]
+struct Sent {
+    /// The first has a place of its own, for mostly there is no other.
+    first: Option<(u32, Batch)>,
+    more: Vec<(u32, Batch)>,
+}
+
+impl Sent {
+    #[inline]
+    fn put(&mut self, port: u32, batch: Batch) {
+        match self.first {
+            None => self.first = Some((port, batch)),
+            Some(_) => self.more.push((port, batch)),
+        }
+    }
 }
 
 /// The packets of a batch that is being split, or those of them that do not leave by output 0: a batch for each output or
@@ -37,18 +53,14 @@ impl Outbox {
     /// Adds a batch for an output.
     #[inline]
     pub fn put(&mut self, port: u32, batch: Batch) {
-        if self.0.first.is_none() {
-            self.0.first = Some((port, batch));
-        } else {
-            self.0.more.push((port, batch));
-        }
+        self.0.sent.put(port, batch);
     }
 
     /// Takes the batch if there is exactly one.
     #[inline]
     pub fn take_only(&mut self) -> Option<(u32, Batch)> {
-        if self.0.more.is_empty() {
-            self.0.first.take()
+        if self.0.sent.more.is_empty() {
+            self.0.sent.first.take()
         } else {
             None
         }
@@ -57,18 +69,18 @@ impl Outbox {
     /// Whether there is no batch.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.first.is_none()
+        self.0.sent.first.is_none()
     }
 
     /// Takes the last batch.
     #[inline]
     pub fn pop(&mut self) -> Option<(u32, Batch)> {
-        self.0.more.pop().or_else(|| self.0.first.take())
+        self.0.sent.more.pop().or_else(|| self.0.sent.first.take())
     }
 
     /// Takes all batches in order.
     pub fn drain(&mut self) -> impl Iterator<Item = (u32, Batch)> + '_ {
-        let Contents { first, more, .. } = &mut *self.0;
+        let Sent { first, more } = &mut self.0.sent;
         first.take().into_iter().chain(more.drain(..))
     }
 }
@@ -129,26 +141,21 @@ impl Outbox {
     /// had pushed to each in turn, and returns those to be dropped, with the index of the reason.
     #[inline(never)]
     pub(crate) fn put_split(&mut self) -> impl Iterator<Item = (usize, Batch)> + '_ {
-        let mut left = std::mem::take(&mut self.0.split.used);
+        let Contents { sent, split, .. } = &mut *self.0;
+        let mut left = std::mem::take(&mut split.used);
         while left & ((1 << DIRECT) - 1) != 0 {
             let port = left.trailing_zeros();
             left &= left - 1;
-            if let Some(batch) = self.0.split.direct[port as usize].take() {
-                self.put(port, batch);
+            if let Some(batch) = split.direct[port as usize].take() {
+                sent.put(port, batch);
             }
         }
         if left != 0 {
-            self.0.split.others.sort_unstable_by_key(|(verdict, _)| verdict.0);
+            split.others.sort_unstable_by_key(|(verdict, _)| verdict.0);
             let is_dropped = |(verdict, _): &(Verdict, Batch)| verdict.output().is_none();
-            let n_sent = self.0.split.others.iter().position(is_dropped).unwrap_or(self.0.split.others.len());
-            let Contents { first, more, split, .. } = &mut *self.0;
-            for (verdict, batch) in split.others.drain(..n_sent) {
-                match first {
-                    None => *first = Some((verdict.0, batch)),
-                    Some(_) => more.push((verdict.0, batch)),
-                }
-            }
+            let n_sent = split.others.iter().position(is_dropped).unwrap_or(split.others.len());
+            split.others.drain(..n_sent).for_each(|(verdict, batch)| sent.put(verdict.0, batch));
         }
-        self.0.split.others.drain(..).map(|(verdict, batch)| (verdict.reason(), batch))
+        split.others.drain(..).map(|(verdict, batch)| (verdict.reason(), batch))
     }
 }

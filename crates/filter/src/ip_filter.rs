@@ -12,8 +12,6 @@ pub struct IpFilter {
     /// The rules one after the other, as written.
     program: Program,
     compiled: Option<Compiled>,
-    /// Where all packets go, if they all go the same way.
-    always: Option<i32>,
 }
 
 impl IpFilter {
@@ -54,14 +52,13 @@ impl IpFilter {
         let tested = program.insns().iter().filter(|insn| insn.mask != 0);
         let layout = Layout::ip(tested.map(|insn| insn.offset));
         let compiled = Compiled::new(&conditions, &program, layout);
-        let always = compiled.as_ref().and_then(Compiled::always);
-        IpFilter { rules, program, compiled, always }
+        IpFilter { rules, program, compiled }
     }
 
     /// The outcome, as of [`IpFilter::classify`], if it is the same for all packets.
     #[inline]
     pub fn always(&self) -> Option<Option<usize>> {
-        self.always.map(crate::output)
+        self.compiled.as_ref().and_then(Compiled::always).map(crate::output)
     }
 
     /// The output for a packet; `None` drops it.
@@ -86,7 +83,7 @@ impl IpFilter {
     /// Whether any rule looks at the link-layer header; if not, [`Headers::mac`] may be empty.
     #[inline(always)]
     pub fn looks_at_mac(&self) -> bool {
-        self.compiled.as_ref().is_none_or(|compiled| compiled.looks_at_mac)
+        self.compiled.as_ref().is_none_or(|compiled| compiled.layout.has_mac())
     }
 
     /// The output for a packet, found by going through the rules as they are written.

@@ -186,10 +186,7 @@ impl Element for FromDevice {
     }
 
     fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
-        if self.receive(ctx) > 0 {
-            if let Some(task) = self.task {
-                ctx.schedule(task);
-            }
+        if self.receive_and_go_on(ctx) {
             return;
         }
         // Readable without a packet: the device went down or away.
@@ -202,20 +199,12 @@ impl Element for FromDevice {
     /// Looks for packets that nobody told of. The kernel wakes the reader of a ring before it counts the block as finished: a
     /// reader on another processor may look too early, find nothing, and would sleep until the next block.
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        if self.receive(ctx) > 0 {
-            if let Some(task) = self.task {
-                ctx.schedule(task);
-            }
-        }
+        self.receive_and_go_on(ctx);
         ctx.schedule_after(timer, LOOK_NS);
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        if self.receive(ctx) == 0 {
-            return false;
-        }
-        ctx.schedule(task);
-        true
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
+        self.receive_and_go_on(ctx)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -262,6 +251,15 @@ impl Element for FromDevice {
 }
 
 impl FromDevice {
+    /// Takes in packets; if there were any, the task will look for more.
+    fn receive_and_go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let worked = self.receive(ctx) > 0;
+        if let (true, Some(task)) = (worked, self.task) {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
     fn link_type(&self) -> u32 {
         self.encap.unwrap_or(link::ETHERNET)
     }

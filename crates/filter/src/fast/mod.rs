@@ -45,8 +45,6 @@ pub struct Condition<'a> {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub layout: Layout,
-    /// Whether words before the network header are looked at.
-    pub looks_at_mac: bool,
     /// By descending length. Packets shorter than the last are for the program.
     classes: Vec<Class>,
 }
@@ -60,7 +58,14 @@ struct Class {
 #[derive(Clone, Debug)]
 enum Matcher {
     Always(i32),
+    /// Reads the packet itself.
     Steps(Steps),
+    /// Is given the words that the layout names.
+    Search(Search),
+}
+
+#[derive(Clone, Debug)]
+enum Search {
     List(List),
     Tuples(Tuples),
     Vectors(Vectors),
@@ -77,7 +82,7 @@ impl Compiled {
                 matcher: matcher(conditions, program, from_length, &layout),
             })
             .collect();
-        Some(Compiled { looks_at_mac: layout.has_mac(), layout, classes })
+        Some(Compiled { layout, classes })
     }
 
     /// Where all packets go, if they all go the same way.
@@ -103,7 +108,7 @@ impl Compiled {
         Some(match self.matcher(headers.virtual_len())? {
             Matcher::Always(jump) => *jump,
             Matcher::Steps(steps) => steps.classify_ip(headers),
-            matcher => matcher.classify_ip(&self.layout, headers),
+            Matcher::Search(search) => search.classify_ip(&self.layout, headers),
         })
     }
 
@@ -114,7 +119,7 @@ impl Compiled {
         Some(match self.matcher(length)? {
             Matcher::Always(jump) => *jump,
             Matcher::Steps(steps) => steps.classify_data(data, align_offset),
-            matcher => matcher.classify_data(&self.layout, data, align_offset),
+            Matcher::Search(search) => search.classify_data(&self.layout, data, align_offset),
         })
     }
 
@@ -128,15 +133,15 @@ impl Compiled {
         match self.classes.first().map(|class| &class.matcher) {
             Some(Matcher::Always(_)) => "constant",
             Some(Matcher::Steps(_)) => "steps",
-            Some(Matcher::List(_)) => "list",
-            Some(Matcher::Tuples(_)) => "tuples",
-            Some(Matcher::Vectors(_)) => "vectors",
+            Some(Matcher::Search(Search::List(_))) => "list",
+            Some(Matcher::Search(Search::Tuples(_))) => "tuples",
+            Some(Matcher::Search(Search::Vectors(_))) => "vectors",
             None => "program",
         }
     }
 }
 
-impl Matcher {
+impl Search {
     #[inline(never)]
     fn classify_ip(&self, layout: &Layout, headers: &Headers) -> i32 {
         self.classify(&layout.load_ip(headers))
@@ -150,12 +155,9 @@ impl Matcher {
     #[inline]
     fn classify(&self, words: &Words) -> i32 {
         match self {
-            Matcher::Always(jump) => *jump,
-            // Steps read the packet itself.
-            Matcher::Steps(_) => NEVER,
-            Matcher::List(list) => list.classify(words),
-            Matcher::Tuples(tuples) => tuples.classify(words),
-            Matcher::Vectors(vectors) => vectors.classify(words),
+            Search::List(list) => list.classify(words),
+            Search::Tuples(tuples) => tuples.classify(words),
+            Search::Vectors(vectors) => vectors.classify(words),
         }
     }
 }
@@ -186,14 +188,22 @@ fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &La
         }
     }
     match conjunctions(conditions, length, layout) {
-        Some(found) if tuples::count(&found) <= MAX_TUPLES => Matcher::Tuples(Tuples::new(found)),
-        Some(found) if found.len() <= MAX_LIST => Matcher::List(List::new(found)),
-        Some(found) => match Vectors::new(found) {
-            Ok(vectors) => Matcher::Vectors(vectors),
-            Err(found) => Matcher::Tuples(Tuples::new(found)),
-        },
+        Some(found) => Matcher::Search(search(found)),
         None if program.insns().len() <= MAX_OPTIMIZED => from_program(&optimized(&program), layout),
         None => from_program(&program, layout),
+    }
+}
+
+fn search(found: Vec<Conjunction>) -> Search {
+    if tuples::count(&found) <= MAX_TUPLES {
+        return Search::Tuples(Tuples::new(found));
+    }
+    if found.len() <= MAX_LIST {
+        return Search::List(List::new(found));
+    }
+    match Vectors::new(found) {
+        Ok(vectors) => Search::Vectors(vectors),
+        Err(found) => Search::Tuples(Tuples::new(found)),
     }
 }
 
