@@ -19,6 +19,7 @@ pub fn stock() -> &'static Catalog {
     STOCK.get_or_init(|| {
         let mut folders = elements::FOLDERS.to_vec();
         folders.push(("interfaces", interfaces::CLASSES));
+        folders.push(("middleboxes", middleboxes::CLASSES));
         let classes = folders.iter().flat_map(|(_, classes)| classes.iter());
         let by_name = classes.map(|class| (class.facts.name, class)).collect();
         Catalog { by_name, folders }

@@ -16,6 +16,8 @@ const LAYERS: &[(&str, u32)] = &[
     ("elements", 3),
     ("interfaces", 3),
     ("engine", 3),
+    ("middleboxes", 3),
+    ("testing", 4),
     ("catalog", 4),
     ("cli", 5),
 ];

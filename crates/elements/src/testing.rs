@@ -1,60 +1,13 @@
-//! Running graphs in tests: simulated time, what is printed, and handlers' values.
+//! Running graphs of this crate's classes in tests.
 
-use std::sync::{Arc, Mutex};
-
-use element::{Class, Runtime};
-use engine::{BuildOptions, Engine, Time};
-use graph::{ClassFacts, Diagnostics};
-use lang::{Options, Source};
-
-/// The classes of this crate.
-struct Library;
-
-impl Library {
-    fn get(name: &str) -> Option<&'static Class> {
-        crate::FOLDERS.iter().flat_map(|(_, classes)| classes.iter()).find(|class| class.facts.name == name)
-    }
-}
-
-impl lang::Classes for Library {
-    fn facts(&self, name: &str) -> Option<&ClassFacts> {
-        Library::get(name).map(|class| &class.facts)
-    }
-
-    fn names(&self) -> Vec<&str> {
-        crate::FOLDERS.iter().flat_map(|(_, classes)| classes.iter()).map(|class| class.facts.name).collect()
-    }
-}
+/// Rounds that a graph may take.
+const LIMIT: usize = 100_000;
 
 /// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
 /// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
 pub fn run(config: &str, reads: &[&str]) -> String {
-    const LIMIT: usize = 100_000;
-    let mut diagnostics = Diagnostics::default();
-    let source = Source { name: "config", text: config };
-    let graph = lang::parse(&source, &Options::new(&Library), &mut diagnostics);
-    let lines = Arc::new(Mutex::new(String::new()));
-    let printed = lines.clone();
-    let options = BuildOptions {
-        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
-        chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
-        ..BuildOptions::default()
-    };
-    let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
-    let mut text = lang::click_texts(&diagnostics.list);
-    let Some(mut engine) = engine else { return text };
-    let mut rounds = 0;
-    engine.run_while(|world| {
-        rounds += 1;
-        rounds < LIMIT && !world.is_idle()
-    });
-    text += &lines.lock().expect("nobody panics here");
-    for name in reads {
-        let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);
-        text += &format!("{name}: {value}\n");
-    }
-    engine.cleanup();
-    text
+    let library = testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes));
+    library.run_simulated(config, reads, LIMIT)
 }
 
 /// Runs a graph and compares what it printed.

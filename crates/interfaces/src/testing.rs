@@ -1,39 +1,16 @@
-//! Running graphs in tests: simulated time, what is printed, and handlers' values.
+//! Running graphs in tests: in simulated time, on several cores, in network namespaces.
 
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use element::{Class, Runtime};
+use element::Runtime;
 use engine::world::World;
-use engine::{BuildOptions, Engine, Layout, Time};
-use graph::{ClassFacts, Diagnostics};
-use lang::{Options, Source};
+use engine::{BuildOptions, Layout};
+use testing::Library;
 
 /// The classes of this crate and of the library.
-struct Library;
-
-impl Library {
-    fn get(name: &str) -> Option<&'static Class> {
-        Library::all().find(|class| class.facts.name == name)
-    }
-
-    fn all() -> impl Iterator<Item = &'static Class> {
-        elements::FOLDERS
-            .iter()
-            .flat_map(|(_, classes)| classes.iter())
-            .chain(crate::CLASSES)
-            .chain([&crate::offload_source::CLASS])
-    }
-}
-
-impl lang::Classes for Library {
-    fn facts(&self, name: &str) -> Option<&ClassFacts> {
-        Library::get(name).map(|class| &class.facts)
-    }
-
-    fn names(&self) -> Vec<&str> {
-        Library::all().map(|class| class.facts.name).collect()
-    }
+fn library() -> Library {
+    let folders = elements::FOLDERS.iter().map(|(_, classes)| *classes);
+    Library::new(folders.chain([crate::CLASSES, &[crate::offload_source::CLASS]]))
 }
 
 /// Rounds that a graph may take: with nothing to do but wait, a round takes a millisecond.
@@ -50,11 +27,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
 /// As [`run`], until `is_done` says so.
 pub fn run_until(config: &str, reads: &[&str], mut is_done: impl FnMut(&mut World) -> bool) -> String {
     let mut rounds = 0;
-    let options = BuildOptions {
-        time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
-        ..BuildOptions::default()
-    };
-    run_with(options, config, reads, |world| {
+    library().run(testing::simulated(), config, reads, |world| {
         rounds += 1;
         rounds >= LIMIT || is_done(world)
     })
@@ -70,35 +43,7 @@ pub fn run_on_cores(
 ) -> String {
     let options = BuildOptions { layout: Layout::Cores(n), ..BuildOptions::default() };
     let begin = Instant::now();
-    run_with(options, config, reads, |world| is_done(world) || begin.elapsed() > PATIENCE)
-}
-
-fn run_with(
-    options: BuildOptions,
-    config: &str,
-    reads: &[&str],
-    mut is_done: impl FnMut(&mut World) -> bool,
-) -> String {
-    let mut diagnostics = Diagnostics::default();
-    let source = Source { name: "config", text: config };
-    let graph = lang::parse(&source, &Options::new(&Library), &mut diagnostics);
-    let lines = Arc::new(Mutex::new(String::new()));
-    let printed = lines.clone();
-    let options = BuildOptions {
-        chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
-        ..options
-    };
-    let engine = graph.and_then(|graph| Engine::build(graph, &Library::get, options, &mut diagnostics));
-    let mut text = lang::click_texts(&diagnostics.list);
-    let Some(mut engine) = engine else { return text };
-    engine.run_while(|world| !is_done(world));
-    text += &lines.lock().expect("nobody panics here");
-    for name in reads {
-        let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);
-        text += &format!("{name}: {value}\n");
-    }
-    engine.cleanup();
-    text
+    library().run(options, config, reads, |world| is_done(world) || begin.elapsed() > PATIENCE)
 }
 
 /// Whether a read handler's number has come to `n`.

@@ -1,0 +1,7 @@
+//! Elements of whole middleboxes that Click does not have, one file an element.
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod testing;
+
+element::elements![];

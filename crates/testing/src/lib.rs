@@ -1,0 +1,78 @@
+//! Running graphs in tests: simulated time, what is printed, and handlers' values.
+#![forbid(unsafe_code)]
+
+use std::sync::{Arc, Mutex};
+
+use element::{Class, Runtime};
+use engine::world::World;
+use engine::{BuildOptions, Engine, Time};
+use graph::{ClassFacts, Diagnostics};
+use lang::{Options, Source};
+
+/// The classes that graphs of a test may use.
+pub struct Library(Vec<&'static Class>);
+
+impl Library {
+    /// The classes of some folders.
+    pub fn new(folders: impl IntoIterator<Item = &'static [Class]>) -> Library {
+        Library(folders.into_iter().flatten().collect())
+    }
+
+    fn get(&self, name: &str) -> Option<&'static Class> {
+        self.0.iter().find(|class| class.facts.name == name).copied()
+    }
+
+    /// Runs a graph until `is_done`; yields what it printed on standard error, diagnostics first, then the value of each
+    /// read handler in `reads` as `name: value`.
+    pub fn run(
+        &self,
+        options: BuildOptions,
+        config: &str,
+        reads: &[&str],
+        mut is_done: impl FnMut(&mut World) -> bool,
+    ) -> String {
+        let mut diagnostics = Diagnostics::default();
+        let source = Source { name: "config", text: config };
+        let graph = lang::parse(&source, &Options::new(self), &mut diagnostics);
+        let lines = Arc::new(Mutex::new(String::new()));
+        let printed = lines.clone();
+        let chatter = move |text: &str| *printed.lock().expect("nobody panics here") += &format!("{text}\n");
+        let options = BuildOptions { chatter: Box::new(chatter), ..options };
+        let class = |name: &str| self.get(name);
+        let engine = graph.and_then(|graph| Engine::build(graph, &class, options, &mut diagnostics));
+        let mut text = lang::click_texts(&diagnostics.list);
+        let Some(mut engine) = engine else { return text };
+        engine.run_while(|world| !is_done(world));
+        text += &lines.lock().expect("nobody panics here");
+        for name in reads {
+            let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);
+            text += &format!("{name}: {value}\n");
+        }
+        engine.cleanup();
+        text
+    }
+
+    /// Runs a graph in simulated time until it stops, or nothing is left to do, or for `most_rounds` rounds.
+    pub fn run_simulated(&self, config: &str, reads: &[&str], most_rounds: usize) -> String {
+        let mut rounds = 0;
+        self.run(simulated(), config, reads, |world| {
+            rounds += 1;
+            rounds >= most_rounds || world.is_idle()
+        })
+    }
+}
+
+impl lang::Classes for Library {
+    fn facts(&self, name: &str) -> Option<&ClassFacts> {
+        self.get(name).map(|class| &class.facts)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|class| class.facts.name).collect()
+    }
+}
+
+/// Simulated time, from a round number of seconds on.
+pub fn simulated() -> BuildOptions {
+    BuildOptions { time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 }, ..BuildOptions::default() }
+}
