@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use element::{Class, Runtime};
-use engine::{BuildOptions, Engine, Time};
+use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{ClassFacts, Diagnostics};
 use lang::{Options, Source};
 
@@ -29,6 +29,11 @@ impl lang::Classes for Library {
 /// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
 /// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
 pub fn run(config: &str, reads: &[&str]) -> String {
+    run_threads(config, 1, reads)
+}
+
+/// As [`run`], on several threads, which take turns in simulated time.
+pub fn run_threads(config: &str, n_threads: usize, reads: &[&str]) -> String {
     const LIMIT: usize = 100_000;
     let mut diagnostics = Diagnostics::default();
     let source = Source { name: "config", text: config };
@@ -37,6 +42,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
     let printed = lines.clone();
     let options = BuildOptions {
         time: Time::Simulated { begin_ns: 1_000_000_000_000_000_000 },
+        layout: Layout::Threads(n_threads),
         chatter: Box::new(move |text| *printed.lock().expect("nobody panics here") += &format!("{text}\n")),
         ..BuildOptions::default()
     };
