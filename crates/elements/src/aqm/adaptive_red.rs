@@ -138,7 +138,7 @@ mod tests {
                 r.config:
                 10, 30, 0.5, QUEUES q, STABILITY 4
                 r.max_p: 0.5
-                r.drops: 662
+                r.drops: 678
                 r.queues: q
 
                 r.min_thresh: 10

@@ -171,19 +171,19 @@ mod tests {
     fn bits_are_flipped_set_or_cleared() {
         check_reading(
             "RandomSeed(1); InfiniteSource(DATA \\<00000000 ffffffff 55555555>, LIMIT 1) -> t :: Tee;
-             t [0] -> RandomBitErrors(0.1) -> Print -> Discard;
-             t [1] -> RandomBitErrors(0.5, set) -> Print -> Discard;
-             t [2] -> RandomBitErrors(0.5, KIND clear) -> Print -> Discard;
-             t [3] -> RandomBitErrors(1) -> Print -> Discard;
-             t [4] -> RandomBitErrors(1, flip, false) -> Print -> Discard;
+             t [0] -> RandomBitErrors(0.1) -> Print(p) -> Discard;
+             t [1] -> RandomBitErrors(0.5, set) -> Print(p) -> Discard;
+             t [2] -> RandomBitErrors(0.5, KIND clear) -> Print(p) -> Discard;
+             t [3] -> RandomBitErrors(1) -> Print(p) -> Discard;
+             t [4] -> RandomBitErrors(1, flip, false) -> Print(p) -> Discard;
              DriverManager(wait 0.1s, stop)",
             &[],
             expect![[r#"
-                  12 | 14088100 fddf7f7f dd515455
-                  12 | 905488ff ffffffff d5d5dfdd
-                  12 | 00000000 50cfcad9 11455501
-                  12 | ffffffff 00000000 aaaaaaaa
-                  12 | 00000000 ffffffff 55555555
+                p:   12 | 14088100 fddf7f7f dd515455
+                p:   12 | 905488ff ffffffff d5d5dfdd
+                p:   12 | 00000000 50cfcad9 11455501
+                p:   12 | ffffffff 00000000 aaaaaaaa
+                p:   12 | 00000000 ffffffff 55555555
             "#]],
         );
     }

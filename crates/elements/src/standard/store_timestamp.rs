@@ -75,16 +75,16 @@ mod tests {
     fn the_timestamp_is_written_where_it_is_to_be() {
         check(
             "InfiniteSource(DATA abcdefghijkl, LIMIT 1) -> SetTimestamp(0.000000258) -> t :: Tee;
-             t [0] -> StoreTimestamp(2) -> Print(MAXLENGTH -1) -> Discard;
-             t [1] -> StoreTimestamp(OFFSET 12) -> Print(MAXLENGTH -1) -> Discard;
-             t [2] -> StoreTimestamp(TAIL true, OFFSET -1) -> Print(MAXLENGTH -1) -> Discard;
-             t [3] -> StoreTimestamp(7) -> Print(MAXLENGTH -1) -> Discard;
+             t [0] -> StoreTimestamp(2) -> Print(p, MAXLENGTH -1) -> Discard;
+             t [1] -> StoreTimestamp(OFFSET 12) -> Print(p, MAXLENGTH -1) -> Discard;
+             t [2] -> StoreTimestamp(TAIL true, OFFSET -1) -> Print(p, MAXLENGTH -1) -> Discard;
+             t [3] -> StoreTimestamp(7) -> Print(p, MAXLENGTH -1) -> Discard;
              DriverManager(wait 0.1s, stop)",
             expect![[r#"
-                  12 | 61620201 00000000 00006b6c
-                  20 | 61626364 65666768 696a6b6c 02010000 00000000
-                  20 | 61626364 65666768 696a6b6c 02010000 00000000
-                  15 | 61626364 65666702 01000000 000000
+                p:   12 | 61620201 00000000 00006b6c
+                p:   20 | 61626364 65666768 696a6b6c 02010000 00000000
+                p:   20 | 61626364 65666768 696a6b6c 02010000 00000000
+                p:   15 | 61626364 65666702 01000000 000000
             "#]],
         );
     }

@@ -89,7 +89,7 @@ mod tests {
 
     const GRAPH: &str =
         "InfiniteSource(DATA x, LIMIT 5, BURST 5) -> q :: CPUQueue(4) -> u :: Unqueue(ACTIVE false)
-            -> Print -> c :: Counter -> Discard;
+            -> Print(p) -> c :: Counter -> Discard;
         i :: InfiniteSource(DATA y, LIMIT 3) -> q; StaticThreadSched(i 1);
         q [1] -> v :: Unqueue(LIMIT 1) -> Discard;
         DriverManager(wait 0.1s, write u.active true, wait 0.1s, stop)";
@@ -98,12 +98,12 @@ mod tests {
     #[test]
     fn threads_have_queues_of_their_own() {
         expect![[r#"
-               1 | 79
-               1 | 78
-               1 | 79
-               1 | 78
-               1 | 79
-               1 | 78
+            p:    1 | 79
+            p:    1 | 78
+            p:    1 | 79
+            p:    1 | 78
+            p:    1 | 79
+            p:    1 | 78
             q.drops: 1
             q.capacity: 4
             c.count: 6
@@ -118,33 +118,33 @@ mod tests {
             GRAPH,
             FIGURES,
             expect![[r#"
-            config:3: While configuring 'StaticThreadSched@8 :: StaticThreadSched':
-              warning: thread preference 1 out of range
-               1 | 78
-               1 | 78
-               1 | 78
-               1 | 79
-            q.drops: 3
-            q.capacity: 4
-            c.count: 4
-            v.count: 1
-        "#]],
+                config:3: While configuring 'StaticThreadSched@8 :: StaticThreadSched':
+                  warning: thread preference 1 out of range
+                p:    1 | 78
+                p:    1 | 78
+                p:    1 | 78
+                p:    1 | 79
+                q.drops: 3
+                q.capacity: 4
+                c.count: 4
+                v.count: 1
+            "#]],
         );
     }
 
     #[test]
     fn large_pulls_take_from_each_queue_in_turn() {
-        let graph = "InfiniteSource(DATA x, LIMIT 5) -> q :: CPUQueue -> u :: Unqueue(BURST 6, ACTIVE false) -> Print -> Discard;
+        let graph = "InfiniteSource(DATA x, LIMIT 5) -> q :: CPUQueue -> u :: Unqueue(BURST 6, ACTIVE false) -> Print(p) -> Discard;
             i :: InfiniteSource(DATA y, LIMIT 2) -> q; StaticThreadSched(i 1);
             DriverManager(wait 0.1s, write u.active true, wait 0.1s, stop)";
         expect![[r#"
-               1 | 78
-               1 | 79
-               1 | 78
-               1 | 79
-               1 | 78
-               1 | 78
-               1 | 78
+            p:    1 | 78
+            p:    1 | 79
+            p:    1 | 78
+            p:    1 | 79
+            p:    1 | 78
+            p:    1 | 78
+            p:    1 | 78
         "#]]
         .assert_eq(&run_threads(graph, 2, &[]));
     }
