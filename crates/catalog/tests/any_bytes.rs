@@ -117,7 +117,24 @@ const SAMPLES: &[Sample] = &[
     ("PushNull", 1, 1, "", Conserved),
     ("Queue", 1, 2, "3", Conserved),
     ("QuickNoteQueue", 1, 2, "3", Conserved),
+    ("AdaptiveRED", 1, 1, "10, 0.5, QUEUES in0", Conserved),
+    ("CPUQueue", 1, 1, "3", Conserved),
+    ("CPUSwitch", 1, 2, "", Conserved),
+    ("CoDel", 1, 1, "0, 0, QUEUES in0", Conserved),
+    ("MSQueue", 1, 2, "3", Conserved),
     ("RED", 1, 1, "1, 2, 0.5, QUEUES in0", Conserved),
+    ("RandomBitErrors", 1, 1, "0.3", Conserved),
+    ("RoundRobinUnqueue", 2, 2, "3", Conserved),
+    ("SetPacketType", 1, 1, "BROADCAST", Conserved),
+    ("SetRandIPAddress", 1, 1, "1.0.0.0/8, 5", Conserved),
+    ("SetTimestampDelta", 1, 1, "TYPE NOW", Conserved),
+    ("SimpleIdle", 1, 0, "", Free),
+    ("SimplePrioSched", 2, 1, "", Conserved),
+    ("SimpleRoundRobinSched", 2, 1, "", Conserved),
+    ("StoreTimestamp", 1, 1, "60", Conserved),
+    ("StoreTimestamp", 1, 1, "TAIL true", Conserved),
+    ("Suppressor", 2, 2, "", Conserved),
+    ("UpstreamNotifier", 1, 1, "false", Conserved),
     ("RadixIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
     ("RandomSample", 1, 2, "0.5", Conserved),
     ("RandomSwitch", 1, 2, "", Conserved),
@@ -206,7 +223,7 @@ fn graph_of(sample: &Sample) -> String {
     let mut text = format!(
         "{} e :: {name}({});\n",
         if name == "ICMPRewriter" { NAT } else { "" },
-        args.replace("QUEUES in0", "QUEUES q0")
+        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
     );
     for port in 0..n_inputs {
         let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };
@@ -216,7 +233,7 @@ fn graph_of(sample: &Sample) -> String {
     for port in 0..n_outputs {
         let is_pull = code(outputs, port) == 'l' || code(outputs, port) == 'a' && pulls;
         let queue = if is_pull { "Unqueue -> " } else { "" };
-        let behind = if name == "RED" { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
+        let behind = if name.ends_with("RED") { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
         text += &format!("e[{port}] -> {queue}{behind}c{port} :: Counter -> Discard;\n");
     }
     text

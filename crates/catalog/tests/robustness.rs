@@ -27,6 +27,7 @@ const OUTSIDE: &[&str] = &[
 
 /// Arguments for the classes that cannot do without.
 const ARGUMENTS: &[(&str, &str)] = &[
+    ("AdaptiveRED", "10, 0.5, QUEUES q"),
     ("AggregateIP", "ip dst/24"),
     ("Align", "4, 2"),
     ("BandwidthMeter", "10"),
@@ -36,6 +37,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("CheckLength", "40"),
     ("CheckPaint", "1"),
     ("Classifier", "12/0800"),
+    ("CoDel", "1ms, 10ms, QUEUES q"),
     ("DelayShaper", "1ms"),
     ("DelayUnqueue", "1ms"),
     ("EtherEncap", "0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4"),
@@ -66,17 +68,21 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("Paint", "1"),
     ("PaintTee", "1"),
     ("RED", "1, 4, 0.5, QUEUES q"),
+    ("RandomBitErrors", "0.1"),
     ("RandomSample", "0.5"),
     ("RandomSource", "60"),
     ("RatedSplitter", "10"),
     ("RatedUnqueue", "10"),
     ("SetIPAddress", "10.0.0.3"),
     ("SetIPDSCP", "1"),
+    ("SetPacketType", "HOST"),
+    ("SetRandIPAddress", "10.0.0.0/8"),
     ("Shaper", "10"),
     ("StaticPullSwitch", "0"),
     ("StaticSwitch", "0"),
     ("StoreData", "4, \\<00ff>"),
     ("StoreIPAddress", "10.0.0.3, 12"),
+    ("StoreTimestamp", "4"),
     ("StrideSched", "2"),
     ("StrideSwitch", "2"),
     ("Strip", "20"),
@@ -85,6 +91,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("UDPIPEncap", "10.0.0.3, 1000, 10.0.0.4, 2000"),
     ("UDPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
     ("Unstrip", "14"),
+    ("UpstreamNotifier", "true"),
 ];
 
 fn facts(class: &str) -> &'static ClassFacts {

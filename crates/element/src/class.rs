@@ -9,6 +9,8 @@ use crate::{Configure, Element, Failed};
 pub struct Phase(pub u32);
 
 impl Phase {
+    /// Elements that all others depend on.
+    pub const FIRST: Phase = Phase(0);
     /// Elements that give names to others, such as `AddressInfo`.
     pub const INFO: Phase = Phase(20);
     /// Elements that drop privileges or need them.

@@ -486,9 +486,35 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(text);
     }
 
-    /// A random number below 2^32.
+    /// A random number below 2^31.
     pub fn random(&mut self) -> u32 {
         self.runtime.random()
+    }
+
+    /// A random number from `low` to `high`, both included; `low` if `high` is less. A seed gives the numbers that Click has.
+    pub fn random_between(&mut self, low: u32, high: u32) -> u32 {
+        const N_NUMBERS: u32 = 1 << 31;
+        let Some(range) = high.checked_sub(low) else { return low };
+        if range >= N_NUMBERS {
+            // One number is too short: two overlap.
+            loop {
+                let number = self.random() << 17 ^ self.random() >> 14;
+                if number <= range {
+                    return low + number;
+                }
+            }
+        }
+        if range == 1 {
+            return low + (self.random() >> 14 & 1);
+        }
+        // The numbers are cut in equal parts; those that are left over are drawn again.
+        let part = N_NUMBERS / (range + 1);
+        loop {
+            let number = self.random() / part;
+            if number <= range {
+                return low + number;
+            }
+        }
     }
 
     /// Asks the driver to stop: takes away one reason to keep running.

@@ -29,7 +29,7 @@ pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
-pub use runtime::{Delivery, HandlerUse, Notifies, Runtime};
+pub use runtime::{Balance, Delivery, HandlerUse, Notifies, Runtime};
 pub use verdict::Verdict;
 
 /// An element of a running graph.

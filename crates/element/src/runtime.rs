@@ -24,6 +24,15 @@ pub enum HandlerUse<'a> {
     Write,
 }
 
+/// In which order parts of a graph are given threads, each one the thread that has the least to do so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balance {
+    /// Those that do least come first.
+    Increasing,
+    /// Those that do most come first.
+    Decreasing,
+}
+
 /// How a batch that is handed to another thread is delivered there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -169,8 +178,18 @@ pub trait Runtime {
 
     /// Prints a line on standard error.
     fn chatter(&mut self, text: &str);
-    /// A random number.
+    /// A random number below 2^31.
     fn random(&mut self) -> u32;
+    /// Begins another sequence of random numbers, on all threads: that of a seed or, with `None`, one that nobody can
+    /// foretell.
+    fn seed_random(&mut self, seed: Option<u32>);
+    /// The thread, or the core, that what happens now comes from, the first being 0: for what another thread has pushed, that
+    /// thread.
+    fn thread(&self) -> usize;
+    /// Spreads the parts of the graph that no element has a thread for over all threads before they begin.
+    fn balance_threads(&mut self, order: Balance);
+    /// Does nothing on this thread for a time, or until the system sends a signal; simulated time passes.
+    fn block(&mut self, time_ns: i64);
     /// Takes away one reason to keep running, as the element wants it.
     fn stop(&mut self, element: ElementIdx);
     /// Adds to the number of reasons to keep running; the driver stops at 0 or below.

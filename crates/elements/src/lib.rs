@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod aqm;
 pub mod classify;
 pub mod control;
 pub mod ethernet;
@@ -15,6 +16,7 @@ pub mod standard;
 pub mod tcpudp;
 #[cfg(test)]
 mod testing;
+pub mod threads;
 
 use element::Class;
 
@@ -30,4 +32,6 @@ pub const FOLDERS: &[(&str, &[Class])] = &[
     ("icmp", icmp::CLASSES),
     ("tcpudp", tcpudp::CLASSES),
     ("analysis", analysis::CLASSES),
+    ("aqm", aqm::CLASSES),
+    ("threads", threads::CLASSES),
 ];

@@ -1,13 +1,25 @@
 //! Running graphs of this crate's classes in tests.
 
+use engine::{BuildOptions, Layout};
+
 /// Rounds that a graph may take.
 const LIMIT: usize = 100_000;
 
 /// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
 /// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
 pub fn run(config: &str, reads: &[&str]) -> String {
+    run_threads(config, 1, reads)
+}
+
+/// As [`run`], on several threads, which take turns in simulated time.
+pub fn run_threads(config: &str, n_threads: usize, reads: &[&str]) -> String {
     let library = testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes));
-    library.run_simulated(config, reads, LIMIT)
+    let options = BuildOptions { layout: Layout::Threads(n_threads), ..testing::simulated() };
+    let mut rounds = 0;
+    library.run(options, config, reads, |world| {
+        rounds += 1;
+        rounds >= LIMIT || world.is_idle()
+    })
 }
 
 /// Runs a graph and compares what it printed.

@@ -107,6 +107,10 @@ impl Engine {
             Layout::Threads(n @ 2..) if !is_simulated => {
                 crew::split::split(engine, n, &cpus, &setup.chatter, diagnostics)
             }
+            Layout::Threads(n @ 2..) if engine.world.balance.is_some() => {
+                crew::split::settle(&mut engine.world, n, diagnostics);
+                Some(engine)
+            }
             _ => Some(engine),
         }
     }

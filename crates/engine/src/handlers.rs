@@ -345,7 +345,7 @@ fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
         ("checkbox", 'c'),
     ];
     let flags: Vec<&str> = flags.split_whitespace().collect();
-    if flags.contains(&"unlisted") || flags.contains(&"private") && !kind.is_writable() {
+    if flags.contains(&"unlisted") || flags.contains(&"private") {
         return;
     }
     text.push_str(name);

@@ -12,6 +12,7 @@ mod globals;
 mod handlers;
 mod notify;
 mod order;
+mod random;
 mod run;
 mod schedule;
 mod select;

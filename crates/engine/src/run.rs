@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use element::Runtime;
+use element::{Runtime, TaskId};
 
 use crate::build::Engine;
 use crate::wake::Waker;
@@ -107,11 +107,29 @@ impl World {
             }
             let Some((task, element)) = self.tasks.begin() else { break };
             self.forget_times();
+            if self.acts_for_threads() {
+                self.thread = self.home_of(task);
+            }
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
             if !self.tasks.done(task, worked) {
                 break;
             }
         }
+        if self.acts_for_threads() {
+            self.thread = 0;
+        }
+    }
+
+    /// Whether this world runs the tasks of several threads in turn, as in simulated time.
+    #[inline]
+    fn acts_for_threads(&self) -> bool {
+        self.n_threads > 1 && self.crew.is_none()
+    }
+
+    /// The thread that a task belongs to.
+    fn home_of(&self, task: TaskId) -> usize {
+        let home = self.tasks.get(task).map_or(0, |task| task.home_thread);
+        usize::try_from(home).unwrap_or(0).min(self.n_threads - 1)
     }
 
     fn run_signals(&mut self) {

@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use args::Names;
 use element::{
-    Batch, Class, Ctx, Delivery, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox, PortIdx,
-    Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    Balance, Batch, Class, Ctx, Delivery, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
+use rustix::event::{poll, Timespec};
 
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::notify::{Kind, Notifiers};
+use crate::random::Random;
 use crate::schedule::Schedule;
 use crate::select::Selects;
 use crate::signals::Signals;
@@ -105,7 +108,11 @@ pub struct World {
     pub(crate) chatter: Chatter,
     /// Those who look at packets on their way.
     watchers: Vec<Box<dyn Watcher>>,
-    pub(crate) random: fastrand::Rng,
+    pub(crate) random: Random,
+    /// The thread that what happens now comes from.
+    pub(crate) thread: usize,
+    /// How the parts of the graph are to be spread over threads, if they are.
+    pub(crate) balance: Option<Balance>,
     pub(crate) home_threads: Vec<i32>,
     /// The threads that elements were given.
     pub(crate) given_threads: Vec<Option<i32>>,
@@ -183,7 +190,9 @@ impl World {
             burst,
             chatter,
             watchers: Vec::new(),
-            random: fastrand::Rng::new(),
+            random: Random::unforeseen(),
+            thread: replica.0,
+            balance: None,
             home_threads: vec![0; n],
             given_threads: vec![None; n],
             tickets: vec![None; n],
@@ -747,8 +756,38 @@ impl Runtime for World {
         (self.chatter)(text);
     }
 
+    #[inline]
     fn random(&mut self) -> u32 {
-        self.random.u32(..)
+        self.random.next()
+    }
+
+    fn seed_random(&mut self, seed: Option<u32>) {
+        let random = seed.map_or_else(Random::unforeseen, Random::seeded);
+        for mate in self.mates().iter() {
+            mate.with(|engine| engine.world.random = random.of_thread(mate.index));
+        }
+        let index = self.crew.as_ref().map_or(self.replica.0, |crew| crew.index);
+        self.random = if index > 0 { random.of_thread(index) } else { random };
+    }
+
+    #[inline]
+    fn thread(&self) -> usize {
+        self.thread
+    }
+
+    fn balance_threads(&mut self, order: Balance) {
+        self.balance = Some(order);
+    }
+
+    fn block(&mut self, time_ns: i64) {
+        let time_ns = time_ns.max(0);
+        if self.clock.is_simulated() {
+            self.clock.pass(time_ns);
+        } else if let Ok(time) = Timespec::try_from(Duration::from_nanos(time_ns as u64)) {
+            // A signal ends it; what is to come of the signal the driver sees to.
+            let _ = poll(&mut [], Some(&time));
+        }
+        self.forget_times();
     }
 
     fn stop(&mut self, element: ElementIdx) {

@@ -48,8 +48,8 @@ fn expand(engine: &Engine, name: &str) -> Result<(Vec<String>, bool), String> {
 }
 
 fn print_one(engine: &mut Engine, name: &str, with_name: bool) -> bool {
-    let (readable, writable) = engine.world.handler_exists(TOP, name);
-    if !readable {
+    if !engine.world.handler_exists(TOP, name).0 {
+        let (_, writable) = engine.world.handler_visible(TOP, name);
         let message =
             if writable { format!("'{name}' is a write handler") } else { format!("no '{name}' handler") };
         eprintln!("{message}");

@@ -12,5 +12,4 @@ element::elements![
     port_info,
     schedule_info,
     script,
-    static_thread_sched
 ];

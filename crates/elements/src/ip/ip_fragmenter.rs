@@ -119,7 +119,7 @@ impl IPFragmenter {
         }
         if has_df {
             // Whoever forbids fragments need not choose identifications that tell packets apart (RFC 6864).
-            header[4..6].copy_from_slice(&(ctx.random() as u16).to_be_bytes());
+            header[4..6].copy_from_slice(&(ctx.random() as u16).to_ne_bytes());
         }
         let flags = flags & !ip_flag::DF;
         set_lengths(bytes, header_len + first_len, flags | ip_flag::MF);

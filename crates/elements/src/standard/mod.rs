@@ -1,11 +1,11 @@
 //! Sources, sinks, queues, switches, schedulers, and what works on any packet.
 
+pub mod bit_errors;
 pub mod color;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
 pub mod rate_limit;
-pub mod red_decision;
 pub mod source;
 pub mod storage;
 pub mod stride;
@@ -69,11 +69,22 @@ element::elements![
     rated_source,
     rated_splitter,
     rated_unqueue,
-    red,
     shaper,
     simple_queue,
     tee,
     thread_safe_queue,
     timed_sink,
     timed_source,
+    random_bit_errors,
+    random_seed,
+    round_robin_unqueue,
+    set_packet_type,
+    set_rand_ip_address,
+    set_timestamp_delta,
+    simple_idle,
+    simple_prio_sched,
+    simple_round_robin_sched,
+    store_timestamp,
+    suppressor,
+    upstream_notifier,
 ];

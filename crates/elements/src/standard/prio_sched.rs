@@ -11,22 +11,39 @@
 use element::{Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PrioSched>("PrioSched", "-/1", "l/l", "x/x").silent();
+pub const CLASS: Class = class("PrioSched", configure);
 
-/// See the page above.
+/// A class of these; `configure` calls [`PrioSched::listening`].
+pub(super) const fn class(
+    name: &'static str,
+    configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+) -> Class {
+    Class { configure, ..Class::new::<PrioSched>(name, "-/1", "l/l", "x/x").silent() }
+}
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    PrioSched::listening(conf, true)
+}
+
+/// See the page above; `SimplePrioSched` is made of this, too.
 pub struct PrioSched {
+    n_inputs: usize,
+    /// Whether it asks which inputs are empty before it pulls.
+    listens: bool,
     signals: Vec<Signal>,
 }
 
 impl Element for PrioSched {
     fn configure(conf: &mut Configure<'_>) -> Result<PrioSched, Failed> {
-        conf.finish()?;
-        Ok(PrioSched { signals: Vec::new() })
+        PrioSched::new(conf, true)
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.signals =
-            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        let signal = |port| match self.listens {
+            true => ctx.upstream_empty_signal(port, Wake::Nobody),
+            false => Signal::Busy,
+        };
+        self.signals = (0..self.n_inputs).map(signal).collect();
         Ok(())
     }
 
@@ -46,6 +63,18 @@ impl Element for PrioSched {
             }
         }
         batch
+    }
+}
+
+impl PrioSched {
+    /// Makes one that heeds what its inputs say of being empty, or one that does not.
+    pub(super) fn listening(conf: &mut Configure<'_>, listens: bool) -> Result<Box<dyn Element>, Failed> {
+        Ok(Box::new(PrioSched::new(conf, listens)?))
+    }
+
+    fn new(conf: &mut Configure<'_>, listens: bool) -> Result<PrioSched, Failed> {
+        conf.finish()?;
+        Ok(PrioSched { n_inputs: conf.n_inputs, listens, signals: Vec::new() })
     }
 }
 

@@ -15,18 +15,18 @@ const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.
 
 /// See the page above.
 pub struct RandomSwitch {
-    n_outputs: u64,
+    last: u32,
 }
 
 impl Element for RandomSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<RandomSwitch, Failed> {
         conf.finish()?;
-        Ok(RandomSwitch { n_outputs: conf.n_outputs as u64 })
+        Ok(RandomSwitch { last: conf.n_outputs.saturating_sub(1) as u32 })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let n_outputs = self.n_outputs;
-        ctx.spread(batch, |ctx, _| Verdict::port(((u64::from(ctx.random()) * n_outputs) >> 32) as usize));
+        let last = self.last;
+        ctx.spread(batch, |ctx, _| Verdict::port(ctx.random_between(0, last) as usize));
     }
 }
 

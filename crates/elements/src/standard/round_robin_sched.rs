@@ -12,11 +12,26 @@
 use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
 
 /// The class.
-pub const CLASS: Class = Class::new::<RoundRobinSched>("RoundRobinSched", "-/1", "l/l", "x/x").silent();
+pub const CLASS: Class = class("RoundRobinSched", configure);
 
-/// See the page above.
+/// A class of these; `configure` calls [`RoundRobinSched::listening`].
+pub(super) const fn class(
+    name: &'static str,
+    configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
+) -> Class {
+    Class { configure, ..Class::new::<RoundRobinSched>(name, "-/1", "l/l", "x/x").silent() }
+}
+
+fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
+    RoundRobinSched::listening(conf, true)
+}
+
+/// See the page above; `SimpleRoundRobinSched` is made of this, too.
 pub struct RoundRobinSched {
     next: usize,
+    n_inputs: usize,
+    /// Whether it asks which inputs are empty before it pulls.
+    listens: bool,
     signals: Vec<Signal>,
     /// What the inputs have yielded in the present rounds, last packet first; empty between pulls.
     pulled: Vec<Batch>,
@@ -24,13 +39,15 @@ pub struct RoundRobinSched {
 
 impl Element for RoundRobinSched {
     fn configure(conf: &mut Configure<'_>) -> Result<RoundRobinSched, Failed> {
-        conf.finish()?;
-        Ok(RoundRobinSched { next: 0, signals: Vec::new(), pulled: Vec::new() })
+        RoundRobinSched::new(conf, true)
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.signals =
-            (0..ctx.n_inputs()).map(|port| ctx.upstream_empty_signal(port, Wake::Nobody)).collect();
+        let signal = |port| match self.listens {
+            true => ctx.upstream_empty_signal(port, Wake::Nobody),
+            false => Signal::Busy,
+        };
+        self.signals = (0..self.n_inputs).map(signal).collect();
         Ok(())
     }
 
@@ -57,6 +74,17 @@ impl Element for RoundRobinSched {
 }
 
 impl RoundRobinSched {
+    /// Makes one that heeds what its inputs say of being empty, or one that does not.
+    pub(super) fn listening(conf: &mut Configure<'_>, listens: bool) -> Result<Box<dyn Element>, Failed> {
+        Ok(Box::new(RoundRobinSched::new(conf, listens)?))
+    }
+
+    fn new(conf: &mut Configure<'_>, listens: bool) -> Result<RoundRobinSched, Failed> {
+        conf.finish()?;
+        let n_inputs = conf.n_inputs;
+        Ok(RoundRobinSched { next: 0, n_inputs, listens, signals: Vec::new(), pulled: Vec::new() })
+    }
+
     /// The packet of the first input, from the one on whose turn it is, that has one.
     fn pull_packet(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let n_inputs = self.signals.len();

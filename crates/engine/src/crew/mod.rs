@@ -6,6 +6,7 @@
 //! and gives up when the first thread asks for it ([`mate`]). Only the first thread ever locks another's world, so nobody
 //! waits in a circle; what the others want of the first they leave as a note on the [`board`]. Batches cross by [`post`].
 
+mod balance;
 pub(crate) mod board;
 mod calls;
 pub(crate) mod cores;
@@ -105,8 +106,10 @@ impl World {
             if !crew.post.always_takes && crew.post.spills() {
                 break;
             }
-            let Some(parcel) = crew.post.take(&crew.board) else { break };
+            let Some((from, parcel)) = crew.post.take(&crew.board) else { break };
+            let own = std::mem::replace(&mut self.thread, from);
             self.deliver(parcel);
+            self.thread = own;
         }
         self.publish();
         self.reopen();

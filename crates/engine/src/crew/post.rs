@@ -181,9 +181,9 @@ impl Post {
             || self.outside.iter().any(|(_, door)| door.can_open())
     }
 
-    /// The next parcel from any thread.
+    /// The next parcel from any thread, and that thread.
     #[inline]
-    pub fn take(&mut self, board: &Board) -> Option<Parcel> {
+    pub fn take(&mut self, board: &Board) -> Option<(usize, Parcel)> {
         for inlet in &mut self.inlets {
             if let Ok(parcel) = inlet.ring.pop() {
                 board.desk(inlet.from).tell_of_room();
@@ -195,7 +195,7 @@ impl Post {
                         inside.room = None;
                     }
                 }
-                return Some(parcel);
+                return Some((inlet.from, parcel));
             }
         }
         None
@@ -269,8 +269,9 @@ mod tests {
         Parcel { element: 5, port, how: Delivery::Push, batch }
     }
 
-    fn bytes(parcel: Option<Parcel>) -> (PortIdx, Vec<u8>) {
-        let parcel = parcel.expect("there is a parcel");
+    fn bytes(parcel: Option<(usize, Parcel)>) -> (PortIdx, Vec<u8>) {
+        let (from, parcel) = parcel.expect("there is a parcel");
+        assert_eq!(from, 0);
         (parcel.port, parcel.batch.iter().map(|packet| packet.data()[0]).collect())
     }
 

@@ -6,9 +6,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use element::{Element, ElementIdx, Role};
+use element::{Element, ElementIdx, Phase, Role};
 use graph::Diagnostics;
 
+use super::balance;
 use super::board::Board;
 use super::hand::Hand;
 use super::handover::Entrance;
@@ -30,10 +31,7 @@ pub(crate) fn split(
     chatter: &Arc<Mutex<Chatter>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Engine> {
-    let threads = threads(&engine.world, n, diagnostics);
-    for (idx, thread) in threads.iter().enumerate() {
-        engine.world.settle_tasks(idx, *thread);
-    }
+    let threads = settle(&mut engine.world, n, diagnostics);
     if threads.iter().all(|thread| *thread == 0) {
         return Some(engine);
     }
@@ -101,6 +99,15 @@ pub(crate) fn split(
     Some(engine)
 }
 
+/// Gives each element a thread, and its tasks with it.
+pub(crate) fn settle(world: &mut World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize> {
+    let threads = threads(world, n, diagnostics);
+    for (idx, thread) in threads.iter().enumerate() {
+        world.settle_tasks(idx, *thread);
+    }
+    threads
+}
+
 impl World {
     /// Sets the thread of an element's tasks to the one that they run on, unless they are not to run.
     fn settle_tasks(&mut self, element: ElementIdx, thread: usize) {
@@ -135,6 +142,8 @@ impl World {
             replica: self.replica,
             n_threads: self.n_threads,
         });
+        part.random = self.random.of_thread(thread);
+        part.thread = thread;
         part.second_hands = hands;
         part.configs = self.configs.clone();
         part.tasks = self.tasks.of_elements(is_own);
@@ -173,6 +182,9 @@ fn threads(world: &World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize>
     let mut thread_of: Vec<Option<usize>> = vec![None; parts.len()];
     for (idx, &part) in parts.iter().enumerate() {
         thread_of[part] = thread_of[part].into_iter().chain(wanted(idx)).min();
+    }
+    if let Some(order) = world.balance {
+        balance::spread(world, order, n, &parts, &mut thread_of);
     }
     let mut told = vec![false; parts.len()];
     for (idx, &part) in parts.iter().enumerate() {
@@ -217,8 +229,8 @@ fn parts(world: &World) -> Vec<usize> {
         }
     }
     for idx in 0..world.slots.len() {
-        // Scripts and schedulers act by handlers, which reach every thread.
-        if world.classes[idx].role != Role::Single {
+        // Scripts and schedulers act by handlers, which reach every thread; others have acted when the graph begins.
+        if world.classes[idx].role != Role::Single && world.classes[idx].phase > Phase::INFO {
             mentioned(world, idx).into_iter().for_each(|other| sets.join(idx, other));
         }
         if world.classes[idx].looks_around {

@@ -73,9 +73,8 @@ fn random(ctx: &mut Ctx<'_>, param: &str) -> Result<String, String> {
         Arg::required("N1", "unsigned", "The lower bound."),
         Arg::required("N2", "unsigned", "The upper bound."),
     ];
-    let number = ctx.random() & 0x7FFF_FFFF;
     if param.is_empty() {
-        return Ok(number.to_string());
+        return Ok(ctx.random().to_string());
     }
     let scope = Scope::builtin();
     let mut args = Args::from_words(param, ARGS, &scope);
@@ -84,9 +83,7 @@ fn random(ctx: &mut Ctx<'_>, param: &str) -> Result<String, String> {
     if high < low {
         return Err("bad N".to_string());
     }
-    let n_values = u64::from(high) - u64::from(low) + 1;
-    let offset = u64::from(number) % n_values.min(1 << 31);
-    Ok((u64::from(low) + offset).to_string())
+    Ok(ctx.random_between(low, high).to_string())
 }
 
 fn all_exist(ctx: &Ctx<'_>, param: &str, is_wanted: impl Fn((bool, bool)) -> bool) -> bool {

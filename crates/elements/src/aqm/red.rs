@@ -9,10 +9,10 @@
 //! ```
 
 use args::FixedPoint;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
-use super::queue::Queue;
 use super::red_decision::{Decision, Parameters};
+use super::watched_queues::WatchedQueues;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x")
@@ -35,7 +35,8 @@ const ARGS: &[Arg] = &[
     Arg::keyword("GENTLE", "bool", "Whether the part rises steadily above MAX_THRESH. Default true."),
 ];
 
-const HANDLERS: &[Handler] = &[
+/// The handlers of every kind of random early detection.
+pub(super) const HANDLERS: &[Handler] = &[
     Handler::read("drops", "Packets dropped."),
     Handler::read_write("min_thresh", "Average length up to which nothing is dropped.").flags("setting"),
     Handler::read_write("max_thresh", "Average length at which max_p is dropped.").flags("setting"),
@@ -43,17 +44,22 @@ const HANDLERS: &[Handler] = &[
     Handler::read("avg_queue_size", "Average length of the queues."),
     Handler::read("stats", "Length of the queues, average length and drops."),
     Handler::read("queues", "Names of the queues, one per line."),
+    Handler::read("config", "The parameters."),
 ];
 
-const DROPS: &[DropReason] = &[DropReason::new("early-detection", "The queue was getting too long.")];
+/// The reasons for drops of every kind of random early detection.
+pub(super) const DROPS: &[DropReason] =
+    &[DropReason::new("early-detection", "The queue was getting too long.")];
 const EARLY: usize = 0;
 
 /// See the page above.
 pub struct Red {
-    parameters: Parameters,
-    decision: Decision,
-    queues: Vec<ElementIdx>,
+    pub(super) parameters: Parameters,
+    pub(super) decision: Decision,
+    pub(super) queues: WatchedQueues,
     n_drops: u64,
+    /// Whether it was there when the graph began, rather than made for a new configuration.
+    is_original: bool,
 }
 
 impl Element for Red {
@@ -61,45 +67,20 @@ impl Element for Red {
         let min_thresh = conf.args.need("MIN_THRESH");
         let max_thresh = conf.args.need("MAX_THRESH");
         let FixedPoint::<16>(max_p) = conf.args.need("MAX_P");
-        let names = conf.args.get::<args::Raw>("QUEUES").unwrap_or_default().0;
+        let names = conf.args.get("QUEUES");
         let stability = conf.args.get_or("STABILITY", 4);
         let is_gentle = conf.args.get_or("GENTLE", true);
-        let parameters = Parameters { min_thresh, max_thresh, max_p, stability, is_gentle };
-        let mut queues = Vec::new();
-        match parameters.check() {
-            Err(message) => conf.args.fail(message),
-            Ok(()) => {
-                for name in args::split_words(&names) {
-                    match conf.element_called(&name, &[]) {
-                        Ok(idx) => queues.push(idx),
-                        Err(message) => conf.args.fail(message),
-                    }
-                }
-            }
-        }
-        conf.finish()?;
-        let decision = Decision::new(parameters.stability);
-        Ok(Red { parameters, decision, queues, n_drops: 0 })
+        Red::new(conf, Parameters { min_thresh, max_thresh, max_p, stability, is_gentle }, names)
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if self.queues.is_empty() {
-            self.queues = nearest_queues(ctx);
-        }
-        if self.queues.is_empty() {
-            return Err("no nearby Queues".to_string());
-        }
-        for idx in &self.queues {
-            if len(ctx, *idx).is_none() {
-                return Err(format!("'{}' is not a Storage element", ctx.name(*idx)));
-            }
-        }
-        Ok(())
+        self.is_original = true;
+        self.queues.find(ctx)
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         // What passes here fills the queues before the next packet is looked at.
-        let mut len = self.queue_len(ctx);
+        let mut len = self.queues.len(ctx);
         let mut passed = Batch::new();
         let mut dropped = Batch::new();
         for packet in batch.drain() {
@@ -121,7 +102,7 @@ impl Element for Red {
             let mut batch = ctx.pull(0, wanted);
             let n = batch.len();
             // The first of the packets was taken when the others were still in the queues.
-            let len = self.queue_len(ctx).saturating_add(n);
+            let len = self.queues.len(ctx).saturating_add(n);
             let mut dropped = Batch::new();
             for (i, packet) in batch.drain().enumerate() {
                 let is_dropped = self.drops(ctx, len - i - 1);
@@ -144,10 +125,11 @@ impl Element for Red {
             "max_p" => args::unparse_binary(self.parameters.max_p, 16),
             "avg_queue_size" => self.decision.average().unparse(),
             "stats" => {
-                let (len, average) = (self.queue_len(ctx), self.decision.average().unparse());
+                let (len, average) = (self.queues.len(ctx), self.decision.average().unparse());
                 format!("{len} current queue\n{average} avg queue\n{} drops\n", self.n_drops)
             }
-            "queues" => self.queues.iter().map(|idx| format!("{}\n", ctx.name(*idx))).collect(),
+            "queues" => self.queues.names(ctx).iter().map(|name| format!("{name}\n")).collect(),
+            "config" => self.config(ctx),
             _ => return Err(format!("no {name} read handler")),
         })
     }
@@ -170,16 +152,45 @@ impl Element for Red {
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let old: Box<dyn std::any::Any> = old;
         if let Ok(old) = old.downcast::<Red>() {
-            self.decision.take_over(&old.decision, self.parameters.stability);
-            if self.queues.is_empty() {
-                self.queues = old.queues;
-                self.n_drops = old.n_drops;
-            }
+            self.take_over(*old);
         }
     }
 }
 
 impl Red {
+    /// Ends the reading of arguments.
+    pub(super) fn new(
+        conf: &mut Configure<'_>,
+        parameters: Parameters,
+        names: Option<args::Raw>,
+    ) -> Result<Red, Failed> {
+        if let Err(message) = parameters.check() {
+            conf.args.fail(message);
+            conf.finish()?;
+        }
+        let queues = WatchedQueues::named(conf, names);
+        conf.finish()?;
+        let decision = Decision::new(parameters.stability);
+        Ok(Red { parameters, decision, queues, n_drops: 0, is_original: false })
+    }
+
+    /// Goes on from another one's average; one that was made for a new configuration is the other one in all but that.
+    pub(super) fn take_over(&mut self, old: Red) {
+        self.decision.take_over(&old.decision, self.parameters.stability);
+        if !self.is_original {
+            (self.queues, self.n_drops, self.is_original) = (old.queues, old.n_drops, old.is_original);
+        }
+    }
+
+    /// The parameters and the queues as a configuration.
+    fn config(&self, ctx: &Ctx<'_>) -> String {
+        let Parameters { min_thresh, max_thresh, max_p, stability, is_gentle } = &self.parameters;
+        let max_p = args::unparse_binary(*max_p, 16);
+        let queues: String = self.queues.names(ctx).iter().map(|name| format!(" {name}")).collect();
+        let gentle = if *is_gentle { "" } else { ", GENTLE false" };
+        format!("{min_thresh}, {max_thresh}, {max_p}, QUEUES{queues}, STABILITY {stability}{gentle}")
+    }
+
     #[inline]
     fn drops(&mut self, ctx: &mut Ctx<'_>, len: usize) -> bool {
         let now = ctx.now_ns();
@@ -190,44 +201,6 @@ impl Red {
         self.n_drops += batch.len() as u64;
         ctx.emit_or_drop(1, EARLY, batch);
     }
-
-    /// Packets in the queues; one that is busy, which then is about to change, counts nothing.
-    fn queue_len(&self, ctx: &mut Ctx<'_>) -> usize {
-        self.queues.iter().filter_map(|idx| len(ctx, *idx)).sum()
-    }
-}
-
-/// Packets in a queue; `None` if it is none.
-fn len(ctx: &mut Ctx<'_>, idx: ElementIdx) -> Option<usize> {
-    ctx.with::<Queue, _>(idx, |queue, _| queue.len())
-}
-
-/// The queues that packets from here reach first or, with a pull output, came from last.
-fn nearest_queues(ctx: &mut Ctx<'_>) -> Vec<ElementIdx> {
-    let goes_down = ctx.output_is_push(0);
-    let mut frontier = vec![(ctx.element, 0)];
-    let (mut seen, mut queues) = (Vec::new(), Vec::new());
-    while let Some((element, port)) = frontier.pop() {
-        let runtime = ctx.runtime();
-        let ends = match goes_down {
-            true => runtime.downstream(element, port),
-            false => runtime.upstream(element, port),
-        };
-        for (end, _) in ends {
-            if seen.contains(&end) || end == ctx.element {
-                continue;
-            }
-            seen.push(end);
-            if len(ctx, end).is_some() {
-                queues.push(end);
-                continue;
-            }
-            let (n_inputs, n_outputs) = ctx.runtime().n_ports(end);
-            let n_ports = if goes_down { n_outputs } else { n_inputs };
-            frontier.splice(0..0, (0..n_ports).rev().map(|port| (end, port)));
-        }
-    }
-    queues
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Whether random early detection drops a packet (Floyd and Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance", 1993; the gentle variant is Floyd's of 1997).
 
-use super::ewma::Ewma;
-use super::jiffies;
+use crate::standard::ewma::Ewma;
+use crate::standard::jiffies;
 
 /// Bits of fraction of average lengths.
 const SCALE: u32 = 10;
@@ -117,7 +117,7 @@ impl Decision {
         // Drops are spread evenly: the more packets have passed, the likelier is the next drop.
         let drops = n > 0 && probability > 0 && i64::from(n) > i64::from(self.random) / probability;
         if drops || n == 0 {
-            self.random = random() & 0xFFFF;
+            self.random = random() >> 5 & 0xFFFF;
         }
         self.n_since_drop = Some(if drops { 0 } else { n });
         drops
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_longer_the_queue_the_more_is_dropped() {
         let counts = [0, 5, 10, 30, 50, 75, 100, 101].map(|len| n_dropped(&parameters(4, true), len));
-        expect_test::expect!["[0, 0, 49, 217, 382, 6685, 9988, 10000]"].assert_eq(&format!("{counts:?}"));
+        expect_test::expect!["[0, 0, 42, 208, 392, 6692, 9985, 10000]"].assert_eq(&format!("{counts:?}"));
         let counts = [50, 51].map(|len| n_dropped(&parameters(4, false), len));
         assert_eq!(counts[1], 10_000);
     }
