@@ -183,6 +183,29 @@ const SAMPLES: &[Sample] = &[
     ("VLANDecap", 1, 1, "", Conserved),
     ("VLANEncap", 1, 1, "ANNO, NATIVE_VLAN 5", Conserved),
     ("VLANEncap", 1, 1, "5, 3", Conserved),
+    ("AddressTranslator", 2, 2, "0, true, true, false, 2001:db8::1 1 9", Conserved),
+    ("AddressTranslator", 2, 2, "1, true, ::1 1 ::2 2, true, false, true, 1::, 2::", Conserved),
+    ("CheckIP6Header", 1, 2, "\":: ::1\", 14", Conserved),
+    ("CheckIP6Header", 1, 1, "OFFSET -3", Conserved),
+    ("DecIP6HLIM", 1, 2, "", Conserved),
+    ("GetIP6Address", 1, 1, "24", Conserved),
+    ("GetIP6Address", 1, 1, "-9", Conserved),
+    ("ICMP6Error", 1, 1, "1::, 4, 0", Conserved),
+    ("ICMP6Error", 1, 1, "1::, 137, 0", Conserved),
+    ("IP6Encap", 1, 1, "udp, 1::, DST_ANNO", Conserved),
+    ("IP6Fragmenter", 1, 2, "60", Conserved),
+    ("IP6Mirror", 1, 1, "", Conserved),
+    ("IP6NDAdvertiser", 1, 1, "::/0 1:1:1:1:1:1", Conserved),
+    ("IP6NDSolicitor", 2, 1, "1::, 1:1:1:1:1:1", Free),
+    ("IP6NDSolicitor", 2, 2, "1::, 1:1:1:1:1:1", Free),
+    ("IP6Print", 1, 1, "x, CONTENTS true, NBYTES 4000000000", Conserved),
+    ("LookupIP6Route", 1, 2, "::/1 0, 1::/16 2::2 1", Conserved),
+    ("MarkIP6Header", 1, 1, "9", Conserved),
+    ("ProtocolTranslator46", 1, 1, "", Conserved),
+    ("ProtocolTranslator64", 1, 1, "", Conserved),
+    ("SetIP6Address", 1, 1, "1::", Conserved),
+    ("SetIP6DSCP", 1, 1, "9", Conserved),
+    ("UDPIP6Encap", 1, 1, "1::, 2, DST_ANNO, 5", Conserved),
 ];
 
 /// Classes that take packets and are not run here, and why.
@@ -387,6 +410,25 @@ fn ipv4() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// An IPv6 packet whose length is right, with addresses that IPv4 has too now and then.
+fn ipv6() -> impl Strategy<Value = Vec<u8>> {
+    let next = prop_oneof![Just(58u8), Just(6), Just(17), Just(44), any::<u8>()];
+    let payload = prop_oneof![9 => prop::collection::vec(any::<u8>(), 0..120), 1 => any::<u8>().prop_map(|byte| vec![byte; 65_400])];
+    let mapped =
+        any::<[u8; 4]>().prop_map(|ip| u128::from(0xffff_0000_0000 | u64::from(u32::from_be_bytes(ip))));
+    let address = prop_oneof![mapped, Just(1u128 << 112), any::<u128>()];
+    (next, payload, address.clone(), address, any::<[u8; 2]>()).prop_map(
+        |(next, mut payload, from, to, [limit, kind])| {
+            if let (58, Some(first)) = (next, payload.first_mut()) {
+                *first = [1, 2, 3, 4, 128, 129, 135, 136][usize::from(kind % 8)];
+            }
+            let [l0, l1] = (payload.len() as u16).to_be_bytes();
+            let header = [0x60, 0, 0, 0, l0, l1, next, limit];
+            [&header[..], &from.to_be_bytes(), &to.to_be_bytes(), &payload].concat()
+        },
+    )
+}
+
 fn arp() -> impl Strategy<Value = Vec<u8>> {
     (0u8..10, any::<[u8; 20]>())
         .prop_map(|(operation, rest)| [&[0, 1, 8, 0, 6, 4, 0, operation][..], &rest].concat())
@@ -394,15 +436,21 @@ fn arp() -> impl Strategy<Value = Vec<u8>> {
 
 fn specimen() -> impl Strategy<Value = Specimen> {
     let tag = prop_oneof![3 => Just(vec![]), 1 => Just(vec![0x81, 0, 0x60, 5])];
-    let valid = (prop_oneof![4 => ipv4(), 1 => arp()], tag, 0u8..3).prop_map(|(body, tag, has_ether)| {
-        let kind = if body.first() == Some(&0) { [8, 6] } else { [8, 0] };
-        let ether = [&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2][..], &tag, &kind].concat();
-        if has_ether > 0 {
-            [ether, body].concat()
-        } else {
-            body
-        }
-    });
+    let valid = (prop_oneof![4 => ipv4(), 2 => ipv6(), 1 => arp()], tag, 0u8..3).prop_map(
+        |(body, tag, has_ether)| {
+            let kind = match body.first() {
+                Some(0) => [8, 6],
+                Some(0x60) => [0x86, 0xdd],
+                _ => [8, 0],
+            };
+            let ether = [&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2][..], &tag, &kind].concat();
+            if has_ether > 0 {
+                [ether, body].concat()
+            } else {
+                body
+            }
+        },
+    );
     let noise = prop_oneof![
         8 => prop::collection::vec(any::<u8>(), 0..200),
         1 => (any::<u8>(), 65_400usize..65_600).prop_map(|(byte, len)| vec![byte; len]),
@@ -432,7 +480,7 @@ fn specimen() -> impl Strategy<Value = Specimen> {
     (bytes, network, any::<bool>(), any::<u8>(), any::<u32>(), offload).prop_map(
         |(bytes, network, has_mac, annotation, timestamp_s, offload)| {
             // Where the header would be, as an element that marks it without a look says.
-            let begin = if bytes.first().is_some_and(|byte| byte >> 4 == 4) { 0 } else { 14 };
+            let begin = if bytes.first().is_some_and(|byte| matches!(byte >> 4, 4 | 6)) { 0 } else { 14 };
             let usual = || (begin, usize::from(bytes.get(begin).map_or(5, |byte| byte & 15)) * 4);
             let network = network.map(|marks: Option<(usize, usize)>| marks.unwrap_or_else(usual));
             let network = network.filter(|(offset, _)| *offset <= bytes.len());

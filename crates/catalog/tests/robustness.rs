@@ -92,6 +92,15 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("UDPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
     ("Unstrip", "14"),
     ("UpstreamNotifier", "true"),
+    ("AddressTranslator", "1, false, 1::1 2::2, true, false, false, 2::3, 2::4"),
+    ("GetIP6Address", "24"),
+    ("ICMP6Error", "2001:db8::1, 3, 0"),
+    ("IP6Encap", "4, 2001:db8::1, 2001:db8::2"),
+    ("IP6Fragmenter", "60"),
+    ("IP6NDSolicitor", "2001:db8::1, 2:0:0:0:0:3"),
+    ("SetIP6Address", "2001:db8::1"),
+    ("SetIP6DSCP", "1"),
+    ("UDPIP6Encap", "2001:db8::1, 1000, 2001:db8::2, 2000"),
 ];
 
 fn facts(class: &str) -> &'static ClassFacts {

@@ -10,6 +10,7 @@ pub mod control;
 pub mod ethernet;
 pub mod icmp;
 pub mod ip;
+pub mod ip6;
 pub mod lookup;
 pub mod rewriter;
 pub mod standard;
@@ -27,6 +28,7 @@ pub const FOLDERS: &[(&str, &[Class])] = &[
     ("classify", classify::CLASSES),
     ("ethernet", ethernet::CLASSES),
     ("ip", ip::CLASSES),
+    ("ip6", ip6::CLASSES),
     ("lookup", lookup::CLASSES),
     ("rewriter", rewriter::CLASSES),
     ("icmp", icmp::CLASSES),

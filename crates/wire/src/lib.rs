@@ -16,6 +16,7 @@ mod tcp;
 mod udp;
 
 pub mod ethertype;
+pub mod icmpv6;
 pub mod protocol;
 
 pub use arp::{Arp, ARP_REPLY, ARP_REQUEST};

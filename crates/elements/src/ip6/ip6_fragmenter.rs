@@ -1,0 +1,81 @@
+//! Stops IPv6 packets that are too long.
+//!
+//! Packets of at most MTU bytes pass. Routers do not cut IPv6 packets (RFC 8200, section 5): longer ones leave by output 1, where an
+//! `ICMP6Error` for packets too big usually is, or are dropped.
+//!
+//! ```click
+//! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> f :: IP6Fragmenter(1280) -> Discard;
+//! f[1] -> ICMP6Error(2001:db8::1, 2, 0) -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
+
+/// The class.
+pub const CLASS: Class = Class::new::<IP6Fragmenter>("IP6Fragmenter", "1/1-2", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
+
+const ARGS: &[Arg] = &[Arg::required("MTU", "unsigned", "Most bytes of a packet.")];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("drops", "Packets that were too long."),
+    Handler::read("fragments", "0: IPv6 packets are not cut on their way."),
+];
+
+const TOO_BIG: usize = 0;
+const DROPS: &[DropReason] =
+    &[DropReason::new("too-big", "The packet is longer than MTU and there is no output 1.")];
+
+/// See the page above.
+pub struct IP6Fragmenter {
+    mtu: u32,
+    n_drops: u64,
+}
+
+impl Element for IP6Fragmenter {
+    fn configure(conf: &mut Configure<'_>) -> Result<IP6Fragmenter, Failed> {
+        let mtu = conf.args.need("MTU");
+        conf.finish()?;
+        Ok(IP6Fragmenter { mtu, n_drops: 0 })
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        ctx.push_each(batch, |packet| {
+            if packet.len() <= self.mtu as usize {
+                return Verdict::PASS;
+            }
+            self.n_drops += 1;
+            Verdict::port_or_drop(1, TOO_BIG)
+        });
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "drops" => Ok(self.n_drops.to_string()),
+            "fragments" => Ok("0".to_string()),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn longer_packets_leave_by_output_1() {
+        check_reading(
+            "InfiniteSource(LENGTH 60, LIMIT 1, STOP true) -> f :: IP6Fragmenter(60) -> Print(short, 0) -> Discard;
+            InfiniteSource(LENGTH 61, LIMIT 1, STOP true) -> f; f[1] -> Print(long, 0) -> Discard; DriverManager(wait_stop 2)",
+            &["f.drops", "f.fragments"],
+            expect![[r#"
+                short:   60
+                long:   61
+                f.drops: 1
+                f.fragments: 0
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! IPv6: checking, changing, making, routing and translating packets.
+
+mod address_map;
+mod at_offset;
+mod neighbor;
+mod port_map;
+mod routes;
+mod segment;
+mod translation;
+
+element::elements![
+    address_translator,
+    check_ip6_header,
+    dec_ip6_hlim,
+    get_ip6_address,
+    icmp6_error,
+    ip6_encap,
+    ip6_fragmenter,
+    ip6_mirror,
+    ip6_nd_advertiser,
+    ip6_nd_solicitor,
+    ip6_print,
+    lookup_ip6_route,
+    mark_ip6_header,
+    protocol_translator46,
+    protocol_translator64,
+    set_ip6_address,
+    set_ip6_dscp,
+    udp_ip6_encap,
+];
