@@ -8,6 +8,7 @@ use args::{NameKind, Scope};
 use element::Ctx;
 
 use super::flow_id::FlowId;
+use crate::ip::random_number;
 
 /// A pattern. Fields that are 0 leave the packet's own.
 #[derive(Debug)]
@@ -122,7 +123,7 @@ impl Pattern {
         let mut value = match self.is_sequential {
             true if next > self.variation => 0,
             true => next,
-            false => random_up_to(ctx, self.variation),
+            false => random_number::up_to(ctx, self.variation),
         };
         for _ in 0..=self.variation {
             if self.has_ports {
@@ -216,22 +217,6 @@ impl Variation {
 
 fn single_port(text: &str) -> Option<u16> {
     args::integer::<u16>(text).ok().filter(|port| *port > 0)
-}
-
-/// A random number up to and including `top`.
-fn random_up_to(ctx: &mut Ctx<'_>, top: u32) -> u32 {
-    let random = u64::from(ctx.random() & 0x7fff_ffff);
-    let n = u64::from(top) + 1;
-    if n > 1 << 31 {
-        return ((random << 1 | u64::from(ctx.random() & 1)) % n) as u32;
-    }
-    // As Click: the range of random numbers is cut in equal parts.
-    let part = (1 << 31) / n;
-    let mut random = random;
-    while random >= part * n {
-        random = u64::from(ctx.random() & 0x7fff_ffff);
-    }
-    (random / part) as u32
 }
 
 /// The name of a pattern: the value of a name is the element that defines it and the place among its arguments.
