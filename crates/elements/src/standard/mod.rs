@@ -4,6 +4,7 @@ pub mod color;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
+pub mod neighbours;
 pub mod rate_limit;
 pub mod red_decision;
 pub mod source;
