@@ -10,6 +10,7 @@ pub mod offload;
 pub mod payload_check;
 pub mod random_number;
 pub mod rate_tree;
+pub mod type_of_service;
 
 element::elements![
     check_ip_header,
