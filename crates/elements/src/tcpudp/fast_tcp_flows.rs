@@ -228,14 +228,20 @@ mod tests {
     fn all_flows_end_after_the_limit() {
         check_reading(
             &format!(
-                "s :: FastTCPFlows(0, 3, 70, {ENDS}, 5, 1) -> CheckIPHeader(14) -> CheckTCPHeader
+                "s :: FastTCPFlows(0, 4, 70, {ENDS}, 1, 1) -> CheckIPHeader(14) -> CheckTCPHeader
                      -> c :: Counter -> TimedSink(0.01);
                  Script(wait 1s, read c.count, write s.reset, wait 1s, read s.count, read c.count, stop)"
             ),
             &["s.rate"],
             expect![[r#"
                 warning: flow size < 3, defaulting to 3
-                s.rate: 8000
+                c.count:
+                5
+                s.count:
+                5
+                c.count:
+                10
+                s.rate: 125
             "#]],
         );
     }

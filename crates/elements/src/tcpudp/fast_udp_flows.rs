@@ -177,8 +177,16 @@ mod tests {
             &["s.length", "s.count"],
             expect![[r#"
                 warning: packet length < 60, defaulting to 60
+                c.byte_count:
+                540
+                c.byte_count:
+                1449
+                While executing 'Script@6 :: Script':
+                  While calling 's.length x':
+                    length parameter must be integer
+                warning: packet length < 60, defaulting to 60
                 s.length: 60
-                s.count: 9
+                s.count: 0
             "#]],
         );
     }

@@ -47,6 +47,8 @@ struct Counts {
 #[derive(Clone, Copy)]
 struct Plan {
     mtu: usize,
+    /// Where the payload begins in the packet; all of it is there.
+    payload_at: usize,
     payload_len: usize,
     piece_len: usize,
 }
@@ -112,8 +114,9 @@ impl TCPFragmenter {
         let total_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
         let payload_len = total_len.checked_sub(headers_len)?;
         let piece_len = mtu.checked_sub(headers_len).filter(|len| *len > 0)?;
-        let is_there = total_len <= network.len() && payload_at(packet) + payload_len <= packet.len();
-        let plan = Plan { mtu, payload_len, piece_len };
+        let payload_at = payload_at(packet);
+        let is_there = total_len <= network.len() && payload_at + payload_len <= packet.len();
+        let plan = Plan { mtu, payload_at, payload_len, piece_len };
         (payload_len >= piece_len && is_there).then_some(plan)
     }
 
@@ -138,7 +141,7 @@ impl Plan {
     /// The piece that begins with byte `offset` of the payload of `packet`.
     fn piece(&self, mut packet: Packet, offset: usize) -> Packet {
         let len = self.piece_len.min(self.payload_len - offset);
-        let at = payload_at(&packet);
+        let at = self.payload_at;
         packet.data_mut().copy_within(at + offset..at + offset + len, at);
         packet.take(self.payload_len - len);
         let header_len = packet.network_header_len();
