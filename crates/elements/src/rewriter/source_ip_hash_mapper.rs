@@ -24,7 +24,12 @@ pub const CLASS: Class =
     Class::new::<SourceIPHashMapper>("SourceIPHashMapper", "0/0", "a/a", "x/x").args(ARGS).phase(Phase(99));
 
 const ARGS: &[Arg] = &[
-    Arg::required("NNODES SEED", "two integers", "Points of each pattern, and where their choice begins."),
+    // Not `required`: Click has words of its own for its absence.
+    Arg::optional(
+        "NNODES SEED",
+        "two integers",
+        "Points of each pattern, and where their choice begins; needed.",
+    ),
     Arg::rest(
         "PATTERN",
         "pattern",
