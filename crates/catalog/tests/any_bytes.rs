@@ -64,6 +64,22 @@ const SAMPLES: &[Sample] = &[
     ("DirectIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
     ("Discard", 1, 0, "", Free),
     ("DropBroadcasts", 1, 2, "", Conserved),
+    ("DynamicUDPIPEncap", 1, 1, "1.0.0.1, 2, 3.0.0.4, 5, true, 2", Conserved),
+    ("EraseIPPayload", 1, 1, "", Conserved),
+    ("ForceICMP", 1, 1, "echo, 0", Conserved),
+    ("ForceIP", 1, 1, "", Conserved),
+    ("ForceTCP", 1, 1, "0, true, 2", Conserved),
+    ("ForceUDP", 1, 1, "", Conserved),
+    ("ICMPIPEncap", 1, 1, "1.0.0.1, 2.0.0.2, timestamp", Conserved),
+    ("ICMPPingEncap", 1, 1, "1.0.0.1, 2.0.0.2", Conserved),
+    ("ICMPSendPings", 1, 1, "1.0.0.1, 2.0.0.2", Free),
+    ("SetIPECN", 1, 1, "ce", Conserved),
+    ("SortedIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
+    ("TCPAck", 2, 3, "", Free),
+    ("TCPBuffer", 1, 1, "", Free),
+    ("TCPFragmenter", 1, 1, "MTU 50, MTU_ANNO VLAN", Free),
+    ("TCPReflector", 1, 1, "", Conserved),
+    ("TruncateIPPayload", 1, 1, "3", Conserved),
     ("EtherEncap", 1, 1, "0x800, 1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
     ("EtherMirror", 1, 1, "", Conserved),
     ("EtherRewrite", 1, 1, "1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
@@ -212,6 +228,7 @@ const SAMPLES: &[Sample] = &[
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("DriverManager", "is given ports for no use: it takes no packets"),
     ("Error", "is a mistake by being there"),
+    ("FTPPortMapper", "is run in front of the rewriter to which it tells mappings"),
     ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
     ("KernelTap", "needs privileges; its packets leave the process"),
     ("KernelTun", "needs privileges; its packets leave the process"),
@@ -219,8 +236,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// What comes before the element and makes it part of a larger graph.
-const NEIGHBOURS: &[Sample] =
-    &[("ICMPRewriter", 1, 2, "nat", Conserved), ("ICMPRewriter", 1, 1, "nat, DST_ANNO false", Conserved)];
+const NEIGHBOURS: &[Sample] = &[
+    ("FTPPortMapper", 1, 1, "nat, nat, 0", Conserved),
+    ("ICMPRewriter", 1, 2, "nat", Conserved),
+    ("ICMPRewriter", 1, 1, "nat, DST_ANNO false", Conserved),
+];
 const NAT: &str = "Idle -> nat :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> Discard;";
 
 #[test]
@@ -241,12 +261,14 @@ fn graph_of(sample: &Sample) -> String {
     let (inputs, outputs) =
         stock().get(name).expect("the class exists").facts.processing.split_once('/').expect("both ways");
     let code = |codes: &str, port: usize| codes.chars().nth(port).or(codes.chars().last()).expect("a code");
-    // RED looks for queues; it gets one behind it.
+    // RED looks for queues and TCPAck for a buffer; they get one behind them.
     let is_pulled = |port| code(inputs, port) == 'l';
     let mut text = format!(
         "{} e :: {name}({});\n",
         if name == "ICMPRewriter" { NAT } else { "" },
         if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
+        if NEIGHBOURS.iter().any(|neighbour| neighbour.0 == name) { NAT } else { "" },
+        args.replace("QUEUES in0", "QUEUES q0")
     );
     for port in 0..n_inputs {
         let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };
@@ -257,6 +279,11 @@ fn graph_of(sample: &Sample) -> String {
         let is_pull = code(outputs, port) == 'l' || code(outputs, port) == 'a' && pulls;
         let queue = if is_pull { "Unqueue -> " } else { "" };
         let behind = if name.ends_with("RED") { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
+        let behind = match (name, port) {
+            ("RED", _) => "q0 :: Queue(100000) -> Unqueue -> ",
+            ("TCPAck", 0) => "TCPBuffer -> Unqueue -> ",
+            _ => "",
+        };
         text += &format!("e[{port}] -> {queue}{behind}c{port} :: Counter -> Discard;\n");
     }
     text

@@ -40,6 +40,18 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("CoDel", "1ms, 10ms, QUEUES q"),
     ("DelayShaper", "1ms"),
     ("DelayUnqueue", "1ms"),
+    ("DynamicUDPIPEncap", "10.0.0.3, 1000, 10.0.0.4, 2000, true, 2"),
+    ("FTPPortMapper", "rw, rw, 0"),
+    ("FastTCPFlows", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 2:0:0:0:0:4, 10.0.0.4, 5, 4"),
+    ("FastUDPFlows", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 2:0:0:0:0:4, 10.0.0.4, 5, 4"),
+    ("FastUDPSource", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 1000, 2:0:0:0:0:4, 10.0.0.4, 2000"),
+    ("ForceICMP", "echo, 0"),
+    ("ICMPIPEncap", "10.0.0.3, 10.0.0.4, echo"),
+    ("ICMPPingEncap", "10.0.0.3, 10.0.0.4"),
+    ("ICMPSendPings", "10.0.0.3, 10.0.0.4"),
+    ("SetIPECN", "ce"),
+    ("SourceIPHashMapper", "2 1, - - 10.0.0.3 - 0 0 1, - - 10.0.0.4 - 0 0 2"),
+    ("TCPFragmenter", "MTU 60"),
     ("EtherEncap", "0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4"),
     ("EtherRewrite", "2:0:0:0:0:3, 2:0:0:0:0:4"),
     ("FixIPSrc", "10.0.0.3"),
@@ -127,7 +139,8 @@ fn graph_of(class: &str, arguments: &str, source: &str) -> String {
     let (n_inputs, n_outputs) = n_ports(class);
     let mut text = format!("{NEIGHBOURS} x :: {class}({arguments}); ");
     (0..n_inputs).for_each(|port| text += &format!("{source} -> [{port}] x; "));
-    (0..n_outputs).for_each(|port| text += &format!("x[{port}] -> Discard; "));
+    let behind = |port| if class == "TCPAck" && port == 0 { "TCPBuffer -> Unqueue -> " } else { "" };
+    (0..n_outputs).for_each(|port| text += &format!("x[{port}] -> {}Discard; ", behind(port)));
     text
 }
 

@@ -67,6 +67,14 @@ impl Icmp<()> {
     pub const LEN: usize = 8;
     /// Where the checksum stands in the header.
     pub const CHECKSUM_AT: usize = 2;
+
+    /// Length in bytes of the header of messages of a type: those about time hold three times as well.
+    pub const fn header_len(kind: u8) -> usize {
+        match kind {
+            icmp_type::TIMESTAMP | icmp_type::TIMESTAMP_REPLY => 20,
+            _ => Self::LEN,
+        }
+    }
 }
 
 impl<B: AsRef<[u8]>> Icmp<B> {

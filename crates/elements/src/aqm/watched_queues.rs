@@ -2,6 +2,7 @@
 
 use element::{Configure, Ctx, ElementIdx};
 
+use crate::standard::neighbours::{self, Towards};
 use crate::standard::queue::Queue;
 
 /// The queues whose lengths tell an element how much waits.
@@ -57,28 +58,6 @@ fn len(ctx: &mut Ctx<'_>, idx: ElementIdx) -> Option<usize> {
 
 /// The queues that packets from here reach first or, with a pull output, came from last.
 fn nearest(ctx: &mut Ctx<'_>) -> Vec<ElementIdx> {
-    let goes_down = ctx.output_is_push(0);
-    let mut frontier = vec![(ctx.element, 0)];
-    let (mut seen, mut queues) = (Vec::new(), Vec::new());
-    while let Some((element, port)) = frontier.pop() {
-        let runtime = ctx.runtime();
-        let ends = match goes_down {
-            true => runtime.downstream(element, port),
-            false => runtime.upstream(element, port),
-        };
-        for (end, _) in ends {
-            if seen.contains(&end) || end == ctx.element {
-                continue;
-            }
-            seen.push(end);
-            if len(ctx, end).is_some() {
-                queues.push(end);
-                continue;
-            }
-            let (n_inputs, n_outputs) = ctx.runtime().n_ports(end);
-            let n_ports = if goes_down { n_outputs } else { n_inputs };
-            frontier.splice(0..0, (0..n_ports).rev().map(|port| (end, port)));
-        }
-    }
-    queues
+    let towards = if ctx.output_is_push(0) { Towards::Outputs } else { Towards::Inputs };
+    neighbours::nearest(ctx, towards, 0, |ctx, idx| len(ctx, idx).is_some())
 }

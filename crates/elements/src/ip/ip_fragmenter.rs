@@ -95,7 +95,7 @@ impl Element for IPFragmenter {
 }
 
 /// Adds a packet to what leaves by output 0.
-fn add(ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
+pub(crate) fn add(ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
     if out.room() == 0 {
         ctx.emit(0, std::mem::take(out));
     }

@@ -10,7 +10,8 @@
 use element::{
     per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
-use wire::checksum;
+
+use super::type_of_service;
 
 /// The class.
 pub const CLASS: Class =
@@ -60,13 +61,7 @@ impl MarkIPCE {
             Some(ECN) | None => return Verdict::PASS,
             Some(_) => {}
         }
-        if let Some(header) = packet.network_mut().first_chunk_mut::<12>() {
-            let old = u16::from_be_bytes([header[0], header[1]]);
-            header[1] |= ECN;
-            let new = u16::from_be_bytes([header[0], header[1]]);
-            let sum = checksum::update_u16(u16::from_be_bytes([header[10], header[11]]), old, new);
-            [header[10], header[11]] = sum.to_be_bytes();
-        }
+        type_of_service::change(packet, |byte| byte | ECN);
         Verdict::PASS
     }
 }

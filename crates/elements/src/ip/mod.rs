@@ -2,25 +2,30 @@
 
 pub mod describe;
 pub mod failures;
+pub(crate) mod forced;
 pub mod fragments;
 pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
 pub mod payload_check;
 pub mod rate_tree;
+pub mod type_of_service;
 
 element::elements![
     check_ip_header,
     check_ip_header2,
     dec_ip_ttl,
     drop_broadcasts,
+    erase_ip_payload,
     fix_ip_src,
+    force_ip,
     get_ip_address,
     ip_encap,
     ip_fragmenter,
     ip_gw_options,
     ip_input_combo,
     ip_mirror,
+    ip_name_info,
     ip_output_combo,
     ip_print,
     ip_rate_monitor,
@@ -30,9 +35,11 @@ element::elements![
     set_ip_address,
     set_ip_checksum,
     set_ip_dscp,
+    set_ip_ecn,
     store_ip_address,
     strip_ip_header,
     strip_to_network_header,
+    truncate_ip_payload,
     unstrip_ip_header,
 ];
 
@@ -58,6 +65,14 @@ pub mod tests {
         "IPMirror",
         "SetIPChecksum",
         "SetIPDSCP(1)",
+        "SetIPECN(ce) -> MarkIPCE(true)",
+        "ForceIP -> ForceICMP(echo, 0) -> ForceTCP(RANDOM_DPORT true) -> ForceUDP",
+        "ForceUDP -> ForceTCP(80, FLAGS 2)",
+        "EraseIPPayload",
+        "TCPReflector",
+        "DynamicUDPIPEncap(1.0.0.1, 2, 3.0.0.4, 5)",
+        "TruncateIPPayload(3)",
+        "ICMPPingEncap(1.0.0.1, 2.0.0.2) -> ICMPIPEncap(1.0.0.1, 2.0.0.2, timestamp)",
         "GetIPAddress(IP dst) -> IPEncap(4, 1.0.0.1, DST_ANNO)",
         "UDPIPEncap(1.0.0.1, 2, 3.0.0.4, 5)",
         "FixIPSrc(1.0.0.1)",

@@ -8,7 +8,8 @@
 //! ```
 
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
-use wire::checksum;
+
+use super::type_of_service;
 
 /// The class.
 pub const CLASS: Class =
@@ -67,13 +68,7 @@ impl Element for SetIPDSCP {
 impl SetIPDSCP {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if let Some(header) = packet.network_mut().first_chunk_mut::<12>() {
-            let old = u16::from_be_bytes([header[0], header[1]]);
-            header[1] = header[1] & 0x03 | self.bits;
-            let new = u16::from_be_bytes([header[0], header[1]]);
-            let sum = checksum::update_u16(u16::from_be_bytes([header[10], header[11]]), old, new);
-            [header[10], header[11]] = sum.to_be_bytes();
-        }
+        type_of_service::change(packet, |byte| byte & 0x03 | self.bits);
         Verdict::PASS
     }
 }

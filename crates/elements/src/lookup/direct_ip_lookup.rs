@@ -17,7 +17,7 @@
 use super::order::Order;
 use super::route_lookup::{lookup, HANDLERS_WITH_FLUSH};
 
-lookup!(DirectIPLookup, HANDLERS_WITH_FLUSH, Order::hashed(), None);
+lookup!(DirectIPLookup, HANDLERS_WITH_FLUSH, Order::hashed(), Complaints::none());
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,12 @@
 use super::order::Order;
 use super::route_lookup::{lookup, HANDLERS};
 
-lookup!(LinearIPLookup, HANDLERS, Order::first_free(), Some("LinearIPLookup"));
+lookup!(
+    LinearIPLookup,
+    HANDLERS,
+    Order::first_free(),
+    Complaints::few(|address| format!("LinearIPLookup: no route for {address}"))
+);
 
 #[cfg(test)]
 mod tests {

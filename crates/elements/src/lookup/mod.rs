@@ -6,4 +6,11 @@ mod route;
 mod route_lookup;
 mod route_table;
 
-element::elements![direct_ip_lookup, linear_ip_lookup, radix_ip_lookup, range_ip_lookup, static_ip_lookup];
+element::elements![
+    direct_ip_lookup,
+    linear_ip_lookup,
+    radix_ip_lookup,
+    range_ip_lookup,
+    sorted_ip_lookup,
+    static_ip_lookup
+];

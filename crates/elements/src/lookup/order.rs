@@ -21,6 +21,11 @@ pub enum Order {
         /// Places used so far.
         n_places: u64,
     },
+    /// Rows are sorted after each change; a new one begins at the end.
+    Sorted {
+        /// Places used so far.
+        n_places: u64,
+    },
     /// Rows are in the buckets of a hash table, the newest of a bucket first.
     Hashed {
         /// Rows made so far.
@@ -42,6 +47,11 @@ impl Order {
         Order::LastFreed { free: Vec::new(), n_places: 0 }
     }
 
+    /// Rows are sorted.
+    pub fn sorted() -> Order {
+        Order::Sorted { n_places: 0 }
+    }
+
     /// Rows are hashed.
     pub fn hashed() -> Order {
         Order::Hashed { n_rows: 0 }
@@ -52,6 +62,7 @@ impl Order {
         let (found, n_places) = match self {
             Order::FirstFree { free, n_places } => (free.pop().map(|Reverse(place)| place), n_places),
             Order::LastFreed { free, n_places } => (free.pop(), n_places),
+            Order::Sorted { n_places } => (None, n_places),
             Order::Hashed { n_rows } => {
                 *n_rows += 1;
                 // The default route has been there before all others.
@@ -70,7 +81,7 @@ impl Order {
         match self {
             Order::FirstFree { free, .. } => free.push(Reverse(key)),
             Order::LastFreed { free, .. } => free.push(key),
-            Order::Hashed { .. } => {}
+            Order::Sorted { .. } | Order::Hashed { .. } => {}
         }
     }
 
@@ -84,6 +95,7 @@ impl Order {
         *self = match self {
             Order::FirstFree { .. } => Order::first_free(),
             Order::LastFreed { .. } => Order::last_freed(),
+            Order::Sorted { .. } => Order::sorted(),
             Order::Hashed { .. } => Order::hashed(),
         };
     }
@@ -98,4 +110,39 @@ fn bucket(prefix: Prefix) -> u64 {
     let subtracted = addr >> 3 ^ mixed.wrapping_shr(len).wrapping_mul(7) ^ (mixed >> 11).wrapping_mul(103);
     let mixed = mixed.wrapping_sub(subtracted);
     u64::from((mixed ^ mixed >> 17) & 0xFFFF)
+}
+
+/// The order in which each prefix comes before those that contain it: places of `prefixes`, all different.
+///
+/// The first that contains no other comes first. Behind each come those that contain no more that is not placed yet, in
+/// their order so far, then the next.
+pub fn narrow_first(prefixes: &[Prefix]) -> Vec<usize> {
+    let masks: Vec<(u32, u32)> =
+        prefixes.iter().map(|prefix| (prefix.network().to_bits(), prefix.mask.to_bits())).collect();
+    let contains =
+        |outer: &(u32, u32), inner: &(u32, u32)| inner.0 & outer.1 == outer.0 && inner.1 & outer.1 == outer.1;
+    // How many unplaced prefixes each one contains, itself included.
+    let mut n_inside: Vec<usize> =
+        masks.iter().map(|outer| masks.iter().filter(|inner| contains(outer, inner)).count()).collect();
+    let mut placed = Vec::with_capacity(masks.len());
+    let (mut first, mut n_done) = (0, 0);
+    while placed.len() < masks.len() {
+        while n_inside.get(first).is_some_and(|n| *n != 1) {
+            first += 1;
+        }
+        placed.push(first.min(masks.len() - 1));
+        while let Some(place) = placed.get(n_done).copied() {
+            n_done += 1;
+            n_inside[place] = 0;
+            for (outer, mask) in masks.iter().enumerate() {
+                if n_inside[outer] > 1 && contains(mask, &masks[place]) {
+                    n_inside[outer] -= 1;
+                    if n_inside[outer] == 1 {
+                        placed.push(outer);
+                    }
+                }
+            }
+        }
+    }
+    placed
 }

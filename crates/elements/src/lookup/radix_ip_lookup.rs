@@ -16,7 +16,12 @@
 use super::order::Order;
 use super::route_lookup::{lookup, HANDLERS_WITH_FLUSH};
 
-lookup!(RadixIPLookup, HANDLERS_WITH_FLUSH, Order::last_freed(), Some("IPRouteTable"));
+lookup!(
+    RadixIPLookup,
+    HANDLERS_WITH_FLUSH,
+    Order::last_freed(),
+    Complaints::few(|address| format!("IPRouteTable: no route for {address}"))
+);
 
 #[cfg(test)]
 mod tests {

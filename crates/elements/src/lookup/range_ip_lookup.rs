@@ -12,7 +12,7 @@
 use super::order::Order;
 use super::route_lookup::{lookup, HANDLERS_WITH_FLUSH};
 
-lookup!(RangeIPLookup, HANDLERS_WITH_FLUSH, Order::hashed(), None);
+lookup!(RangeIPLookup, HANDLERS_WITH_FLUSH, Order::hashed(), Complaints::none());
 
 #[cfg(test)]
 mod tests {

@@ -50,7 +50,7 @@ pub const HANDLERS_WITH_FLUSH: &[Handler] =
 
 /// A lookup element: its class, and the order of its rows and who complains.
 macro_rules! lookup {
-    ($name:ident, $handlers:expr, $order:expr, $speaker:expr) => {
+    ($name:ident, $handlers:expr, $order:expr, $complaints:expr $(, $warning:expr)?) => {
         /// The class.
         pub const CLASS: element::Class =
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
@@ -63,7 +63,9 @@ macro_rules! lookup {
 
         impl element::Element for $name {
             fn configure(conf: &mut element::Configure<'_>) -> Result<$name, element::Failed> {
-                $crate::lookup::route_lookup::RouteLookup::configure(conf, $order, $speaker).map($name)
+                $(conf.warning($warning);)?
+                use $crate::lookup::route_lookup::{Complaints, RouteLookup};
+                RouteLookup::configure(conf, $order, $complaints).map($name)
             }
 
             fn push(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, batch: element::Batch) {
@@ -105,20 +107,54 @@ pub struct RouteLookup {
     complaints: Complaints,
 }
 
-/// Complaints about packets without route: the first few of each element.
-struct Complaints {
-    /// Who complains; nobody if `None`.
-    speaker: Option<&'static str>,
+/// Words about a packet without route, by its destination.
+pub type Complaint = fn(Ipv4Addr) -> String;
+
+/// Complaints about packets without route.
+pub struct Complaints {
+    words: Complaint,
     n_left: u32,
     waiting: Vec<Ipv4Addr>,
 }
 
+impl Complaints {
+    /// Nobody complains.
+    pub fn none() -> Complaints {
+        Complaints { words: |_| String::new(), n_left: 0, waiting: Vec::new() }
+    }
+
+    /// The first few packets are complained about.
+    pub fn few(words: Complaint) -> Complaints {
+        Complaints { words, n_left: MAX_COMPLAINTS, waiting: Vec::new() }
+    }
+
+    /// All packets are complained about.
+    pub fn without_end(words: Complaint) -> Complaints {
+        Complaints { words, n_left: u32::MAX, waiting: Vec::new() }
+    }
+
+    #[cold]
+    fn note(&mut self, address: Ipv4Addr) {
+        if self.n_left > 0 {
+            self.n_left -= u32::from(self.n_left < u32::MAX);
+            self.waiting.push(address);
+        }
+    }
+
+    #[cold]
+    fn speak(&mut self, ctx: &mut Ctx<'_>) {
+        for address in self.waiting.drain(..) {
+            ctx.chatter(&(self.words)(address));
+        }
+    }
+}
+
 impl RouteLookup {
-    /// Reads the routes. Packets without route are complained about in the name of `speaker`.
+    /// Reads the routes.
     pub fn configure(
         conf: &mut Configure<'_>,
         order: Order,
-        speaker: Option<&'static str>,
+        complaints: Complaints,
     ) -> Result<RouteLookup, Failed> {
         let mut table = RouteTable::new(order);
         let mut n_repeated = 0;
@@ -143,7 +179,6 @@ impl RouteLookup {
             conf.warning(format!("{n_repeated} {routes} replaced by later versions"));
         }
         conf.finish()?;
-        let complaints = Complaints { speaker, n_left: MAX_COMPLAINTS, waiting: Vec::new() };
         Ok(RouteLookup { table, n_outputs: conf.n_outputs, complaints })
     }
 
@@ -261,24 +296,6 @@ impl RouteLookup {
     }
 }
 
-impl Complaints {
-    #[cold]
-    fn note(&mut self, address: Ipv4Addr) {
-        if self.speaker.is_some() && self.n_left > 0 {
-            self.n_left -= 1;
-            self.waiting.push(address);
-        }
-    }
-
-    #[cold]
-    fn speak(&mut self, ctx: &mut Ctx<'_>) {
-        for address in self.waiting.drain(..) {
-            let text = format!("{}: no route for {address}", self.speaker.unwrap_or_default());
-            ctx.chatter(&text);
-        }
-    }
-}
-
 impl Refused {
     fn message(&self, route: &Route) -> String {
         match self {
@@ -299,7 +316,7 @@ mod tests {
 
     /// Runs `HANDLER VALUE` lines on a table with three outputs and compares what is read and what fails.
     fn check(order: Order, lines: &str, expect: Expect) {
-        let complaints = Complaints { speaker: None, n_left: 0, waiting: Vec::new() };
+        let complaints = Complaints::none();
         let mut lookup = RouteLookup { table: RouteTable::new(order), n_outputs: 3, complaints };
         let mut told = String::new();
         for line in lines.lines() {

@@ -10,7 +10,7 @@ use args::Prefix;
 use table::lpm;
 
 use super::next_hops::{NextHop, NextHops};
-use super::order::Order;
+use super::order::{narrow_first, Order};
 use super::route::Route;
 
 /// Why a route could not be added.
@@ -105,6 +105,7 @@ impl RouteTable {
         }
         self.rows.insert(key, Row { route, hop });
         self.keys.insert(route.prefix, key);
+        self.sort();
         Ok(old.map(|row| row.route))
     }
 
@@ -147,7 +148,23 @@ impl RouteTable {
                 self.rows.insert(new_key, row);
                 self.keys.insert(zero, new_key);
             }
+            Order::Sorted { .. } => self.sort(),
             _ => {}
+        }
+    }
+
+    /// Sorts the rows, if they are to be sorted.
+    fn sort(&mut self) {
+        if !matches!(self.order, Order::Sorted { .. }) {
+            return;
+        }
+        let rows: Vec<Row> = std::mem::take(&mut self.rows).into_values().collect();
+        let prefixes: Vec<Prefix> = rows.iter().map(|row| row.route.prefix).collect();
+        self.order.clear();
+        for row in narrow_first(&prefixes).into_iter().filter_map(|place| rows.get(place)) {
+            let key = self.order.take(row.route.prefix);
+            self.rows.insert(key, *row);
+            self.keys.insert(row.route.prefix, key);
         }
     }
 
@@ -177,7 +194,13 @@ impl RouteTable {
     }
 
     /// Looks up route by route: of those that match, each that is as specific as the one before takes its place.
+    ///
+    /// Of sorted rows the first that matches counts.
     fn search(&self, address: u32) -> Option<NextHop> {
+        if matches!(self.order, Order::Sorted { .. }) {
+            let found = self.rows.values().find(|row| row.route.prefix.contains(Ipv4Addr::from(address)));
+            return self.hops.get(found?.hop);
+        }
         let mut found: Option<&Row> = None;
         for row in self.rows.values() {
             let mask = row.route.prefix.mask.to_bits();

@@ -16,7 +16,12 @@ use super::route_lookup::{lookup, LOOKUP, TABLE};
 
 const HANDLERS: &[Handler] = &[TABLE, LOOKUP];
 
-lookup!(StaticIPLookup, HANDLERS, Order::first_free(), Some("LinearIPLookup"));
+lookup!(
+    StaticIPLookup,
+    HANDLERS,
+    Order::first_free(),
+    Complaints::few(|address| format!("LinearIPLookup: no route for {address}"))
+);
 
 #[cfg(test)]
 mod tests {

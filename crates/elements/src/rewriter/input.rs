@@ -6,10 +6,8 @@ use args::Scope;
 use element::{Configure, Ctx, ElementIdx};
 
 use super::ip_rewriter_patterns::IPRewriterPatterns;
+use super::mappers;
 use super::pattern::{self, Pattern};
-
-/// The class of elements that can stand as an input specification.
-pub const MAPPER: &str = "RoundRobinIPMapper";
 
 /// The `IPRewriterPatterns` and the place among its arguments where a pattern with a name is defined.
 pub type Place = Option<(ElementIdx, usize)>;
@@ -118,7 +116,7 @@ impl Input {
             }
             _ => match around.element(word) {
                 Some(_) if !rest.is_empty() => Err("syntax error, expected element name".to_string()),
-                Some((idx, class)) if class == MAPPER => input(Action::Mapper(idx), [0, 0]),
+                Some((idx, class)) if mappers::is_one(&class) => input(Action::Mapper(idx), [0, 0]),
                 Some(_) => Err("element is not an IPMapper".to_string()),
                 None => Err("unknown specification".to_string()),
             },

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use element::{Ctx, Packet, Verdict};
 
-use super::base::{Base, Kind, INPUT_DROPS, NO_MAPPING};
+use wire::protocol;
+
+use super::base::{now_ms, Base, Kind, INPUT_DROPS, NO_MAPPING};
 use super::flow;
 use super::flow_id::FlowId;
 use super::flow_set::{FlowSet, NewFlow};
 use super::input::Action;
-use super::round_robin_ip_mapper::RoundRobinIPMapper;
+use super::mappers;
 use super::style::{self, Look};
 
 /// A mapping as other elements see it.
@@ -37,6 +39,22 @@ impl Base {
         look: &Look,
         now_ms: i64,
     ) -> Result<u32, Verdict> {
+        let link = self.add_flow(ctx, set, port, look, now_ms)?;
+        if let (Some(offset), Some(flow)) = (self.annotations.reply, set.flow_mut(link)) {
+            flow.reply_anno = packet.anno_u8(offset);
+        }
+        Ok(link)
+    }
+
+    /// Makes a mapping for a new flow whose first packet is not there.
+    fn add_flow(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        set: &mut FlowSet,
+        port: usize,
+        look: &Look,
+        now_ms: i64,
+    ) -> Result<u32, Verdict> {
         let space = self.space(look.map);
         let Some(input) = self.inputs.get_mut(port) else { return Err(Verdict::drop(INPUT_DROPS)) };
         let id = look.id;
@@ -46,14 +64,10 @@ impl Base {
             Action::Pass => return Err(Verdict::port(input.outputs[0].into())),
             Action::Keep => Some(id),
             Action::Pattern(pattern) => Arc::clone(pattern).rewrite(&id, ctx, &is_taken),
-            Action::Mapper(idx) => {
-                let chosen =
-                    ctx.with(*idx, |mapper: &mut RoundRobinIPMapper, ctx| mapper.choose(&id, ctx, &is_taken));
-                chosen.flatten().map(|(rewritten, outputs)| {
-                    input.outputs = outputs;
-                    rewritten
-                })
-            }
+            Action::Mapper(idx) => mappers::choose(ctx, *idx, &id, &is_taken).map(|(rewritten, outputs)| {
+                input.outputs = outputs;
+                rewritten
+            }),
         };
         let Some(rewritten) = rewritten else {
             input.failures = input.failures.wrapping_add(1);
@@ -67,10 +81,40 @@ impl Base {
             }
             return Err(Verdict::drop(NO_MAPPING));
         };
-        if let (Some(offset), Some(flow)) = (self.annotations.reply, set.flow_mut(link)) {
-            flow.reply_anno = packet.anno_u8(offset);
-        }
         Ok(link)
+    }
+
+    /// The mapping of a TCP flow, made as for a packet on input `port` if there is none.
+    pub fn tcp_mapping_or_new(&mut self, ctx: &mut Ctx<'_>, id: &FlowId, port: usize) -> Option<Mapping> {
+        if let Some(link) = self.link(protocol::TCP, id) {
+            return self.mapping_of(link, protocol::TCP);
+        }
+        let id = match self.kind {
+            Kind::Ip | Kind::Tcp | Kind::Udp => *id,
+            Kind::Pair => FlowId::addresses(id.src, id.dst),
+            Kind::Address => FlowId::addresses(id.src, 0),
+            Kind::Ping => return None,
+        };
+        let look = Look { id, map: 0, protocol: protocol::TCP, may_begin: true };
+        let shared = self.set.clone();
+        let now_ms = now_ms(ctx);
+        let link = self.add_flow(ctx, &mut shared.lock(), port, &look, now_ms).ok()?;
+        self.mapping_of(link, protocol::TCP)
+    }
+
+    /// Says that the payload of a TCP flow is longer by `delta` bytes from sequence number `trigger` on.
+    pub fn shift_sequence(&mut self, id: &FlowId, trigger: u32, delta: i32) {
+        if let Some(link) = self.link(protocol::TCP, id) {
+            self.set.lock().shift(link, trigger, delta);
+        }
+    }
+
+    /// Sets the reply annotation of a TCP flow.
+    pub fn set_reply_anno(&mut self, id: &FlowId, reply_anno: u8) {
+        let Some(link) = self.link(protocol::TCP, id) else { return };
+        if let Some(flow) = self.set.lock().flow_mut(link) {
+            flow.reply_anno = reply_anno;
+        }
     }
 
     /// The flow to be stored; `None` if this rewriter cannot do what the pattern wants.
@@ -111,19 +155,27 @@ impl Base {
     /// The mapping of packets with this identifier and protocol, for elements that look at others' headers. Identifiers
     /// of ICMP echo messages are in the source port, and belong to replies.
     pub fn mapping(&self, protocol: u8, id: &FlowId) -> Option<Mapping> {
+        self.mapping_of(self.link(protocol, id)?, protocol)
+    }
+
+    fn link(&self, protocol: u8, id: &FlowId) -> Option<u32> {
         use wire::protocol::{ICMP, TCP, UDP};
         let set = self.set.lock();
         let first = self.space(0);
-        let link = match (self.kind, protocol) {
-            (Kind::Ip, UDP) => set.find(id, self.space(1))?,
-            (Kind::Ip, TCP) | (Kind::Tcp | Kind::Udp, _) => set.find(id, first)?,
-            (Kind::Pair, _) => set.find(&FlowId::addresses(id.src, id.dst), first)?,
+        match (self.kind, protocol) {
+            (Kind::Ip, UDP) => set.find(id, self.space(1)),
+            (Kind::Ip, TCP) | (Kind::Tcp | Kind::Udp, _) => set.find(id, first),
+            (Kind::Pair, _) => set.find(&FlowId::addresses(id.src, id.dst), first),
             (Kind::Address, _) => set
                 .find(&FlowId::addresses(id.src, 0), first)
-                .or_else(|| set.find(&FlowId::addresses(0, id.dst), first))?,
-            (Kind::Ping, ICMP) => set.find(&style::echo_id(id.src, id.dst, id.sport, false), first)?,
-            _ => return None,
-        };
+                .or_else(|| set.find(&FlowId::addresses(0, id.dst), first)),
+            (Kind::Ping, ICMP) => set.find(&style::echo_id(id.src, id.dst, id.sport, false), first),
+            _ => None,
+        }
+    }
+
+    fn mapping_of(&self, link: u32, protocol: u8) -> Option<Mapping> {
+        let set = self.set.lock();
         let flow = set.flow(link)?;
         let is_other = protocol != 0 && flow.protocol != 0 && flow.protocol != protocol;
         if is_other {

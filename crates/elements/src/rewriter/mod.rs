@@ -1,6 +1,8 @@
 //! Rewriting of addresses and ports: NAT and load balancing.
 
 mod base;
+mod choices;
+mod consistent_hash;
 mod flow;
 mod flow_id;
 mod flow_set;
@@ -8,6 +10,7 @@ mod handlers;
 mod heap;
 mod index;
 mod input;
+mod mappers;
 mod mapping;
 mod pattern;
 mod rewriters;
@@ -21,6 +24,7 @@ mod tests;
 mod timeouts;
 
 element::elements![
+    ftp_port_mapper,
     icmp_ping_rewriter,
     icmp_rewriter,
     ip_addr_pair_rewriter,
@@ -28,6 +32,7 @@ element::elements![
     ip_rewriter,
     ip_rewriter_patterns,
     round_robin_ip_mapper,
+    source_ip_hash_mapper,
     tcp_rewriter,
     udp_rewriter,
 ];

@@ -10,14 +10,10 @@
 //! rw[0] -> to_servers :: Discard;    rw[1] -> to_clients :: Discard;
 //! ```
 
-use std::sync::Arc;
-
 use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase};
 
+use super::choices::{Choices, Chosen};
 use super::flow_id::FlowId;
-use super::input;
-use super::ip_rewriter_patterns::IPRewriterPatterns;
-use super::pattern::Pattern;
 
 /// The class.
 pub const CLASS: Class =
@@ -28,29 +24,23 @@ const ARGS: &[Arg] =
 
 /// See the page above.
 pub struct RoundRobinIPMapper {
-    choices: Vec<Choice>,
+    /// The patterns.
+    pub choices: Choices,
     next: usize,
 }
 
-struct Choice {
-    pattern: Arc<Pattern>,
-    named: input::Place,
-    outputs: [i32; 2],
-}
-
 impl Element for RoundRobinIPMapper {
-    fn configure(mut conf: &mut Configure<'_>) -> Result<RoundRobinIPMapper, Failed> {
+    fn configure(conf: &mut Configure<'_>) -> Result<RoundRobinIPMapper, Failed> {
         let texts = conf.args.rest();
         match texts.len() {
             0 => return Err("no patterns given".into()),
             1 => conf.warning("only one pattern given"),
             _ => {}
         }
-        let mut choices = Vec::new();
+        let mut choices = Choices::default();
         for text in texts {
-            match input::with_ports(&text, &mut conf) {
-                Ok((pattern, named, outputs)) => choices.push(Choice { pattern, named, outputs }),
-                Err(message) => conf.error(message),
+            if let Err(message) = choices.add(&text, conf) {
+                conf.error(message);
             }
         }
         conf.finish()?;
@@ -58,40 +48,25 @@ impl Element for RoundRobinIPMapper {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        for choice in &mut self.choices {
-            let Some((element, argument)) = choice.named.take() else { continue };
-            let shared = ctx.with(element, |patterns: &mut IPRewriterPatterns, _| patterns.at(argument));
-            if let Some(pattern) = shared.flatten() {
-                choice.pattern = pattern;
-            }
-        }
+        self.choices.share(ctx);
         Ok(())
     }
 }
 
 impl RoundRobinIPMapper {
-    /// The patterns whose outputs a rewriter with so many outputs does not have.
-    pub fn out_of_range(&self, n_outputs: usize) -> Vec<usize> {
-        // As Click: negative numbers are only found when a flow wants them.
-        let is_beyond = |output: &i32| usize::try_from(*output).is_ok_and(|output| output >= n_outputs);
-        let choices = self.choices.iter().enumerate();
-        choices.filter(|(_, choice)| choice.outputs.iter().any(is_beyond)).map(|(number, _)| number).collect()
-    }
-
-    /// What a flow becomes, and the outputs of its directions; `None` if no pattern has anything to give.
+    /// What a flow becomes; `None` if no pattern has anything to give.
     pub fn choose(
         &mut self,
         id: &FlowId,
         ctx: &mut Ctx<'_>,
         is_taken: &dyn Fn(&FlowId) -> bool,
-    ) -> Option<(FlowId, [u16; 2])> {
+    ) -> Option<Chosen> {
         for _ in 0..self.choices.len() {
-            let choice = self.choices.get(self.next)?;
-            self.next = (self.next + 1) % self.choices.len();
-            if let Some(rewritten) = choice.pattern.rewrite(id, ctx, is_taken) {
-                // An output that does not fit in 16 bits is none of any rewriter.
-                let outputs = choice.outputs.map(|output| u16::try_from(output).unwrap_or(u16::MAX));
-                return Some((rewritten, outputs));
+            let idx = self.next;
+            self.next = (idx + 1) % self.choices.len();
+            let chosen = self.choices.apply(idx, id, ctx, is_taken);
+            if chosen.is_some() {
+                return chosen;
             }
         }
         None

@@ -7,9 +7,8 @@ use super::base::{now_ms, Base, Kind};
 use super::flow_set::Shared;
 use super::input::{Action, Input};
 use super::ip_rewriter_patterns::IPRewriterPatterns;
-use super::rewriters;
-use super::round_robin_ip_mapper::RoundRobinIPMapper;
 use super::settings::Settings;
+use super::{mappers, rewriters};
 
 impl Base {
     /// Reads the arguments in Click's order.
@@ -105,8 +104,7 @@ impl Base {
         }
         if let Action::Mapper(idx) = input.action {
             let declaration = format!("{} :: {}", ctx.name(idx), ctx.class(idx));
-            let found = ctx.with(idx, |mapper: &mut RoundRobinIPMapper, _| mapper.out_of_range(n_outputs));
-            for pattern in found.unwrap_or_default() {
+            for pattern in mappers::out_of_range(ctx, idx, n_outputs) {
                 errors.push(format!(
                     "input spec {number}: output port out of range in {declaration} pattern {pattern}"
                 ));

@@ -5,6 +5,7 @@ pub mod color;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
+pub mod neighbours;
 pub mod rate_limit;
 pub mod source;
 pub mod storage;

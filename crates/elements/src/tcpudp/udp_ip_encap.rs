@@ -62,19 +62,7 @@ impl Element for UDPIPEncap {
             None
         });
         conf.finish()?;
-        let (headers, sum) = ([0; 28], 0);
-        let mut element = UDPIPEncap {
-            source,
-            source_port,
-            destination,
-            destination_port,
-            has_checksum,
-            next_id: 0,
-            headers,
-            sum,
-        };
-        element.compile();
-        Ok(element)
+        Ok(UDPIPEncap::new((source, source_port), (destination, destination_port), has_checksum))
     }
 
     per_packet!();
@@ -114,6 +102,34 @@ impl Element for UDPIPEncap {
 }
 
 impl UDPIPEncap {
+    /// Puts headers with these addresses and ports in front of packets; a destination that is not given is the annotation.
+    pub(super) fn new(
+        (source, source_port): (Ipv4Addr, u16),
+        (destination, destination_port): (Option<Ipv4Addr>, u16),
+        has_checksum: bool,
+    ) -> UDPIPEncap {
+        let (headers, sum) = ([0; 28], 0);
+        let mut element = UDPIPEncap {
+            source,
+            source_port,
+            destination,
+            destination_port,
+            has_checksum,
+            next_id: 0,
+            headers,
+            sum,
+        };
+        element.compile();
+        element
+    }
+
+    /// Goes on to the next ports.
+    pub(super) fn advance_ports(&mut self) {
+        self.source_port = self.source_port.wrapping_add(1);
+        self.destination_port = self.destination_port.wrapping_add(1);
+        self.compile();
+    }
+
     fn compile(&mut self) {
         let mut headers = [0; 28];
         [headers[0], headers[8], headers[9]] = [0x45, 250, protocol::UDP];
@@ -125,8 +141,9 @@ impl UDPIPEncap {
         self.sum = headers.first_chunk().map_or(0, |ip| u64::from(checksum::sum_20(ip)));
     }
 
+    /// Puts the headers in front of a packet.
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
+    pub(super) fn process(&mut self, packet: &mut Packet) -> Verdict {
         if self.has_checksum {
             // The checksum covers the inner packet, which must not change any more.
             offload::settle(packet);
