@@ -1,6 +1,6 @@
 //! Classes: facts about an element and how to make one.
 
-use graph::{Arg, ClassFacts, Drop, Handler};
+use graph::{Arg, ClassFacts, Drop, Handler, PortIdx};
 
 use crate::{Configure, Element, Failed};
 
@@ -55,6 +55,8 @@ pub struct Class {
     pub alias_of: Option<&'static str>,
     /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
     pub looks_around: bool,
+    /// An output and an input: who pulls from the one pulls from what feeds the other.
+    pub pulls_through: Option<(PortIdx, PortIdx)>,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -80,6 +82,7 @@ impl Class {
             live: false,
             alias_of: None,
             looks_around: false,
+            pulls_through: None,
         }
     }
 
@@ -134,6 +137,12 @@ impl Class {
     /// Looks into the storage around it while packets flow.
     pub const fn looks_around(mut self) -> Class {
         self.looks_around = true;
+        self
+    }
+
+    /// Who pulls from this output is wired to what feeds this input. So the element may pull from itself.
+    pub const fn pulls_through(mut self, output: PortIdx, input: PortIdx) -> Class {
+        self.pulls_through = Some((output, input));
         self
     }
 
