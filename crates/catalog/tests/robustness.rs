@@ -15,6 +15,7 @@ const MOST_ROUNDS: u32 = 20;
 const OUTSIDE: &[&str] = &[
     "ControlSocket",
     "Error",
+    "ErrorElement",
     "FromDevice",
     "FromDump",
     "FromIPSummaryDump",
@@ -85,6 +86,15 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("UDPIPEncap", "10.0.0.3, 1000, 10.0.0.4, 2000"),
     ("UDPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
     ("Unstrip", "14"),
+    ("Block", "500"),
+    ("Burster", "1ms"),
+    ("CompareBlock", "5, 2, 100"),
+    ("FromHandler", "x.time"),
+    ("HandlerTask", "x.reschedule false, RESCHEDULE true"),
+    ("LinkUnqueue", "1ms, 1Mbps"),
+    ("ProgressBar", "x.size"),
+    ("SetAnnoByte", "PAINT, 1"),
+    ("TimedUnqueue", "1ms"),
 ];
 
 fn facts(class: &str) -> &'static ClassFacts {

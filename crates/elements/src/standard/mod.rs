@@ -1,6 +1,7 @@
 //! Sources, sinks, queues, switches, schedulers, and what works on any packet.
 
 pub mod color;
+pub mod crc32;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
@@ -76,4 +77,21 @@ element::elements![
     thread_safe_queue,
     timed_sink,
     timed_source,
+    block,
+    burster,
+    bypass,
+    check_crc32,
+    clipboard,
+    compare_block,
+    discard_no_free,
+    drr_sched,
+    from_handler,
+    input_switch,
+    link_unqueue,
+    notifier_debug,
+    push_anno,
+    read_anno,
+    set_anno_byte,
+    set_crc32,
+    timed_unqueue,
 ];
