@@ -3,6 +3,7 @@
 mod progress_line;
 pub(crate) mod scripting;
 mod socket;
+mod terminal;
 
 element::elements![
     address_info,

@@ -13,11 +13,10 @@ use std::io::{IsTerminal, Write};
 
 use args::{Args, Raw, Seconds, Timestamp};
 use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Role, TimerId};
-use rustix::process::getpgrp;
-use rustix::termios::{tcgetpgrp, tcgetwinsize};
 
 use super::progress_line::{Measured, Progress};
 use super::quit_watcher::{readable, tell_all};
+use super::terminal;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ProgressBar>("ProgressBar", "0/0", "a/a", "x/x")
@@ -50,10 +49,9 @@ const HANDLERS: &[Handler] = &[
 
 /// Nothing has moved for a while.
 const STALL_S: i64 = 5;
-/// Columns of a terminal that does not tell.
-const WIDTH: usize = 80;
 
 /// See the page above.
+#[derive(Default)]
 pub struct ProgressBar {
     /// The configuration: handlers can be looked up only when the graph is complete.
     config: String,
@@ -71,9 +69,10 @@ pub struct ProgressBar {
     timer: Option<TimerId>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum Stage {
     /// Nothing was drawn.
+    #[default]
     First,
     Middle,
     /// The next drawing is the last one.
@@ -97,21 +96,8 @@ struct Times {
 
 impl Element for ProgressBar {
     fn configure(conf: &mut Configure<'_>) -> Result<ProgressBar, Failed> {
-        Ok(ProgressBar {
-            config: conf.config.to_string(),
-            positions: Vec::new(),
-            sizes: Vec::new(),
-            banner: String::new(),
-            interval: Timestamp::default(),
-            delay: Timestamp::default(),
-            is_active: true,
-            stage: Stage::First,
-            size: -1.0,
-            has_size: false,
-            last_pos: 0.0,
-            times: Times::default(),
-            timer: None,
-        })
+        let config = conf.config.to_string();
+        Ok(ProgressBar { config, is_active: true, size: -1.0, ..ProgressBar::default() })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -140,15 +126,15 @@ impl Element for ProgressBar {
         if matches!(self.stage, Stage::First | Stage::FirstAndDone) {
             self.begin(ctx);
         }
-        if !is_in_foreground() {
+        if !terminal::is_in_foreground() {
             return ctx.reschedule_after(timer, self.interval.as_nanos());
         }
         let now = Timestamp::from_nanos(ctx.now_ns());
         if now < self.times.draws_from {
             return ctx.schedule_after(timer, (self.times.draws_from - now).as_nanos());
         }
-        let pos = sum(ctx, &self.positions);
-        let line = self.progress(pos, now).line(width());
+        let pos = Measured::read(ctx, &self.positions);
+        let line = self.progress(pos, now).line(terminal::width());
         // Nobody can be told that there is nobody to be told.
         let _ = std::io::stderr().write_all(line.as_bytes());
         if self.is_last() {
@@ -176,7 +162,7 @@ impl Element for ProgressBar {
             "mark_stopped" => self.complete(ctx),
             "mark_done" if self.is_running() => {
                 self.has_size = true;
-                self.size = sum(ctx, &self.positions).value;
+                self.size = Measured::read(ctx, &self.positions).value;
                 self.complete(ctx);
             }
             "mark_done" => {}
@@ -252,7 +238,7 @@ impl ProgressBar {
     /// Reads the size and the time, before the first drawing.
     fn begin(&mut self, ctx: &mut Ctx<'_>) {
         if !self.has_size {
-            let size = sum(ctx, &self.sizes);
+            let size = Measured::read(ctx, &self.sizes);
             (self.size, self.has_size) = (size.value, size.is_known);
         }
         self.last_pos = 0.0;
@@ -302,33 +288,6 @@ impl ProgressBar {
 /// The full names of the handlers in a text, which must be readable.
 fn all_readable(ctx: &Ctx<'_>, text: &str) -> Result<Vec<String>, String> {
     args::split_words(text).iter().map(|word| readable(ctx, word)).collect()
-}
-
-/// The sum of what handlers read.
-fn sum(ctx: &mut Ctx<'_>, handlers: &[String]) -> Measured {
-    let mut sum = Measured { value: 0.0, is_known: !handlers.is_empty() };
-    for handler in handlers {
-        let text = ctx.read_handler(handler, "").unwrap_or_default();
-        match args::double(&args::uncomment(&text)) {
-            Ok(value) => sum.value += value,
-            Err(_) => sum.is_known = false,
-        }
-    }
-    sum
-}
-
-/// Whether the terminal's foreground process group is this process's.
-fn is_in_foreground() -> bool {
-    tcgetpgrp(std::io::stderr()).is_ok_and(|group| group == getpgrp())
-}
-
-fn width() -> usize {
-    let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| usize::from(size.ws_col));
-    if columns == 0 {
-        WIDTH
-    } else {
-        columns
-    }
 }
 
 #[cfg(test)]

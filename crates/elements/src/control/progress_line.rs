@@ -1,5 +1,7 @@
 //! The line that `ProgressBar` draws.
 
+use element::Ctx;
+
 /// The sum of some handlers' values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measured {
@@ -7,6 +9,21 @@ pub struct Measured {
     pub value: f64,
     /// Whether there are values and all of them are numbers.
     pub is_known: bool,
+}
+
+impl Measured {
+    /// The sum of what handlers read.
+    pub fn read(ctx: &mut Ctx<'_>, handlers: &[String]) -> Measured {
+        let mut sum = Measured { value: 0.0, is_known: !handlers.is_empty() };
+        for handler in handlers {
+            let text = ctx.read_handler(handler, "").unwrap_or_default();
+            match args::double(&args::uncomment(&text)) {
+                Ok(value) => sum.value += value,
+                Err(_) => sum.is_known = false,
+            }
+        }
+        sum
+    }
 }
 
 /// How far it is.
