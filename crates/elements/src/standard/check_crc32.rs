@@ -72,17 +72,17 @@ mod tests {
     #[test]
     fn packets_that_were_changed_are_dropped() {
         check(
-            r"InfiniteSource(DATA abc, LIMIT 2) -> SetCRC32 -> Print -> s :: RoundRobinSwitch
+            r"InfiniteSource(DATA abc, LIMIT 2) -> SetCRC32 -> Print(p) -> s :: RoundRobinSwitch
                 -> c :: CheckCRC32 -> Print(good) -> Discard;
             s[1] -> StoreData(2, x) -> c;
             InfiniteSource(DATA abc, LIMIT 1) -> CheckCRC32 -> Print(never) -> Discard;
             InfiniteSource(DATA \<ffffffff>, LIMIT 1, STOP true) -> Queue -> CheckCRC32 -> Print(empty) -> Discard;",
             expect![[r#"
-                   7 | 6162638c 44739b
+                p:    7 | 6162638c 44739b
                 good:    3 | 616263
                 CRC32 failed, len 3
                 empty:    0
-                   7 | 6162638c 44739b
+                p:    7 | 6162638c 44739b
                 CRC32 failed, len 7
             "#]],
         );

@@ -142,15 +142,15 @@ mod tests {
             TimedSource(0.0029, "Dance tour", LIMIT 1) -> [0]c;
             TimedSource(0.0039, "Ionize tub", LIMIT 1) -> [0]c;
             TimedSource(0.0041, "Ab", LIMIT 1) -> [0]c;
-            TimedSource(0.001, ".a. is a .at,", LIMIT 5, STOP true) -> [1]c[1] -> Print(CONTENTS ASCII) -> Discard;
+            TimedSource(0.001, ".a. is a .at,", LIMIT 5, STOP true) -> [1]c[1] -> Print(p, CONTENTS ASCII) -> Discard;
             TimedSource(0.001, "short....", LIMIT 1) -> [1]c;"#,
             expect![[r#"
-                  13 |  .a. is a  .at,
-                   9 |  short... .
-                  13 |  Sam is a  cat,
-                  13 |  Dan is a  rat,
-                  13 |  Ian is a  bat,
-                  13 |  Aan is a  bat,
+                p:   13 |  .a. is a  .at,
+                p:    9 |  short... .
+                p:   13 |  Sam is a  cat,
+                p:   13 |  Dan is a  rat,
+                p:   13 |  Ian is a  bat,
+                p:   13 |  Aan is a  bat,
             "#]],
         );
     }
@@ -159,12 +159,12 @@ mod tests {
     fn a_new_configuration_keeps_the_bytes() {
         check(
             r"InfiniteSource(abcdef, LIMIT 1) -> Queue -> c :: Clipboard(0/2, 3/2) -> Unqueue -> Discard;
-            i :: InfiniteSource(......, LIMIT 1, ACTIVE false) -> [1]c[1] -> Print(CONTENTS ASCII) -> Discard;
+            i :: InfiniteSource(......, LIMIT 1, ACTIVE false) -> [1]c[1] -> Print(p, CONTENTS ASCII) -> Discard;
             DriverManager(wait 1s, write i.active true, wait 1s, write c.config 1/5, write i.reset, wait 1s,
                 write c.config 2, read c.config)",
             expect![[r#"
-                   6 |  ab.de.
-                   6 |  .abde.
+                p:    6 |  ab.de.
+                p:    6 |  .abde.
                 While executing 'DriverManager@9 :: DriverManager':
                   While calling 'c.config 2':
                     range 0: expected '/' between offset and length

@@ -113,23 +113,23 @@ mod tests {
     #[test]
     fn inputs_get_the_same_number_of_bytes() {
         check(
-            "s :: DRRSched(5) -> Unqueue -> Print(CONTENTS ASCII) -> Discard;
+            "s :: DRRSched(5) -> Unqueue -> Print(p, CONTENTS ASCII) -> Discard;
             InfiniteSource(aaaaaaa, LIMIT 3) -> [0]s;
             InfiniteSource(bbb, LIMIT 9) -> Queue -> [1]s;
             Idle -> [2]s;",
             expect![[r#"
-                   3 |  bbb
-                   7 |  aaaaaaa
-                   3 |  bbb
-                   3 |  bbb
-                   7 |  aaaaaaa
-                   3 |  bbb
-                   3 |  bbb
-                   3 |  bbb
-                   7 |  aaaaaaa
-                   3 |  bbb
-                   3 |  bbb
-                   3 |  bbb
+                p:    3 |  bbb
+                p:    7 |  aaaaaaa
+                p:    3 |  bbb
+                p:    3 |  bbb
+                p:    7 |  aaaaaaa
+                p:    3 |  bbb
+                p:    3 |  bbb
+                p:    3 |  bbb
+                p:    7 |  aaaaaaa
+                p:    3 |  bbb
+                p:    3 |  bbb
+                p:    3 |  bbb
             "#]],
         );
     }

@@ -81,15 +81,15 @@ mod tests {
     #[test]
     fn one_input_passes() {
         check_reading(
-            "a :: InfiniteSource(DATA a, LIMIT 1) -> s :: InputSwitch -> Print -> Discard;
+            "a :: InfiniteSource(DATA a, LIMIT 1) -> s :: InputSwitch -> Print(p) -> Discard;
             b :: InfiniteSource(DATA b, LIMIT 1) -> [1]s;
             DriverManager(wait 1s, write s.switch 1, write a.reset, write b.reset, wait 1s, write s.switch 2, read s.switch,
                 write a.reset, wait 1s, write s.config 1, read s.config, write s.config 2, write s.config OUTPUT -3,
                 read s.switch, write s.switch x)",
             &["s.handlers"],
             expect![[r#"
-                   1 | 61
-                   1 | 62
+                p:    1 | 61
+                p:    1 | 62
                 s.switch:
                 -1
                 s.config:

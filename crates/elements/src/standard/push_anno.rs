@@ -40,9 +40,9 @@ mod tests {
     #[test]
     fn annotations_are_in_front_of_the_data() {
         check(
-            r"InfiniteSource(abc, LIMIT 1) -> Paint(7) -> Paint(9, 47) -> PushAnno -> Print(MAXLENGTH 100) -> Discard",
+            r"InfiniteSource(abc, LIMIT 1) -> Paint(7) -> Paint(9, 47) -> PushAnno -> Print(p, MAXLENGTH 100) -> Discard",
             expect![[r#"
-                  51 | 00000000 00000000 00000000 00000000 07000000 00000000 00000000 00000000 00000000 00000000 00000000 00000009 616263
+                p:   51 | 00000000 00000000 00000000 00000000 07000000 00000000 00000000 00000000 00000000 00000000 00000000 00000009 616263
             "#]],
         );
     }

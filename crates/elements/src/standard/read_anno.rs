@@ -43,11 +43,11 @@ mod tests {
     fn annotations_are_read_from_the_data() {
         check(
             r"InfiniteSource(abc, LIMIT 1) -> Paint(7) -> PushAnno -> Paint(8) -> Paint(9, 47) -> ReadAnno
-                -> Strip(48) -> Print(PRINTANNO true) -> Discard;
-            InfiniteSource(abc, LIMIT 1) -> Paint(7) -> ReadAnno -> Print(PRINTANNO true) -> Discard",
+                -> Strip(48) -> Print(p, PRINTANNO true) -> Discard;
+            InfiniteSource(abc, LIMIT 1) -> Paint(7) -> ReadAnno -> Print(p, PRINTANNO true) -> Discard",
             expect![[r#"
-                   3 | 000000000000000000000000000000000700000000000000000000000000000000000000000000000000000000000000 | 616263
-                   3 | 616263000000000000000000000000000700000000000000000000000000000000000000000000000000000000000000 | 616263
+                p:    3 | 000000000000000000000000000000000700000000000000000000000000000000000000000000000000000000000000 | 616263
+                p:    3 | 616263000000000000000000000000000700000000000000000000000000000000000000000000000000000000000000 | 616263
             "#]],
         );
     }

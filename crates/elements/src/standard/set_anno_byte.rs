@@ -70,24 +70,24 @@ mod tests {
     #[test]
     fn the_annotation_is_set() {
         check_reading(
-            "i :: InfiniteSource(x, LIMIT 1) -> s :: SetAnnoByte(PAINT, 3) -> Print(PRINTANNO true) -> Discard;
+            "i :: InfiniteSource(x, LIMIT 1) -> s :: SetAnnoByte(PAINT, 3) -> Print(p, PRINTANNO true) -> Discard;
             DriverManager(wait 1s, write s.value 255, write s.value 256, write i.reset, wait 1s, write s.config '47, 1',
                 write i.reset, wait 1s, write s.config '48, 1')",
             &["s.anno", "s.value"],
             expect![[r#"
                 config:1: While configuring 's :: SetAnnoByte':
                   warning: SetAnnoByte(ANNO, VALUE) is obsolete, use Paint(VALUE, ANNO) instead
-                   1 | 000000000000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 78
+                p:    1 | 000000000000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 78
                 While executing 'DriverManager@5 :: DriverManager':
                   While calling 's.value 256':
                     expected uint8_t
-                   1 | 00000000000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 78
+                p:    1 | 00000000000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 78
                 While executing 'DriverManager@5 :: DriverManager':
                   While calling 's.config '47, 1'':
                     warning: SetAnnoByte(ANNO, VALUE) is obsolete, use Paint(VALUE, ANNO) instead
                     ANNO: parse error
                     VALUE: required argument missing
-                   1 | 00000000000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 78
+                p:    1 | 00000000000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 78
                 While executing 'DriverManager@5 :: DriverManager':
                   While calling 's.config '48, 1'':
                     warning: SetAnnoByte(ANNO, VALUE) is obsolete, use Paint(VALUE, ANNO) instead

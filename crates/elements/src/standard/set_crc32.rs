@@ -43,11 +43,11 @@ mod tests {
     #[test]
     fn the_checksum_is_behind_the_data() {
         check(
-            r"InfiniteSource(DATA 123456789, LIMIT 1) -> SetCRC32 -> Print -> Discard;
-            InfiniteSource(DATA \<>, LIMIT 1) -> SetCRC32 -> Print -> Discard;",
+            r"InfiniteSource(DATA 123456789, LIMIT 1) -> SetCRC32 -> Print(p) -> Discard;
+            InfiniteSource(DATA \<>, LIMIT 1) -> SetCRC32 -> Print(p) -> Discard;",
             expect![[r#"
-                  13 | 31323334 35363738 39e7e676 03
-                   4 | ffffffff
+                p:   13 | 31323334 35363738 39e7e676 03
+                p:    4 | ffffffff
             "#]],
         );
     }
