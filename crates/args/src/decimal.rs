@@ -156,6 +156,33 @@ pub fn unparse_binary(value: u32, n_bits: u32) -> String {
     }
 }
 
+/// Prints a floating-point number with 12 significant digits, as C's `%.12g` does.
+pub fn unparse_double(value: f64) -> String {
+    const DIGITS: i32 = 12;
+    if value.is_nan() {
+        return if value.is_sign_negative() { "-nan" } else { "nan" }.to_string();
+    }
+    if value.is_infinite() {
+        return if value < 0.0 { "-inf" } else { "inf" }.to_string();
+    }
+    let scientific = format!("{value:.*e}", DIGITS as usize - 1);
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..DIGITS).contains(&exponent) {
+        let n_decimals = (DIGITS - 1 - exponent).max(0) as usize;
+        return without_zeros(&format!("{value:.n_decimals$}")).to_string();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.unsigned_abs())
+}
+
+fn without_zeros(text: &str) -> &str {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +190,16 @@ mod tests {
 
     fn split10(text: &str, n_digits: u32) -> Option<(u64, u32)> {
         Decimal::parse(text, false).map(|d| d.split10(n_digits)).map(|s| (s.whole, s.fraction))
+    }
+
+    #[test]
+    fn floating_point_numbers_have_twelve_digits() {
+        let shown: Vec<_> =
+            [0.0, -0.0, 1.0 / 3.0, 1e12, 123456789012.5, 1e-5, 0.0001, 2e300, 6.0, f64::INFINITY]
+                .map(unparse_double)
+                .to_vec();
+        expect_test::expect!["0 -0 0.333333333333 1e+12 123456789012 1e-05 0.0001 2e+300 6 inf"]
+            .assert_eq(&shown.join(" "));
     }
 
     #[test]

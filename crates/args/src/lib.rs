@@ -24,7 +24,7 @@ mod value;
 
 pub use anno::{anno, Anno, ANNO_SIZE};
 pub use args::{Args, Told};
-pub use decimal::{unparse_binary, unparse_decimal};
+pub use decimal::{unparse_binary, unparse_decimal, unparse_double};
 pub use ether::{ether, EtherAddr};
 pub use ip::{
     ip, ip_list, mask, mask_len, named_integer, port, prefix, prefix_or_address, Prefix, PrefixOrAddress,

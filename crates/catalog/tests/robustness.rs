@@ -15,6 +15,7 @@ const MOST_ROUNDS: u32 = 20;
 const OUTSIDE: &[&str] = &[
     "ControlSocket",
     "Error",
+    "ErrorElement",
     "FromDevice",
     "FromDump",
     "FromIPSummaryDump",
@@ -113,6 +114,15 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("SetIP6Address", "2001:db8::1"),
     ("SetIP6DSCP", "1"),
     ("UDPIP6Encap", "2001:db8::1, 1000, 2001:db8::2, 2000"),
+    ("Block", "500"),
+    ("Burster", "1ms"),
+    ("CompareBlock", "5, 2, 100"),
+    ("FromHandler", "x.time"),
+    ("HandlerTask", "x.reschedule false, RESCHEDULE true"),
+    ("LinkUnqueue", "1ms, 1Mbps"),
+    ("ProgressBar", "x.size"),
+    ("SetAnnoByte", "PAINT, 1"),
+    ("TimedUnqueue", "1ms"),
 ];
 
 fn facts(class: &str) -> &'static ClassFacts {

@@ -1,6 +1,6 @@
 //! Classes: facts about an element and how to make one.
 
-use graph::{Arg, ClassFacts, Drop, Handler};
+use graph::{Arg, ClassFacts, Drop, Handler, PortIdx};
 
 use crate::{Configure, Element, Failed};
 
@@ -57,6 +57,8 @@ pub struct Class {
     pub alias_of: Option<&'static str>,
     /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
     pub looks_around: bool,
+    /// An output and an input: who pulls from the one pulls from what feeds the other.
+    pub pulls_through: Option<(PortIdx, PortIdx)>,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -82,6 +84,7 @@ impl Class {
             live: false,
             alias_of: None,
             looks_around: false,
+            pulls_through: None,
         }
     }
 
@@ -136,6 +139,12 @@ impl Class {
     /// Looks into the storage around it while packets flow.
     pub const fn looks_around(mut self) -> Class {
         self.looks_around = true;
+        self
+    }
+
+    /// Who pulls from this output is wired to what feeds this input. So the element may pull from itself.
+    pub const fn pulls_through(mut self, output: PortIdx, input: PortIdx) -> Class {
+        self.pulls_through = Some((output, input));
         self
     }
 

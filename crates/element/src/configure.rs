@@ -15,6 +15,10 @@ pub trait Environment {
     fn config(&self, idx: ElementIdx) -> &str;
     /// Number of elements.
     fn n_elements(&self) -> usize;
+    /// All elements, in the order in which they are configured.
+    fn configure_order(&self) -> Vec<ElementIdx> {
+        (0..self.n_elements()).collect()
+    }
     /// Its inputs' number and its outputs'.
     fn n_ports(&self, idx: ElementIdx) -> (usize, usize);
     /// Whether an output is push.

@@ -349,6 +349,12 @@ impl<'a> Ctx<'a> {
         }
     }
 
+    /// A signal as Click prints it: the kind of its notifiers, the number of the word and the bits that are theirs, and those
+    /// of them that are active, such as `empty.0/3:1*`.
+    pub fn describe_signal(&self, signal: &Signal) -> String {
+        self.runtime.describe_signal(signal)
+    }
+
     // ---- files and signals
 
     /// Calls [`Element::selected`] whenever `fd` is ready for one of `interest`.

@@ -14,12 +14,9 @@ pub struct HandlerCall {
 impl HandlerCall {
     /// Splits `text` into handler and value.
     pub fn parse(text: &str) -> Result<HandlerCall, String> {
-        let text = text.trim();
-        let (name, value) = args::next_word(text);
-        if name.is_empty() {
-            return Err("syntax error".to_string());
-        }
-        Ok(HandlerCall { name: name.to_string(), value: value.trim_start().to_string() })
+        let (name, value) = args::next_word(text.trim());
+        let name = args::handler_name(name)?.text;
+        Ok(HandlerCall { name, value: value.trim_start().to_string() })
     }
 
     /// Checks that the element named in the call exists; a global handler, or one of the calling element, needs none.

@@ -112,6 +112,8 @@ pub trait Runtime {
     fn downstream_full_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal;
     /// Whether any notifier of a signal is active.
     fn signal_is_active(&self, signal: &Signal) -> bool;
+    /// A signal as Click prints it, such as `empty.0/3:1*`.
+    fn describe_signal(&self, signal: &Signal) -> String;
 
     /// Watches a file descriptor.
     fn add_select(

@@ -83,10 +83,11 @@ impl Configured {
         }
         let facts = |name: &str| registry(name).map(|class| &class.facts);
         let checked = graph::check(&graph, &facts, diagnostics)?;
-        let wiring = Wiring::new(&graph, &checked);
-        let order = configure_order(&classes.iter().map(|class| class.phase.0).collect::<Vec<_>>());
+        let mut wiring = Wiring::new(&graph, &checked);
+        wiring.shorten(&classes);
+        let order = order_of(&classes);
         let Setup { time, burst, replica, n_threads, .. } = *setup;
-        let site = Site { graph: &graph, wiring: &wiring, burst, replica, n_threads };
+        let site = Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads };
         let names = Arc::new(setup.names.of_same_host());
         let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
         let (clock, chatter) = (Clock::new(time), shared_chatter(&setup.chatter));
@@ -101,10 +102,16 @@ impl Configured {
     }
 }
 
+/// The order in which elements of these classes are configured.
+pub(crate) fn order_of(classes: &[&'static Class]) -> Vec<ElementIdx> {
+    configure_order(&classes.iter().map(|class| class.phase.0).collect::<Vec<_>>())
+}
+
 /// The graph as elements see it while they are configured.
 struct Site<'a> {
     graph: &'a Graph,
     wiring: &'a Wiring,
+    classes: &'a [&'static Class],
     burst: usize,
     replica: (usize, usize),
     n_threads: usize,
@@ -129,6 +136,10 @@ impl Environment for Site<'_> {
 
     fn n_elements(&self) -> usize {
         self.graph.elements.len()
+    }
+
+    fn configure_order(&self) -> Vec<ElementIdx> {
+        order_of(self.classes)
     }
 
     fn n_ports(&self, idx: ElementIdx) -> (usize, usize) {
@@ -211,7 +222,8 @@ impl World {
         }
         let graph = self.graph.clone();
         let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
-        let site = Site { graph: &graph, wiring: &self.wiring, burst, replica, n_threads };
+        let (wiring, classes) = (&self.wiring, self.classes.as_slice());
+        let site = Site { graph: &graph, wiring, classes, burst, replica, n_threads };
         let (made, told) = configure_one(&site, &self.names, class, idx, config);
         let Some(made) = made else {
             let lines = told.into_iter().map(|told| line(&told));

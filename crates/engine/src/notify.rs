@@ -1,11 +1,13 @@
 //! Notifiers: what tells a puller that there is something to pull, and a pusher that there is room.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use element::{ElementIdx, Notifies, PortIdx, SearchOp, Signal, Wake};
 use graph::FlowCode;
 use smallvec::SmallVec;
 
+use crate::configured::order_of;
 use crate::world::World;
 
 /// Which of an element's two notifiers.
@@ -23,6 +25,13 @@ pub struct Notifier {
     search: SearchOp,
     active: AtomicBool,
     listeners: Vec<Listener>,
+}
+
+impl Notifier {
+    #[inline]
+    fn is_active(&self) -> bool {
+        self.active.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +61,7 @@ impl Notifiers {
     pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> Notifiers {
         let copy = |notifier: &Notifier| Notifier {
             search: notifier.search,
-            active: AtomicBool::new(notifier.active.load(Ordering::Relaxed)),
+            active: AtomicBool::new(notifier.is_active()),
             listeners: notifier
                 .listeners
                 .iter()
@@ -86,9 +95,9 @@ impl Notifiers {
         match signal {
             Signal::Busy => true,
             Signal::Idle => false,
-            Signal::AnyOf(ids) => ids.iter().any(|id| {
-                self.list.get(*id as usize).is_none_or(|notifier| notifier.active.load(Ordering::Relaxed))
-            }),
+            Signal::AnyOf(ids) => {
+                ids.iter().any(|id| self.list.get(*id as usize).is_none_or(Notifier::is_active))
+            }
         }
     }
 
@@ -107,7 +116,7 @@ impl World {
     pub fn set_signal(&mut self, element: ElementIdx, kind: Kind, active: bool) {
         let Some(id) = self.notifiers.of(element, kind) else { return };
         let notifier = &self.notifiers.list[id as usize];
-        if notifier.active.load(Ordering::Relaxed) == active {
+        if notifier.is_active() == active {
             return;
         }
         notifier.active.store(active, Ordering::Relaxed);
@@ -131,11 +140,13 @@ impl World {
     pub fn search_notifiers(&mut self, element: ElementIdx, port: PortIdx, kind: Kind, wake: Wake) -> Signal {
         let mut search = Search { kind, found: Vec::new(), busy: false, wakes_beyond: false };
         search.run(self, element, port, false);
-        if search.wakes_beyond && !search.busy {
-            search.run(self, element, port, true);
-        }
         if search.busy {
             return Signal::Busy;
+        }
+        // What is beyond a notifier that speaks for it only wakes the listeners.
+        let n_heeded = search.found.len();
+        if search.wakes_beyond {
+            search.run(self, element, port, true);
         }
         if wake != Wake::Nobody {
             for id in &search.found {
@@ -145,9 +156,56 @@ impl World {
         if search.found.is_empty() {
             return Signal::Idle;
         }
-        let mut ids: SmallVec<[u32; 2]> = SmallVec::from_slice(&search.found);
+        let mut ids: SmallVec<[u32; 2]> = SmallVec::from_slice(&search.found[..n_heeded]);
         ids.sort_unstable();
         Signal::AnyOf(ids)
+    }
+}
+
+/// Notifiers of a kind that Click keeps together, and those whose states share a word.
+const BLOCK: usize = 4096;
+const WORD: usize = 32;
+
+/// A word of notifiers' states, as far as a signal has to do with it.
+#[derive(Default)]
+struct Word {
+    mask: u32,
+    active: u32,
+}
+
+impl World {
+    /// A signal as Click prints it. Click numbers notifiers as elements are configured, those of each kind from 0.
+    pub(crate) fn signal_text(&self, signal: &Signal) -> String {
+        let ids = match signal {
+            Signal::Busy => return "busy*".to_string(),
+            Signal::Idle => return "idle".to_string(),
+            Signal::AnyOf(ids) => ids,
+        };
+        let mut words: BTreeMap<(&str, usize), Word> = BTreeMap::new();
+        for (kind, name) in [(Kind::Empty, "empty"), (Kind::Full, "full")] {
+            for (number, id) in self.notifiers_of(kind).enumerate().filter(|(_, id)| ids.contains(id)) {
+                let bit = 1 << (number % WORD);
+                let word = words.entry((name, number / WORD)).or_default();
+                word.mask |= bit;
+                word.active |= if self.notifiers.list[id as usize].is_active() { bit } else { 0 };
+            }
+        }
+        let texts: Vec<String> = words.iter().map(|((name, at), word)| word.text(name, *at)).collect();
+        texts.join("+")
+    }
+
+    /// The notifiers of a kind, in the order in which their elements are configured.
+    fn notifiers_of(&self, kind: Kind) -> impl Iterator<Item = u32> + '_ {
+        order_of(&self.classes).into_iter().filter_map(move |idx| self.notifiers.of(idx, kind))
+    }
+}
+
+impl Word {
+    fn text(&self, name: &str, at: usize) -> String {
+        let (block, at) = (at / (BLOCK / WORD), at % (BLOCK / WORD));
+        let block = if block == 0 { String::new() } else { (block + 1).to_string() };
+        let star = if self.active == 0 { "" } else { "*" };
+        format!("{name}{block}.{at}/{:x}:{:x}{star}", self.mask, self.active)
     }
 }
 
@@ -163,7 +221,7 @@ impl Search {
     fn run(&mut self, world: &World, element: ElementIdx, port: PortIdx, second: bool) {
         let mut frontier = vec![(element, port)];
         let mut seen: Vec<(ElementIdx, PortIdx)> = Vec::new();
-        while !frontier.is_empty() && !self.busy {
+        while !frontier.is_empty() && (second || !self.busy) {
             let mut next = Vec::new();
             for (element, port) in std::mem::take(&mut frontier) {
                 let ends = match self.kind {

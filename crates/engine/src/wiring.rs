@@ -1,5 +1,6 @@
 //! Wiring: where each port of a checked graph leads, as flat tables for the run loop.
 
+use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
 /// A port that is connected to nothing.
@@ -62,6 +63,23 @@ impl Wiring {
         wiring
     }
 
+    /// Wires who pulls from an element that is pulled through to what feeds it. Where such elements feed each other in a ring,
+    /// there is nothing to pull.
+    pub fn shorten(&mut self, classes: &[&Class]) {
+        let direct = self.sources.clone();
+        for source in &mut self.sources {
+            let mut n_steps = 0;
+            while let Some(input) = input_behind(classes, *source) {
+                let slot = slot(&self.first_input, source.0 as usize, input);
+                *source = match slot.filter(|_| n_steps < direct.len()) {
+                    Some(slot) => direct[slot],
+                    None => (NOWHERE, 0),
+                };
+                n_steps += 1;
+            }
+        }
+    }
+
     /// The input that a push output leads to.
     #[inline]
     pub fn target(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
@@ -117,6 +135,12 @@ impl Wiring {
         let matching = self.by_input.iter().filter(|c| (c[2] as usize, c[3] as usize) == (element, port));
         matching.map(|c| (c[0] as usize, c[1] as usize)).collect()
     }
+}
+
+/// The input whose source is pulled from instead of an output.
+fn input_behind(classes: &[&Class], (element, output): (u32, u32)) -> Option<PortIdx> {
+    let (through, input) = classes.get(element as usize)?.pulls_through?;
+    (through == output as usize).then_some(input)
 }
 
 #[inline]

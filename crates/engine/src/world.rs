@@ -628,6 +628,10 @@ impl Runtime for World {
         self.notifiers.is_active(signal)
     }
 
+    fn describe_signal(&self, signal: &Signal) -> String {
+        self.signal_text(signal)
+    }
+
     fn add_select(&mut self, element: ElementIdx, fd: BorrowedFd<'_>, interest: Ready) -> Result<(), String> {
         self.selects.add(element, fd, interest).map_err(|error| error.to_string())
     }

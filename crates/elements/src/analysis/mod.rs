@@ -8,6 +8,7 @@ mod flow_hosts;
 mod flow_key;
 mod flow_numbers;
 mod ip_field;
+mod time_window;
 
 element::elements![
     adjust_timestamp,
@@ -15,5 +16,8 @@ element::elements![
     aggregate_ip,
     aggregate_ip_flows,
     from_ip_summary_dump,
+    time_filter,
+    time_range,
+    timestamp_accum,
     to_ip_summary_dump,
 ];

@@ -19,7 +19,7 @@
 
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
 
-use super::alignment;
+use crate::control::alignment_info;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x/x")
@@ -47,7 +47,7 @@ impl Element for Classifier {
     fn configure(conf: &mut Configure<'_>) -> Result<Classifier, Failed> {
         let texts = conf.args.rest();
         let (patterns, diagnostics) =
-            filter::Classifier::parse(&texts, conf.n_outputs, alignment::offset(conf));
+            filter::Classifier::parse(&texts, conf.n_outputs, alignment_info::offset(conf));
         super::ip_patterns::report(conf, &diagnostics);
         conf.finish()?;
         Ok(Classifier { patterns: patterns.ok_or("no patterns")? })

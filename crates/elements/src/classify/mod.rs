@@ -1,6 +1,5 @@
 //! Classification by contents.
 
-mod alignment;
 mod ip_patterns;
 mod scope_names;
 

@@ -9,9 +9,14 @@
 use element::{Arg, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<ErrorElement>("Error", "-/-", "a/a", "x/y").args(ARGS);
+pub const CLASS: Class = class("Error");
 
 const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored.")];
+
+/// A class of these.
+pub(super) const fn class(name: &'static str) -> Class {
+    Class::new::<ErrorElement>(name, "-/-", "a/a", "x/y").args(ARGS)
+}
 
 /// See the page above.
 pub struct ErrorElement;

@@ -1,15 +1,24 @@
 //! Elements that act on the graph: scripts, sockets, names, schedules.
 
-mod scripting;
+mod progress_line;
+pub(crate) mod scripting;
 mod socket;
+mod terminal;
 
 element::elements![
     address_info,
+    alignment_info,
+    clicky_info,
     control_socket,
     driver_manager,
     error,
+    error_element,
+    handler_task,
     message,
+    null_task,
     port_info,
+    progress_bar,
+    quit_watcher,
     schedule_info,
     script,
 ];

@@ -94,28 +94,12 @@ impl AverageCounter {
     fn rate(&self, count: u64) -> String {
         let (first, last) = self.tally.span.unwrap_or((0, 0));
         let n_jiffies = last.wrapping_sub(first).wrapping_sub(self.ignore_jiffies).max(1);
-        twelve_digits(count as f64 * f64::from(jiffies::PER_SECOND) / f64::from(n_jiffies))
-    }
-}
-
-/// A number of at least 0 with 12 significant digits, as C's `%.12g` prints it.
-fn twelve_digits(value: f64) -> String {
-    let scientific = format!("{value:.11e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trim = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_string();
-    match exponent {
-        0..=10 => trim(&format!("{value:.*}", 11 - exponent as usize)),
-        11 => format!("{value:.0}"),
-        -4..0 => trim(&format!("{value:.*}", (11 - exponent) as usize)),
-        12.. => format!("{}e+{exponent:02}", trim(mantissa)),
-        _ => format!("{}e-{:02}", trim(mantissa), exponent.unsigned_abs()),
+        args::unparse_double(count as f64 * f64::from(jiffies::PER_SECOND) / f64::from(n_jiffies))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::check_reading;
     use expect_test::expect;
 
@@ -134,14 +118,5 @@ mod tests {
                 b.rate: 333.500501505
             "#]],
         );
-    }
-
-    #[test]
-    fn rates_have_twelve_digits() {
-        let texts =
-            [0.0, 100.0, 1000.0 / 3.0, 0.012345, 123456789012.0, 1234567890123456.0, 0.00001234, 2e5 / 7.0];
-        let texts: Vec<String> = texts.into_iter().map(twelve_digits).collect();
-        expect![["0 100 333.333333333 0.012345 123456789012 1.23456789012e+15 1.234e-05 28571.4285714"]]
-            .assert_eq(&texts.join(" "));
     }
 }

@@ -89,7 +89,7 @@ impl Element for Discard {
     }
 
     fn has_handler(&self, name: &str) -> bool {
-        name != "active" || !self.is_push
+        !self.is_push || !matches!(name, "active" | "scheduled" | "tickets" | "home_thread")
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 pub mod bit_errors;
 pub mod color;
+pub mod crc32;
 pub mod ewma;
 pub mod gap_rate;
 pub mod jiffies;
@@ -88,4 +89,21 @@ element::elements![
     store_timestamp,
     suppressor,
     upstream_notifier,
+    block,
+    burster,
+    bypass,
+    check_crc32,
+    clipboard,
+    compare_block,
+    discard_no_free,
+    drr_sched,
+    from_handler,
+    input_switch,
+    link_unqueue,
+    notifier_debug,
+    push_anno,
+    read_anno,
+    set_anno_byte,
+    set_crc32,
+    timed_unqueue,
 ];

@@ -2,7 +2,7 @@
 
 use args::{integer, next_word, unquote};
 
-use super::format::double;
+use args::unparse_double as double;
 
 /// A number: an integer as long as it can be.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,7 @@ mod words;
 
 pub use arithmetic::arithmetic;
 pub use entry::catch;
+pub use expand::{expand, Reference};
 pub use program::{Kind, Op, Program};
 
 pub use report::Report;

@@ -1,0 +1,100 @@
+//! The range of timestamps that `TimeFilter` lets pass.
+
+use args::Timestamp;
+
+/// Where a range begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Begin {
+    /// At a time.
+    At(Timestamp),
+    /// Some time after the start of the graph.
+    Delay(Timestamp),
+    /// Some time after the first packet's timestamp.
+    After(Timestamp),
+}
+
+/// Where a range ends.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// At a time.
+    At(Timestamp),
+    /// Some time after the start of the graph.
+    Delay(Timestamp),
+    /// Some time after the first packet's timestamp.
+    After(Timestamp),
+    /// Some time after the beginning.
+    Interval(Timestamp),
+}
+
+/// A range of timestamps.
+#[derive(Debug)]
+pub struct Window {
+    /// The earliest timestamp that is in it, as far as it is known.
+    pub first: Timestamp,
+    /// The first timestamp that is past it, as far as it is known.
+    pub last: Timestamp,
+    /// Whether the next packet past the end is to be told of.
+    pub is_armed: bool,
+    begin: Begin,
+    end: End,
+    /// Whether the first packet has come.
+    is_ready: bool,
+}
+
+/// What Click takes for the end of all time.
+const NEVER: Timestamp = Timestamp::new(i32::MAX as i64, 0);
+
+impl Window {
+    /// A range; without `begin` it begins with the first packet, without `end` it does not end.
+    pub fn new(begin: Option<Begin>, end: Option<End>, is_armed: bool) -> Window {
+        let begin = begin.unwrap_or(Begin::After(Timestamp::default()));
+        let end = end.unwrap_or(End::At(NEVER));
+        let (Begin::At(first) | Begin::Delay(first) | Begin::After(first)) = begin;
+        let (End::At(last) | End::Delay(last) | End::After(last) | End::Interval(last)) = end;
+        Window { first, last, is_armed, begin, end, is_ready: false }
+    }
+
+    /// Whether it counts from the start of the graph.
+    pub fn needs_now(&self) -> bool {
+        matches!(self.begin, Begin::Delay(_)) || matches!(self.end, End::Delay(_))
+    }
+
+    /// The graph starts.
+    pub fn start_at(&mut self, now: Timestamp) {
+        if matches!(self.begin, Begin::Delay(_)) {
+            self.first += now;
+        }
+        if matches!(self.end, End::Delay(_)) {
+            self.last += now;
+        }
+    }
+
+    /// A packet comes with this timestamp; only the first one counts.
+    #[inline]
+    pub fn begin_with(&mut self, time: Timestamp) {
+        if self.is_ready {
+            return;
+        }
+        self.is_ready = true;
+        if matches!(self.begin, Begin::After(_)) {
+            self.first += time;
+        }
+        match self.end {
+            End::After(_) => self.last += time,
+            End::Interval(_) => self.last += self.first,
+            End::At(_) | End::Delay(_) => {}
+        }
+    }
+
+    /// Begins at a time, which is that of the first packet if none has come yet.
+    pub fn set_first(&mut self, time: Timestamp) {
+        self.begin_with(time);
+        self.first = time;
+    }
+
+    /// Ends at a time; the next packet past it is to be told of.
+    pub fn move_end(&mut self, time: Timestamp) {
+        self.last = time;
+        self.is_armed = true;
+    }
+}
