@@ -270,7 +270,7 @@ impl Router {
     }
 
     /// Forgets dead connections, which keeps a long series of changes from growing without end.
-    fn drop_dead_connections(&mut self) {
+    pub(crate) fn drop_dead_connections(&mut self) {
         let mut numbers = Vec::with_capacity(self.connections.len());
         let mut n_live = 0;
         for connection in &self.connections {

@@ -79,7 +79,17 @@ pub fn commands() -> impl Iterator<Item = clap::Command> {
         };
         let command =
             clap::Command::new(name).about(tool.about).disable_version_flag(true).disable_help_flag(true);
-        let options = tool.all_options().into_iter().filter(|option| !option.long.is_empty()).map(argument);
+        let mut letters = Vec::new();
+        let mut options = tool.all_options();
+        options.retain(|option| !option.long.is_empty());
+        for option in &mut options {
+            // A second name of an option has the letter of the first.
+            if letters.contains(&option.short) {
+                option.short = '\0';
+            }
+            letters.push(option.short);
+        }
+        let options = options.into_iter().map(argument);
         let words = clap::Arg::new("words").value_name(tool.words).num_args(0..);
         command.args(options).arg(words)
     })
