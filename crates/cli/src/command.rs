@@ -1,6 +1,6 @@
 //! The command line of `weir`: help, completions and man pages come from here.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 /// Runs network functions: packets in, decisions, packets out.
 #[derive(Parser)]
@@ -59,6 +59,11 @@ pub enum Command {
     /// Print the element reference (Markdown).
     #[command(hide = true)]
     Reference,
+}
+
+/// The whole command line, the configuration tools included.
+pub fn full() -> clap::Command {
+    Cli::command().subcommands(crate::tools::commands())
 }
 
 /// A configuration and its variables.

@@ -51,8 +51,22 @@ impl Origin {
         }
     }
 
+    /// The file of this name; `-` is the standard input.
+    pub fn named(name: &str) -> Origin {
+        match name {
+            "-" => Origin::Stdin,
+            name => Origin::File(name.to_string()),
+        }
+    }
+
     /// The text, or the reason why it cannot be read.
     pub fn read(&self) -> Result<String, String> {
+        let configuration = lang::configuration(&self.bytes()?, self.name())?;
+        Ok(String::from_utf8_lossy(&configuration).into_owned())
+    }
+
+    /// What the file holds, or the reason why it cannot be read.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
         let mut bytes = Vec::new();
         let result = match self {
             Origin::Expression(text) => {
@@ -63,8 +77,7 @@ impl Origin {
             Origin::File(name) => std::fs::read(name).map(|read| bytes = read),
         };
         result.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
-        let configuration = lang::configuration(&bytes, self.name())?;
-        Ok(String::from_utf8_lossy(&configuration).into_owned())
+        Ok(bytes)
     }
 }
 

@@ -4,6 +4,7 @@
 mod bench;
 mod check;
 mod click;
+mod clp;
 mod command;
 mod control;
 mod cores;
@@ -15,11 +16,12 @@ mod pages;
 mod run;
 mod stop;
 mod texts;
+mod tools;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use command::{Cli, Command};
 
 fn main() -> ExitCode {
@@ -29,11 +31,22 @@ fn main() -> ExitCode {
     if program == "click" {
         return click::main(args);
     }
+    if let Some(tool) = tools::find(program) {
+        let program = program.to_string();
+        return tools::main(tool, &program, &args[1..]);
+    }
+    if let Some(tool) = args.get(1).and_then(|name| tools::subcommand(name)) {
+        let program = format!("weir {}", args[1]);
+        return tools::main(tool, &program, &args[2..]);
+    }
     if args.get(1).is_some_and(|arg| arg == "click") {
         args.remove(0);
         return click::main(args);
     }
-    let cli = Cli::parse();
+    let cli = match Cli::from_arg_matches(&command::full().get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     if matches!(cli.command, Command::Run(_) | Command::Bench(_)) {
         // The other outputs of a graph are to be complete even if the reader of one goes away.
         sys::signals::ignore_broken_pipe();

@@ -3,23 +3,23 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
-use crate::command::Cli;
 use element::output::reason;
+
+use crate::command::full;
 
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, String> {
-    clap_complete::generate(shell, &mut Cli::command(), "weir", &mut std::io::stdout());
+    clap_complete::generate(shell, &mut full(), "weir", &mut std::io::stdout());
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the manual page, or writes the pages of all commands into a folder.
 pub fn man(folder: Option<&str>) -> Result<ExitCode, String> {
     match folder {
-        None => clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout()),
-        Some(folder) => std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), Path::new(folder))),
+        None => clap_mangen::Man::new(full()).render(&mut std::io::stdout()),
+        Some(folder) => {
+            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(full(), Path::new(folder)))
+        }
     }
     .map_err(|error| format!("{}: {}", folder.unwrap_or("<stdout>"), reason(&error)))?;
     Ok(ExitCode::SUCCESS)

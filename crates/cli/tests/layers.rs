@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("args", 1),
     ("lang", 2),
     ("element", 2),
+    ("tools", 3),
     ("elements", 3),
     ("interfaces", 3),
     ("engine", 3),

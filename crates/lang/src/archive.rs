@@ -4,9 +4,46 @@ const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
 
 /// A file of an archive.
-struct Member {
-    name: Vec<u8>,
-    data: Vec<u8>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What it holds.
+    pub data: Vec<u8>,
+    /// When it was written, in seconds since the epoch.
+    pub date_s: u64,
+    /// Numbers of its user and group.
+    pub owner: (u32, u32),
+    /// Its permissions.
+    pub mode: u32,
+}
+
+/// The files of an archive; else what is wrong.
+pub fn members(bytes: &[u8]) -> Result<Vec<Member>, String> {
+    let mut members = Vec::new();
+    read(bytes, &mut members).map(|()| members)
+}
+
+/// An archive of these files.
+pub fn archive(members: &[Member]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    for member in members {
+        let name = String::from_utf8_lossy(&member.name);
+        let is_long =
+            name.len() > 14 || name.starts_with("#1/") || name.contains(|c: char| c.is_ascii_whitespace());
+        let (short, before) = match is_long {
+            true => (format!("#1/{:<13}", member.name.len()), member.name.as_slice()),
+            false => (format!("{name:<16}"), &[][..]),
+        };
+        let ((user, group), size) = (member.owner, before.len() + member.data.len());
+        let header =
+            format!("{short}{:<12}{user:<6}{group:<6}{:<8o}{size:<10}`\n", member.date_s, member.mode);
+        bytes.extend(header.bytes());
+        bytes.extend_from_slice(before);
+        bytes.extend_from_slice(&member.data);
+        bytes.extend((size % 2 == 1).then_some(b'\n'));
+    }
+    bytes
 }
 
 /// The configuration that a file holds: its whole text, or the member `config` if it is an archive; else what is wrong, a
@@ -42,7 +79,14 @@ fn read(bytes: &[u8], members: &mut Vec<Member>) -> Result<(), String> {
         };
         match field(header, 0, 16) {
             [b'/', b'/', space, ..] if space.is_ascii_whitespace() => long_names = data.to_vec(),
-            name => members.push(member(name, data, &long_names)?),
+            name => {
+                let (name, data) = named(name, data, &long_names)?;
+                let date_s = number(field(header, 16, 12)).unwrap_or(0) as u64;
+                let id = |at| number(field(header, at, 6)).and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
+                let mode = std::str::from_utf8(field(header, 40, 8)).unwrap_or("");
+                let mode = u32::from_str_radix(mode.trim_end(), 8).unwrap_or(0);
+                members.push(Member { name, data, date_s, owner: (id(28), id(34)), mode });
+            }
         }
         // Members lie at even places.
         rest = after.get(size % 2..).unwrap_or(&[]);
@@ -54,23 +98,23 @@ fn read(bytes: &[u8], members: &mut Vec<Member>) -> Result<(), String> {
     }
 }
 
-/// A member by the name in its header, which may say where the real name is: in the list of long names (GNU), or in front of
-/// the data (BSD).
-fn member(name: &[u8], data: &[u8], long_names: &[u8]) -> Result<Member, String> {
+/// Name and data by the name in a header, which may say where the real name is: in the list of long names (GNU), or in front
+/// of the data (BSD).
+fn named(name: &[u8], data: &[u8], long_names: &[u8]) -> Result<(Vec<u8>, Vec<u8>), String> {
     let is_end = |byte: &u8| *byte == b'/' || byte.is_ascii_whitespace();
     let until_end = |text: &[u8]| text.split(is_end).next().unwrap_or(&[]).to_vec();
     let bad = || "bad long name in archive".to_string();
     match name {
         [b'/', number_text @ ..] if starts_with_digit(number_text) => {
             let at = number(number_text).filter(|at| *at < long_names.len()).ok_or_else(bad)?;
-            Ok(Member { name: until_end(long_names.get(at..).unwrap_or(&[])), data: data.to_vec() })
+            Ok((until_end(long_names.get(at..).unwrap_or(&[])), data.to_vec()))
         }
         [b'#', b'1', b'/', number_text @ ..] if starts_with_digit(number_text) => {
             let parts = number(number_text).and_then(|len| data.split_at_checked(len));
             let (name, data) = parts.ok_or_else(bad)?;
-            Ok(Member { name: name.to_vec(), data: data.to_vec() })
+            Ok((name.to_vec(), data.to_vec()))
         }
-        name => Ok(Member { name: until_end(name), data: data.to_vec() }),
+        name => Ok((until_end(name), data.to_vec())),
     }
 }
 

@@ -62,6 +62,7 @@ enum Found {
 impl Parser<'_, '_> {
     /// Reads a chain and connects its elements.
     pub fn chain(&mut self, block: &mut Block) {
+        let start = self.place();
         let mut last: Vec<Mention> = Vec::new();
         let mut connector: Option<(Kind, Place)> = None;
         loop {
@@ -80,7 +81,10 @@ impl Parser<'_, '_> {
             }
             last = step.mentions;
             match self.connector() {
-                Some(kind) => connector = Some((kind, self.place())),
+                Some(kind) => {
+                    let place = if self.open { start.clone() } else { self.place() };
+                    connector = Some((kind, place));
+                }
                 None => break,
             }
         }
@@ -118,6 +122,10 @@ impl Parser<'_, '_> {
             let token = self.lex();
             match token.kind {
                 Kind::Arrow | Kind::DoubleArrow => return Some(token.kind),
+                Kind::Byte(b',') | Kind::Colons if self.open => {
+                    self.error(format!("syntax error before '{}'", token.text));
+                    continue;
+                }
                 Kind::Byte(b',') | Kind::Colons => {
                     self.syntax_error(&token);
                     continue;
@@ -240,7 +248,7 @@ impl Parser<'_, '_> {
         if !step.mentions.is_empty() {
             return Found::Nothing;
         }
-        if block.nested && first {
+        if if self.open { !first } else { block.nested && first } {
             self.unlex(token);
         } else {
             let at_arrow = first && token.is_arrow();

@@ -55,9 +55,23 @@ impl<'a> Types<'a> {
             return Some(*idx);
         }
         self.catalogue.facts(name)?;
+        Some(self.assume(name))
+    }
+
+    /// Takes `name` as a class that is defined elsewhere.
+    pub fn assume(&mut self, name: &str) -> TypeIdx {
         let idx = self.push(name, Type::Class(name.to_string()));
         self.used.insert(name.to_string(), idx);
-        Some(idx)
+        idx
+    }
+
+    /// The names that were defined since the start and are in force, and what each definition made of them.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, TypeIdx)> {
+        self.hidden.iter().enumerate().filter_map(|(at, (name, _))| {
+            let later = self.hidden[at + 1..].iter().find(|(other, _)| other == name);
+            let idx = later.map_or_else(|| self.names.get(name).copied(), |(_, hidden)| *hidden)?;
+            Some((name.as_str(), idx))
+        })
     }
 
     /// Defines `name` here; a compound element without a name is only found by its index.

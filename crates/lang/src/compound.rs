@@ -45,7 +45,7 @@ pub(crate) struct Compound {
     pub links: Vec<Link>,
     /// How many of the first elements do not count in the names of anonymous ones.
     pub uncounted: usize,
-    order_told: bool,
+    pub order_told: bool,
 }
 
 /// The two pseudo-elements of a compound or group.

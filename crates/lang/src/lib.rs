@@ -13,6 +13,7 @@ mod format;
 mod lexer;
 mod naming;
 mod number;
+mod outline;
 mod parser;
 mod ports;
 mod report;
@@ -23,10 +24,12 @@ mod unparse;
 
 use graph::{ClassFacts, Diagnostics, Graph, Place};
 
-pub use archive::configuration;
+pub use archive::{archive, configuration, members, Member};
 pub use format::format;
+pub use outline::{outline, Body, Compound, Kind, Outline, Part, Wire};
 pub use report::{click_text, click_texts, weir_text};
-pub use unparse::{config, flatten, list, requirements};
+pub use scope::{Budget, Scope};
+pub use unparse::{chains, config, flatten, list, require_statement, requirements};
 
 /// The element classes that a text may use.
 pub trait Classes {

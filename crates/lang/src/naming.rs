@@ -27,8 +27,10 @@ impl Parser<'_, '_> {
                 return idx;
             }
         }
+        let names_itself = declared.is_some_and(|declared| self.open && self.types.name(declared) == name);
         match (declared, kind) {
-            (Some(_), Some(_)) => {
+            (None, None) if self.open => kind = Some(self.class(&name)),
+            (Some(_), Some(_)) | (Some(_), None) if kind.is_some() || names_itself => {
                 self.diagnostics
                     .error(&place, format!("class '{name}' used as element name"))
                     .help("give the element a name that is no class");
@@ -54,7 +56,8 @@ impl Parser<'_, '_> {
             .help("rename one of them, or leave `:: Class` out to mean the first");
         let old = self.c.items.get(idx).filter(|item| item.kind != TUNNEL);
         if let Some(old) = old.map(|item| item.place.clone()) {
-            self.diagnostics.error(&old, format!("element '{name}' previously declared here"));
+            let what = if self.open { "" } else { "element " };
+            self.diagnostics.error(&old, format!("{what}'{name}' previously declared here"));
         }
     }
 

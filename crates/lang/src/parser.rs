@@ -47,6 +47,8 @@ pub(crate) struct Parser<'a, 'd> {
     /// How many compounds and groups are open.
     pub depth: usize,
     pub budget: Budget,
+    /// Whether any name may be a class, as the configuration tools want it.
+    pub open: bool,
     pub diagnostics: &'d mut Diagnostics,
 }
 
@@ -66,6 +68,7 @@ impl<'a, 'd> Parser<'a, 'd> {
             library_depth: 0,
             depth: 0,
             budget: Budget::new(EXPANSION_BUDGET),
+            open: false,
             diagnostics,
         }
     }
@@ -197,6 +200,12 @@ impl<'a, 'd> Parser<'a, 'd> {
     pub fn class(&mut self, name: &str) -> TypeIdx {
         if let Some(idx) = self.types.find(name) {
             return idx;
+        }
+        if self.open {
+            if self.c.names.contains_key(name) {
+                self.error(format!("'{name}' was previously used as an element name"));
+            }
+            return self.types.assume(name);
         }
         let help = self.types.help(name);
         self.error(format!("unknown element class '{name}'")).help(help);

@@ -57,7 +57,7 @@ impl Parser<'_, '_> {
     }
 
     fn package(&mut self, name: &str) {
-        if !self.options.packages.contains(&name) {
+        if !self.open && !self.options.packages.contains(&name) {
             let place = self.place();
             self.diagnostics
                 .error(&place, format!("requirement '{name}' not available"))

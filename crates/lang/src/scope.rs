@@ -10,7 +10,7 @@ const MAX_DEPTH: u32 = 10;
 
 /// Variables with their values, in an outer scope.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scope {
+pub struct Scope {
     values: Vec<(String, String)>,
     depth: usize,
     outer: Option<Rc<Scope>>,
@@ -18,15 +18,17 @@ pub(crate) struct Scope {
 
 /// Bounds the work of expansion, so that variables that double each other end in an error and not in a hang.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     left: Cell<u64>,
 }
 
 impl Budget {
+    /// Enough for looking at `n_bytes` bytes.
     pub fn new(n_bytes: u64) -> Budget {
         Budget { left: Cell::new(n_bytes) }
     }
 
+    /// Whether there was not enough.
     pub fn is_spent(&self) -> bool {
         self.left.get() == 0
     }
@@ -38,6 +40,7 @@ impl Budget {
 }
 
 impl Scope {
+    /// A scope in `outer`.
     pub fn inside(outer: Option<Rc<Scope>>) -> Scope {
         Scope { values: Vec::new(), depth: outer.as_ref().map_or(0, |outer| outer.depth + 1), outer }
     }

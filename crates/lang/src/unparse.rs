@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use graph::{Connection, Endpoint, Graph};
+use graph::{Endpoint, Graph};
 
 use crate::config::quote;
 
 /// The flat graph as text, in the format of Click's `flatconfig` handler.
 pub fn flatten(graph: &Graph) -> String {
     let mut text = String::new();
-    requirements_statement(graph, &mut text);
+    require_statement(&graph.requirements, &mut text);
     for element in &graph.elements {
         // Writing to a String cannot fail.
         let _ = match element.config.as_str() {
@@ -21,8 +21,19 @@ pub fn flatten(graph: &Graph) -> String {
     if !graph.elements.is_empty() {
         text.push('\n');
     }
-    Chains::new(graph).write(graph, &mut text);
+    let connections = graph.sorted_connections().into_iter().map(|c| (c.from, c.to)).collect();
+    let name = |idx: usize| graph.elements.get(idx).map_or("", |element| element.name.as_str());
+    chains(connections, &name, &mut text);
     text
+}
+
+/// Writes connections, from and to, strung together into chains.
+pub fn chains<'n>(
+    connections: Vec<(Endpoint, Endpoint)>,
+    name: &dyn Fn(usize) -> &'n str,
+    text: &mut String,
+) {
+    Chains::new(connections).write(name, text);
 }
 
 /// The text of Click's `list` handler: the number of elements, then their names.
@@ -48,11 +59,12 @@ pub fn config(graph: &Graph, source: &str) -> String {
     }
 }
 
-fn requirements_statement(graph: &Graph, text: &mut String) {
-    if graph.requirements.is_empty() {
+/// Writes the `require` statement, if there is anything to require.
+pub fn require_statement(requirements: &[(String, String)], text: &mut String) {
+    if requirements.is_empty() {
         return;
     }
-    let list = graph.requirements.iter().map(|(kind, value)| match value.as_str() {
+    let list = requirements.iter().map(|(kind, value)| match value.as_str() {
         "" => kind.clone(),
         value => format!("{kind} {}", quote(value)),
     });
@@ -60,26 +72,25 @@ fn requirements_statement(graph: &Graph, text: &mut String) {
 }
 
 /// The connections, strung together into chains where an input 0 leads on to an output.
-struct Chains<'a> {
-    connections: Vec<&'a Connection>,
+struct Chains {
+    connections: Vec<(Endpoint, Endpoint)>,
     next: Vec<Option<usize>>,
     starts: Vec<bool>,
 }
 
-impl<'a> Chains<'a> {
-    fn new(graph: &'a Graph) -> Chains<'a> {
-        let connections = graph.sorted_connections();
+impl Chains {
+    fn new(connections: Vec<(Endpoint, Endpoint)>) -> Chains {
         let mut leaving: HashMap<Endpoint, Vec<usize>> = HashMap::new();
         for (idx, connection) in connections.iter().enumerate() {
-            leaving.entry(connection.from).or_default().push(idx);
+            leaving.entry(connection.0).or_default().push(idx);
         }
         let mut next = vec![None; connections.len()];
         let mut starts = vec![true; connections.len()];
-        for (idx, connection) in connections.iter().enumerate().filter(|(_, c)| c.to.port == 0) {
-            let onward = leaving.get(&connection.to).map_or(&[][..], Vec::as_slice);
+        for (idx, connection) in connections.iter().enumerate().filter(|(_, c)| c.1.port == 0) {
+            let onward = leaving.get(&connection.1).map_or(&[][..], Vec::as_slice);
             let mut onward = onward.iter().copied().filter(|other| *other != idx).peekable();
             let last = onward.clone().last();
-            let found = onward.find(|other| connections[*other].to.port == 0).or(last);
+            let found = onward.find(|other| connections[*other].1.port == 0).or(last);
             if let Some(found) = found {
                 next[idx] = Some(found);
                 starts[found] = false;
@@ -88,12 +99,12 @@ impl<'a> Chains<'a> {
         Chains { connections, next, starts }
     }
 
-    fn write(mut self, graph: &Graph, text: &mut String) {
+    fn write<'n>(mut self, name: &dyn Fn(usize) -> &'n str, text: &mut String) {
         let mut used = vec![false; self.connections.len()];
         loop {
             for start in 0..used.len() {
                 if !used[start] && self.starts[start] {
-                    self.write_chain(start, &mut used, graph, text);
+                    self.write_chain(start, &mut used, name, text);
                 }
             }
             // What is left are cycles: one is opened at a time.
@@ -104,22 +115,26 @@ impl<'a> Chains<'a> {
         }
     }
 
-    fn write_chain(&self, start: usize, used: &mut [bool], graph: &Graph, text: &mut String) {
-        let name =
-            |end: Endpoint| graph.elements.get(end.element).map_or("", |element| element.name.as_str());
-        let from = self.connections[start].from;
-        text.push_str(name(from));
+    fn write_chain<'n>(
+        &self,
+        start: usize,
+        used: &mut [bool],
+        name: &dyn Fn(usize) -> &'n str,
+        text: &mut String,
+    ) {
+        let from = self.connections[start].0;
+        text.push_str(name(from.element));
         if from.port > 0 {
             let _ = write!(text, " [{}]", from.port);
         }
         let mut at = Some(start);
         while let Some(idx) = at.filter(|idx| !used[*idx]) {
-            let to = self.connections[idx].to;
+            let to = self.connections[idx].1;
             text.push_str(if idx == start { " -> " } else { "\n    -> " });
             if to.port > 0 {
                 let _ = write!(text, "[{}] ", to.port);
             }
-            text.push_str(name(to));
+            text.push_str(name(to.element));
             used[idx] = true;
             at = self.next[idx];
         }

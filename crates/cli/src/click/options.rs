@@ -2,6 +2,7 @@
 
 use graph::{Element, Graph, Place};
 
+use crate::clp::{self, Item, Line, Opt};
 use crate::load::Origin;
 
 /// What the command line asks for.
@@ -36,37 +37,28 @@ pub struct Options {
     pub allow_reconfigure: bool,
 }
 
-/// Whether an option takes a value.
-#[derive(Clone, Copy, PartialEq)]
-enum Value {
-    None,
-    Required,
-    Optional,
-}
-
-/// Long name, short name, value, whether `--no-` may precede it.
-const OPTIONS: &[(&str, char, Value, bool)] = &[
-    ("allow-reconfigure", 'R', Value::None, true),
-    ("clickpath", 'C', Value::Required, false),
-    ("expression", 'e', Value::Required, false),
-    ("file", 'f', Value::Required, false),
-    ("handler", 'h', Value::Required, false),
-    ("help", '\0', Value::None, false),
-    ("output", 'o', Value::Required, false),
-    ("port", 'p', Value::Required, false),
-    ("quit", 'q', Value::None, false),
-    ("simtime", '\0', Value::Optional, false),
-    ("simulation-time", '\0', Value::Optional, false),
-    ("threads", 'j', Value::Required, false),
-    ("cores", '\0', Value::Required, false),
-    ("cpu", '\0', Value::Optional, true),
-    ("affinity", 'a', Value::Optional, true),
-    ("time", 't', Value::None, false),
-    ("unix-socket", 'u', Value::Required, false),
-    ("version", 'v', Value::None, false),
-    ("warnings", '\0', Value::None, true),
-    ("exit-handler", 'x', Value::Required, false),
-    ("no-warnings", 'w', Value::None, false),
+const OPTIONS: &[Opt] = &[
+    Opt::flag("allow-reconfigure", 'R', "").negatable(),
+    Opt::with("clickpath", 'C', "", ""),
+    Opt::with("expression", 'e', "", ""),
+    Opt::with("file", 'f', "", ""),
+    Opt::with("handler", 'h', "", ""),
+    Opt::flag("help", '\0', ""),
+    Opt::with("output", 'o', "", ""),
+    Opt::with("port", 'p', "", ""),
+    Opt::flag("quit", 'q', ""),
+    Opt::maybe("simtime", '\0'),
+    Opt::maybe("simulation-time", '\0'),
+    Opt::with("threads", 'j', "", ""),
+    Opt::with("cores", '\0', "", ""),
+    Opt::maybe("cpu", '\0').negatable(),
+    Opt::maybe("affinity", 'a').negatable(),
+    Opt::flag("time", 't', ""),
+    Opt::with("unix-socket", 'u', "", ""),
+    Opt::flag("version", 'v', ""),
+    Opt::flag("warnings", '\0', "").negatable(),
+    Opt::with("exit-handler", 'x', "", ""),
+    Opt::flag("no-warnings", 'w', ""),
 ];
 
 /// The seconds at which simulated time begins unless told otherwise.
@@ -96,91 +88,13 @@ enum Stop {
 }
 
 fn read(options: &mut Options, args: &[String]) -> Result<(), Stop> {
-    let mut args = args.iter();
-    let mut only_words = false;
-    while let Some(arg) = args.next() {
-        if only_words || arg == "-" || !arg.starts_with('-') {
-            word(options, arg)?;
-        } else if arg == "--" {
-            only_words = true;
-        } else if let Some(long) = arg.strip_prefix("--") {
-            let (name, value) = match long.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_string())),
-                None => (long, None),
-            };
-            let (option, negated) = find(name)?;
-            let value = match option.2 {
-                Value::Required if value.is_none() && !negated => {
-                    Some(args.next().cloned().ok_or_else(|| lacks_value(arg))?)
-                }
-                Value::None if value.is_some() => {
-                    return Err(Stop::BadOption(format!("‘--{name}’ can’t take an argument")))
-                }
-                _ => value,
-            };
-            apply(options, option.0, value, negated)?;
-        } else {
-            short(options, arg, &mut args)?;
+    for item in Line::new(OPTIONS, args) {
+        match item.map_err(Stop::BadOption)? {
+            Item::Word(text) => word(options, &text)?,
+            Item::Option { name, value, negated } => apply(options, name, value, negated)?,
         }
     }
     Ok(())
-}
-
-fn short(options: &mut Options, arg: &str, args: &mut std::slice::Iter<'_, String>) -> Result<(), Stop> {
-    let mut letters = arg.chars().skip(1);
-    while let Some(letter) = letters.next() {
-        let option = OPTIONS.iter().find(|option| option.1 == letter && letter != '\0');
-        let option = option.ok_or_else(|| Stop::BadOption(format!("unrecognized option ‘-{letter}’")))?;
-        let rest: String = letters.clone().collect();
-        let value = match option.2 {
-            Value::None => None,
-            Value::Optional => Some(rest).filter(|rest| !rest.is_empty()),
-            Value::Required if rest.is_empty() => {
-                Some(args.next().cloned().ok_or_else(|| lacks_value(&format!("-{letter}")))?)
-            }
-            Value::Required => Some(rest),
-        };
-        let ends = option.2 != Value::None;
-        apply(options, option.0, value, false)?;
-        if ends {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn lacks_value(option: &str) -> Stop {
-    Stop::BadOption(format!("‘{option}’ requires an argument"))
-}
-
-type Entry = (&'static str, char, Value, bool);
-
-/// The option with this name or unambiguous beginning of a name, and whether it is negated.
-fn find(name: &str) -> Result<(Entry, bool), Stop> {
-    let candidates = |name: &str| -> Vec<Entry> {
-        if let Some(exact) = OPTIONS.iter().find(|option| option.0 == name) {
-            return vec![*exact];
-        }
-        OPTIONS.iter().filter(|option| option.0.starts_with(name)).copied().collect()
-    };
-    if let [option] = candidates(name).as_slice() {
-        return Ok((*option, false));
-    }
-    if let Some(positive) = name.strip_prefix("no-") {
-        let negatable: Vec<Entry> = candidates(positive).into_iter().filter(|option| option.3).collect();
-        if let [option] = negatable.as_slice() {
-            return Ok((*option, true));
-        }
-    }
-    let many = candidates(name);
-    if many.len() > 1 {
-        let names: Vec<String> = many.iter().map(|option| format!("‘--{}’", option.0)).collect();
-        return Err(Stop::BadOption(format!(
-            "option ‘--{name}’ is ambiguous\n(Possibilities are {}.)",
-            names.join(" and ")
-        )));
-    }
-    Err(Stop::BadOption(format!("unrecognized option ‘--{name}’")))
 }
 
 fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool) -> Result<(), Stop> {
@@ -188,7 +102,7 @@ fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool
     match name {
         "help" => return Err(Stop::Help),
         "version" => return Err(Stop::Version),
-        "file" => origin(options, file(&text))?,
+        "file" => origin(options, Origin::named(&text))?,
         "expression" => origin(options, Origin::Expression(text))?,
         "handler" => options.handlers.push(text),
         "exit-handler" if options.exit_handler.is_some() => {
@@ -251,13 +165,6 @@ fn port(text: &str) -> Result<String, Stop> {
     }
 }
 
-fn file(name: &str) -> Origin {
-    match name {
-        "-" => Origin::Stdin,
-        name => Origin::File(name.to_string()),
-    }
-}
-
 fn origin(options: &mut Options, origin: Origin) -> Result<(), Stop> {
     if options.origin.is_some() {
         return Err(Stop::Bad("router configuration specified twice".to_string()));
@@ -268,14 +175,11 @@ fn origin(options: &mut Options, origin: Origin) -> Result<(), Stop> {
 
 /// An argument that is no option: `VAR=value`, or the router file.
 fn word(options: &mut Options, word: &str) -> Result<(), Stop> {
-    if let Some((name, value)) = word.split_once('=') {
-        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if is_name && !name.is_empty() {
-            options.variables.push((name.to_string(), value.to_string()));
-            return Ok(());
-        }
+    if let Some(definition) = clp::definition(word) {
+        options.variables.push(definition);
+        return Ok(());
     }
-    origin(options, file(word))
+    origin(options, Origin::named(word))
 }
 
 /// Adds the control sockets that `-p` and `-u` ask for to a graph.

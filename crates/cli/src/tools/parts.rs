@@ -1,0 +1,163 @@
+//! Configurations made into one, and taken out again: `click-combine` and `click-uncombine`.
+
+use graph::Diagnostics;
+use tools::Component;
+
+use super::input::{stamp, told, told_by, Input};
+use super::run::{write_router, Outcome};
+use super::{Failure, Given};
+use crate::clp::Item;
+use crate::load::Origin;
+
+/// `click-combine`.
+pub fn combine(given: &mut Given) -> Outcome {
+    let (mut output, mut next_name, mut links) = (None, None::<String>, Vec::new());
+    let (mut config_only, mut parts) = (false, Parts::default());
+    let tool = given.tool();
+    for item in given.items() {
+        match item {
+            Item::Option { name: "file", value, .. } => {
+                parts.add(&mut next_name, Origin::named(&value.unwrap_or_default()));
+            }
+            Item::Option { name: "expression", value, .. } => {
+                parts.add(&mut next_name, Origin::Expression(value.unwrap_or_default()));
+            }
+            Item::Option { name: "output", .. } if output.is_some() => {
+                return Err(Failure::Usage("output file specified twice".to_string()));
+            }
+            Item::Option { name: "output", value, .. } => output = value,
+            Item::Option { name: "name", value, .. } => {
+                if next_name.is_some() {
+                    eprint!("{}", tool.prefixed("warning: router name specified twice\n"));
+                }
+                next_name = value;
+            }
+            Item::Option { name: "link", value, .. } => links.push(value.unwrap_or_default()),
+            Item::Option { .. } => config_only = true,
+            Item::Word(word) => match named_file(&word) {
+                NamedFile::Link => links.push(word),
+                NamedFile::Plain => parts.add(&mut next_name, Origin::named(&word)),
+                NamedFile::Named(name, file) => {
+                    match &next_name {
+                        Some(next) if !name.is_empty() => {
+                            eprintln!("warning: router name specified twice ('{next}' and '{name}')");
+                        }
+                        None if !name.is_empty() => next_name = Some(name.to_string()),
+                        _ => {}
+                    }
+                    parts.add(&mut next_name, Origin::named(file));
+                }
+            },
+        }
+    }
+    let fatal = |message: String| Failure::Error(tool.prefixed(&message).trim_end().to_string());
+    if parts.list.is_empty() {
+        return Err(fatal("no routers specified".to_string()));
+    }
+    for (idx, part) in parts.list.iter().enumerate() {
+        if parts.list[..idx].iter().any(|other| other.name == part.name) {
+            return Err(fatal(format!("two routers named '{}'", part.name)));
+        }
+    }
+    let stamp = stamp();
+    let (mut named, mut plain) = (Diagnostics::default(), Diagnostics::default());
+    let stamp = (!config_only).then_some(&stamp);
+    let combined = tools::combine(&parts.list, &links, stamp, &mut named, &mut plain);
+    let named = told_by(&tool, &named);
+    if parts.failed {
+        return Err(Failure::Told);
+    }
+    named.and(told(&plain))?;
+    write_router(&combined.ok_or(Failure::Told)?, output.as_deref())
+}
+
+/// A word of `click-combine`.
+enum NamedFile<'a> {
+    Link,
+    Plain,
+    Named(&'a str, &'a str),
+}
+
+fn named_file(word: &str) -> NamedFile<'_> {
+    if let Some((name, file)) = word.split_once(':') {
+        return NamedFile::Named(name, file);
+    }
+    match word.split_once('=') {
+        None => NamedFile::Plain,
+        Some((name, _)) if name.contains('.') => NamedFile::Link,
+        Some((name, file)) => NamedFile::Named(name, file),
+    }
+}
+
+/// The configurations that are combined.
+#[derive(Default)]
+struct Parts {
+    list: Vec<Component>,
+    n_read: usize,
+    failed: bool,
+}
+
+impl Parts {
+    fn add(&mut self, next_name: &mut Option<String>, origin: Origin) {
+        self.n_read += 1;
+        let name = next_name.take().filter(|name| !name.is_empty());
+        let input = Input { origin: Some(origin), ..Input::default() };
+        let mut diagnostics = Diagnostics::default();
+        match input.flat_anyway(false, &mut diagnostics) {
+            Ok(router) => {
+                self.failed |= told(&diagnostics).is_err();
+                let is_legal = |name: &String| {
+                    let legal = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
+                    name.chars().all(legal)
+                        && !name.contains("//")
+                        && !name.starts_with('/')
+                        && !name.ends_with('/')
+                };
+                if let Some(name) = name.as_ref().filter(|name| !is_legal(name)) {
+                    eprintln!("router name '{name}' is not a legal Click identifier");
+                    self.failed = true;
+                }
+                let name = name.unwrap_or_else(|| self.n_read.to_string());
+                self.list.push(Component { name, router });
+            }
+            Err(failure) => {
+                if let Failure::Error(message) = failure {
+                    eprintln!("{message}");
+                }
+                self.failed = true;
+            }
+        }
+    }
+}
+
+/// `click-uncombine`.
+pub fn uncombine(given: &mut Given) -> Outcome {
+    let (mut file, mut output, mut name) = (None::<String>, None, None::<String>);
+    let tool = given.tool();
+    let twice = |what: &str| Err(Failure::Usage(format!("{what} specified twice")));
+    for item in given.items() {
+        match item {
+            Item::Option { name: "file", .. } if file.is_some() => return twice("combined router"),
+            Item::Option { name: "file", value, .. } => file = value,
+            Item::Option { name: "output", .. } if output.is_some() => return twice("output file"),
+            Item::Option { name: "output", value, .. } => output = value,
+            Item::Option { value, .. } if name.is_none() => name = value,
+            Item::Word(word) if file.is_none() => file = Some(word),
+            Item::Word(word) if name.is_none() => name = Some(word),
+            _ => return twice("component name"),
+        }
+    }
+    let input = Input { origin: file.as_deref().map(Origin::named), ..Input::default() };
+    let mut router = input.flat(false)?;
+    let name = name.unwrap_or_default();
+    if name.is_empty() && router.archive.iter().any(|member| member.name == b"componentmap") {
+        return Err(Failure::Error(tool.prefixed("no component specified").trim_end().to_string()));
+    }
+    let mut diagnostics = Diagnostics::default();
+    let is_done = tools::uncombine(&mut router, &name, &input.name(), &mut diagnostics);
+    told(&diagnostics)?;
+    match is_done {
+        true => write_router(&router, output.as_deref()),
+        false => Err(Failure::Told),
+    }
+}
