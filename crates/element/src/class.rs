@@ -55,6 +55,8 @@ pub struct Class {
     pub alias_of: Option<&'static str>,
     /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
     pub looks_around: bool,
+    /// What is printed for each element of the class before the graph is checked, such as which class to use instead.
+    pub notice: Option<&'static str>,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -80,6 +82,7 @@ impl Class {
             live: false,
             alias_of: None,
             looks_around: false,
+            notice: None,
         }
     }
 
@@ -134,6 +137,12 @@ impl Class {
     /// Looks into the storage around it while packets flow.
     pub const fn looks_around(mut self) -> Class {
         self.looks_around = true;
+        self
+    }
+
+    /// Prints this line for each of its elements.
+    pub const fn notice(mut self, notice: &'static str) -> Class {
+        self.notice = Some(notice);
         self
     }
 
