@@ -175,7 +175,15 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
     ("KernelTap", "needs privileges; its packets leave the process"),
     ("KernelTun", "needs privileges; its packets leave the process"),
+    ("FromRawSocket", "needs privileges; its packets leave the process"),
+    ("FromSocket", "needs a peer; its packets leave the process"),
+    ("McastSocket", "needs a network; its packets leave the process"),
+    ("RawSocket", "needs privileges; its packets leave the process"),
+    ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),
+    ("ToHost", "needs privileges; its packets leave the process"),
+    ("ToRawSocket", "needs privileges; its packets leave the process"),
+    ("ToSocket", "needs a peer; its packets leave the process"),
 ];
 
 /// What comes before the element and makes it part of a larger graph.

@@ -29,6 +29,11 @@ impl lang::Classes for Library {
 /// Runs a graph in simulated time until it stops, or nothing is left to do for `LIMIT` rounds; yields what it printed on
 /// standard error, diagnostics first, then the value of each read handler in `reads` as `name: value`.
 pub fn run(config: &str, reads: &[&str]) -> String {
+    run_until(config, reads, || false)
+}
+
+/// As [`run`], until `is_done` says so, which is asked before each round.
+pub fn run_until(config: &str, reads: &[&str], mut is_done: impl FnMut() -> bool) -> String {
     const LIMIT: usize = 100_000;
     let mut diagnostics = Diagnostics::default();
     let source = Source { name: "config", text: config };
@@ -46,7 +51,7 @@ pub fn run(config: &str, reads: &[&str]) -> String {
     let mut rounds = 0;
     engine.run_while(|world| {
         rounds += 1;
-        rounds < LIMIT && !world.is_idle()
+        rounds < LIMIT && !world.is_idle() && !is_done()
     });
     text += &lines.lock().expect("nobody panics here");
     for name in reads {

@@ -111,10 +111,14 @@ mod tests {
         let count = Arc::new(Mutex::new(0));
         let counted = count.clone();
         let voice = Voice::new(Box::new(|_| {}));
-        voice.listen("", true, Box::new(move |_| {
-            *counted.lock().unwrap() += 1;
-            false
-        }));
+        voice.listen(
+            "",
+            true,
+            Box::new(move |_| {
+                *counted.lock().unwrap() += 1;
+                false
+            }),
+        );
         voice.say("1");
         voice.say("2");
         assert_eq!(*count.lock().unwrap(), 1);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use args::Names;
 use element::{
-    Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox, PortIdx,
-    Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
 

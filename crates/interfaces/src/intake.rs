@@ -50,7 +50,9 @@ impl Intake {
         let Room::Stream(buffer) = &mut self.room else { return Ok(None) };
         let mut socket = socket;
         let n = match socket.read(buffer) {
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(None)
+            }
             other => other?,
         };
         for bytes in buffer.get(..n).unwrap_or(&[]).chunks(self.receiving.snaplen.max(1)) {

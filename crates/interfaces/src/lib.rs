@@ -9,6 +9,8 @@ mod intake;
 mod mark_ip;
 #[cfg(test)]
 mod offload_source;
+mod raw_transport;
+mod reason;
 pub mod segment;
 mod send_queue;
 #[cfg(test)]
@@ -29,4 +31,10 @@ element::elements![
     from_socket,
     to_socket,
     mcast_socket,
+    raw_socket,
+    from_raw_socket,
+    to_raw_socket,
+    from_host,
+    to_host,
+    kernel_filter,
 ];

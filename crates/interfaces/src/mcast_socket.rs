@@ -16,8 +16,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Port;
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ready, Role, TaskId,
-    TimerId,
+    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ready, Role, TaskId, TimerId,
 };
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -217,5 +216,90 @@ impl McastSocket {
     fn fail(&mut self, ctx: &mut Ctx<'_>, error: &Error) {
         ctx.chatter(&format!("{}: {}", self.declaration, reason(error)));
         self.cleanup(ctx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, has_reached, in_namespace, make_veth, run_until};
+    use expect_test::expect;
+
+    /// A device for multicast with an address; false if that may be left out.
+    fn make_network() -> bool {
+        let is_made = make_veth("left", "right");
+        if is_made {
+            sys::link::add_address("left", "10.9.0.1".parse().unwrap(), 24).unwrap();
+        }
+        is_made
+    }
+
+    #[test]
+    fn all_who_listen_receive_what_is_sent_but_the_sender() {
+        in_namespace(|| {
+            if !make_network() {
+                return;
+            }
+            let config = "InfiniteSource(DATA abc, LIMIT 2) -> Queue
+                -> McastSocket(239.0.0.1, 1234, 10.9.0.1) -> Print(own) -> Discard;
+                McastSocket(239.0.0.1, 1234, 10.9.0.1) -> Print(other) -> c :: Counter -> Discard;";
+            let told = run_until(config, &["c.count"], has_reached("c.count", 2));
+            assert_eq!(told, "other:    3 | 616263\nother:    3 | 616263\nc.count: 2\n");
+        });
+    }
+
+    #[test]
+    fn without_a_source_the_sender_receives_it_too() {
+        in_namespace(|| {
+            if !make_network() {
+                return;
+            }
+            sys::link::add_route("left", "0.0.0.0".parse().unwrap(), 0, "10.9.0.2".parse().unwrap()).unwrap();
+            let config = "InfiniteSource(DATA abc, LIMIT 2) -> McastSocket(239.0.0.1, 1234, SNAPLEN 2) -> c :: Counter -> Discard;";
+            let told = run_until(config, &["c.byte_count"], has_reached("c.count", 2));
+            assert_eq!(told, "c.byte_count: 4\n");
+        });
+    }
+
+    #[test]
+    fn mistakes_and_refusals_are_told() {
+        check(
+            "McastSocket(foo) -> Discard; McastSocket(239.0.0.1, 1, LOOP x, SOURCEPORT y) -> Discard",
+            expect![[r#"
+            config:1: While configuring 'McastSocket@1 :: McastSocket':
+              MCASTIP: parse error
+              MCASTPORT: required argument missing
+            config:1: While configuring 'McastSocket@3 :: McastSocket':
+              SOURCEPORT: parse error
+              LOOP: parse error
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "McastSocket(9.9.9.9, 4321) -> Discard",
+            expect![[r#"
+            config:1: While initializing 'McastSocket@1 :: McastSocket':
+              bind: Cannot assign requested address
+            Router could not be initialized!
+        "#]],
+        );
+        in_namespace(|| {
+            sys::link::set_up("lo", true).unwrap();
+            check(
+                "McastSocket(127.0.0.1, 4321) -> Discard",
+                expect![[r#"
+                config:1: While initializing 'McastSocket@1 :: McastSocket':
+                  setsockopt(IP_ADD_MEMBERSHIP): Invalid argument
+                Router could not be initialized!
+            "#]],
+            );
+            check(
+                "McastSocket(239.0.0.1, 4321, 9.9.9.9) -> Discard",
+                expect![[r#"
+                config:1: While initializing 'McastSocket@1 :: McastSocket':
+                  bind: Cannot assign requested address
+                Router could not be initialized!
+            "#]],
+            );
+        });
     }
 }

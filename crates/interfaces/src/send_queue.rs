@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Error, ErrorKind, IoSlice};
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 
 use element::{Batch, Ctx, Packet, Ready, Signal, TaskId, Wake, BATCH_MAX};
@@ -11,6 +11,8 @@ use sys::datagrams::{self, BATCH};
 
 const ENOBUFS: i32 = 105;
 const MSG_NOSIGNAL: i32 = 0x4000;
+/// Bytes of an IPv4 header without options.
+pub const IP_HEADER: usize = 20;
 
 /// Packets that were taken and are not yet sent.
 #[derive(Default)]
@@ -39,6 +41,8 @@ pub enum Way<'a> {
     To(&'a Socket, &'a SockAddr),
     /// Each as a datagram to a port of its destination annotation.
     ToAnnotation(&'a Socket, u16),
+    /// Each as it is, an IPv4 packet, to the destination in its header. One that is shorter than a header is refused.
+    ToDestination(&'a Socket),
 }
 
 /// How far sending came.
@@ -107,6 +111,13 @@ impl SendQueue {
         Ok(has_worked)
     }
 
+    /// Lets the task that pulls run again.
+    pub fn go_on(&self, ctx: &mut Ctx<'_>) {
+        if let Some(puller) = &self.puller {
+            ctx.schedule(puller.task);
+        }
+    }
+
     /// Whether it is waited until the socket has room.
     pub fn is_blocked(&self) -> bool {
         self.is_blocked
@@ -147,7 +158,12 @@ impl SendQueue {
             let sent = match way {
                 Way::Stream(socket) => self.send_bytes(socket),
                 Way::To(socket, address) => self.send_to(socket, address),
-                Way::ToAnnotation(socket, port) => self.send_each(socket, *port),
+                Way::ToAnnotation(socket, port) => {
+                    self.send_each(socket, |packet| Some((packet.dst_ip(), *port)))
+                }
+                Way::ToDestination(socket) => {
+                    self.send_each(socket, |packet| Some((destination(packet)?, 0)))
+                }
             };
             match sent {
                 Ok(()) => {}
@@ -191,10 +207,17 @@ impl SendQueue {
         Ok(())
     }
 
-    fn send_each(&mut self, socket: &Socket, port: u16) -> io::Result<()> {
-        let next = self.waiting.iter().take(BATCH);
+    fn send_each(
+        &mut self,
+        socket: &Socket,
+        address: impl Fn(&Packet) -> Option<(Ipv4Addr, u16)>,
+    ) -> io::Result<()> {
+        let next = self.waiting.iter().take(BATCH).map_while(address);
         self.addresses.clear();
-        self.addresses.extend(next.map(|packet| SockAddr::from(SocketAddrV4::new(packet.dst_ip(), port))));
+        self.addresses.extend(next.map(|(ip, port)| SockAddr::from(SocketAddrV4::new(ip, port))));
+        if self.addresses.is_empty() {
+            return Err(ErrorKind::InvalidData.into());
+        }
         let next = self.waiting.iter().zip(&self.addresses);
         let n = datagrams::send(socket, next.map(|(packet, address)| (packet.data(), address)))?;
         self.waiting.drain(..n.min(self.waiting.len()));
@@ -225,12 +248,20 @@ impl SendQueue {
 impl Way<'_> {
     fn socket(&self) -> &Socket {
         match self {
-            Way::Stream(socket) | Way::To(socket, _) | Way::ToAnnotation(socket, _) => socket,
+            Way::Stream(socket)
+            | Way::To(socket, _)
+            | Way::ToAnnotation(socket, _)
+            | Way::ToDestination(socket) => socket,
         }
     }
 }
 
+/// The destination of an IPv4 packet, if it has a whole header.
+fn destination(packet: &Packet) -> Option<Ipv4Addr> {
+    packet.data().get(..IP_HEADER)?.last_chunk::<4>().map(|bytes| Ipv4Addr::from(*bytes))
+}
+
 /// Whether there is no room for more now.
-pub fn is_full(error: &Error) -> bool {
+fn is_full(error: &Error) -> bool {
     error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(ENOBUFS)
 }

@@ -33,7 +33,12 @@ pub struct Datagram<'a> {
 impl Inbox {
     /// Room for [`BATCH`] datagrams of at most `snaplen` bytes.
     pub fn new(snaplen: usize) -> Inbox {
-        Inbox { bytes: vec![0; BATCH * snaplen], snaplen, lens: Vec::with_capacity(BATCH), senders: Vec::with_capacity(BATCH) }
+        Inbox {
+            bytes: vec![0; BATCH * snaplen],
+            snaplen,
+            lens: Vec::with_capacity(BATCH),
+            senders: Vec::with_capacity(BATCH),
+        }
     }
 
     /// Receives what there is, without waiting; how many datagrams.
@@ -137,7 +142,8 @@ mod tests {
 
     #[test]
     fn datagrams_pass_in_order_with_their_senders() {
-        let (here, there) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (here, there) =
+            (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let to = SockAddr::from(there.local_addr().unwrap());
         let texts: Vec<String> = (0..40).map(|i| "x".repeat(i)).collect();
         let all = || texts.iter().map(|text| (text.as_bytes(), &to));

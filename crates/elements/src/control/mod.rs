@@ -5,6 +5,7 @@ mod socket;
 
 element::elements![
     address_info,
+    chatter_socket,
     control_socket,
     driver_manager,
     error,

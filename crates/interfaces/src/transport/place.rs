@@ -6,7 +6,9 @@ use args::{Args, Filename, Port};
 use element::{Arg, Configure, Failed};
 use socket2::{Domain, Protocol, SockAddr, Type};
 
-use super::settings::{ALLOW, CLIENT, DENY, HEADROOM, NODELAY, PROPER, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP, VERBOSE};
+use super::settings::{
+    ALLOW, CLIENT, DENY, HEADROOM, NODELAY, PROPER, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP, VERBOSE,
+};
 
 /// Bytes of the longest name of a Unix socket, and its end.
 const PATH_MAX: usize = 108;

@@ -5,7 +5,7 @@ use std::io::Error;
 use element::{Batch, Ctx, Packet, TaskId};
 use socket2::{SockAddr, Socket};
 
-use super::{Transport, NO_CONNECTION, NOT_SENT};
+use super::{Transport, NOT_SENT, NO_CONNECTION};
 use crate::reason::reason;
 use crate::send_queue::{Progress, Way};
 

@@ -5,17 +5,26 @@ use element::{Arg, Configure, ElementIdx, Failed};
 
 use super::place::{Place, TYPE};
 
-pub const VERBOSE: Arg = Arg::keyword("VERBOSE", "bool", "Whether to tell of connections and errors. Default false.");
-pub const SNAPLEN: Arg =
-    Arg::keyword("SNAPLEN", "int", "Most bytes of a received packet. Default 2048.");
+pub const VERBOSE: Arg =
+    Arg::keyword("VERBOSE", "bool", "Whether to tell of connections and errors. Default false.");
+pub const SNAPLEN: Arg = Arg::keyword("SNAPLEN", "int", "Most bytes of a received packet. Default 2048.");
 pub const HEADROOM: Arg =
     Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data. Default 128.");
-pub const TIMESTAMP: Arg =
-    Arg::keyword("TIMESTAMP", "bool", "Whether received packets get the time as their timestamp. Default true.");
-pub const RCVBUF: Arg =
-    Arg::keyword("RCVBUF", "int", "Bytes that the system keeps of what is received. Default: as the system has it.");
-pub const SNDBUF: Arg =
-    Arg::keyword("SNDBUF", "int", "Bytes that the system keeps of what is sent. Default: as the system has it.");
+pub const TIMESTAMP: Arg = Arg::keyword(
+    "TIMESTAMP",
+    "bool",
+    "Whether received packets get the time as their timestamp. Default true.",
+);
+pub const RCVBUF: Arg = Arg::keyword(
+    "RCVBUF",
+    "int",
+    "Bytes that the system keeps of what is received. Default: as the system has it.",
+);
+pub const SNDBUF: Arg = Arg::keyword(
+    "SNDBUF",
+    "int",
+    "Bytes that the system keeps of what is sent. Default: as the system has it.",
+);
 pub const NODELAY: Arg =
     Arg::keyword("NODELAY", "int", "Whether TCP sends small segments at once; 0 for no. Default 1.");
 pub const CLIENT: Arg = Arg::keyword(
@@ -29,8 +38,11 @@ pub const ALLOW: Arg = Arg::keyword(
     "route table",
     "Routes to the hosts that a server hears. All others are heard unless DENY has them.",
 );
-pub const DENY: Arg =
-    Arg::keyword("DENY", "route table", "Routes to the hosts that a server does not hear, as far as ALLOW has them not.");
+pub const DENY: Arg = Arg::keyword(
+    "DENY",
+    "route table",
+    "Routes to the hosts that a server does not hear, as far as ALLOW has them not.",
+);
 const PLACE: Arg = Arg::rest("PLACE", "address", "Where, as TYPE says.");
 
 /// The arguments of the classes.
@@ -88,10 +100,15 @@ pub struct Settings {
 impl Receiving {
     /// Reads SNAPLEN, HEADROOM and TIMESTAMP.
     pub fn read(args: &mut Args<'_>) -> Receiving {
+        let receiving = Receiving::read_sizes(args);
+        Receiving { stamps: args.get_or("TIMESTAMP", true), ..receiving }
+    }
+
+    /// Reads SNAPLEN and HEADROOM.
+    pub fn read_sizes(args: &mut Args<'_>) -> Receiving {
         let snaplen = args.get_or("SNAPLEN", DEFAULT_SNAPLEN).clamp(0, MAX_SNAPLEN);
         let headroom = args.get_or("HEADROOM", packet::DEFAULT_HEADROOM as u32).min(MAX_HEADROOM);
-        let stamps = args.get_or("TIMESTAMP", true);
-        Receiving { snaplen: snaplen.unsigned_abs() as usize, headroom: headroom as usize, stamps }
+        Receiving { snaplen: snaplen.unsigned_abs() as usize, headroom: headroom as usize, stamps: true }
     }
 }
 
