@@ -88,7 +88,7 @@ mod tests {
             move |text: &str| *heard.lock().unwrap() += &format!("{name}:{text} ")
         };
         let lasting = |name| -> Ear {
-            let mut ear = ear(name);
+            let ear = ear(name);
             Box::new(move |text| {
                 ear(text);
                 true

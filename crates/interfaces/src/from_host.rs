@@ -302,7 +302,8 @@ mod tests {
                 q.drops: 0
                 c.count: 20
                 f.signal: true
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
         });
     }
 

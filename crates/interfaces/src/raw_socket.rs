@@ -50,7 +50,8 @@ mod tests {
                 127.0.0.1 > 127.0.0.2: icmp echo (0, 2)
                 127.0.0.1 > 127.0.0.2: icmp echo (0, 3)
                 n.count: 3
-            "#]].assert_eq(&told);
+            "#]]
+            .assert_eq(&told);
         });
     }
 

@@ -329,15 +329,22 @@ mod tests {
         expect![[r#"
             config:1: While initializing 'ChatterSocket@1 :: ChatterSocket':
               warning: bind: Address already in use (3 tries left)
-        "#]].assert_eq(&told.replace(&name, "FILE"));
-        check("ChatterSocket(UNIX, /nonexistent/socket, RETRIES 1, RETRY_WARNINGS false)", expect![[r#"
+        "#]]
+        .assert_eq(&told.replace(&name, "FILE"));
+        check(
+            "ChatterSocket(UNIX, /nonexistent/socket, RETRIES 1, RETRY_WARNINGS false)",
+            expect![[r#"
             bind: No such file or directory
-        "#]]);
-        check("ChatterSocket(UNIX, /nonexistent/socket)", expect![[r#"
+        "#]],
+        );
+        check(
+            "ChatterSocket(UNIX, /nonexistent/socket)",
+            expect![[r#"
             config:1: While initializing 'ChatterSocket@1 :: ChatterSocket':
               bind: No such file or directory
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
