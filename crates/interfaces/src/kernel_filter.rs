@@ -15,7 +15,7 @@ use args::{Args, Raw, Word};
 use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase, Role};
 
 use crate::device::iptables;
-use crate::reason::reason;
+use element::output::reason;
 
 /// The class. Rules are installed while the process may.
 pub const CLASS: Class = Class::new::<KernelFilter>("KernelFilter", "0/0", "a/a", "x/x")

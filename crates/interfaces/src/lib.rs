@@ -10,7 +10,6 @@ mod mark_ip;
 #[cfg(test)]
 mod offload_source;
 mod raw_transport;
-mod reason;
 pub mod segment;
 mod send_queue;
 #[cfg(test)]

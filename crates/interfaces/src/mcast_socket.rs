@@ -21,9 +21,9 @@ use element::{
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::intake::Intake;
-use crate::reason::reason;
 use crate::send_queue::{Progress, SendQueue, Way};
 use crate::transport::{declaration, during, Receiving, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
+use element::output::reason;
 
 /// The class.
 pub const CLASS: Class = Class::new::<McastSocket>("McastSocket", "0-1/0-1", "a/h", "x/y")

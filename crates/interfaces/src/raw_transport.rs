@@ -11,9 +11,9 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::capture::link;
 use crate::intake::Intake;
 use crate::mark_ip::mark_ip;
-use crate::reason::reason;
 use crate::send_queue::{Progress, SendQueue, Way, IP_HEADER};
 use crate::transport::{during, Receiving, HEADROOM, SNAPLEN};
+use element::output::reason;
 
 /// The classes' arguments.
 pub const ARGS: &[Arg] = &[

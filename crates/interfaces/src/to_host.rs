@@ -15,8 +15,8 @@ use sys::tap::Tap;
 use sys::vnet::VnetHeader;
 
 use super::from_host::FromHost;
-use crate::reason::reason;
 use crate::segment::segment;
+use element::output::reason;
 
 /// The class. It is initialised when devices are made.
 pub const CLASS: Class = Class::new::<ToHost>("ToHost", "1/0", "h/h", "x/x")

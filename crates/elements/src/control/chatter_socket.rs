@@ -17,9 +17,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use args::{Args, Filename, Port, Word};
+use element::output::reason;
 use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TimerId};
 
-use super::scripting::describe;
 use super::socket::{Attempts, Audience, Listener, Place, State, PATH_MAX};
 
 /// The class. Channels exist before others use them.
@@ -95,7 +95,7 @@ impl Element for ChatterSocket {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let audience = Audience::new().map_err(|error| format!("eventfd: {}", describe(&error)))?;
+        let audience = Audience::new().map_err(|error| format!("eventfd: {}", reason(&error)))?;
         ctx.add_select(audience.bell(), Ready::READ)?;
         let audience = Arc::new(Mutex::new(audience));
         let hearer = audience.clone();
@@ -226,7 +226,7 @@ impl ChatterSocket {
         let fd: OwnedFd = match listener.accept() {
             Ok((fd, _)) => fd,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            Err(error) => return ctx.chatter(&format!("{declaration}: accept: {}", describe(&error))),
+            Err(error) => return ctx.chatter(&format!("{declaration}: accept: {}", reason(&error))),
         };
         let number = fd.as_raw_fd();
         let is_greeted = rustix::io::ioctl_fionbio(&fd, true).is_ok()

@@ -8,7 +8,7 @@ use socket2::Socket;
 
 use super::Transport;
 use crate::intake::Intake;
-use crate::reason::reason;
+use element::output::reason;
 
 /// Connections that may wait for the one before to end.
 const BACKLOG: i32 = 2;

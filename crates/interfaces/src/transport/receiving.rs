@@ -9,7 +9,7 @@ use socket2::SockAddr;
 
 use super::Transport;
 use crate::intake::Intake;
-use crate::reason::reason;
+use element::output::reason;
 
 impl Transport {
     /// A descriptor is ready.

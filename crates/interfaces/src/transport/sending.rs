@@ -6,8 +6,8 @@ use element::{Batch, Ctx, Packet, TaskId};
 use socket2::{SockAddr, Socket};
 
 use super::{Transport, NOT_SENT, NO_CONNECTION};
-use crate::reason::reason;
 use crate::send_queue::{Progress, Way};
+use element::output::reason;
 
 impl Transport {
     /// Sends packets, and waits until they are sent.

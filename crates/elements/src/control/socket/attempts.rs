@@ -1,9 +1,9 @@
 //! Tries to listen, again and again if that is wanted.
 
+use element::output::reason;
 use element::{Ctx, TimerId};
 
 use super::{Listener, Place};
-use crate::control::scripting::describe;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -24,7 +24,7 @@ impl Attempts {
     pub fn listen(&mut self, place: &Place) -> Result<(Listener, String), String> {
         self.n_left = self.n_left.saturating_sub(1);
         place.listen().map_err(|error| {
-            let error = format!("bind: {}", describe(&error));
+            let error = format!("bind: {}", reason(&error));
             let tries = if self.n_left == 0 { "try" } else { "tries" };
             match self.n_left {
                 ..0 => error,
