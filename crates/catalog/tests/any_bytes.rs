@@ -253,7 +253,15 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
     ("KernelTap", "needs privileges; its packets leave the process"),
     ("KernelTun", "needs privileges; its packets leave the process"),
+    ("FromRawSocket", "needs privileges; its packets leave the process"),
+    ("FromSocket", "needs a peer; its packets leave the process"),
+    ("McastSocket", "needs a network; its packets leave the process"),
+    ("RawSocket", "needs privileges; its packets leave the process"),
+    ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),
+    ("ToHost", "needs privileges; its packets leave the process"),
+    ("ToRawSocket", "needs privileges; its packets leave the process"),
+    ("ToSocket", "needs a peer; its packets leave the process"),
 ];
 
 /// What comes before the element and makes it part of a larger graph.
@@ -286,8 +294,6 @@ fn graph_of(sample: &Sample) -> String {
     let is_pulled = |port| code(inputs, port) == 'l';
     let mut text = format!(
         "{} e :: {name}({});\n",
-        if name == "ICMPRewriter" { NAT } else { "" },
-        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
         if NEIGHBOURS.iter().any(|neighbour| neighbour.0 == name) { NAT } else { "" },
         args.replace("QUEUES in0", "QUEUES q0")
     );
@@ -299,9 +305,8 @@ fn graph_of(sample: &Sample) -> String {
     for port in 0..n_outputs {
         let is_pull = code(outputs, port) == 'l' || code(outputs, port) == 'a' && pulls;
         let queue = if is_pull { "Unqueue -> " } else { "" };
-        let behind = if name.ends_with("RED") { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
         let behind = match (name, port) {
-            ("RED", _) => "q0 :: Queue(100000) -> Unqueue -> ",
+            ("RED" | "AdaptiveRED", _) => "q0 :: Queue(100000) -> Unqueue -> ",
             ("TCPAck", 0) => "TCPBuffer -> Unqueue -> ",
             _ => "",
         };
