@@ -15,9 +15,12 @@ const MOST_ROUNDS: u32 = 20;
 const OUTSIDE: &[&str] = &[
     "ControlSocket",
     "Error",
+    "EtherSpanTree",
     "FromDevice",
     "FromDump",
     "FromIPSummaryDump",
+    "FromNetFlowSummaryDump",
+    "FromTcpdump",
     "KernelTap",
     "KernelTun",
     "ToDevice",
@@ -28,6 +31,13 @@ const OUTSIDE: &[&str] = &[
 /// Arguments for the classes that cannot do without.
 const ARGUMENTS: &[(&str, &str)] = &[
     ("AggregateIP", "ip dst/24"),
+    ("ARPFaker", "10.0.0.3, 2:0:0:0:0:3, 10.0.0.4, 2:0:0:0:0:4"),
+    ("EtherPauseSource", "2:0:0:0:0:3, 5"),
+    ("EtherVLANEncap", "0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4, ANNO"),
+    ("GetEtherAddress", "0, src"),
+    ("SetEtherAddress", "2:0:0:0:0:3, 0"),
+    ("StoreEtherAddress", "2:0:0:0:0:3, dst"),
+    ("StoreUDPTimeSeqRecord", "0"),
     ("Align", "4, 2"),
     ("BandwidthMeter", "10"),
     ("BandwidthRatedSplitter", "10Bps"),
