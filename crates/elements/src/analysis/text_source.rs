@@ -138,7 +138,7 @@ impl<F: Format> Element for TextSource<F> {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.timer = Some(ctx.new_timer());
         self.input.open(false)?;
-        let first = self.input.peek_line().map_err(|error| super::summary::input::reason(&error))?;
+        let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
         if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
             ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
         }
@@ -297,7 +297,7 @@ impl<F: Format> TextSource<F> {
                 Ok(true) => {}
                 Ok(false) => return Line::End,
                 Err(error) => {
-                    let text = self.input.at(&super::summary::input::reason(&error));
+                    let text = self.input.at(&element::output::reason(&error));
                     ctx.chatter(&text);
                     return Line::End;
                 }
