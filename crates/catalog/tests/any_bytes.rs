@@ -228,7 +228,7 @@ const SAMPLES: &[Sample] = &[
     ("SetAnnoByte", 1, 1, "47, 255", Conserved),
     ("SetCRC32", 1, 1, "", Conserved),
     ("TimeFilter", 1, 2, "START_AFTER 1s, INTERVAL 100s", Conserved),
-    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1, END 7", Conserved),
+    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1000000000, END 7", Conserved),
     ("TimeRange", 1, 1, "", Conserved),
     ("TimedUnqueue", 1, 1, "0.001", Conserved),
     ("TimestampAccum", 1, 1, "", Conserved),
@@ -316,7 +316,7 @@ fn graph_of(sample: &Sample) -> String {
     let mut text = format!(
         "{} e :: {name}({});\n",
         if NEIGHBOURS.iter().any(|neighbour| neighbour.0 == name) { NAT } else { "" },
-        args.replace("QUEUES in0", "QUEUES q0")
+        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
     );
     for port in 0..n_inputs {
         let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };
