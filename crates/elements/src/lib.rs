@@ -7,6 +7,7 @@ pub mod analysis;
 pub mod aqm;
 pub mod classify;
 pub mod control;
+pub mod detect;
 pub mod ethernet;
 pub mod icmp;
 pub mod ip;
@@ -36,4 +37,5 @@ pub const FOLDERS: &[(&str, &[Class])] = &[
     ("analysis", analysis::CLASSES),
     ("aqm", aqm::CLASSES),
     ("threads", threads::CLASSES),
+    ("detect", detect::CLASSES),
 ];

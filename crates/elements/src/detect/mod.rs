@@ -1,0 +1,6 @@
+//! Intrusion detection.
+
+mod eve;
+mod rule_files;
+
+element::elements![intrusion_detector];
