@@ -122,9 +122,10 @@ pub fn finish(drafts: Vec<Draft>) -> Result<Vec<PayloadTest>, Mistake> {
     let mut is_wanted = false;
     for test in tests.iter_mut().rev() {
         test.wants_all = is_wanted;
-        // What comes before in another part is never counted from.
-        let is_fresh_start = !test.is_relative && !test.is_negated && test.moves();
-        is_wanted = test.is_relative || is_wanted && !is_fresh_start;
+        let moves = test.moves() && !test.is_negated;
+        // What may be anywhere behind is behind the first place if it is behind any.
+        let takes_any = matches!(&test.kind, PayloadKind::Content(content) if content.depth.is_none());
+        is_wanted = if moves { test.is_relative && !takes_any } else { is_wanted || test.is_relative };
     }
     Ok(tests)
 }

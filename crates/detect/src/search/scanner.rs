@@ -1,19 +1,23 @@
-//! Finds which of many patterns may be in a payload.
+//! Finds which of many patterns are in a payload.
 //!
-//! Of each pattern four bytes are chosen that are rare in what networks carry. A bit array tells for a hash of any four
-//! bytes whether they may be among those; it fits into the first-level cache, and no step waits for the one before, which
-//! is what an automaton's does: with a thousand patterns this takes half the time of a deterministic automaton, whose
-//! table would have some megabytes. Where the bit is set, a hash table leads to the patterns. Letters' case does not count
-//! until patterns are compared.
+//! Only the four bytes at every fourth place are looked at. A bit array tells for their hash whether they may belong to a
+//! pattern, of which therefore four groups of four, one behind the other, are entered, chosen to be rare in what networks
+//! carry. The array fits into the first-level cache, and no step waits for the one before, which is what an automaton's
+//! does: a deterministic automaton for a thousand patterns has a table of some megabytes and takes twice the time. Where the
+//! bit is set, a hash table leads to the patterns, which are then compared. Patterns of less than seven bytes have filters
+//! of their own, that look at more places.
 //!
-//! The bytes before the chosen four are in the buffer, so nothing need be kept of a search to find patterns that end in
-//! the next segment; those behind may be still to come, and then are left to who asks.
+//! The choice is made among a pattern's last bytes. So little of what was searched before is looked at again to find
+//! patterns that end in the next segment, and nothing need be kept of a search.
 
-/// Log2 of the number of bits of the filter.
-const FILTER_BITS: u32 = 16;
-const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
+/// Words of the bit array for long patterns, of which there are many: half of a first-level cache of 32 KiB.
+const MANY: usize = 1 << 11;
+/// Words of those for shorter patterns, so that all fit in.
+const FEW: usize = 1 << 8;
 /// Bytes that are looked at together.
 const WINDOW: usize = 4;
+/// Among so many of a pattern's last bytes the choice is made.
+const CHOICE: usize = 24;
 /// Sets the bit that lower case letters have.
 const FOLD: u32 = 0x2020_2020;
 const SPREAD: u32 = 0x9E37_79B1;
@@ -25,18 +29,32 @@ pub struct Needle<'a> {
     pub bytes: &'a [u8],
     /// Whether case does not matter.
     pub ignores_case: bool,
-    /// What to tell if it may be there.
+    /// What to tell where it is found.
     pub id: u32,
 }
 
 /// A search for many patterns.
 #[derive(Debug)]
 pub struct Scanner {
-    filter: Box<[u64; FILTER_WORDS]>,
+    /// For patterns of at least seven bytes.
+    long: Option<Filter<4, MANY>>,
+    /// For patterns of five and six bytes, if there are none of four.
+    medium: Option<Filter<2, FEW>>,
+    /// For patterns of four to six bytes.
+    every: Option<Filter<1, FEW>>,
+    /// For those of one to three.
+    short: Option<Box<Short>>,
+}
+
+/// A search for patterns that looks at every `STRIDE`th place, with a bit array of `WORDS` words, a power of two.
+#[derive(Debug)]
+struct Filter<const STRIDE: usize, const WORDS: usize> {
+    bits: Box<[u64; WORDS]>,
     slots: Box<[Slot]>,
     entries: Vec<Entry>,
-    bytes: Vec<u8>,
-    short: Option<Box<Short>>,
+    patterns: Vec<u8>,
+    /// How far before its end a pattern's first chosen byte can be.
+    reach: usize,
 }
 
 /// Patterns with the same four bytes.
@@ -61,107 +79,142 @@ struct Entry {
 /// Patterns of up to three bytes, found by their last two.
 #[derive(Debug)]
 struct Short {
-    filter: Box<[u64; FILTER_WORDS]>,
+    filter: Box<[u64; PAIR_WORDS]>,
     by_last: Vec<Vec<Entry>>,
+    patterns: Vec<u8>,
 }
+
+const PAIR_WORDS: usize = 1 << (16 - 6);
 
 impl Scanner {
     /// A search for these; empty ones are never found.
     pub fn new<'a>(needles: impl Iterator<Item = Needle<'a>>) -> Scanner {
-        let mut scanner = Scanner {
-            filter: Box::new([0; FILTER_WORDS]),
+        let needles: Vec<Needle<'a>> =
+            needles.filter(|needle| (1..=usize::from(u16::MAX)).contains(&needle.bytes.len())).collect();
+        let with = |lens: std::ops::RangeInclusive<usize>| -> Vec<Needle<'a>> {
+            needles.iter().filter(|needle| lens.contains(&needle.bytes.len())).copied().collect()
+        };
+        let middle = with(4..=6);
+        let (every, medium) = match middle.iter().any(|needle| needle.bytes.len() == 4) {
+            true => (middle, Vec::new()),
+            false => (Vec::new(), middle),
+        };
+        Scanner {
+            long: Filter::new(&with(7..=usize::MAX)),
+            medium: Filter::new(&medium),
+            every: Filter::new(&every),
+            short: Short::new(&with(1..=3)),
+        }
+    }
+
+    /// Calls `found` with the id of each pattern that is in `buf` and ends behind `fresh`, once or several times.
+    #[inline]
+    pub fn scan(&self, buf: &[u8], fresh: usize, mut found: impl FnMut(u32)) {
+        if let Some(filter) = &self.long {
+            filter.scan(buf, fresh, &mut found);
+        }
+        if let Some(filter) = &self.medium {
+            filter.scan(buf, fresh, &mut found);
+        }
+        if let Some(filter) = &self.every {
+            filter.scan(buf, fresh, &mut found);
+        }
+        if let Some(short) = &self.short {
+            short.scan(buf, fresh, &mut found);
+        }
+    }
+}
+
+impl<const STRIDE: usize, const WORDS: usize> Filter<STRIDE, WORDS> {
+    fn new(needles: &[Needle<'_>]) -> Option<Self> {
+        let mut filter = Filter {
+            bits: vec![0; WORDS].into_boxed_slice().try_into().ok()?,
             slots: Box::new([]),
             entries: Vec::new(),
-            bytes: Vec::new(),
-            short: None,
+            patterns: Vec::new(),
+            reach: 0,
         };
         let mut keyed: Vec<(u32, Entry)> = Vec::new();
         for needle in needles {
-            let bytes = needle.bytes.get(..needle.bytes.len().min(usize::from(u16::MAX))).unwrap_or_default();
-            let begin = u32::try_from(scanner.bytes.len()).unwrap_or(u32::MAX);
-            scanner.bytes.extend_from_slice(bytes);
-            let at = rarest_window(bytes);
-            let (len, at_u16) = (bytes.len() as u16, at.unwrap_or(0) as u16);
-            let entry = Entry { id: needle.id, begin, len, at: at_u16, ignores_case: needle.ignores_case };
-            match at.and_then(|at| window(bytes, at)) {
-                Some(window) => keyed.push((window, entry)),
-                None => scanner.add_short(bytes, entry),
+            let begin = u32::try_from(filter.patterns.len()).unwrap_or(u32::MAX);
+            filter.patterns.extend_from_slice(needle.bytes);
+            let first = rarest_windows(needle.bytes, STRIDE);
+            filter.reach = filter.reach.max(needle.bytes.len() - first);
+            for at in first..first + STRIDE {
+                let Some(window) = window(needle.bytes, at) else { continue };
+                let (len, at) = (needle.bytes.len() as u16, at as u16);
+                let entry = Entry { id: needle.id, begin, len, at, ignores_case: needle.ignores_case };
+                keyed.push((window, entry));
             }
         }
-        scanner.fill(keyed);
-        scanner
+        filter.fill(keyed);
+        (!needles.is_empty()).then_some(filter)
     }
 
-    /// Calls `found` with the id of each pattern that may have a place in `buf` such that its chosen bytes end at or behind
-    /// `fresh`. What of the pattern is in `buf` is there indeed. The same pattern may be told several times.
     #[inline]
-    pub fn scan(&self, buf: &[u8], fresh: usize, mut found: impl FnMut(u32)) {
-        let begin = (fresh + 1).saturating_sub(WINDOW);
-        let bytes = buf.get(begin..).unwrap_or_default();
-        let mut at = begin;
-        if !self.entries.is_empty() {
-            for eight in bytes.windows(8).step_by(WINDOW) {
-                let word = u64::from_le_bytes(*eight.first_chunk().unwrap_or(&[0; 8])) | FOLD_8;
-                let windows = [word as u32, (word >> 8) as u32, (word >> 16) as u32, (word >> 24) as u32];
-                let [a, b, c, d] = windows.map(|window| self.bit(window));
-                if (a | b | c | d) & 1 != 0 {
-                    for (i, bit) in [a, b, c, d].into_iter().enumerate() {
-                        if bit & 1 != 0 {
-                            self.look_up(windows.get(i).copied().unwrap_or(0), buf, at + i, &mut found);
-                        }
-                    }
-                }
-                at += WINDOW;
-            }
-            while let Some(window) = window(buf, at) {
-                if self.bit(window) & 1 != 0 {
-                    self.look_up(window, buf, at, &mut found);
-                }
-                at += 1;
-            }
-        }
-        if let Some(short) = &self.short {
-            short.scan(&self.bytes, buf, fresh, &mut found);
+    fn scan(&self, buf: &[u8], fresh: usize, found: &mut impl FnMut(u32)) {
+        let mut at = (fresh + 1).saturating_sub(self.reach);
+        while let Some(place) = self.next(buf, at) {
+            self.look_up(buf, place, fresh, found);
+            at = place + STRIDE;
         }
     }
 
-    /// In the lowest bit whether these four bytes may be a pattern's.
-    #[inline(always)]
-    fn bit(&self, window: u32) -> u64 {
-        let hash = hash(window);
-        // The mask changes nothing, but spares a comparison.
-        self.filter[(hash >> 6) as usize % FILTER_WORDS] >> (hash & 63)
+    /// The next place, counted in strides from `at`, whose four bytes may be a pattern's.
+    #[inline(never)]
+    fn next(&self, buf: &[u8], mut at: usize) -> Option<usize> {
+        let bits: &[u64; WORDS] = &self.bits;
+        for chunk in buf.get(at..)?.windows(WINDOW + 3 * STRIDE).step_by(4 * STRIDE) {
+            let four = [0, 1, 2, 3].map(|i| window(chunk, i * STRIDE).map_or(0, |window| bit(bits, window)));
+            let [a, b, c, d] = four;
+            if (a | b | c | d) & 1 != 0 {
+                let i = four.iter().position(|bit| bit & 1 != 0)?;
+                return Some(at + i * STRIDE);
+            }
+            at += 4 * STRIDE;
+        }
+        while let Some(window) = window(buf, at) {
+            if bit(bits, window) & 1 != 0 {
+                return Some(at);
+            }
+            at += STRIDE;
+        }
+        None
     }
 
     #[inline(never)]
-    fn look_up(&self, window: u32, buf: &[u8], at: usize, found: &mut impl FnMut(u32)) {
+    fn look_up(&self, buf: &[u8], at: usize, fresh: usize, found: &mut impl FnMut(u32)) {
+        let Some(window) = window(buf, at) else { return };
         let mut idx = self.home(window);
         while let Some(slot) = self.slots.get(idx).filter(|slot| slot.n_entries != 0) {
             if slot.window == window {
                 let entries = self.entries.get(slot.first as usize..).unwrap_or_default();
                 for entry in entries.iter().take(slot.n_entries as usize) {
-                    if entry.begins(&self.bytes, buf, at) {
+                    if entry.is_at(&self.patterns, buf, at, fresh) {
                         found(entry.id);
                     }
                 }
                 return;
             }
-            idx = (idx + 1) % self.slots.len();
+            idx = (idx + 1) & (self.slots.len() - 1);
         }
     }
 
+    /// Where the search for a slot begins; their number is a power of two.
     fn home(&self, window: u32) -> usize {
-        window.wrapping_mul(0x85EB_CA6B).rotate_left(15) as usize % self.slots.len().max(1)
+        window.wrapping_mul(0x85EB_CA6B).rotate_left(15) as usize & (self.slots.len().max(1) - 1)
     }
 
     fn fill(&mut self, mut keyed: Vec<(u32, Entry)>) {
         keyed.sort_by_key(|(window, entry)| (*window, entry.id));
         self.slots = vec![Slot::default(); (keyed.len() * 2).next_power_of_two()].into();
         for (window, entry) in keyed {
-            let hash = hash(window);
-            self.filter[(hash >> 6) as usize % FILTER_WORDS] |= 1 << (hash & 63);
+            let hash = hash::<WORDS>(window);
+            if let Some(word) = self.bits.get_mut((hash >> 6) as usize) {
+                *word |= 1 << (hash & 63);
+            }
             let mut idx = self.home(window);
-            let n_slots = self.slots.len();
+            let last = self.slots.len() - 1;
             let first = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
             self.entries.push(entry);
             while let Some(slot) = self.slots.get_mut(idx) {
@@ -172,32 +225,23 @@ impl Scanner {
                     slot.n_entries += 1;
                     break;
                 }
-                idx = (idx + 1) % n_slots;
+                idx = (idx + 1) & last;
             }
-        }
-    }
-
-    fn add_short(&mut self, bytes: &[u8], entry: Entry) {
-        let Some((last, before)) = bytes.split_last() else { return };
-        let short = self.short.get_or_insert_with(|| {
-            Box::new(Short { filter: Box::new([0; FILTER_WORDS]), by_last: vec![Vec::new(); 256] })
-        });
-        let second = before.last().copied();
-        for byte in (0..=u8::MAX).filter(|byte| second.is_none_or(|second| second | 0x20 == byte | 0x20)) {
-            let pair = pair_of(byte, *last);
-            short.filter[pair >> 6 & (FILTER_WORDS - 1)] |= 1 << (pair & 63);
-        }
-        if let Some(list) = short.by_last.get_mut(usize::from(*last | 0x20)) {
-            list.push(entry);
         }
     }
 }
 
-const FOLD_8: u64 = (FOLD as u64) << 32 | FOLD as u64;
-
 #[inline(always)]
-fn hash(window: u32) -> u32 {
-    window.wrapping_mul(SPREAD) >> (32 - FILTER_BITS)
+fn hash<const WORDS: usize>(window: u32) -> u32 {
+    window.wrapping_mul(SPREAD) >> (32 - 6 - WORDS.trailing_zeros())
+}
+
+/// In the lowest bit whether these four bytes may be a pattern's.
+#[inline(always)]
+fn bit<const WORDS: usize>(bits: &[u64; WORDS], window: u32) -> u64 {
+    let hash = hash::<WORDS>(window);
+    // The remainder changes nothing, but spares a comparison.
+    bits[(hash >> 6) as usize % WORDS] >> (hash & 63)
 }
 
 /// Four bytes as a number, without the case of letters.
@@ -212,48 +256,75 @@ fn pair_of(before: u8, last: u8) -> usize {
 }
 
 impl Short {
+    fn new(needles: &[Needle<'_>]) -> Option<Box<Short>> {
+        let bits = vec![0; PAIR_WORDS].into_boxed_slice().try_into().ok()?;
+        let mut short = Short { filter: bits, by_last: vec![Vec::new(); 256], patterns: Vec::new() };
+        for needle in needles {
+            let (last, before) = needle.bytes.split_last()?;
+            let second = before.last().copied();
+            for byte in (0..=u8::MAX).filter(|byte| second.is_none_or(|second| second | 0x20 == byte | 0x20)) {
+                let pair = pair_of(byte, *last);
+                if let Some(word) = short.filter.get_mut(pair >> 6) {
+                    *word |= 1 << (pair & 63);
+                }
+            }
+            let begin = u32::try_from(short.patterns.len()).unwrap_or(u32::MAX);
+            short.patterns.extend_from_slice(needle.bytes);
+            let len = needle.bytes.len() as u16;
+            let entry = Entry { id: needle.id, begin, len, at: 0, ignores_case: needle.ignores_case };
+            short.by_last.get_mut(usize::from(*last | 0x20))?.push(entry);
+        }
+        (!needles.is_empty()).then(|| Box::new(short))
+    }
+
     #[inline(never)]
-    fn scan(&self, patterns: &[u8], buf: &[u8], fresh: usize, found: &mut impl FnMut(u32)) {
+    fn scan(&self, buf: &[u8], fresh: usize, found: &mut impl FnMut(u32)) {
         let mut before = fresh.checked_sub(1).and_then(|at| buf.get(at)).copied().unwrap_or(0);
         for (i, byte) in buf.get(fresh..).unwrap_or_default().iter().enumerate() {
             let pair = pair_of(before, *byte);
-            if self.filter[pair >> 6 & (FILTER_WORDS - 1)] >> (pair & 63) & 1 != 0 {
-                for entry in self.by_last.get(usize::from(byte | 0x20)).into_iter().flatten() {
-                    let begin = (fresh + i + 1).checked_sub(usize::from(entry.len));
-                    if begin.is_some_and(|begin| entry.begins(patterns, buf, begin)) {
-                        found(entry.id);
-                    }
+            before = *byte;
+            if self.filter[(pair >> 6) % PAIR_WORDS] >> (pair & 63) & 1 == 0 {
+                continue;
+            }
+            for entry in self.by_last.get(usize::from(byte | 0x20)).into_iter().flatten() {
+                let begin = (fresh + i + 1).checked_sub(usize::from(entry.len));
+                if begin.is_some_and(|begin| entry.is_at(&self.patterns, buf, begin, fresh)) {
+                    found(entry.id);
                 }
             }
-            before = *byte;
         }
     }
 }
 
 impl Entry {
-    /// Whether what is in `buf` of the pattern whose chosen bytes are at `at` is as it should be.
-    fn begins(&self, patterns: &[u8], buf: &[u8], at: usize) -> bool {
-        let begin = self.begin as usize;
-        let pattern = patterns.get(begin..begin + usize::from(self.len)).unwrap_or_default();
-        let Some(there) = at.checked_sub(usize::from(self.at)).and_then(|at| buf.get(at..)) else { return false };
-        let n_bytes = there.len().min(pattern.len());
-        let (there, pattern) = (there.get(..n_bytes), pattern.get(..n_bytes));
-        match (there, pattern) {
-            (Some(there), Some(pattern)) if self.ignores_case => there.eq_ignore_ascii_case(pattern),
-            (there, pattern) => there == pattern,
+    /// Whether the pattern whose chosen bytes are at `at` is there, and ends behind `fresh`.
+    fn is_at(&self, patterns: &[u8], buf: &[u8], at: usize, fresh: usize) -> bool {
+        let (begin, len) = (self.begin as usize, usize::from(self.len));
+        let Some(from) = at.checked_sub(usize::from(self.at)) else { return false };
+        let Some(there) = buf.get(from..from + len).filter(|_| from + len > fresh) else { return false };
+        let pattern = patterns.get(begin..begin + len).unwrap_or_default();
+        match self.ignores_case {
+            true => there.eq_ignore_ascii_case(pattern),
+            false => there == pattern,
         }
     }
 }
 
-/// Where the four bytes begin that are the least to be expected; `None` if there are no four.
-fn rarest_window(bytes: &[u8]) -> Option<usize> {
-    let cost = |four: &[u8]| -> u32 {
-        let repeated = four.windows(2).filter(|pair| pair.first() == pair.last()).count() as u32;
-        let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(four));
-        four.iter().map(|byte| commonness(*byte)).sum::<u32>() + repeated * 4 + u32::from(is_common) * 40
+/// Where as many windows as a stride has begin, one byte after the other, that are the least to be expected.
+fn rarest_windows(bytes: &[u8], stride: usize) -> usize {
+    let last = bytes.len().saturating_sub(WINDOW + stride - 1);
+    let first = bytes.len().saturating_sub(CHOICE).min(last);
+    let cost = |at: &usize| -> u32 {
+        let group = bytes.get(*at..*at + WINDOW + stride - 1).unwrap_or_default();
+        group.windows(WINDOW).map(cost).sum()
     };
-    let windows = bytes.windows(WINDOW).enumerate();
-    windows.min_by_key(|(_, four)| cost(four)).map(|(at, _)| at)
+    (first..=last).min_by_key(cost).unwrap_or(0)
+}
+
+fn cost(four: &[u8]) -> u32 {
+    let repeated = four.windows(2).filter(|pair| pair.first() == pair.last()).count() as u32;
+    let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(four));
+    four.iter().map(|byte| commonness(*byte)).sum::<u32>() + repeated * 4 + u32::from(is_common) * 40
 }
 
 /// Four bytes that are in nearly every message of HTTP.
@@ -296,14 +367,14 @@ mod tests {
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
-        prop::collection::vec(prop::sample::select(b"abAB \0xy".to_vec()), 1..8)
+        prop::collection::vec(prop::sample::select(b"abAB".to_vec()), 1..10)
     }
 
     proptest! {
         #[test]
         fn every_pattern_that_an_automaton_finds_is_found(
             needles in prop::collection::vec((text(), any::<bool>()), 1..20),
-            buf in prop::collection::vec(prop::sample::select(b"abAB \0xy".to_vec()), 0..60),
+            buf in prop::collection::vec(prop::sample::select(b"abAB".to_vec()), 0..60),
         ) {
             let found = found(&needles, &buf, 0);
             for (id, (bytes, ignores_case)) in needles.iter().enumerate() {
@@ -311,23 +382,15 @@ mod tests {
                     .ascii_case_insensitive(*ignores_case)
                     .build([bytes])
                     .expect("small");
-                if automaton.is_match(&buf) {
-                    prop_assert!(found.contains(&(id as u32)), "{needles:?} in {buf:?}");
-                } else {
-                    // Only its beginning may have been there, at the end.
-                    let begins = (1..bytes.len()).any(|n| buf.len() >= n && bytes[..n].eq_ignore_ascii_case(&buf[buf.len() - n..]));
-                    prop_assert!(!found.contains(&(id as u32)) || begins);
-                }
+                prop_assert_eq!(automaton.is_match(&buf), found.contains(&(id as u32)), "{:?} in {:?}", needles, buf);
             }
         }
 
         #[test]
-        fn what_was_there_before_is_not_told_again(needle in text(), buf in text(), more in text()) {
+        fn only_what_ends_in_new_bytes_is_told(needle in text(), buf in text(), more in text()) {
             let whole = [&buf[..], &more].concat();
-            let both: Vec<u32> = found(&[(needle.clone(), false)], &buf, 0)
-                .into_iter().chain(found(&[(needle.clone(), false)], &whole, buf.len())).collect();
-            let at_once = found(&[(needle, false)], &whole, 0);
-            prop_assert!(at_once.iter().all(|id| both.contains(id)));
+            let ends_in_new = (0..whole.len()).any(|at| whole[at..].starts_with(&needle) && at + needle.len() > buf.len());
+            prop_assert_eq!(!found(&[(needle, false)], &whole, buf.len()).is_empty(), ends_in_new);
         }
     }
 }
