@@ -4,7 +4,7 @@
 //   weir run graph.click IN=other.pcap RULES=community.rules EVE=-
 //
 // The capture holds pages and names that anybody asks for, and among them: a directory traversal over IPv4 and IPv6, an SQL
-// injection whose words no packet holds as a whole, an upload of a program behind a segment that got lost and came again,
+// injection whose words no packet holds as a whole, an upload of a program across a segment that got lost and came again,
 // guessed passwords, knocks at closed ports. `rules` describes them; alerts are written as Suricata writes them, a line of
 // JSON each. record.sh recorded the capture.
 //

@@ -6,7 +6,7 @@ set -euo pipefail
 folder=$(realpath "${1:-$(dirname "$0")}")
 max_bytes=100000
 id=$$
-client=ids-client-$id server=ids-server-$id
+client=ids-client-$id wire=ids-wire-$id server=ids-server-$id
 pids=()
 work=
 
@@ -19,7 +19,7 @@ cleanup() {
     local pid name
     for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
     for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    for name in "$client" "$server"; do ip netns del "$name" 2>/dev/null || true; done
+    for name in "$client" "$wire" "$server"; do ip netns del "$name" 2>/dev/null || true; done
     [ -z "$work" ] || rm -rf "$work"
 }
 
@@ -58,12 +58,16 @@ check_tools() {
 
 make_network() {
     local name
-    for name in "$client" "$server"; do
+    for name in "$client" "$wire" "$server"; do
         ip netns add "$name"
         ip -n "$name" link set lo up
     done
-    ip link add eth0 netns "$client" address 02:00:00:00:00:10 type veth peer name eth0 netns "$server" \
-        address 02:00:00:00:00:20
+    # A bridge between them can lose packets without the client's noticing.
+    ip -n "$wire" link add wire type bridge mcast_snooping 0
+    ip link add eth0 netns "$client" address 02:00:00:00:00:10 type veth peer name client netns "$wire"
+    ip link add eth0 netns "$server" address 02:00:00:00:00:20 type veth peer name server netns "$wire"
+    for name in client server; do ip -n "$wire" link set "$name" master wire up; done
+    ip -n "$wire" link set wire up
     # Offloads are off so that every packet is recorded as on a wire, and addresses need no time to be checked.
     for name in "$client 10" "$server 20"; do
         read -r name host <<<"$name"
@@ -131,17 +135,17 @@ make_traffic() {
     pieces 'GET /item?id=7%27%20UN' 'ION%20SEL' 'ECT%20password%20FR' 'OM%20users HTTP/1.1\r\nHost: www.exam' \
         'ple.test\r\nConnection: close\r\n\r\n'
     # An upload of which a segment gets lost, so that what follows overtakes it.
-    ip netns exec "$client" nft -f - <<'END'
-table ip loss {
-    chain out {
-        type filter hook output priority filter
+    ip netns exec "$wire" nft -f - <<'END'
+table bridge loss {
+    chain forward {
+        type filter hook forward priority 0
         tcp dport 80 ip length 500-699 limit rate 1/hour burst 1 packets drop
     }
 }
 END
     pieces 'POST /upload.php HTTP/1.1\r\nHost: www.example.test\r\nContent-Length: 2000\r\n\r\n' \
         "$(head -c 590 /dev/zero | tr '\0' x)eval(ba" "se64_decode(\$_POST[c]));$(head -c 1373 /dev/zero | tr '\0' y)" 'end'
-    ip netns exec "$client" nft delete table ip loss
+    ip netns exec "$wire" nft delete table bridge loss
     # Guessing passwords, asking for a bad name, knocking at doors, large echo requests.
     for port in 1 2 3 4 5 6; do
         printf 'USER admin\r\nPASS secret%s\r\nQUIT\r\n' "$port" | try nc -q 1 -w 2 10.0.0.20 21

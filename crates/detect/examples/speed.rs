@@ -8,8 +8,28 @@ use detect::rules::parse::Reader;
 use graph::Diagnostics;
 
 const WORDS: &[&str] = &[
-    "the ", "of ", "and ", "to ", "<div class=\"item\">", "</a>\r\n", "is ", "that ", "href=\"/news/2024/", ".html\"", "world ",
-    "function(", "return ", "var i = 0; ", "margin: 0px; ", "people ", "time ", "www.", ".com/", "content", "<p>", "year ",
+    "the ",
+    "of ",
+    "and ",
+    "to ",
+    "<div class=\"item\">",
+    "</a>\r\n",
+    "is ",
+    "that ",
+    "href=\"/news/2024/",
+    ".html\"",
+    "world ",
+    "function(",
+    "return ",
+    "var i = 0; ",
+    "margin: 0px; ",
+    "people ",
+    "time ",
+    "www.",
+    ".com/",
+    "content",
+    "<p>",
+    "year ",
 ];
 const N_PAYLOADS: usize = 64;
 const LEN: usize = 1448;
@@ -140,11 +160,15 @@ fn main() {
     let gaps = |packet: &mut [u8], round: u32| in_order(2 * LEN)(packet, round);
     measure("TCP, every other segment missing", &rules, numbered(&plain, tcp, n_each), seconds, gaps);
     let tiny: Vec<Vec<u8>> = matching.iter().flat_map(|text| text.chunks(4).map(<[u8]>::to_vec)).collect();
-    let tiny = |n: usize| -> Vec<Vec<u8>> { (0..n).map(|i| tcp(0x0A00_0000 + i as u32, &tiny[i % tiny.len()])).collect() };
+    let tiny = |n: usize| -> Vec<Vec<u8>> {
+        (0..n).map(|i| tcp(0x0A00_0000 + i as u32, &tiny[i % tiny.len()])).collect()
+    };
     measure("TCP, 4 bytes a segment", &rules, tiny(n_each), seconds, in_order(4));
     let nasty = "alert tcp any any -> any any (content:\"aaaa\"; content:\"a\"; distance:0; content:\"a\"; distance:0; \
                  content:\"a\"; distance:0; content:\"b\"; distance:0; within:1; pcre:\"/(a+)+b/\"; sid:1;)";
-    let aaaa = |n_bytes: usize| -> Vec<Vec<u8>> { (0..n_each).map(|i| tcp(0x0A00_0000 + i as u32, &vec![b'a'; n_bytes])).collect() };
+    let aaaa = |n_bytes: usize| -> Vec<Vec<u8>> {
+        (0..n_each).map(|i| tcp(0x0A00_0000 + i as u32, &vec![b'a'; n_bytes])).collect()
+    };
     measure("a rule for which all is a candidate", nasty, aaaa(LEN), seconds, in_order(LEN));
     measure("the same, 4 bytes a segment", nasty, aaaa(4), seconds, in_order(4));
 }

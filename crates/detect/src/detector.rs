@@ -319,7 +319,8 @@ impl Work<'_> {
             if flow.phase == Phase::Closed {
                 marks.hurry();
             }
-            let unit = Unit { buf: &buffer, fresh, packet_at: fresh, message_at, is_first: is_packet && i == 0 };
+            let unit =
+                Unit { buf: &buffer, fresh, packet_at: fresh, message_at, is_first: is_packet && i == 0 };
             let is_established = flow.phase != Phase::New;
             let mut context = Context { bits: &mut flow.bits, is_established, to_server: self.to_server };
             self.evaluator.search(self.program, view, &mut context, &unit, Some(&mut marks));

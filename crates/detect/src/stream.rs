@@ -235,9 +235,10 @@ impl Stream {
             let sequence = sequence.wrapping_add((i * BLOCK) as u32);
             let ahead = sequence.wrapping_sub(next);
             let idx = self.waiting.partition_point(|other| other.sequence.wrapping_sub(next) <= ahead);
-            let is_known = idx.checked_sub(1).and_then(|before| self.waiting.get(before)).is_some_and(|before| {
-                before.sequence == sequence && before.bytes.starts_with(part)
-            });
+            let is_known = idx
+                .checked_sub(1)
+                .and_then(|before| self.waiting.get(before))
+                .is_some_and(|before| before.sequence == sequence && before.bytes.starts_with(part));
             if is_known {
                 continue;
             }
@@ -278,7 +279,8 @@ impl Stream {
         counts: &mut StreamCounts,
     ) -> bool {
         let Some(next) = self.next else { return false };
-        let ahead = acknowledged.map(|ack| ack.wrapping_sub(next)).filter(|ahead| (1..=MAX_AHEAD).contains(ahead));
+        let ahead =
+            acknowledged.map(|ack| ack.wrapping_sub(next)).filter(|ahead| (1..=MAX_AHEAD).contains(ahead));
         let first = self.waiting.front().map(|waiting| waiting.sequence.wrapping_sub(next));
         let is_crowded = self.waiting.len() * 2 > MAX_WAITING || memory.is_full();
         let skipped = match (ahead, first) {

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 fn told(text: &str) -> (usize, String) {
     let (mut reader, mut diagnostics) = (Reader::default(), Diagnostics::default());
     reader.read("rules", text, &mut diagnostics);
-    let line = |d: &graph::Diagnostic| format!("{}: {}; {}\n", d.place, d.message, d.help.as_deref().unwrap_or(""));
+    let line =
+        |d: &graph::Diagnostic| format!("{}: {}; {}\n", d.place, d.message, d.help.as_deref().unwrap_or(""));
     (reader.finish().rules.len(), diagnostics.list.iter().map(line).collect())
 }
 

@@ -162,7 +162,8 @@ fn dropped_connections_stay_dropped() {
     let rules = r#"drop tcp any any -> any any (content:"attack"; sid:1;) pass udp any any -> any any (content:"ok"; sid:2;)"#;
     let rules = rules.replace(") pass", ")\npass") + "\nalert udp any any -> any any (content:\"o\"; sid:3;)";
     let mut detector = detector(&rules, Limits { is_inline: true, ..LIMITS });
-    let dropped = |detector: &mut Detector, packet: &[u8]| detector.inspect(packet, 0).expect("IP").is_dropped;
+    let dropped =
+        |detector: &mut Detector, packet: &[u8]| detector.inspect(packet, 0).expect("IP").is_dropped;
     assert!(!dropped(&mut detector, &tcp(true, 1, 0, ACK, b"att")));
     assert!(dropped(&mut detector, &tcp(true, 4, 0, ACK, b"ack")));
     // The same again would be old, and pass.
@@ -279,7 +280,8 @@ fn tried(options: &str, text: &[u8]) -> bool {
 fn place(contents: &[&str], text: &[u8], end: usize) -> bool {
     let Some((content, rest)) = contents.split_first() else { return true };
     let wanted = content.split('"').nth(1).expect("quoted").as_bytes();
-    let number = |key: &str| content.split(key).nth(1).and_then(|rest| rest.split(';').next()?.parse::<i64>().ok());
+    let number =
+        |key: &str| content.split(key).nth(1).and_then(|rest| rest.split(';').next()?.parse::<i64>().ok());
     let folds = content.contains("nocase");
     (0..=text.len().saturating_sub(wanted.len())).any(|at| {
         let Some(there) = text.get(at..at + wanted.len()) else { return false };

@@ -7,7 +7,6 @@ pub mod analysis;
 pub mod aqm;
 pub mod classify;
 pub mod control;
-pub mod detect;
 pub mod ethernet;
 pub mod icmp;
 pub mod ip;
@@ -37,5 +36,4 @@ pub const FOLDERS: &[(&str, &[Class])] = &[
     ("analysis", analysis::CLASSES),
     ("aqm", aqm::CLASSES),
     ("threads", threads::CLASSES),
-    ("detect", detect::CLASSES),
 ];

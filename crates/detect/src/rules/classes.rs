@@ -61,7 +61,8 @@ pub struct Classes(HashMap<String, (String, u8)>);
 
 impl Default for Classes {
     fn default() -> Classes {
-        let stock = STOCK.iter().map(|(name, text, priority)| (name.to_string(), (text.to_string(), *priority)));
+        let stock =
+            STOCK.iter().map(|(name, text, priority)| (name.to_string(), (text.to_string(), *priority)));
         Classes(stock.collect())
     }
 }
@@ -75,7 +76,10 @@ impl Classes {
     /// Adds `NAME,DESCRIPTION,PRIORITY`.
     pub fn define(&mut self, text: &str) -> Result<(), Mistake> {
         let wrong = || {
-            Mistake::new("a class has a name, a description and a priority", "write `NAME,DESCRIPTION,PRIORITY`")
+            Mistake::new(
+                "a class has a name, a description and a priority",
+                "write `NAME,DESCRIPTION,PRIORITY`",
+            )
         };
         let (name, rest) = text.split_once(',').ok_or_else(wrong)?;
         let (description, priority) = rest.rsplit_once(',').ok_or_else(wrong)?;

@@ -142,7 +142,8 @@ impl Options<'_> {
 
     fn modify(&mut self, name: &str, value: &str) -> Result<(), Mistake> {
         let mut drafts = self.drafts.iter_mut().rev();
-        match drafts.find_map(|draft| if let Draft::Content(content) = draft { Some(content) } else { None }) {
+        match drafts.find_map(|draft| if let Draft::Content(content) = draft { Some(content) } else { None })
+        {
             Some(content) => content.modify(name, value),
             None => {
                 let message = format!("`{name}` has no content before it");
@@ -206,7 +207,10 @@ impl Options<'_> {
         for name in names.split('&').map(str::trim) {
             if name.is_empty() || name.contains(['|', ',']) {
                 let message = format!("`{value}` names no bit, or alternatives");
-                return Err(Mistake::new(message, "write `flowbits:isset,NAME`, and a rule for each alternative"));
+                return Err(Mistake::new(
+                    message,
+                    "write `flowbits:isset,NAME`, and a rule for each alternative",
+                ));
             }
             let bit = self.bit(name)?;
             self.rule.bits.push((action, bit));
@@ -343,11 +347,22 @@ fn field_test(name: &str, value: &str) -> Result<PayloadTest, Mistake> {
         "byte_test" => {
             let (negated, compare) = comparison(word(1))?;
             is_negated = negated;
-            let field = Field { n_bytes: number(name, word(0))?, offset: number(name, word(3))?, format: format(&words) };
-            (field.n_bytes, PayloadKind::Number(NumberTest { field, compare, value: any_base(name, word(2))? }))
+            let field = Field {
+                n_bytes: number(name, word(0))?,
+                offset: number(name, word(3))?,
+                format: format(&words),
+            };
+            (
+                field.n_bytes,
+                PayloadKind::Number(NumberTest { field, compare, value: any_base(name, word(2))? }),
+            )
         }
         _ => {
-            let field = Field { n_bytes: number(name, word(0))?, offset: number(name, word(1))?, format: format(&words) };
+            let field = Field {
+                n_bytes: number(name, word(0))?,
+                offset: number(name, word(1))?,
+                format: format(&words),
+            };
             let after = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)).map(str::trim);
             let jump = Jump {
                 field,
@@ -379,7 +394,12 @@ fn comparison(text: &str) -> Result<(bool, Compare), Mistake> {
         ">=" => Compare::GreaterOrEqual,
         "&" => Compare::And,
         "^" => Compare::Xor,
-        _ => return Err(Mistake::new(format!("`{text}` compares nothing"), "write `<`, `>`, `=`, `<=`, `>=`, `&` or `^`")),
+        _ => {
+            return Err(Mistake::new(
+                format!("`{text}` compares nothing"),
+                "write `<`, `>`, `=`, `<=`, `>=`, `&` or `^`",
+            ))
+        }
     };
     Ok((is_negated, compare))
 }

@@ -91,7 +91,8 @@ impl Draft {
             .map_err(|error| refusal(pattern, &error))?;
         let begins = translated.starts_with('^') && !builder_flags.is_multi_line;
         let is_anchored = builder_flags.is_anchored || begins;
-        let kind = PayloadKind::Pattern(Pattern { regex, is_anchored: is_anchored && !builder_flags.is_relative });
+        let kind =
+            PayloadKind::Pattern(Pattern { regex, is_anchored: is_anchored && !builder_flags.is_relative });
         Ok(Draft::Test(PayloadTest {
             kind,
             part: builder_flags.part.unwrap_or(part),
@@ -208,9 +209,9 @@ fn negation(text: &str) -> (bool, &str) {
 /// What is between quotes.
 pub fn unquote(text: &str) -> Result<&str, Mistake> {
     let text = text.trim();
-    text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or_else(|| {
-        Mistake::new(format!("`{text}` is not in quotes"), "put it between double quotes")
-    })
+    text.strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .ok_or_else(|| Mistake::new(format!("`{text}` is not in quotes"), "put it between double quotes"))
 }
 
 /// Where the quoted text at the beginning ends.
@@ -377,7 +378,10 @@ impl PatternFlags {
                 Some((_, part)) => self.part = Some(*part),
                 None => {
                     let message = format!("`{flag}` is no flag of a pattern");
-                    return Err(Mistake::new(message, "the flags are imsxGAEROB, and UIPHDMCKSYVWQ for parts of HTTP"));
+                    return Err(Mistake::new(
+                        message,
+                        "the flags are imsxGAEROB, and UIPHDMCKSYVWQ for parts of HTTP",
+                    ));
                 }
             },
         }
@@ -393,7 +397,10 @@ fn refusal(pattern: &str, error: &regex::Error) -> Mistake {
         return Mistake::new(message, "write it without, or as several contents");
     }
     if matches!(error, regex::Error::CompiledTooBig(_)) {
-        return Mistake::new(format!("the pattern `{pattern}` is too large"), "repeat less, or a smaller class");
+        return Mistake::new(
+            format!("the pattern `{pattern}` is too large"),
+            "repeat less, or a smaller class",
+        );
     }
     let reason = reason.lines().last().unwrap_or("").trim_start_matches("error: ").to_string();
     Mistake::new(format!("the pattern `{pattern}` is wrong: {reason}"), "correct the pattern")

@@ -20,8 +20,11 @@ impl Line {
         let mut lines = Vec::new();
         let mut open: Option<Line> = None;
         for (i, part) in text.lines().enumerate() {
-            let line =
-                open.get_or_insert_with(|| Line { text: String::new(), starts: Vec::new(), file: file.clone() });
+            let line = open.get_or_insert_with(|| Line {
+                text: String::new(),
+                starts: Vec::new(),
+                file: file.clone(),
+            });
             line.starts.push((line.text.len(), u32::try_from(i + 1).unwrap_or(u32::MAX)));
             let is_comment = line.text.is_empty() && part.trim_start().starts_with('#');
             match part.strip_suffix('\\') {

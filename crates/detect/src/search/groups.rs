@@ -87,14 +87,15 @@ impl PortGroups {
         let mut named: [HashMap<u16, Vec<u32>>; 2] = Default::default();
         for (idx, compiled) in meant() {
             let rule = &compiled.rule;
-            let (side, ports) = match (rule.destination.ports.few(MAX_PORTS), rule.source.ports.few(MAX_PORTS)) {
-                (Some(ports), _) => (1, ports),
-                (None, Some(ports)) => (0, ports),
-                (None, None) => {
-                    general.push(idx);
-                    continue;
-                }
-            };
+            let (side, ports) =
+                match (rule.destination.ports.few(MAX_PORTS), rule.source.ports.few(MAX_PORTS)) {
+                    (Some(ports), _) => (1, ports),
+                    (None, Some(ports)) => (0, ports),
+                    (None, None) => {
+                        general.push(idx);
+                        continue;
+                    }
+                };
             for port in ports {
                 for (i, map) in named.iter_mut().enumerate() {
                     if i == side || rule.is_bidirectional {
@@ -142,11 +143,9 @@ impl Group {
         let fast = |idx: &u32| {
             let compiled = rules.get(*idx as usize)?;
             match &compiled.rule.payload.get(compiled.fast?)?.kind {
-                PayloadKind::Content(content) => Some(Needle {
-                    bytes: &content.bytes,
-                    ignores_case: content.ignores_case,
-                    id: *idx,
-                }),
+                PayloadKind::Content(content) => {
+                    Some(Needle { bytes: &content.bytes, ignores_case: content.ignores_case, id: *idx })
+                }
                 _ => None,
             }
         };

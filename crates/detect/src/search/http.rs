@@ -74,11 +74,14 @@ impl Message {
         for line in buf.get(self.header.clone())?.split_inclusive(|byte| *byte == b'\n') {
             let begin = at;
             at += line.len();
-            let Some(value) = line.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+            let Some(value) =
+                line.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name.as_bytes()))
             else {
                 continue;
             };
-            let Some(rest) = line.get(value.len()..).and_then(|rest| rest.strip_prefix(b":")) else { continue };
+            let Some(rest) = line.get(value.len()..).and_then(|rest| rest.strip_prefix(b":")) else {
+                continue;
+            };
             let n_spaces = rest.len() - rest.trim_ascii_start().len();
             let from = begin + name.len() + 1 + n_spaces;
             return Some(from..from + rest.trim_ascii().len());
@@ -100,7 +103,9 @@ mod tests {
     fn parts_are_found() {
         let request = b"xxGET /a?b HTTP/1.1\r\nHost: one.test\r\nCookie:  a=b \r\n\r\nbody";
         let message = Message::of(request, 2).expect("HTTP");
-        let part = |part| message.part(request, part).map(|range| String::from_utf8_lossy(&request[range]).into_owned());
+        let part = |part| {
+            message.part(request, part).map(|range| String::from_utf8_lossy(&request[range]).into_owned())
+        };
         assert_eq!(part(Part::Method).as_deref(), Some("GET"));
         assert_eq!(part(Part::Uri).as_deref(), Some("/a?b"));
         assert_eq!(part(Part::Header).as_deref(), Some("Host: one.test\r\nCookie:  a=b \r\n"));
@@ -110,7 +115,9 @@ mod tests {
         assert_eq!(part(Part::StatusCode), None);
         let response = b"HTTP/1.1 404 Not Found\r\n\r\n";
         let message = Message::of(response, 0).expect("HTTP");
-        let part = |part| message.part(response, part).map(|range| String::from_utf8_lossy(&response[range]).into_owned());
+        let part = |part| {
+            message.part(response, part).map(|range| String::from_utf8_lossy(&response[range]).into_owned())
+        };
         assert_eq!(part(Part::StatusCode).as_deref(), Some("404"));
         assert_eq!(part(Part::StatusMessage).as_deref(), Some("Not Found"));
         assert_eq!(part(Part::Header).as_deref(), Some(""));

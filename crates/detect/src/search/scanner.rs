@@ -262,7 +262,8 @@ impl Short {
         for needle in needles {
             let (last, before) = needle.bytes.split_last()?;
             let second = before.last().copied();
-            for byte in (0..=u8::MAX).filter(|byte| second.is_none_or(|second| second | 0x20 == byte | 0x20)) {
+            for byte in (0..=u8::MAX).filter(|byte| second.is_none_or(|second| second | 0x20 == byte | 0x20))
+            {
                 let pair = pair_of(byte, *last);
                 if let Some(word) = short.filter.get_mut(pair >> 6) {
                     *word |= 1 << (pair & 63);
@@ -329,8 +330,29 @@ fn cost(four: &[u8]) -> u32 {
 
 /// Four bytes that are in nearly every message of HTTP.
 const COMMON: &[&[u8]] = &[
-    b"http", b"ttp/", b"tp/1", b"p/1.", b"/1.1", b"\r\n\r\n", b"www.", b".com", b"cont", b"onte", b"nten", b"tent",
-    b"-typ", b"host", b"acce", b"cept", b"agen", b"user", b"text", b"html", b"ion:", b"tion", b"\0\0\0\0",
+    b"http",
+    b"ttp/",
+    b"tp/1",
+    b"p/1.",
+    b"/1.1",
+    b"\r\n\r\n",
+    b"www.",
+    b".com",
+    b"cont",
+    b"onte",
+    b"nten",
+    b"tent",
+    b"-typ",
+    b"host",
+    b"acce",
+    b"cept",
+    b"agen",
+    b"user",
+    b"text",
+    b"html",
+    b"ion:",
+    b"tion",
+    b"\0\0\0\0",
 ];
 
 /// How often a byte is to be expected.
@@ -352,7 +374,9 @@ mod tests {
     fn found(needles: &[(Vec<u8>, bool)], buf: &[u8], fresh: usize) -> Vec<u32> {
         let needles = needles.iter().enumerate();
         let lower: Vec<(Vec<u8>, bool)> = needles
-            .map(|(_, (bytes, folds))| (if *folds { bytes.to_ascii_lowercase() } else { bytes.clone() }, *folds))
+            .map(|(_, (bytes, folds))| {
+                (if *folds { bytes.to_ascii_lowercase() } else { bytes.clone() }, *folds)
+            })
             .collect();
         let needles = lower.iter().enumerate().map(|(id, (bytes, ignores_case))| Needle {
             bytes,

@@ -209,7 +209,8 @@ impl Search<'_> {
 
     /// The ends of all places that count from any of `starts`, which are in order.
     fn all(&self, starts: &[usize], ends: &mut Vec<usize>) {
-        let mut starts = starts.iter().map(|at| self.range(*at)).filter(|(first, last)| first <= last).peekable();
+        let mut starts =
+            starts.iter().map(|at| self.range(*at)).filter(|(first, last)| first <= last).peekable();
         let mut place = 0;
         while let Some((first, last)) = starts.peek().copied() {
             // Ranges are in order: what is before this one is behind none.

@@ -49,7 +49,8 @@ impl Eve {
         for fired in detector.fired() {
             let Some(rule) = detector.program().rule(fired.rule) else { continue };
             let is_blocked = outcome.is_dropped && rule.action == detect::rules::Action::Drop;
-            let reversed = Outcome { view: outcome.view.reversed(), to_server: !outcome.to_server, ..*outcome };
+            let reversed =
+                Outcome { view: outcome.view.reversed(), to_server: !outcome.to_server, ..*outcome };
             let outcome = if fired.is_reversed { &reversed } else { outcome };
             alert::write(&mut self.lines, &self.style, rule, outcome, is_blocked, now_ns);
         }

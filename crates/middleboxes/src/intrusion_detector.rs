@@ -56,7 +56,10 @@ const HANDLERS: &[Handler] = &[
     Handler::read("stream_memory", "Bytes of streams that are kept."),
     Handler::read("stream_gaps", "Gaps in streams that were never filled."),
     Handler::read("segments_unbuffered", "Segments searched by themselves for want of memory."),
-    Handler::read("segments_repeated", "Segments that came again, other than before or too late, and so were searched by themselves."),
+    Handler::read(
+        "segments_repeated",
+        "Segments that came again, other than before or too late, and so were searched by themselves.",
+    ),
     Handler::read("segments_lost", "Segments that waited for others when their flow ended."),
     Handler::read_write("rules_file", "The files of rules; writing takes other files' rules.").flags("calm"),
     Handler::write("reset_counts", "Sets the counts of packets and alerts to 0.").flags("button"),
@@ -83,10 +86,8 @@ impl Element for IntrusionDetector {
             .multiple_with("RULE", |text, scope| Ok(String::parse(text, scope).unwrap_or(text.to_string())));
         let sources = Sources { inline, files };
         let Filename(eve) = conf.args.get_or("EVE", Filename::default());
-        let style = Style {
-            interface: conf.args.get("IN_IFACE"),
-            has_payload: conf.args.get_or("PAYLOAD", false),
-        };
+        let style =
+            Style { interface: conf.args.get("IN_IFACE"), has_payload: conf.args.get_or("PAYLOAD", false) };
         let limits = Limits {
             n_flows: conf.args.get_or("FLOWS", 65_536),
             stream_memory: conf.args.get_or("STREAM_MEMORY", 64 << 20),
@@ -143,7 +144,8 @@ impl Element for IntrusionDetector {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "rules_file" => {
-                let files = args::split_words(value).into_iter().map(|word| args::unquote_text(&word)).collect();
+                let files =
+                    args::split_words(value).into_iter().map(|word| args::unquote_text(&word)).collect();
                 let sources = Sources { files, ..self.sources.clone() };
                 let rules = sources.read().map_err(|errors| errors.join("\n"))?;
                 self.detector.replace_rules(rules);
@@ -176,5 +178,120 @@ impl IntrusionDetector {
             (false, true) => Verdict::port(1),
             (false, false) => Verdict::PASS,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{check, check_reading};
+    use expect_test::{expect, Expect};
+
+    /// A UDP packet with a payload in hexadecimal digits; the port is 53.
+    fn udp(payload: &str) -> String {
+        let n_bytes = payload.len() / 2;
+        format!(
+            "4500{:04x}00000000401100000a0000010a000002 10000035{:04x}0000 {payload}",
+            28 + n_bytes,
+            8 + n_bytes
+        )
+    }
+
+    /// Sends payloads one by one through a detector with two outputs.
+    fn search(arguments: &str, payloads: &[&str], reads: &[&str], expect: Expect) {
+        let mut graph = format!(
+            "m :: MarkIPHeader -> ids :: IntrusionDetector({arguments}) -> quiet :: Counter -> Discard;
+             ids [1] -> noisy :: Counter -> Discard;\n"
+        );
+        for payload in payloads {
+            graph += &format!("InfiniteSource(DATA \\<{}>, LIMIT 1) -> m;\n", udp(payload));
+        }
+        check_reading(&graph, reads, expect);
+    }
+
+    const RULES: &str = "RULE 'alert udp any any -> any 53 (content:\"ab\"; sid:7;)', \
+        RULE 'drop udp any any -> any any (content:\"ef\"; gid:3; sid:8;)'";
+
+    #[test]
+    fn packets_that_match_leave_by_output_1_and_are_dropped_inline() {
+        let payloads = ["6162", "6364", "6566", "616566"];
+        let reads =
+            ["quiet.count", "noisy.count", "ids.packets", "ids.alerts", "ids.alerts_by_sid", "ids.rules"];
+        search(
+            RULES,
+            &payloads,
+            &reads,
+            expect![[r#"
+                quiet.count: 1
+                noisy.count: 3
+                ids.packets: 4
+                ids.alerts: 3
+                ids.alerts_by_sid: 1 7 1
+                3 8 2
+
+                ids.rules: 2
+            "#]],
+        );
+        search(
+            &format!("{RULES}, INLINE true"),
+            &payloads,
+            &reads[..2],
+            expect![[r#"
+                quiet.count: 1
+                noisy.count: 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn other_rules_are_taken_whole_or_not_at_all() {
+        let path = std::env::temp_dir().join(format!("weir-rules-{}", std::process::id()));
+        let name = path.display().to_string();
+        std::fs::write(&path, "alert udp any any -> any any (content:\"cd\"; sid:1;)\nalert udp (sid:2;)\n")
+            .expect("it can be written");
+        let graph = format!(
+            "Idle -> ids :: IntrusionDetector({RULES}) -> Discard;
+             DriverManager(write ids.rules_file {name}, write ids.rules_file /nowhere/at/all)"
+        );
+        let printed = crate::testing::run(&graph, &["ids.rules", "ids.rules_file"]).replace(&name, "FILE");
+        std::fs::write(&path, "alert udp any any -> any any (content:\"cd\"; sid:1;)\n")
+            .expect("it can be written");
+        let graph = format!(
+            "Idle -> ids :: IntrusionDetector({RULES}) -> Discard; DriverManager(write ids.rules_file {name})"
+        );
+        let taken = crate::testing::run(&graph, &["ids.rules", "ids.rules_file"]).replace(&name, "FILE");
+        std::fs::remove_file(&path).expect("it can be removed");
+        expect![[r#"
+            While calling 'ids.rules_file FILE':
+              FILE:2:1: a rule begins with seven words, here are 2; write `alert tcp any any -> any 80 (...)`
+            While calling 'ids.rules_file /nowhere/at/all':
+              /nowhere/at/all: No such file or directory
+            ids.rules: 2
+            ids.rules_file: 
+            ids.rules: 3
+            ids.rules_file: FILE
+        "#]]
+        .assert_eq(&(printed + &taken));
+    }
+
+    #[test]
+    fn mistakes_in_rules_are_told_with_their_places() {
+        check(
+            "Idle -> IntrusionDetector(RULE 'alert tcp any any -> any 80 (foo:1; sid:0;)', RULES /nowhere/at/all) -> Discard",
+            expect![[r#"
+                config:1: While configuring 'IntrusionDetector@2 :: IntrusionDetector':
+                  /nowhere/at/all: No such file or directory
+                RULE:1:30:   there is no option `foo`; docs/intrusion-detection.md lists the options
+                RULE:1:30:   the rule has no number; add `sid:1000001;`
+                Router could not be initialized!
+            "#]],
+        );
+        check(
+            "Idle -> IntrusionDetector(EVE eve.json) -> Discard",
+            expect![[r#"
+            config:1: While configuring 'IntrusionDetector@2 :: IntrusionDetector':
+              RULES or RULE is required
+            Router could not be initialized!
+        "#]],
+        );
     }
 }

@@ -1,6 +1,0 @@
-//! Intrusion detection.
-
-mod eve;
-mod rule_files;
-
-element::elements![intrusion_detector];
