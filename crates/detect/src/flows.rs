@@ -4,8 +4,9 @@ use std::hash::{Hash, Hasher};
 
 use table::flow::FlowTable;
 
+use crate::memory::Memory;
 use crate::packet::View;
-use crate::stream::{Memory, Stream, StreamCounts};
+use crate::stream::{Stream, StreamCounts};
 
 const SECOND_NS: i64 = 1_000_000_000;
 /// Flows that are looked at for having ended when one begins.

@@ -6,7 +6,10 @@
 //! | [`packet`] | what a packet's headers say |
 //! | [`search`] | finding the rules that a payload matches |
 //! | [`stream`] | putting TCP streams together |
-//! | [`flows`] | flows, and the memory of their streams |
+//! | [`memory`] | the memory of streams |
+//! | [`marks`] | what rules leave behind in streams |
+//! | [`connection`] | what a packet does to its flow |
+//! | [`flows`] | flows, never more than a limit |
 //! | [`threshold`] | counting matches |
 //! | [`detector`] | all of it, packet by packet |
 //! | [`alert`] | alerts as lines of JSON |
@@ -15,8 +18,11 @@
 #![forbid(unsafe_code)]
 
 pub mod alert;
+pub mod connection;
 pub mod detector;
 pub mod flows;
+pub mod marks;
+pub mod memory;
 pub mod packet;
 pub mod rules;
 pub mod search;

@@ -6,6 +6,9 @@
 
 use std::collections::VecDeque;
 
+use crate::marks::{Mark, Marks};
+use crate::memory::Memory;
+
 /// How far back, in bytes, a match that ends in new bytes may begin.
 pub const LOOK_BACK: usize = 2048;
 /// Bytes that a stream's buffer holds; also those of a block that a waiting segment takes.
@@ -14,66 +17,6 @@ pub const BLOCK: usize = 2 * LOOK_BACK;
 const MAX_WAITING: usize = 32;
 /// A segment that is further ahead belongs to no window that hosts use.
 const MAX_AHEAD: u32 = 1 << 24;
-/// Most rules that a stream remembers.
-const MAX_MARKS: usize = 16;
-/// Attempts at a rule before the next one waits for an eighth of the buffer.
-const QUICK_ATTEMPTS: u8 = 8;
-
-/// The memory of all streams, in blocks.
-#[derive(Debug)]
-pub struct Memory {
-    limit: usize,
-    n_used: usize,
-    spare: Vec<Vec<u8>>,
-}
-
-impl Memory {
-    /// Memory of so many bytes.
-    pub fn new(n_bytes: usize) -> Memory {
-        Memory { limit: n_bytes / BLOCK, n_used: 0, spare: Vec::new() }
-    }
-
-    /// Whether all is in use.
-    pub fn is_full(&self) -> bool {
-        self.n_used >= self.limit
-    }
-
-    /// Bytes in use.
-    pub fn n_bytes(&self) -> usize {
-        self.n_used * BLOCK
-    }
-
-    fn take(&mut self) -> Option<Vec<u8>> {
-        if self.is_full() {
-            return None;
-        }
-        self.n_used += 1;
-        Some(self.spare.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK)))
-    }
-
-    fn give(&mut self, mut block: Vec<u8>) {
-        if block.capacity() > 0 {
-            block.clear();
-            self.n_used = self.n_used.saturating_sub(1);
-            self.spare.push(block);
-        }
-    }
-}
-
-/// What a rule left behind in a stream.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    /// The rule.
-    pub rule: u32,
-    /// It matched, and now looks only at what comes from this position on.
-    pub begin: u64,
-    /// Its pattern was found, ending by this position, while other tests of it may pass with what is still to come.
-    pub waits_since: Option<u64>,
-    n_attempts: u8,
-    /// Position at which it is tried next.
-    try_at: u64,
-}
-
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
 pub struct Stream {
@@ -339,73 +282,5 @@ impl Stream {
     /// Forgets what rules have left behind, for new rules.
     pub fn forget_marks(&mut self) {
         self.marks.clear();
-    }
-}
-
-/// What rules left behind in a stream, during a search in its buffer.
-#[derive(Debug, Default)]
-pub struct Marks {
-    marks: Vec<Mark>,
-    /// Positions of the buffer.
-    begin: u64,
-    end: u64,
-}
-
-impl Marks {
-    /// The rules that wait for more.
-    pub fn waiting(&self) -> impl Iterator<Item = u32> + '_ {
-        self.marks.iter().filter(|mark| mark.waits_since.is_some()).map(|mark| mark.rule)
-    }
-
-    /// Whether nothing is marked.
-    pub fn is_empty(&self) -> bool {
-        self.marks.is_empty()
-    }
-
-    /// Where in the buffer a rule may begin to look; `None` if it was tried often, and is to wait.
-    pub fn origin(&self, rule: u32) -> Option<usize> {
-        let Some(mark) = self.marks.iter().find(|mark| mark.rule == rule) else { return Some(0) };
-        let is_due = mark.n_attempts < QUICK_ATTEMPTS || mark.try_at <= self.end;
-        is_due.then(|| usize::try_from(mark.begin.saturating_sub(self.begin)).unwrap_or(usize::MAX))
-    }
-
-    /// Makes all rules that wait due, as this is their last chance.
-    pub fn hurry(&mut self) {
-        self.marks.iter_mut().for_each(|mark| mark.try_at = 0);
-    }
-
-    /// A rule matched.
-    pub fn matched(&mut self, rule: u32) {
-        let end = self.end;
-        let mark = self.mark(rule);
-        (mark.begin, mark.waits_since, mark.n_attempts) = (end, None, 0);
-    }
-
-    /// A rule's pattern is there, but not all it asks for.
-    pub fn missed(&mut self, rule: u32, is_new: bool) {
-        let (end, n_bytes) = (self.end, self.end - self.begin);
-        let mark = self.mark(rule);
-        if is_new || mark.waits_since.is_none() {
-            mark.waits_since = Some(end);
-        }
-        mark.n_attempts = mark.n_attempts.saturating_add(1);
-        mark.try_at = end + n_bytes / 8;
-    }
-
-    /// Forgets what is no longer in the buffer.
-    pub fn expire(&mut self) {
-        let begin = self.begin;
-        self.marks.retain(|mark| mark.begin > begin || mark.waits_since.is_some_and(|since| since > begin));
-    }
-
-    fn mark(&mut self, rule: u32) -> &mut Mark {
-        let idx = self.marks.iter().position(|mark| mark.rule == rule).unwrap_or_else(|| {
-            if self.marks.len() >= MAX_MARKS {
-                self.marks.remove(0);
-            }
-            self.marks.push(Mark { rule, begin: 0, waits_since: None, n_attempts: 0, try_at: 0 });
-            self.marks.len() - 1
-        });
-        self.marks.get_mut(idx).expect("it was found, or added last")
     }
 }

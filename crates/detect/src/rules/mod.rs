@@ -11,7 +11,10 @@ pub mod ports;
 pub mod text;
 
 mod options;
+mod parts;
 mod patterns;
+mod pcre;
+mod values;
 
 use address::Addresses;
 use header::HeaderTest;

@@ -50,7 +50,7 @@ pub enum Part {
 #[derive(Clone, Debug)]
 pub enum PayloadKind {
     /// `content`.
-    Content(Content),
+    Content(Box<Content>),
     /// `pcre`.
     Pattern(Pattern),
     /// `isdataat`: whether there are more than so many bytes.

@@ -4,9 +4,9 @@ use super::verify::Verifier;
 use super::{Compiled, Program};
 use crate::detector::Fired;
 use crate::flows::Bits;
+use crate::marks::Marks;
 use crate::packet::View;
 use crate::rules::{Action, BitAction, Endpoint, Rule, ThresholdKind};
-use crate::stream::Marks;
 use crate::threshold::Thresholds;
 
 /// Bytes to be searched.

@@ -3,7 +3,9 @@
 pub mod evaluate;
 pub mod groups;
 pub mod http;
+pub mod rarity;
 pub mod scanner;
+pub mod short;
 pub mod verify;
 
 use crate::rules::header::HeaderTest;

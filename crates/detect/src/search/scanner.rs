@@ -10,14 +10,15 @@
 //! The choice is made among a pattern's last bytes. So little of what was searched before is looked at again to find
 //! patterns that end in the next segment, and nothing need be kept of a search.
 
+use super::rarity::rarest_windows;
+use super::short::Short;
+
 /// Words of the bit array for long patterns, of which there are many: half of a first-level cache of 32 KiB.
 const MANY: usize = 1 << 11;
 /// Words of those for shorter patterns, so that all fit in.
 const FEW: usize = 1 << 8;
 /// Bytes that are looked at together.
-const WINDOW: usize = 4;
-/// Among so many of a pattern's last bytes the choice is made.
-const CHOICE: usize = 24;
+pub const WINDOW: usize = 4;
 /// Sets the bit that lower case letters have.
 const FOLD: u32 = 0x2020_2020;
 const SPREAD: u32 = 0x9E37_79B1;
@@ -66,25 +67,20 @@ struct Slot {
     n_entries: u32,
 }
 
+/// A pattern, as it is found by a part of it.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    id: u32,
-    begin: u32,
-    len: u16,
+pub struct Entry {
+    /// What is told.
+    pub id: u32,
+    /// Where among the bytes of all patterns it begins.
+    pub begin: u32,
+    /// Its length.
+    pub len: u16,
     /// Where in the pattern the four bytes are.
-    at: u16,
-    ignores_case: bool,
+    pub at: u16,
+    /// Whether case does not matter.
+    pub ignores_case: bool,
 }
-
-/// Patterns of up to three bytes, found by their last two.
-#[derive(Debug)]
-struct Short {
-    filter: Box<[u64; PAIR_WORDS]>,
-    by_last: Vec<Vec<Entry>>,
-    patterns: Vec<u8>,
-}
-
-const PAIR_WORDS: usize = 1 << (16 - 6);
 
 impl Scanner {
     /// A search for these; empty ones are never found.
@@ -251,55 +247,9 @@ fn window(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*four) | FOLD)
 }
 
-fn pair_of(before: u8, last: u8) -> usize {
-    usize::from(before | 0x20) << 8 | usize::from(last | 0x20)
-}
-
-impl Short {
-    fn new(needles: &[Needle<'_>]) -> Option<Box<Short>> {
-        let bits = vec![0; PAIR_WORDS].into_boxed_slice().try_into().ok()?;
-        let mut short = Short { filter: bits, by_last: vec![Vec::new(); 256], patterns: Vec::new() };
-        for needle in needles {
-            let (last, before) = needle.bytes.split_last()?;
-            let second = before.last().copied();
-            for byte in (0..=u8::MAX).filter(|byte| second.is_none_or(|second| second | 0x20 == byte | 0x20))
-            {
-                let pair = pair_of(byte, *last);
-                if let Some(word) = short.filter.get_mut(pair >> 6) {
-                    *word |= 1 << (pair & 63);
-                }
-            }
-            let begin = u32::try_from(short.patterns.len()).unwrap_or(u32::MAX);
-            short.patterns.extend_from_slice(needle.bytes);
-            let len = needle.bytes.len() as u16;
-            let entry = Entry { id: needle.id, begin, len, at: 0, ignores_case: needle.ignores_case };
-            short.by_last.get_mut(usize::from(*last | 0x20))?.push(entry);
-        }
-        (!needles.is_empty()).then(|| Box::new(short))
-    }
-
-    #[inline(never)]
-    fn scan(&self, buf: &[u8], fresh: usize, found: &mut impl FnMut(u32)) {
-        let mut before = fresh.checked_sub(1).and_then(|at| buf.get(at)).copied().unwrap_or(0);
-        for (i, byte) in buf.get(fresh..).unwrap_or_default().iter().enumerate() {
-            let pair = pair_of(before, *byte);
-            before = *byte;
-            if self.filter[(pair >> 6) % PAIR_WORDS] >> (pair & 63) & 1 == 0 {
-                continue;
-            }
-            for entry in self.by_last.get(usize::from(byte | 0x20)).into_iter().flatten() {
-                let begin = (fresh + i + 1).checked_sub(usize::from(entry.len));
-                if begin.is_some_and(|begin| entry.is_at(&self.patterns, buf, begin, fresh)) {
-                    found(entry.id);
-                }
-            }
-        }
-    }
-}
-
 impl Entry {
     /// Whether the pattern whose chosen bytes are at `at` is there, and ends behind `fresh`.
-    fn is_at(&self, patterns: &[u8], buf: &[u8], at: usize, fresh: usize) -> bool {
+    pub fn is_at(&self, patterns: &[u8], buf: &[u8], at: usize, fresh: usize) -> bool {
         let (begin, len) = (self.begin as usize, usize::from(self.len));
         let Some(from) = at.checked_sub(usize::from(self.at)) else { return false };
         let Some(there) = buf.get(from..from + len).filter(|_| from + len > fresh) else { return false };
@@ -308,61 +258,6 @@ impl Entry {
             true => there.eq_ignore_ascii_case(pattern),
             false => there == pattern,
         }
-    }
-}
-
-/// Where as many windows as a stride has begin, one byte after the other, that are the least to be expected.
-fn rarest_windows(bytes: &[u8], stride: usize) -> usize {
-    let last = bytes.len().saturating_sub(WINDOW + stride - 1);
-    let first = bytes.len().saturating_sub(CHOICE).min(last);
-    let cost = |at: &usize| -> u32 {
-        let group = bytes.get(*at..*at + WINDOW + stride - 1).unwrap_or_default();
-        group.windows(WINDOW).map(cost).sum()
-    };
-    (first..=last).min_by_key(cost).unwrap_or(0)
-}
-
-fn cost(four: &[u8]) -> u32 {
-    let repeated = four.windows(2).filter(|pair| pair.first() == pair.last()).count() as u32;
-    let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(four));
-    four.iter().map(|byte| commonness(*byte)).sum::<u32>() + repeated * 4 + u32::from(is_common) * 40
-}
-
-/// Four bytes that are in nearly every message of HTTP.
-const COMMON: &[&[u8]] = &[
-    b"http",
-    b"ttp/",
-    b"tp/1",
-    b"p/1.",
-    b"/1.1",
-    b"\r\n\r\n",
-    b"www.",
-    b".com",
-    b"cont",
-    b"onte",
-    b"nten",
-    b"tent",
-    b"-typ",
-    b"host",
-    b"acce",
-    b"cept",
-    b"agen",
-    b"user",
-    b"text",
-    b"html",
-    b"ion:",
-    b"tion",
-    b"\0\0\0\0",
-];
-
-/// How often a byte is to be expected.
-fn commonness(byte: u8) -> u32 {
-    match byte.to_ascii_lowercase() {
-        b'e' | b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' | b' ' | 0 => 10,
-        b'h' | b'l' | b'd' | b'c' | b'u' | b'm' | b'p' | b'/' | b'.' | b'\r' | b'\n' => 7,
-        b'a'..=b'z' | b'0'..=b'9' | b'-' | b'=' | b':' | b'"' | 0xFF => 4,
-        b'<' | b'>' | b'&' | b'_' | b',' | b';' | b'(' | b')' => 3,
-        _ => 1,
     }
 }
 
