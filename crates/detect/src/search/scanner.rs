@@ -267,11 +267,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(needles: &[(Vec<u8>, bool)], buf: &[u8], fresh: usize) -> Vec<u32> {
-        let needles = needles.iter().enumerate();
         let lower: Vec<(Vec<u8>, bool)> = needles
-            .map(|(_, (bytes, folds))| {
-                (if *folds { bytes.to_ascii_lowercase() } else { bytes.clone() }, *folds)
-            })
+            .iter()
+            .map(|(bytes, folds)| (if *folds { bytes.to_ascii_lowercase() } else { bytes.clone() }, *folds))
             .collect();
         let needles = lower.iter().enumerate().map(|(id, (bytes, ignores_case))| Needle {
             bytes,
