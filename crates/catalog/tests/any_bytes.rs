@@ -135,6 +135,8 @@ const SAMPLES: &[Sample] = &[
     ("IPRewriter", 1, 2, "pattern 1.0.0.1 1024-65535 - - 0 1, UDP_TIMEOUT 1", Conserved),
     ("IPRewriter", 2, 2, "pattern 1.0.0.1 - 2.0.0.2 80 0 1, keep 1 0, MAPPING_CAPACITY 3", Conserved),
     ("Idle", 1, 0, "", Free),
+    ("IntrusionDetector", 1, 2, "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'", Conserved),
+    ("IntrusionDetector", 1, 1, "RULE 'drop tcp any any <> any any (pcre:\"/[0-9]/\"; sid:1;)', INLINE true, FLOWS 2, STREAM_MEMORY 9000", Conserved),
     ("LinearIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
     ("MarkIPHeader", 1, 1, "9", Conserved),
     ("Meter", 1, 2, "2", Conserved),

@@ -97,6 +97,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("IPInputCombo", "1"),
     ("IPOutputCombo", "1, 10.0.0.3, 60"),
     ("IPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("IntrusionDetector", "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'"),
     ("Message", "hello"),
     ("Meter", "10"),
     ("Paint", "1"),

@@ -1,7 +1,9 @@
 //! Elements of whole middleboxes that Click does not have, one file an element.
 #![forbid(unsafe_code)]
 
+mod eve;
+mod rule_files;
 #[cfg(test)]
 mod testing;
 
-element::elements![];
+element::elements![intrusion_detector];
