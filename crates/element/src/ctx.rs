@@ -285,7 +285,7 @@ impl<'a> Ctx<'a> {
 
     /// Sets a timer to expire at once.
     pub fn schedule_now(&mut self, timer: TimerId) {
-        let at = self.runtime.recent_steady_ns();
+        let at = self.runtime.steady_ns();
         self.runtime.schedule_timer(timer, at);
     }
 

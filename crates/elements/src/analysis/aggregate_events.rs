@@ -48,13 +48,21 @@ impl Listeners {
     }
 }
 
-/// Reads NOTIFIER.
+/// Reads NOTIFIER, and fails if it does not tell.
 pub fn notifier(conf: &mut Configure<'_>) -> Option<ElementIdx> {
     let notifier = conf.element("NOTIFIER", &[]);
-    if let Some(idx) = notifier.filter(|idx| !CLASSES.contains(&conf.environment.class(*idx))) {
-        conf.args.fail(format!("{} is not an AggregateNotifier", conf.environment.name(idx)));
+    if let Err(message) = check(conf, notifier) {
+        conf.args.fail(message);
     }
     notifier
+}
+
+/// Fails if the element that NOTIFIER names does not tell.
+pub fn check(conf: &Configure<'_>, notifier: Option<ElementIdx>) -> Result<(), String> {
+    match notifier.filter(|idx| !CLASSES.contains(&conf.environment.class(*idx))) {
+        Some(idx) => Err(format!("{} is not an AggregateNotifier", conf.environment.name(idx))),
+        None => Ok(()),
+    }
 }
 
 /// Lets the calling element listen to `notifier`; in [`Element::initialize`].

@@ -11,10 +11,12 @@
 //! ```
 
 use args::Raw;
-use element::{llrpc, Arg, Class, Configure, Ctx, DropReason, Element, Failed, LlrpcError, Packet, Verdict};
+use element::{
+    llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, LlrpcError, Packet, Verdict,
+};
 use wire::{checksum, icmp_type as icmp, protocol};
 
-use super::address_tree::AddressTree;
+use super::address_tree::{AddressTree, Draw};
 
 /// The class.
 pub const CLASS: Class =
@@ -64,43 +66,70 @@ impl Element for AnonymizeIpAddr {
             return Err("PRESERVE_8 expects integer between 0 and 255".into());
         };
         let n_ones = n_ones.clamp(0, 32).unsigned_abs();
-        let tree = AddressTree::new(n_ones, networks.clone(), 0);
+        let tree = AddressTree::new(n_ones, &networks, &mut || 0);
         Ok(AnonymizeIpAddr { n_ones, networks, tree })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let seed = u64::from(ctx.random()) << 32 | u64::from(ctx.random());
-        self.tree = AddressTree::new(self.n_ones, self.networks.clone(), seed);
+        self.tree = AddressTree::new(self.n_ones, &self.networks, &mut || random(ctx));
         Ok(())
     }
 
-    element::per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        self.anonymize(ctx, &mut batch);
+        ctx.push_each(batch, verdict);
+    }
 
-    fn llrpc(&mut self, _ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = ctx.pull(0, max);
+        self.anonymize(ctx, &mut batch);
+        ctx.keep_each(&mut batch, verdict);
+        batch
+    }
+
+    fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
         let address = data.first_chunk_mut::<4>().filter(|_| number == llrpc::MAP_IP_ADDRESS);
         let address = address.ok_or(LlrpcError::Invalid)?;
-        *address = self.tree.map(u32::from_be_bytes(*address)).to_be_bytes();
+        *address = self.tree.map(u32::from_be_bytes(*address), &mut || random(ctx)).to_be_bytes();
         Ok(())
     }
 }
 
+/// A number of 32 bits.
+fn random(ctx: &mut Ctx<'_>) -> u32 {
+    ctx.random_between(0, u32::MAX)
+}
+
+fn has_header(packet: &Packet) -> bool {
+    packet.network().first_chunk::<20>().is_some_and(|header| header[0] >> 4 == 4)
+}
+
+fn verdict(packet: &mut Packet) -> Verdict {
+    if has_header(packet) {
+        Verdict::PASS
+    } else {
+        Verdict::port_or_drop(1, NO_HEADER)
+    }
+}
+
 impl AnonymizeIpAddr {
-    #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if packet.network().len() < 20 || packet.network()[0] >> 4 != 4 {
-            return Verdict::port_or_drop(1, NO_HEADER);
+    fn anonymize(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
+        for packet in batch.iter_mut().filter(|packet| has_header(packet)) {
+            self.process(packet, &mut || random(ctx));
         }
-        let Some(header) = packet.network_mut().first_chunk_mut::<20>() else { return Verdict::PASS };
-        let sum = self.replace(header, u16::from_be_bytes([header[10], header[11]]));
+    }
+
+    fn process(&mut self, packet: &mut Packet, draw: Draw<'_>) {
+        let Some(header) = packet.network_mut().first_chunk_mut::<20>() else { return };
+        let sum = self.replace(header, u16::from_be_bytes([header[10], header[11]]), draw);
         [header[10], header[11]] = sum.to_be_bytes();
         if header[9] == protocol::ICMP {
-            self.process_error(packet.transport_mut());
+            self.process_error(packet.transport_mut(), draw);
         }
-        Verdict::PASS
     }
 
     /// The addresses of the datagram in an ICMP error.
-    fn process_error(&mut self, message: &mut [u8]) {
+    fn process_error(&mut self, message: &mut [u8], draw: Draw<'_>) {
         let is_error = matches!(
             message.first(),
             Some(
@@ -118,18 +147,18 @@ impl AnonymizeIpAddr {
         let (outer, inner) = message.split_at_mut(ICMP_HEADER);
         let Some(inner) = inner.first_chunk_mut::<20>() else { return };
         if let Some(place) = outer.get_mut(2..).and_then(|rest| rest.first_chunk_mut::<2>()) {
-            *place = self.replace(inner, u16::from_be_bytes(*place)).to_be_bytes();
+            *place = self.replace(inner, u16::from_be_bytes(*place), draw).to_be_bytes();
         }
     }
 
     /// Replaces the addresses of a header; what becomes of a checksum over them.
-    fn replace(&mut self, header: &mut [u8; 20], sum: u16) -> u16 {
+    fn replace(&mut self, header: &mut [u8; 20], sum: u16, draw: Draw<'_>) -> u16 {
         let Some((places, [])) = header.get_mut(12..).map(|places| places.as_chunks_mut::<4>()) else {
             return sum;
         };
         places.iter_mut().fold(sum, |sum, place| {
             let old = u32::from_be_bytes(*place);
-            let new = self.tree.map(old);
+            let new = self.tree.map(old, draw);
             *place = new.to_be_bytes();
             checksum::update_u32(sum, old, new)
         })

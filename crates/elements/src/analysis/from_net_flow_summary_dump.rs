@@ -97,7 +97,7 @@ impl Format for NetFlow {
         Ok((NetFlow { link, has_complained: false }, wishes))
     }
 
-    fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(&str)) -> Line {
+    fn read(&mut self, line: &[u8], _scope: &Scope<'_>, tell: &mut dyn FnMut(&str)) -> Line {
         if matches!(line.first(), None | Some(b'!' | b'#')) {
             return Line::Skip;
         }
@@ -327,7 +327,7 @@ mod tests {
         #[test]
         fn any_line_is_a_packet_or_not(line in "([0-9.]{0,9}\\|){0,17}[0-9x!]{0,3}") {
             let mut format = NetFlow { link: Link::Both, has_complained: false };
-            format.read(line.as_bytes(), &mut |_| {});
+            format.read(line.as_bytes(), &Scope::builtin(), &mut |_| {});
         }
     }
 }

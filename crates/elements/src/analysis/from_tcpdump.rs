@@ -11,7 +11,7 @@
 //! FromTcpdump(trace.txt, STOP true, CHECKSUM true) -> ToDump(out.pcap, ENCAP IP);
 //! ```
 
-use args::{Filename, FixedPoint};
+use args::{Filename, FixedPoint, Scope};
 use element::{Arg, Class, Configure, Failed, Handler, Role};
 
 use super::tcpdump_text::Reader;
@@ -79,12 +79,12 @@ impl Format for Tcpdump {
         (!is_time).then_some("first line suspicious; is this a tcpdump output file?")
     }
 
-    fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(&str)) -> Line {
+    fn read(&mut self, line: &[u8], scope: &Scope<'_>, tell: &mut dyn FnMut(&str)) -> Line {
         if matches!(line.first(), None | Some(b'#')) {
             return Line::Skip;
         }
         let text = std::str::from_utf8(line).unwrap_or("");
-        match self.reader.read(text, self.sets_checksums) {
+        match self.reader.read(text, scope, self.sets_checksums) {
             Some(packet) => Line::Packet(packet),
             None => {
                 let is_blank = line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));

@@ -8,14 +8,18 @@ mod aggregate_events;
 mod aggregate_ranges;
 mod aggregate_set;
 mod aggregate_trigger;
+mod compressor;
+mod flow_dump;
+mod flow_file_name;
 mod flow_hosts;
 mod flow_key;
 mod flow_numbers;
+mod flow_options;
 mod ip_field;
-mod time_window;
 mod pair_numbers;
 mod tcpdump_text;
 mod text_source;
+mod time_window;
 
 element::elements![
     adjust_timestamp,
@@ -37,5 +41,6 @@ element::elements![
     from_net_flow_summary_dump,
     from_tcpdump,
     store_udp_time_seq_record,
+    to_ip_flow_dumps,
     to_ip_summary_dump,
 ];

@@ -1,5 +1,6 @@
 //! Sources of packets that read a description of each from a line of a text.
 
+use args::Scope;
 use element::{
     annotation, handlers, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Packet,
     SearchOp, TaskId, TimerId, BATCH_MAX,
@@ -70,8 +71,8 @@ pub trait Format: Send + Sized + 'static {
         None
     }
 
-    /// Reads a line. What is to be told goes to `tell`.
-    fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(&str)) -> Line;
+    /// Reads a line, in which names of `scope` may stand. What is to be told goes to `tell`.
+    fn read(&mut self, line: &[u8], scope: &Scope<'_>, tell: &mut dyn FnMut(&str)) -> Line;
 }
 
 /// What the arguments say that all formats have in common.
@@ -303,7 +304,10 @@ impl<F: Format> TextSource<F> {
                 }
             }
             let TextSource { format, input, line, .. } = self;
-            match format.read(line, &mut |text| ctx.chatter(&input.at(text))) {
+            let mut told = Vec::new();
+            let read = format.read(line, &ctx.scope(), &mut |text| told.push(input.at(text)));
+            told.iter().for_each(|text| ctx.chatter(text));
+            match read {
                 Line::Skip => {}
                 other => return other,
             }

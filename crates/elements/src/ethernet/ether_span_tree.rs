@@ -261,8 +261,69 @@ impl EtherSpanTree {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, run};
     use expect_test::expect;
+
+    /// A bridge of two ports whose classifiers and outputs are called after it.
+    fn bridge(name: &str, address: &str) -> String {
+        let mut graph = format!(
+            "{name} :: EtherSpanTree({address}, {name}_before, {name}_behind, {name}_switch);
+             {name}_switch :: EtherSwitch; {name}_before, {name}_behind :: Suppressor;"
+        );
+        for port in 0..2 {
+            graph += &format!(
+                "{name}_in{port} :: Classifier(14/4242, -) -> [{port}]{name}[{port}] -> {name}_out{port} :: Null;
+                 {name}_in{port}[1] -> [{port}]{name}_before[{port}] -> [{port}]{name}_switch[{port}]
+                     -> [{port}]{name}_behind[{port}] -> {name}_out{port};"
+            );
+        }
+        graph
+    }
+
+    #[test]
+    fn one_of_two_links_between_two_bridges_is_closed() {
+        let mut graph = bridge("a", "0:0:0:0:0:1") + &bridge("b", "0:0:0:0:0:2");
+        for (from, to) in [("a", "b"), ("b", "a")] {
+            for port in 0..2 {
+                graph += &format!("{from}_out{port} -> Queue -> DelayUnqueue(0.001) -> {to}_in{port};");
+            }
+        }
+        graph += "DriverManager(wait 65s)";
+        let ports = ["a_before.active0", "a_before.active1", "b_before.active0", "b_before.active1"];
+        expect![[r#"
+            Setting send_tc_msg: BLOCK -> FORWARD on 0
+            Changing port 0 from 0 to 1
+            Setting send_tc_msg: BLOCK -> FORWARD on 1
+            Changing port 1 from 0 to 1
+            Setting send_tc_msg: BLOCK -> FORWARD on 0
+            Changing port 0 from 0 to 1
+            Setting send_tc_msg: BLOCK -> FORWARD on 1
+            Changing port 1 from 0 to 1
+            Setting send_tc_msg: FORWARD -> BLOCK on 1
+            Changing port 1 from 1 to 0
+            Changing port 0 from 1 to 2
+            Changing port 1 from 1 to 2
+            Changing port 0 from 1 to 2
+            Expiring message on port 0
+            Expiring message on port 1
+            Changing port 0 from 2 to 3
+            Changing port 1 from 2 to 3
+            Changing port 0 from 2 to 3
+            a.msgs:  ffffffffffffffff:0000: tc  ffffffff -> ffffffffffffffff  m/h/d: 14/2/f
+             ffffffffffffffff:0001: tc  ffffffff -> ffffffffffffffff  m/h/d: 14/2/f
+             dead010000000000:0000: tc  0 -> dead010000000000  m/h/d: 14/2/f
+
+            b.msgs:  dead010000000000:0000: tc  0 -> dead010000000000  m/h/d: 14/2/f
+             dead010000000000:0001: tc  0 -> dead010000000000  m/h/d: 14/2/f
+             dead010000000000:0000: tc  1 -> dead010000000000  m/h/d: 14/2/f
+
+            a_before.active0: true
+            a_before.active1: true
+            b_before.active0: true
+            b_before.active1: false
+        "#]]
+        .assert_eq(&run(&graph, &[&["a.msgs", "b.msgs"], &ports[..]].concat()));
+    }
 
     #[test]
     fn elements_of_other_classes_are_refused() {

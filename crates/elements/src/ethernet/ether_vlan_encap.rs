@@ -63,7 +63,7 @@ impl Element for EtherVlanEncap {
         let ethertype = conf.args.need("ETHERTYPE");
         let source = conf.args.need("SRC");
         let destination = conf.args.need("DST");
-        let tagging = Tagging::read(conf);
+        let tagging = Tagging::read(&mut conf.args);
         conf.finish()?;
         Ok(EtherVlanEncap { source, destination, ethertype, tagging })
     }
@@ -111,6 +111,7 @@ impl EtherVlanEncap {
         let _: u16 = args.need("ETHERTYPE");
         let _: EtherAddr = args.need("SRC");
         let _: EtherAddr = args.need("DST");
+        Tagging::read(&mut args);
         args.finish().map_err(|errors| errors.join("\n"))
     }
 

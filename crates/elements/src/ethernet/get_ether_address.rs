@@ -4,7 +4,7 @@
 //! short leave by output 1 if there is one, else they are dropped.
 //!
 //! ```click
-//! FromDump(in.pcap) -> GetEtherAddress(0, src) -> Print(PRINTANNO true) -> Discard;
+//! FromDump(in.pcap) -> GetEtherAddress(0, src) -> Print(x, PRINTANNO true) -> Discard;
 //! ```
 
 use args::{sized_anno, Anno};
@@ -59,9 +59,9 @@ mod tests {
     fn the_address_becomes_the_annotation() {
         check(
             "InfiniteSource(DATA \\<0a0b0c0d0e0f 010203040506>, LIMIT 1) -> GetEtherAddress(0, SRC)
-             -> GetEtherAddress(40, 3) -> g :: GetEtherAddress(20, 7) -> Discard; g[1] -> Print(PRINTANNO true) -> Discard",
+             -> GetEtherAddress(40, 3) -> g :: GetEtherAddress(20, 7) -> Discard; g[1] -> Print(x, PRINTANNO true) -> Discard",
             expect![[r#"
-                  12 | 010203040506000000000000000000000000000000000000000000000000000000000000000000000d0e0f0102030000 | 0a0b0c0d 0e0f0102 03040506
+                x:   12 | 010203040506000000000000000000000000000000000000000000000000000000000000000000000d0e0f0102030000 | 0a0b0c0d 0e0f0102 03040506
             "#]],
         );
     }
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn it_can_be_configured_anew() {
         check(
-            "InfiniteSource(DATA abcdefgh, LIMIT 2) -> g :: GetEtherAddress(0, dst) -> Print(PRINTANNO true) -> Discard;
+            "InfiniteSource(DATA abcdefgh, LIMIT 2) -> g :: GetEtherAddress(0, dst) -> Print(x, PRINTANNO true) -> Discard;
              Script(write g.config 4, read g.config, write g.config 5 2, write g.config 5 x)",
             expect![[r#"
-                   8 | 616263646566000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 61626364 65666768
-                   8 | 616263646566000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 61626364 65666768
+                x:    8 | 616263646566000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 61626364 65666768
+                x:    8 | 616263646566000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 61626364 65666768
                 While executing 'Script@5 :: Script':
                   While calling 'g.config 4':
                     OFFSET: required argument missing

@@ -1,7 +1,7 @@
 //! What the VLAN elements share: the tag's fields (IEEE 802.1Q, clause 9.6) and where it is in a frame.
 
-use args::Word;
-use element::{annotation, Arg, Configure, Packet};
+use args::{Args, Word};
+use element::{annotation, Arg, Packet};
 
 /// Bytes of the two addresses at the start of a frame.
 pub const ADDRESSES: usize = 12;
@@ -33,17 +33,17 @@ pub struct Tagging {
 
 impl Tagging {
     /// Reads VLAN_TCI, VLAN_PCP, VLAN_ID and NATIVE_VLAN.
-    pub fn read(conf: &mut Configure<'_>) -> Tagging {
-        let Word(word) = conf.args.get_or("VLAN_TCI", Word::default());
-        let priority = conf.args.get_with("VLAN_PCP", args::bounded(0, 7)).unwrap_or(0);
-        let id = conf.args.get_with("VLAN_ID", args::bounded(0, i32::from(ID_MASK))).unwrap_or(0);
-        let native = conf.args.get_with("NATIVE_VLAN", args::bounded(-1, i32::from(ID_MASK)));
+    pub fn read(args: &mut Args<'_>) -> Tagging {
+        let Word(word) = args.get_or("VLAN_TCI", Word::default());
+        let priority = args.get_with("VLAN_PCP", args::bounded(0, 7)).unwrap_or(0);
+        let id = args.get_with("VLAN_ID", args::bounded(0, i32::from(ID_MASK))).unwrap_or(0);
+        let native = args.get_with("NATIVE_VLAN", args::bounded(-1, i32::from(ID_MASK)));
         let mut tci = None;
         if word != "ANNO" {
             let number = if word.is_empty() { Ok(id) } else { args::bounded_integer(&word, 0, 0xFFFF) };
             match number {
                 Ok(number) => tci = Some(control_information(number as u16, priority as u16)),
-                Err(message) => conf.args.fail(format!("VLAN_TCI: {message}")),
+                Err(message) => args.fail(format!("VLAN_TCI: {message}")),
             }
         }
         Tagging { tci, native_vlan: u16::try_from(native.unwrap_or(0)).ok() }

@@ -48,7 +48,7 @@ pub struct VlanEncap {
 
 impl Element for VlanEncap {
     fn configure(conf: &mut Configure<'_>) -> Result<VlanEncap, Failed> {
-        let tagging = Tagging::read(conf);
+        let tagging = Tagging::read(&mut conf.args);
         let ethertype = conf.args.get_or("ETHERTYPE", tag::ETHERTYPE);
         conf.finish()?;
         Ok(VlanEncap { tagging, ethertype })

@@ -13,10 +13,11 @@ mod ip;
 mod ip_options;
 mod link;
 pub mod multipacket;
-mod option_text;
+pub mod option_text;
 mod payload;
 mod tcp;
-mod tcp_options;
+pub use tcp::FLAGS;
+pub mod tcp_options;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -236,7 +237,8 @@ fn word(text: &[u8]) -> Option<&str> {
     std::str::from_utf8(text).ok()
 }
 
-fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+/// Appends text.
+pub fn append(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     use std::io::Write;
     // Writing to a Vec cannot fail.
     let _ = out.write_fmt(text);

@@ -6,6 +6,8 @@ use wire::protocol;
 
 use super::describe::{u16_at, u8_at};
 
+const NS_PER_S: f64 = 1e9;
+
 /// The packets that one packet stands for.
 #[derive(Default)]
 pub struct Series {
@@ -63,7 +65,9 @@ pub fn steps(packet: &mut Packet, n_more: u32) -> (Timestamp, bool) {
     }
     let span = packet.timestamp_ns().saturating_sub(first_ns);
     packet.set_timestamp_ns(first_ns);
-    (Timestamp::from_nanos(span / i64::from(n_more.max(1))), true)
+    // Click divides seconds, as floating-point numbers.
+    let step = (span as f64 / NS_PER_S / f64::from(n_more.max(1)) * NS_PER_S + 0.5).floor();
+    (Timestamp::from_nanos(step as i64), true)
 }
 
 /// Makes the headers say that `extra` bytes more than the packet has belong to it.

@@ -46,7 +46,7 @@ pub(super) const SYNONYMS: &[(&str, &str)] =
 const TIMESTAMP_ALONE: u32 = 0x0101_080A;
 
 /// Letters of the flags, from the lowest bit.
-const FLAGS: &[u8; 9] = b"FSRPAUECN";
+pub const FLAGS: &[u8; 9] = b"FSRPAUECN";
 
 const fn field(
     name: &'static str,

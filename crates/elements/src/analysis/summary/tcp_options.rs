@@ -5,11 +5,11 @@ use super::describe::u8_at;
 use super::option_text::{next, parse_list, parse_unknown, print_unknown, Next, Text};
 
 /// Kinds of options: RFC 9293, RFC 7323 and RFC 2018.
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMP: u8 = 8;
+pub const MSS: u8 = 2;
+pub const WINDOW_SCALE: u8 = 3;
+pub const SACK_PERMITTED: u8 = 4;
+pub const SACK: u8 = 5;
+pub const TIMESTAMP: u8 = 8;
 
 /// Which options a field shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,8 @@ pub fn print(mut options: &[u8], shown: Shown, out: &mut Vec<u8>) {
     }
 }
 
-fn is_right(option: &[u8]) -> bool {
+/// Whether an option of a known kind has the right length.
+pub fn is_right(option: &[u8]) -> bool {
     match u8_at(option, 0) {
         MSS => option.len() == 4,
         WINDOW_SCALE => option.len() == 3,

@@ -100,7 +100,7 @@ impl Draft {
 
 impl Reader {
     /// The packet of a line; `None` if it is not tcpdump's.
-    pub fn read(&mut self, line: &str, sets_checksums: bool) -> Option<Packet> {
+    pub fn read(&mut self, line: &str, scope: &Scope<'_>, sets_checksums: bool) -> Option<Packet> {
         if !line.starts_with(|first: char| first.is_ascii_digit()) {
             return None;
         }
@@ -113,8 +113,8 @@ impl Reader {
         let (source, rest) = rest.split_once(' ').filter(|(source, _)| !source.is_empty())?;
         let rest = rest.strip_prefix("> ").filter(|rest| !rest.is_empty())?;
         let destination = rest.split_once(':').map_or(rest, |(destination, _)| destination);
-        read_end(&mut draft, source, 12, IP_HEADER)?;
-        read_end(&mut draft, destination, 16, IP_HEADER + 2)?;
+        read_end(&mut draft, scope, source, 12, IP_HEADER)?;
+        read_end(&mut draft, scope, destination, 16, IP_HEADER + 2)?;
         let mut cursor = Cursor(text);
         match draft.protocol {
             protocol::TCP => tcp::read(&mut draft, &mut cursor, &mut self.flows),
@@ -140,15 +140,25 @@ fn guess_protocol(text: &str) -> u8 {
 }
 
 /// Reads an address, and the port behind it if the protocol has ports.
-fn read_end(draft: &mut Draft, text: &str, address_at: usize, port_at: usize) -> Option<()> {
-    let scope = Scope::builtin();
+fn read_end(
+    draft: &mut Draft,
+    scope: &Scope<'_>,
+    text: &str,
+    address_at: usize,
+    port_at: usize,
+) -> Option<()> {
     let has_port = matches!(draft.protocol, protocol::TCP | protocol::UDP);
     let (address, port) = if has_port { text.rsplit_once(['.', ':'])? } else { (text, "") };
-    draft.put(address_at, &args::ip(address, &scope).ok()?.octets());
+    draft.put(address_at, &args::ip(address, &Scope::builtin()).ok()?.octets());
     if has_port {
-        draft.put(port_at, &args::port(port, &scope, draft.protocol).ok()?.to_be_bytes());
+        draft.put(port_at, &read_port(port, scope, draft.protocol)?.to_be_bytes());
     }
     Some(())
+}
+
+/// Reads the number of a port, or its name.
+fn read_port(text: &str, scope: &Scope<'_>, protocol: u8) -> Option<u16> {
+    args::integer(text).or_else(|_| args::port(text, scope, protocol)).ok()
 }
 
 /// Reads what is told of a UDP datagram: its length.
@@ -177,7 +187,7 @@ mod tests {
 
     fn check(lines: &[&str], expect: Expect) {
         let mut reader = Reader::default();
-        let show = |line: &&str| match reader.read(line, false) {
+        let show = |line: &&str| match reader.read(line, &Scope::builtin(), false) {
             Some(packet) => {
                 let hex = packet
                     .data()
@@ -248,7 +258,7 @@ mod tests {
         ) {
             let mut reader = Reader::default();
             for line in [format!("1 1.0.0.1.1 > 2.0.0.2.2: {text}"), format!("1 1.0.0.1.1 > 2.0.0.2.2: {any}"), format!("1 {any}")] {
-                reader.read(&line, true);
+                reader.read(&line, &Scope::builtin(), true);
             }
         }
     }
