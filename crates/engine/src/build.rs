@@ -1,5 +1,7 @@
 //! Building: from a graph to elements that are ready to run.
 
+use std::io::Write;
+
 use args::{Host, Told};
 use element::{Class, ElementIdx};
 use graph::{Diagnostics, Graph, Place, Severity};
@@ -46,10 +48,16 @@ impl Default for BuildOptions {
     fn default() -> BuildOptions {
         struct NoHost;
         impl Host for NoHost {}
-        let chatter: Chatter = Box::new(|text: &str| eprintln!("{text}"));
+        let chatter: Chatter = Box::new(say);
         let (layout, cpus) = (Layout::One, Vec::new());
         BuildOptions { layout, cpus, time: Time::Real, burst: 1, chatter, host: Box::new(NoHost) }
     }
+}
+
+/// Writes a line to standard error in one piece, so that the lines of several programs do not mix.
+fn say(text: &str) {
+    // With standard error closed there is nobody to tell.
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// A graph that is built and can run.

@@ -9,12 +9,19 @@ use element::output::reason;
 
 const ENODEV: i32 = 19;
 
-/// What is told of a device that cannot be opened.
-pub fn refusal(device: &str, error: &SysError) -> String {
-    match error.errno() {
-        Some(ENODEV) => format!("{device}: No such device exists"),
-        _ => error.to_string(),
+/// What is told of a device that cannot be opened, by the method: LINUX looks for it in another way.
+pub fn refusal(device: &str, is_linux: bool, error: &SysError) -> String {
+    let is_missing = error.errno() == Some(ENODEV) || is_no_name(error);
+    match is_missing {
+        true if is_linux => format!("{device}: SIOCGIFINDEX: No such device"),
+        true => format!("{device}: No such device exists"),
+        false => error.to_string(),
     }
+}
+
+/// Whether the name is one that no device can have, with a slash or a colon: it is refused before it is looked for.
+fn is_no_name(error: &SysError) -> bool {
+    error.errno().is_none() && error.to_string().starts_with("device name")
 }
 
 /// The system's words for an error at run time.
@@ -26,11 +33,11 @@ pub fn words(error: &SysError) -> String {
 }
 
 /// Checks that a device exists and is up, which a sniffer needs from the start.
-pub fn check_up(device: &str) -> Result<(), String> {
+pub fn check_up(device: &str, is_linux: bool) -> Result<(), String> {
     match sys::link::is_up(device) {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("{device}: That device is not up")),
-        Err(error) => Err(refusal(device, &error)),
+        Err(error) => Err(refusal(device, is_linux, &error)),
     }
 }
 

@@ -433,6 +433,22 @@ mod tests {
             "#]],
         );
         check(
+            "FromDevice(nosuchdevice, METHOD LINUX) -> Discard;",
+            expect![[r#"
+                config:1: While initializing 'FromDevice@1 :: FromDevice':
+                  nosuchdevice: SIOCGIFINDEX: No such device
+                Router could not be initialized!
+            "#]],
+        );
+        check(
+            "FromDevice(no:name) -> Discard;",
+            expect![[r#"
+                config:1: While initializing 'FromDevice@1 :: FromDevice':
+                  no:name: No such device exists
+                Router could not be initialized!
+            "#]],
+        );
+        check(
             "FromDevice(lo, METHOD FOO) -> Discard;",
             expect![[r#"
                 config:1: While configuring 'FromDevice@1 :: FromDevice':

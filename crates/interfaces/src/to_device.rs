@@ -61,6 +61,7 @@ const MAX_BACKOFF_US: u32 = 256;
 /// See the page above.
 pub struct ToDevice {
     device: String,
+    is_linux: bool,
     is_debugging: bool,
     burst: usize,
     tx: Option<Tx>,
@@ -94,6 +95,7 @@ impl Element for ToDevice {
         conf.finish()?;
         Ok(ToDevice {
             device,
+            is_linux: method == "LINUX",
             is_debugging,
             burst: burst as usize,
             tx: None,
@@ -106,9 +108,9 @@ impl Element for ToDevice {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        check_up(&self.device)?;
+        check_up(&self.device, self.is_linux)?;
         let tx = Tx::open(&self.device, &TxOptions::default());
-        let tx = tx.map_err(|error| refusal(&self.device, &error))?;
+        let tx = tx.map_err(|error| refusal(&self.device, self.is_linux, &error))?;
         if self.has_rival(ctx) {
             return Err(format!("duplicate writer for device '{}'", self.device));
         }

@@ -256,7 +256,8 @@ pub fn checked_len(len: u32) -> Result<(u32, Option<&'static str>), String> {
 
 /// A random port. As Click: never the last one.
 pub fn random_port(ctx: &mut Ctx<'_>) -> [u8; 2] {
-    (((ctx.random() >> 2) % 0xffff) as u16).to_be_bytes()
+    // Click keeps the random number as the machine does, the low byte first.
+    (((ctx.random() >> 2) % 0xffff) as u16).to_le_bytes()
 }
 
 /// A number of flows that memory has room for.

@@ -20,7 +20,7 @@ impl FromDevice {
     pub(super) fn open(&mut self, ctx: &mut Ctx<'_>) -> Result<RxRing, String> {
         let element = ctx.element;
         if !self.is_linux {
-            check_up(&self.device)?;
+            check_up(&self.device, false)?;
         }
         let link_type = *self.encap.get_or_insert_with(|| link_type(&self.device));
         let snaplen = self.snaplen.unwrap_or(MAX_CAPTURED_LEN);
@@ -43,7 +43,8 @@ impl FromDevice {
             },
             ..RxOptions::default()
         };
-        let ring = RxRing::open(&self.device, &options).map_err(|error| refusal(&self.device, &error))?;
+        let ring = RxRing::open(&self.device, &options)
+            .map_err(|error| refusal(&self.device, self.is_linux, &error))?;
         ctx.runtime().agree(element, ring.fan_out_group().map(u64::from));
         Ok(ring)
     }
