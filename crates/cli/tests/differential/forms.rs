@@ -9,10 +9,12 @@ pub enum Kind {
     Marked,
     /// IPv4 packets from their header on, which is sound and marked.
     Ip,
+    /// IPv6 packets from their header on, which is sound and marked.
+    Ip6,
     /// Anything.
     Raw,
 }
-use Kind::{Frame, Ip, Marked, Raw};
+use Kind::{Frame, Ip, Ip6, Marked, Raw};
 
 /// How packets pass through an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,10 +49,11 @@ pub struct Form(
     pub &'static str,
 );
 
-const ANY: &[Kind] = &[Frame, Marked, Ip, Raw];
+const ANY: &[Kind] = &[Frame, Marked, Ip, Ip6, Raw];
 const FRAMES: &[Kind] = &[Frame, Marked];
 const HEADED: &[Kind] = &[Marked, Ip];
 const IP: &[Kind] = &[Ip];
+const IP6: &[Kind] = &[Ip6];
 const RAW: &[Out] = &[To(Raw)];
 const ONE: &[Out] = &[Same];
 const TWO: &[Out] = &[Same, Same];
@@ -81,7 +84,6 @@ pub const FORMS: &[Form] = &[
     Form("VLANEncap", FRAMES, Either, 1, &[To(Frame)], "{1..4094}{|, VLAN_PCP 3}", "vlan_id vlan_pcp", "vlan_id {1..9}"),
     Form("VLANDecap", FRAMES, Either, 1, &[To(Frame)], "{|ANNO false}", "", ""),
     Form("DropBroadcasts", FRAMES, Either, 1, ONE, "", "drops", ""),
-    Form("ARPPrint", FRAMES, Either, 1, ONE, "a{|, TIMESTAMP false}{|, ETHER true}", "", ""),
     // IPv4.
     Form("DecIPTTL", HEADED, Either, 1, TWO, "{|MULTICAST false}", "drops", ""),
     Form("FixIPSrc", HEADED, Either, 1, ONE, "{ip}", "", ""),
@@ -161,6 +163,63 @@ pub const FORMS: &[Form] = &[
     Form("BandwidthRatedSplitter", ANY, Push, 1, TWO, "{100..9000}", "rate", ""),
     Form("Meter", ANY, Push, 1, TWO, "{1..9}", "", ""),
     Form("BandwidthMeter", ANY, Push, 1, TWO, "{100..900}", "", ""),
+    // Frames, further.
+    Form("CheckARPHeader", FRAMES, Either, 1, TWO, "14{|, DETAILS true}", "drops", ""),
+    Form("EnsureEther", IP, Either, 1, &[To(Frame)], "0x0800, {eth}, {eth}", "", ""),
+    Form("StoreEtherAddress", FRAMES, Either, 1, TWO, "{eth}, {src|dst|4}", "addr", "addr {eth}"),
+    Form("EtherVLANEncap", IP, Either, 1, &[To(Frame)], "0x0800, {eth}, {eth}, VLAN_ID {0..9}{|, VLAN_PCP 2}{|, NATIVE_VLAN 3}", "src vlan_tci vlan_id vlan_pcp", "vlan_id {1..9}"),
+    Form("StripEtherVLANHeader", &[Frame], Either, 1, &[To(Raw), Same], "{|0|-1}", "", ""),
+    Form("ListenEtherSwitch", FRAMES, Push, 2, &[To(Frame), To(Frame), To(Frame)], "", "table", ""),
+    Form("Suppressor", FRAMES, Push, 1, ONE, "", "active0", "active0 {true|false}"),
+    // IPv4, further.
+    Form("EraseIPPayload", IP, Either, 1, ONE, "", "", ""),
+    Form("TruncateIPPayload", IP, Either, 1, RAW, "{0..40}{|, false}", "", ""),
+    Form("SetIPECN", HEADED, Either, 1, ONE, "{0..3}", "ecn", "ecn {ce|ect1}"),
+    Form("ForceIP", IP, Either, 1, RAW, "", "", ""),
+    Form("ICMPIPEncap", ANY, Either, 1, &[To(Ip)], "{ip}, {ip}, {echo|echo-reply|13}{|, IDENTIFIER 7}", "src dst", ""),
+    Form("ICMPPingEncap", ANY, Either, 1, &[To(Ip)], "{ip}, {ip}{|, IDENTIFIER 7}", "src dst", "dst {ip}"),
+    Form("DynamicUDPIPEncap", ANY, Push, 1, &[To(Ip)], "{ip}, {1..90}, {ip}, {1..90}, {true|false}, {1..4}", "", ""),
+    Form("TCPFragmenter", IP, Push, 1, ONE, "MTU {60|200|900}", "fragments fragmented_count count", ""),
+    Form("SortedIPLookup", HEADED, Push, 1, THREE, "{net} 0, {net} {ip} 1, 0/0 2", "table", ""),
+    // IPv6.
+    Form("UDPIP6Encap", ANY, Either, 1, &[To(Ip6)], "1::{1..3}, {1..90}, 2::{1..3}, {1..90}", "src sport", "dport {1..90}"),
+    Form("IP6Encap", ANY, Either, 1, &[To(Ip6)], "{udp|17|6|59}, 1::{1..3}, 2::{1..3}{|, HLIM {0..2}}{|, CLASS 9}", "src dst", ""),
+    Form("CheckIP6Header", IP6, Either, 1, TWO, "", "drops", ""),
+    Form("DecIP6HLIM", IP6, Either, 1, TWO, "", "drops", ""),
+    Form("IP6Print", IP6, Either, 1, ONE, "v{|, CONTENTS true}{|, NBYTES 20}{|, PAYLOAD true}", "", ""),
+    Form("IP6Mirror", IP6, Either, 1, ONE, "", "", ""),
+    Form("LookupIP6Route", IP6, Push, 1, THREE, "2::{1..3}/128 0, 1::/{16|127} 3::1 1, ::/0 2", "table", ""),
+    Form("SetIP6DSCP", IP6, Either, 1, ONE, "{0..63}", "dscp", ""),
+    Form("MarkIP6Header", IP6, Either, 1, ONE, "0", "", ""),
+    // Aggregates.
+    Form("AggregateFilter", ANY, Push, 1, THREE, "{allow 0|1 0-3|deny 6}, 1 {0|17|2-9999}, {2|allow|deny} all", "", ""),
+    Form("AggregateFirst", ANY, Either, 1, TWO, "", "", ""),
+    Form("AggregateLength", HEADED, Either, 1, ONE, "{|IP true}", "", ""),
+    Form("AggregatePaint", ANY, Either, 1, ONE, "{|1|2}{|, INCREMENTAL true}", "", ""),
+    Form("AggregateIPAddrPair", IP, Either, 1, ONE, "", "", ""),
+    // Any packets, further.
+    Form("Block", ANY, Push, 1, TWO, "{0|1000}", "thresh", ""),
+    Form("DRRSched", ANY, Pull, 3, RAW, "{|100|500}", "", ""),
+    Form("SimplePrioSched", ANY, Pull, 2, RAW, "", "", ""),
+    Form("SimpleRoundRobinSched", ANY, Pull, 3, RAW, "", "", ""),
+    Form("RoundRobinUnqueue", ANY, PullToPush, 1, ONE, "", "", ""),
+    Form("Burster", ANY, PullToPush, 1, ONE, "{10|200}ms{|, {1..3}}", "", ""),
+    Form("TimedUnqueue", ANY, PullToPush, 1, ONE, "{10|200}ms{|, {1..3}}", "", ""),
+    Form("SetAnnoByte", ANY, Either, 1, ONE, "PAINT, {0..3}", "anno value", "value {0..3}"),
+    Form("SetTimestampDelta", ANY, Either, 1, ONE, "TYPE {RANGE|FIRST}", "first", ""),
+    Form("StoreTimestamp", FRAMES, Either, 1, RAW, "{0..9}", "", ""),
+    Form("TimeRange", ANY, Either, 1, ONE, "", "first last range interval", "reset"),
+    Form("TimeFilter", ANY, Either, 1, TWO, "{|START_AFTER 0.2}{|, INTERVAL 0.5}", "", ""),
+    Form("SetCRC32", ANY, Either, 1, RAW, "", "", ""),
+    Form("CheckCRC32", ANY, Either, 1, &[To(Raw), Same], "", "", ""),
+    // What is drawn by lot; a seed makes it the same.
+    Form("RandomSwitch", ANY, Push, 1, THREE, "", "", ""),
+    Form("RandomSample", ANY, Either, 1, TWO, "{0.2|0.5|DROP 0.3}", "sampling_prob drops", ""),
+    Form("RandomBitErrors", ANY, Either, 1, RAW, "{0.001|0.05}{|, set}", "p_bit_error error_kind", ""),
+    Form("SetRandIPAddress", HEADED, Either, 1, ONE, "{net}{|, 5}", "", ""),
+    Form("ForceTCP", IP, Either, 1, ONE, "{|{1..90}}{|, true}", "", ""),
+    Form("ForceUDP", IP, Either, 1, ONE, "{|{1..90}}", "", ""),
+    Form("ForceICMP", IP, Either, 1, ONE, "{echo|3|11}, {0..2}", "", ""),
     // Storage.
     Form("Queue", ANY, PushToPull, 1, ONE, "{|{1..20}}", "length highwater_length capacity drops", "capacity {1..9}"),
     Form("ThreadSafeQueue", ANY, PushToPull, 2, ONE, "{2..20}", "length drops", ""),

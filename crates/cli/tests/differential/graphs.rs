@@ -23,7 +23,8 @@ struct Growth<'a> {
 
 /// The text of a graph over the capture `in.pcap`.
 pub fn graph(random: &mut Random) -> String {
-    let text = random.text("e0 :: Counter;\nin :: FromDump(in.pcap{|, TIMING true}) -> e0;\n");
+    let text = random
+        .text("RandomSeed({1..9999});\ne0 :: Counter;\nin :: FromDump(in.pcap{|, TIMING true}) -> e0;\n");
     let ends = vec![End { port: "e0".into(), kind: Kind::Frame, is_pull: false }];
     let mut growth = Growth { random, text, ends, n_elements: 1, reads: Vec::new(), writes: Vec::new() };
     if growth.random.one_in(4) {
@@ -130,6 +131,7 @@ impl Growth<'_> {
             Kind::Marked | Kind::Ip => self.random.text(
                 "{IPPrint(LABEL, TTL true, LENGTH true)|IPPrint(LABEL, CONTENTS hex)|IPPrint(LABEL, PAYLOAD hex, MAXLENGTH 30, PAINT true)|Print(LABEL, 60)|ToIPSummaryDump(-, FIELDS ip_src ip_dst ip_proto ip_len ip_ttl ip_frag sport dport payload_len)}",
             ),
+            Kind::Ip6 => self.random.text("{IP6Print(LABEL)|Print(LABEL, -1)}"),
             Kind::Frame | Kind::Raw => {
                 self.random.text("{Print(LABEL, 60)|Print(LABEL, -1)|Print(LABEL, 40, TIMESTAMP true)|ToDump(LABEL.pcap, NANO false)}")
             }
