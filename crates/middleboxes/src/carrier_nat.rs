@@ -345,7 +345,6 @@ mod tests {
                 "nat.blocks",
                 "nat.utilisation",
                 "nat.failures",
-                "nat.flush",
             ],
             expect![[r#"
                 out: 1000000000.000000001: 203.0.113.0.2000 > 198.51.100.1.53: udp 12
@@ -383,10 +382,10 @@ mod tests {
     fn who_had_a_port_is_told() {
         check(
             &(GRAPH.to_string()
-                + "DriverManager(wait 1, print nat.lookup 203.0.113.0:2000, print nat.lookup 203.0.113.0:2999,
-                    print nat.lookup 100.64.0.2, print nat.lookup 100.64.0.3, print nat.table 203.0.113.1:2000,
-                    print nat.table 100.64.0.1, print nat.table x, write nat.flush 100.64.0.1, print nat.blocks,
-                    write nat.flush x, wait 10, print nat.nmappings, print nat.nblocks, stop)"),
+                + "DriverManager(wait 1, read nat.lookup 203.0.113.0:2000, read nat.lookup 203.0.113.0:2999,
+                    read nat.lookup 100.64.0.2, read nat.lookup 100.64.0.3, read nat.table 203.0.113.1:2000,
+                    read nat.table 100.64.0.1, read nat.table x, write nat.flush 100.64.0.1, read nat.blocks,
+                    write nat.flush x, wait 10, read nat.nmappings, read nat.nblocks, stop)"),
             expect![[r#"
                 out: 1000000000.000000001: 203.0.113.0.2000 > 198.51.100.1.53: udp 12
                 in: 1000000000.000000001: 198.51.100.1.53 > 100.64.0.1.5000: udp 12
@@ -441,7 +440,7 @@ mod tests {
             "#]],
         );
         check(
-            "nat :: CarrierNAT(BLOCKS 0, CAPACITY 0, UDP_TIMEOUT x, PORTS 1-10, BLOCK_SIZE 11, LOG /nonexistent/x);
+            "nat :: CarrierNAT(BLOCKS 0, CAPACITY 0, UDP_TIMEOUT x, PORTS 1-10, BLOCK_SIZE 11, LOG /dev/null/x);
              Idle -> nat -> Discard; Idle -> [1]nat[1] -> Discard;",
             expect![[r#"
                 config:1: While configuring 'nat :: CarrierNAT':
@@ -453,7 +452,7 @@ mod tests {
             "#]],
         );
         check(
-            "nat :: CarrierNAT(203.0.113.1, LOG /nonexistent/x);
+            "nat :: CarrierNAT(203.0.113.1, LOG /dev/null/x);
              Idle -> nat -> Discard; Idle -> [1]nat[1] -> Discard;",
             expect![[""]],
         );
