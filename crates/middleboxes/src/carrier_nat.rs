@@ -373,7 +373,6 @@ mod tests {
                 nat.failures: not-subscriber 2
                 no-mapping 1
 
-                nat.flush: no 'nat.flush' read handler
             "#]],
         );
     }
@@ -392,15 +391,40 @@ mod tests {
                 out: 1000000000.000000003: 203.0.113.1.2000 > 198.51.100.1.53: udp 12
                 in: 1000000000.000000003: 198.51.100.1.53 > 100.64.0.2.6000: udp 12
                 in: 1000000000.000000004: 203.0.113.1.2000 > 100.64.0.1.5000: udp 12
+                nat.lookup:
+                100.64.0.1 203.0.113.0 2000-2099 mappings 1
+
                 While executing 'DriverManager@20 :: DriverManager':
                   While calling 'nat.lookup 203.0.113.0:2999':
                     '203.0.113.0:2999' is nobody's
+                nat.lookup:
+
+                nat.lookup:
+                100.64.0.2 203.0.113.1 2000-2099 mappings 1
+
                   While calling 'nat.lookup 100.64.0.3':
                     '100.64.0.3' has no block
+                nat.lookup:
+
+                nat.table:
+                udp 100.64.0.2:6000 203.0.113.1:2000 expires 10
+
+                nat.table:
+                udp 100.64.0.1:5000 203.0.113.0:2000 expires 10
+
                   While calling 'nat.table x':
                     'x' is no address and no ADDRESS:PORT
+                nat.table:
+
+                nat.blocks:
+                100.64.0.2 203.0.113.1 2000-2099 mappings 1
+
                   While calling 'nat.flush x':
                     'x' is no address and no ADDRESS:PORT
+                nat.nmappings:
+                0
+                nat.nblocks:
+                0
             "#]],
         );
     }
@@ -454,7 +478,11 @@ mod tests {
         check(
             "nat :: CarrierNAT(203.0.113.1, LOG /dev/null/x);
              Idle -> nat -> Discard; Idle -> [1]nat[1] -> Discard;",
-            expect![[""]],
+            expect![[r#"
+                config:1: While initializing 'nat :: CarrierNAT':
+                  /dev/null/x: Not a directory
+                Router could not be initialized!
+            "#]],
         );
     }
 }
