@@ -8,7 +8,8 @@
 //! POOL lists addresses, prefixes and ranges. The PORTS of each address are cut into blocks of BLOCK_SIZE. A subscriber, which
 //! is an address of INSIDE, gets a block when it has its first mapping and up to BLOCKS of them as it needs them, all of one
 //! address unless POOLING is `arbitrary`; a block of which nothing is in use is free again. Mappings are
-//! endpoint-independent; FILTERING says who may send to them.
+//! endpoint-independent; FILTERING says who may send to them. With DETERMINISTIC the first address of INSIDE has the first block
+//! of the first external address, the second one the next block, and so on; what is left is assigned as needed.
 //!
 //! TCP connections are followed, so that mappings live as long as they do. ICMP queries are translated by their identifiers,
 //! ICMP errors together with the packet they are about. Later fragments are translated as their first one was; those that
@@ -17,7 +18,7 @@
 //! Lines of the LOG are `TIME assigned SUBSCRIBER ADDRESS FIRST-LAST`, likewise with `released`, and with LOG_SESSIONS
 //! `TIME mapped PROTOCOL INSIDE EXTERNAL`, likewise with `unmapped`.
 //!
-//! Follows RFC 4787, 5382, 5508, 6888 and 7857. With several cores it runs on the first one.
+//! Follows RFC 4787, 5382, 5508, 6888, 7422 and 7857. With several cores it runs on the first one.
 //!
 //! ```click
 //! nat :: CarrierNAT(203.0.113.0/28, INSIDE 100.64.0.0/10, BLOCK_SIZE 256, LOG -);
@@ -54,6 +55,11 @@ const ARGS: &[Arg] = &[
     Arg::keyword("PORTS", "LOW-HIGH", "External ports and identifiers in use. Default 1024-65535."),
     Arg::keyword("BLOCK_SIZE", "unsigned", "Ports of a block. Default 512."),
     Arg::keyword("BLOCKS", "unsigned", "Most blocks of a subscriber. Default 4."),
+    Arg::keyword(
+        "DETERMINISTIC",
+        "bool",
+        "Whether each address of INSIDE has a block of its own from the start, which is not logged. Default false.",
+    ),
     Arg::keyword("SESSIONS", "unsigned", "Most sessions of a subscriber. Default 8192."),
     Arg::keyword("CAPACITY", "unsigned", "Most mappings, and most sessions. Default 4194304."),
     Arg::keyword(
@@ -472,6 +478,18 @@ mod tests {
                   BLOCK_SIZE: must be 1 to 10, the number of PORTS
                   CAPACITY: out of range, bound 1
                   UDP_TIMEOUT: parse error
+                Router could not be initialized!
+            "#]],
+        );
+        check(
+            "a :: CarrierNAT(203.0.113.1, DETERMINISTIC true);
+             b :: CarrierNAT(203.0.113.1, INSIDE 10.0.0.0/24, PORTS 1-10, BLOCK_SIZE 5, DETERMINISTIC true);
+             Idle -> a -> Discard; Idle -> [1]a[1] -> Discard; Idle -> b -> Discard; Idle -> [1]b[1] -> Discard;",
+            expect![[r#"
+                config:1: While configuring 'a :: CarrierNAT':
+                  DETERMINISTIC: needs INSIDE
+                config:2: While configuring 'b :: CarrierNAT':
+                  DETERMINISTIC: INSIDE has 256 addresses, the POOL 2 blocks
                 Router could not be initialized!
             "#]],
         );

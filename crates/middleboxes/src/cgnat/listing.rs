@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use super::nat::{Inside, Mapping, Nat};
+use super::entries::{Inside, Mapping};
+use super::nat::Nat;
 use super::{Endpoint, Protocol};
 
 /// All mappings, a line each, in order.
@@ -27,20 +28,21 @@ pub fn table(nat: &Nat, parameter: &str, now_ns: u64) -> Result<String, String> 
 /// Who has an external address and port, or what a subscriber has.
 pub fn lookup(nat: &Nat, parameter: &str) -> Result<String, String> {
     let parameter = parameter.trim();
-    let of_subscriber = |idx: u32, subscriber: u32| {
-        let (&inside, _) = nat.subscribers.get(subscriber)?;
-        Some(block_line(nat, idx, inside))
-    };
     if let Some(external) = endpoint(parameter) {
         let block = nat.pool.block_at(external);
-        let found = block.and_then(|idx| of_subscriber(idx, nat.pool.block(idx)?.subscriber));
+        let found = block.and_then(|idx| Some(block_line(nat, idx, nat.owner(idx)?)));
         return found.ok_or_else(|| format!("'{parameter}' is nobody's"));
     }
-    let idx = nat.subscribers.find(&address(parameter)?);
-    let mut text = String::new();
+    let inside = address(parameter)?;
+    let idx = nat.subscribers.find(&inside);
+    // What is a subscriber's for good comes first, whether it is in use or not.
+    let own = nat.fixed_block(inside);
+    let mut text = own.map(|own| block_line(nat, own, inside)).unwrap_or_default();
     let mut at = idx.and_then(|idx| nat.subscribers.get(idx)).map_or(super::NIL, |(_, it)| it.first_block);
     while let Some(block) = nat.pool.block(at) {
-        text += &of_subscriber(at, block.subscriber).unwrap_or_default();
+        if own != Some(at) {
+            text += &block_line(nat, at, inside);
+        }
         at = block.next;
     }
     if text.is_empty() {

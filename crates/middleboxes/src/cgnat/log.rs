@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use args::Timestamp;
 
-use super::nat::Inside;
+use super::entries::Inside;
 use super::Endpoint;
 
 /// A block: external address, first and last port.

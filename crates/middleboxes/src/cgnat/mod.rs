@@ -1,5 +1,7 @@
 //! Carrier-grade NAT: everything but the element.
 
+pub mod ending;
+pub mod entries;
 pub mod fragments;
 pub mod listing;
 pub mod log;

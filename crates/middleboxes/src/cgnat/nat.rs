@@ -1,14 +1,13 @@
 //! Subscribers, their blocks and their mappings.
 
-use std::hash::{Hash, Hasher};
-
 use table::flow::FlowTable;
 use table::timeout::TimeWheel;
 
+use super::entries::{Inside, Mapping, Subscriber};
 use super::fragments::Fragments;
 use super::log::{Event, Journal};
-use super::pool::Pool;
-use super::ranges;
+use super::pool::{Choice, Pool};
+use super::ranges::{self, Ranges};
 use super::sessions::{SessionKey, Sessions};
 use super::settings::{Filtering, Settings};
 use super::tcp::State;
@@ -16,76 +15,8 @@ use super::{Endpoint, Protocol, Refusal, NIL};
 
 /// How exact time-outs are, and how often what has ended is cleared away.
 pub const TICK_NS: u64 = 100_000_000;
-const SECOND_NS: u64 = 1_000_000_000;
-
-/// The inside of a mapping, by which packets of subscribers find it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inside {
-    /// The subscriber's address.
-    pub address: u32,
-    /// Its port.
-    pub port: u16,
-    /// Protocol.
-    pub protocol: Protocol,
-}
-
-impl Inside {
-    /// The inside of the mapping of an endpoint.
-    #[inline(always)]
-    pub fn new(endpoint: Endpoint, protocol: Protocol) -> Inside {
-        Inside { address: endpoint.address, port: endpoint.port, protocol }
-    }
-
-    /// The subscriber's address and port.
-    #[inline(always)]
-    pub fn endpoint(&self) -> Endpoint {
-        Endpoint { address: self.address, port: self.port }
-    }
-}
-
-impl Hash for Inside {
-    #[inline(always)]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Inside { address, port, protocol } = *self;
-        state.write_u64(u64::from(address) << 32 | u64::from(port) << 8 | protocol as u64);
-    }
-}
-
-/// A mapping of an endpoint of a subscriber to an external one, whoever it talks with. With its inside it takes half a cache
-/// line in its table: with a million mappings little else counts.
-#[derive(Clone, Copy, Debug)]
-pub struct Mapping {
-    /// The external endpoint.
-    pub external: Endpoint,
-    /// Index of the subscriber.
-    pub subscriber: u32,
-    /// Its first session, or none.
-    pub first_session: u32,
-    /// The second in which it ends, unless it lives as long as its sessions.
-    pub until_s: u32,
-}
-
-impl Mapping {
-    /// When it ends.
-    pub fn until_ns(&self) -> u64 {
-        u64::from(self.until_s) * SECOND_NS
-    }
-}
-
-/// Somebody with mappings.
-#[derive(Clone, Copy, Debug)]
-pub struct Subscriber {
-    /// Index of the external address of the first block.
-    pub address: u32,
-    /// The newest block.
-    pub first_block: u32,
-    /// Number of blocks.
-    pub n_blocks: u32,
-    /// Number of mappings.
-    pub n_mappings: u32,
-    /// Number of sessions.
-    pub n_sessions: u32,
-}
+/// A second.
+pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// All state of a NAT.
 pub struct Nat {
@@ -103,13 +34,13 @@ pub struct Nat {
     pub fragments: Fragments,
     /// What is to be logged.
     pub journal: Journal,
-    wheel: TimeWheel,
-    due: Vec<u32>,
-    ended: Vec<(u32, SessionKey)>,
+    pub(super) wheel: TimeWheel,
+    pub(super) due: Vec<u32>,
+    pub(super) ended: Vec<(u32, SessionKey)>,
 }
 
 /// The second that a time is in.
-fn seconds(now_ns: u64) -> u32 {
+pub fn seconds(now_ns: u64) -> u32 {
     (now_ns / SECOND_NS) as u32
 }
 
@@ -122,7 +53,8 @@ impl Nat {
     /// A NAT without mappings.
     pub fn new(settings: Settings, journal: Journal) -> Nat {
         let Settings { block_size, blocks_per_address, first_port, capacity, .. } = settings;
-        let pool = Pool::new(settings.pool.clone(), first_port, block_size, blocks_per_address);
+        let n_fixed = settings.fixed.as_ref().map_or(0, Ranges::len);
+        let pool = Pool::new(settings.pool.clone(), first_port, block_size, blocks_per_address, n_fixed);
         let fragments = Fragments::new(settings.n_fragments, settings.timeouts.fragment_ns);
         Nat {
             mappings: FlowTable::new(capacity),
@@ -180,7 +112,8 @@ impl Nat {
         }
         let nobody = Subscriber { address: 0, first_block: NIL, n_blocks: 0, n_mappings: 0, n_sessions: 0 };
         let Ok(idx) = self.subscribers.insert(address, nobody) else { return Err(Refusal::NoBlock) };
-        if self.add_block(idx, None, now_ns).is_none() {
+        let choice = self.fixed_block(address).map_or(Choice::Any, Choice::Fixed);
+        if self.add_block(idx, choice, now_ns).is_none() {
             self.subscribers.remove(idx);
             return Err(Refusal::NoBlock);
         }
@@ -202,14 +135,36 @@ impl Nat {
             return Err(Refusal::PortLimit);
         }
         // RFC 6888 REQ-2: all mappings of a subscriber have one external address.
-        let address = self.settings.is_paired.then_some(address);
-        let block = self.add_block(idx, address, now_ns).ok_or(Refusal::NoBlock)?;
+        let own = self.fixed_block(inside.address).filter(|own| !self.is_assigned(*own));
+        let choice = match own {
+            Some(own) => Choice::Fixed(own),
+            None if self.settings.is_paired => Choice::OfAddress(address),
+            None => Choice::Any,
+        };
+        let block = self.add_block(idx, choice, now_ns).ok_or(Refusal::NoBlock)?;
         self.pool.take_port(block, inside.protocol, like, now_s).ok_or(Refusal::NoBlock)
     }
 
-    fn add_block(&mut self, idx: u32, address: Option<u32>, now_ns: u64) -> Option<u32> {
+    /// The block that is a subscriber's for good: subscribers have blocks in the order of both (RFC 7422, section 2).
+    pub fn fixed_block(&self, address: u32) -> Option<u32> {
+        self.settings.fixed.as_ref()?.index(address)
+    }
+
+    fn is_assigned(&self, block: u32) -> bool {
+        self.pool.block(block).is_some_and(|block| block.subscriber != NIL)
+    }
+
+    /// The subscriber whose block it is, even if nothing in it is in use.
+    pub fn owner(&self, idx: u32) -> Option<u32> {
+        match &self.settings.fixed {
+            Some(fixed) if self.pool.is_fixed(idx) => Some(fixed.address(idx)),
+            _ => self.subscribers.get(self.pool.block(idx)?.subscriber).map(|(address, _)| *address),
+        }
+    }
+
+    fn add_block(&mut self, idx: u32, choice: Choice, now_ns: u64) -> Option<u32> {
         let (&inside, subscriber) = self.subscribers.get_mut(idx)?;
-        let block = self.pool.assign(address, idx, seconds(now_ns))?;
+        let block = self.pool.assign(choice, idx, seconds(now_ns))?;
         if subscriber.n_blocks == 0 {
             subscriber.address = self.pool.address_of(block);
         }
@@ -219,7 +174,9 @@ impl Nat {
             block.next = next;
         }
         let range = self.pool.range_of(block);
-        self.journal.block(|| Event::Assigned(inside, range));
+        if !self.pool.is_fixed(block) {
+            self.journal.block(|| Event::Assigned(inside, range));
+        }
         Some(block)
     }
 
@@ -241,130 +198,9 @@ impl Nat {
         subscriber.n_sessions += 1;
         Ok(())
     }
-
-    /// Ends a session, and its mapping if that was its last one.
-    fn end_session(&mut self, idx: u32, key: SessionKey, now_ns: u64) {
-        let Some((inside, mapping)) = self.mappings.get_mut(key.mapping) else { return };
-        let remembers_host = remembers_host(self.settings.filtering, inside.protocol);
-        if self.sessions.end(idx, &mut mapping.first_session, remembers_host).is_none() {
-            return;
-        }
-        let is_last = mapping.first_session == NIL;
-        if let Some((_, subscriber)) = self.subscribers.get_mut(mapping.subscriber) {
-            subscriber.n_sessions = subscriber.n_sessions.saturating_sub(1);
-        }
-        if is_last {
-            self.end(key.mapping, now_ns);
-        }
-    }
-
-    /// Ends a mapping and its sessions.
-    pub fn end(&mut self, idx: u32, now_ns: u64) {
-        let Some((inside, mut mapping)) = self.mappings.remove(idx) else { return };
-        self.wheel.cancel(idx);
-        let remembers_host = remembers_host(self.settings.filtering, inside.protocol);
-        let mut n_sessions = 0;
-        while mapping.first_session != NIL {
-            let session = mapping.first_session;
-            if self.sessions.end(session, &mut mapping.first_session, remembers_host).is_none() {
-                break;
-            }
-            n_sessions += 1;
-        }
-        if let Some((_, subscriber)) = self.subscribers.get_mut(mapping.subscriber) {
-            subscriber.n_mappings = subscriber.n_mappings.saturating_sub(1);
-            subscriber.n_sessions = subscriber.n_sessions.saturating_sub(n_sessions);
-        }
-        self.journal.mapping(|| Event::Unmapped(inside, mapping.external));
-        // RFC 6888 REQ-8 excepts TCP, whose sessions are tracked to their end.
-        let ready_s = match inside.protocol {
-            Protocol::Tcp => seconds(now_ns),
-            _ => self.ready_s(now_ns),
-        };
-        if let Some((block, 0)) = self.pool.release_port(mapping.external, inside.protocol, ready_s) {
-            self.release_block(block, mapping.subscriber, now_ns);
-        }
-    }
-
-    /// When what is released now may be used again.
-    fn ready_s(&self, now_ns: u64) -> u32 {
-        match self.settings.quarantine_s {
-            0 => 0,
-            // The present second has partly passed.
-            quarantine_s => seconds(now_ns).saturating_add(quarantine_s).saturating_add(1),
-        }
-    }
-
-    fn release_block(&mut self, block: u32, idx: u32, now_ns: u64) {
-        let range = self.pool.range_of(block);
-        let Some((&inside, subscriber)) = self.subscribers.get_mut(idx) else { return };
-        let after = self.pool.block(block).map_or(NIL, |block| block.next);
-        if subscriber.first_block == block {
-            subscriber.first_block = after;
-        } else {
-            let mut at = subscriber.first_block;
-            while let Some(known) = self.pool.block_mut(at) {
-                if known.next == block {
-                    known.next = after;
-                    break;
-                }
-                at = known.next;
-            }
-        }
-        subscriber.n_blocks = subscriber.n_blocks.saturating_sub(1);
-        if subscriber.n_blocks == 0 {
-            self.subscribers.remove(idx);
-        }
-        let ready_s = self.ready_s(now_ns);
-        self.pool.release(block, ready_s);
-        self.journal.block(|| Event::Released(inside, range));
-    }
-
-    /// Ends what has timed out; whether `n_visits` were enough to find all of it.
-    pub fn expire(&mut self, now_ns: u64, n_visits: usize) -> bool {
-        let mut due = std::mem::take(&mut self.due);
-        let mut is_done = self.wheel.advance(now_ns, n_visits, &mut due);
-        for idx in due.drain(..) {
-            let Some((_, mapping)) = self.mappings.get(idx) else { continue };
-            if mapping.until_ns() > now_ns {
-                self.wheel.schedule(idx, mapping.until_ns());
-            } else {
-                self.end(idx, now_ns);
-            }
-        }
-        let mut ended = std::mem::take(&mut self.ended);
-        is_done &= self.sessions.expire(now_ns, n_visits, &mut ended, &mut due);
-        for (idx, key) in ended.drain(..) {
-            self.end_session(idx, key, now_ns);
-        }
-        (self.due, self.ended) = (due, ended);
-        is_done
-    }
-
-    /// Ends all mappings, or those of a subscriber; tells how many there were.
-    pub fn flush(&mut self, address: Option<u32>, now_ns: u64) -> usize {
-        let is_meant = |inside: &Inside| address.is_none_or(|address| inside.address == address);
-        let indexes: Vec<u32> =
-            self.mappings.iter().filter(|(_, inside, _)| is_meant(inside)).map(|(idx, ..)| idx).collect();
-        indexes.iter().for_each(|idx| self.end(*idx, now_ns));
-        self.fragments.clear();
-        indexes.len()
-    }
 }
 
 /// Whether sessions let in packets of other ports of the same address.
-fn remembers_host(filtering: Filtering, protocol: Protocol) -> bool {
+pub fn remembers_host(filtering: Filtering, protocol: Protocol) -> bool {
     filtering == Filtering::Address && protocol == Protocol::Tcp
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mapping_takes_half_a_cache_line() {
-        // The table adds four bytes of its own.
-        assert_eq!(size_of::<Inside>() + size_of::<Mapping>(), 28);
-        assert_eq!(size_of::<Option<Inside>>(), size_of::<Inside>());
-    }
 }

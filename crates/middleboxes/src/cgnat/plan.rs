@@ -2,9 +2,10 @@
 
 use table::prefetch::prefetch;
 
+use super::entries::Inside;
 use super::fragments::FragmentKey;
 use super::look::{self, Kind, Seen};
-use super::nat::{seconds_up, Inside, Nat};
+use super::nat::{seconds_up, Nat};
 use super::sessions::SessionKey;
 use super::settings::Filtering;
 use super::tcp::{self, Lease, State, Way};

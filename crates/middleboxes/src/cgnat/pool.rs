@@ -39,6 +39,17 @@ const ALL: usize = 0;
 const OF_ADDRESS: usize = 1;
 const NO_LIST: List = List { head: NIL, tail: NIL };
 
+/// Which block a subscriber is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Any.
+    Any,
+    /// One of the external address with this index.
+    OfAddress(u32),
+    /// This one, which is nobody else's.
+    Fixed(u32),
+}
+
 /// The external addresses and their blocks.
 pub struct Pool {
     /// The addresses.
@@ -48,6 +59,8 @@ pub struct Pool {
     blocks_per_address: u32,
     /// The blocks of the first address, then those of the second, and so on.
     blocks: Vec<Block>,
+    /// How many of the first blocks are fixed, and so never free for others.
+    n_fixed: u32,
     free: List,
     free_of: Vec<List>,
     sets: Vec<PortSet>,
@@ -57,8 +70,14 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// All blocks are free.
-    pub fn new(ranges: Ranges, first_port: u16, block_size: u32, blocks_per_address: u32) -> Pool {
+    /// All blocks are free, but for the first `n_fixed`.
+    pub fn new(
+        ranges: Ranges,
+        first_port: u16,
+        block_size: u32,
+        blocks_per_address: u32,
+        n_fixed: u32,
+    ) -> Pool {
         let n_addresses = ranges.len();
         let unlinked = Link { before: NIL, after: NIL };
         let block = Block {
@@ -75,6 +94,7 @@ impl Pool {
             block_size,
             blocks_per_address,
             blocks: vec![block; n_addresses as usize * blocks_per_address as usize],
+            n_fixed,
             free: NO_LIST,
             free_of: vec![NO_LIST; n_addresses as usize],
             sets: Vec::new(),
@@ -84,7 +104,8 @@ impl Pool {
         };
         // Block by block, so that subscribers spread over the addresses.
         for number in 0..blocks_per_address {
-            (0..n_addresses).for_each(|address| pool.add_free(address * blocks_per_address + number, 0));
+            let blocks = (0..n_addresses).map(|address| address * blocks_per_address + number);
+            blocks.filter(|block| *block >= n_fixed).for_each(|block| pool.add_free(block, 0));
         }
         pool
     }
@@ -132,15 +153,19 @@ impl Pool {
         (address, first as u16, (first + self.block_size - 1) as u16)
     }
 
-    /// The free block that was released first, of an address if one is given, to be a subscriber's.
-    pub fn assign(&mut self, address: Option<u32>, subscriber: u32, now_s: u32) -> Option<u32> {
-        let idx = match address {
-            Some(address) => self.free_of.get(address as usize)?.head,
-            None => self.free.head,
+    /// Makes a block a subscriber's: of those that are free the one that was released first.
+    pub fn assign(&mut self, choice: Choice, subscriber: u32, now_s: u32) -> Option<u32> {
+        let idx = match choice {
+            Choice::Any => self.free.head,
+            Choice::OfAddress(address) => self.free_of.get(address as usize)?.head,
+            Choice::Fixed(idx) => idx,
         };
-        let block = self.blocks.get_mut(idx as usize).filter(|block| block.ready_s <= now_s)?;
+        let is_free = |block: &&mut Block| block.ready_s <= now_s && block.subscriber == NIL;
+        let block = self.blocks.get_mut(idx as usize).filter(is_free)?;
         (block.subscriber, block.next, block.n_mappings) = (subscriber, NIL, 0);
-        self.remove_free(idx);
+        if !self.is_fixed(idx) {
+            self.remove_free(idx);
+        }
         self.n_assigned += 1;
         Some(idx)
     }
@@ -154,7 +179,14 @@ impl Pool {
         (block.subscriber, block.next) = (NIL, NIL);
         self.spare_sets.extend(sets.into_iter().filter(|set| *set != NIL));
         self.n_assigned = self.n_assigned.saturating_sub(1);
-        self.add_free(idx, ready_s);
+        if !self.is_fixed(idx) {
+            self.add_free(idx, ready_s);
+        }
+    }
+
+    /// Whether a block is one subscriber's for good.
+    pub fn is_fixed(&self, idx: u32) -> bool {
+        idx < self.n_fixed
     }
 
     /// Takes a port of a block for a mapping, as odd or even as `like` if possible.
@@ -293,7 +325,7 @@ mod tests {
 
     fn pool(addresses: &str, block_size: u32, blocks_per_address: u32) -> Pool {
         let ranges = Ranges::parse(addresses, &args::Scope::builtin()).unwrap();
-        Pool::new(ranges, 1024, block_size, blocks_per_address)
+        Pool::new(ranges, 1024, block_size, blocks_per_address, 0)
     }
 
     #[test]
@@ -302,8 +334,16 @@ mod tests {
         let of = |pool: &Pool, block: Option<u32>| {
             block.map(|block| pool.range_of(block).1 + 10_000 * pool.address_of(block) as u16)
         };
-        let blocks =
-            [(None, 0), (None, 1), (Some(1), 1), (Some(1), 1), (Some(1), 1), (None, 2), (None, 2), (None, 2)];
+        let blocks = [
+            (Choice::Any, 0),
+            (Choice::Any, 1),
+            (Choice::OfAddress(1), 1),
+            (Choice::OfAddress(1), 1),
+            (Choice::OfAddress(1), 1),
+            (Choice::Any, 2),
+            (Choice::Any, 2),
+            (Choice::Any, 2),
+        ];
         let assigned: Vec<_> = blocks.map(|(address, who)| pool.assign(address, who, 0)).to_vec();
         let places: Vec<_> = assigned.iter().map(|block| of(&pool, *block)).collect();
         assert_eq!(
@@ -316,19 +356,20 @@ mod tests {
     #[test]
     fn released_blocks_wait() {
         let mut pool = pool("192.0.2.0", 16, 2);
-        let (first, second) = (pool.assign(None, 0, 0).unwrap(), pool.assign(None, 1, 0).unwrap());
+        let (first, second) =
+            (pool.assign(Choice::Any, 0, 0).unwrap(), pool.assign(Choice::Any, 1, 0).unwrap());
         pool.release(first, 120);
         pool.release(first, 500);
-        assert_eq!(pool.assign(None, 2, 119), None);
-        assert_eq!(pool.assign(Some(0), 2, 120), Some(first));
+        assert_eq!(pool.assign(Choice::Any, 2, 119), None);
+        assert_eq!(pool.assign(Choice::OfAddress(0), 2, 120), Some(first));
         pool.release(second, 0);
-        assert_eq!((pool.assign(None, 3, 0), pool.assign(None, 3, 0)), (Some(second), None));
+        assert_eq!((pool.assign(Choice::Any, 3, 0), pool.assign(Choice::Any, 3, 0)), (Some(second), None));
     }
 
     #[test]
     fn ports_are_found_by_their_external_endpoint() {
         let mut pool = pool("192.0.2.0/31", 16, 2);
-        let block = pool.assign(Some(1), 7, 0).unwrap();
+        let block = pool.assign(Choice::OfAddress(1), 7, 0).unwrap();
         let external = pool.take_port(block, Protocol::Udp, Some(5), 0).unwrap();
         assert_eq!(external.to_string(), "192.0.2.1:1025");
         pool.set_mapping(external, Protocol::Udp, 42);

@@ -51,6 +51,8 @@ pub struct Settings {
     pub pool: Ranges,
     /// Who is a subscriber; nothing: everybody.
     pub inside: Vec<Prefix>,
+    /// The subscribers in order, if each has a block of its own from the start (RFC 7422).
+    pub fixed: Option<Ranges>,
     /// First external port.
     pub first_port: u16,
     /// Ports of a block.
@@ -98,6 +100,7 @@ impl Settings {
         if u64::from(blocks_per_address) * u64::from(pool.len()) > MOST_BLOCKS {
             conf.args.error("BLOCK_SIZE", format!("makes more than {MOST_BLOCKS} blocks of the POOL"));
         }
+        let fixed = fixed(conf, u64::from(blocks_per_address) * u64::from(pool.len()));
         let n_blocks = positive(conf, "BLOCKS", 4);
         let n_sessions = positive(conf, "SESSIONS", 8192);
         let capacity = positive(conf, "CAPACITY", 1 << 22);
@@ -121,6 +124,7 @@ impl Settings {
         Settings {
             pool,
             inside,
+            fixed,
             first_port: first,
             block_size: block_size.max(1),
             blocks_per_address,
@@ -136,6 +140,21 @@ impl Settings {
             quarantine_s,
         }
     }
+}
+
+/// The subscribers who have blocks of their own from the start, of so many.
+fn fixed(conf: &mut Configure<'_>, n_blocks: u64) -> Option<Ranges> {
+    if !conf.args.get_or("DETERMINISTIC", false) {
+        return None;
+    }
+    let inside = conf.args.get_with("INSIDE", Ranges::parse).unwrap_or_default();
+    if inside.len() == 0 {
+        conf.args.error("DETERMINISTIC", "needs INSIDE");
+    } else if u64::from(inside.len()) > n_blocks {
+        let message = format!("INSIDE has {} addresses, the POOL {n_blocks} blocks", inside.len());
+        conf.args.error("DETERMINISTIC", message);
+    }
+    Some(inside)
 }
 
 fn positive(conf: &mut Configure<'_>, name: &'static str, default: u32) -> u32 {

@@ -24,6 +24,7 @@ fn settings(filtering: Filtering) -> Settings {
     Settings {
         pool: Ranges::parse("203.0.113.0/31", &Scope::builtin()).unwrap(),
         inside: ranges::prefixes("100.64.0.0/10", &Scope::builtin()).unwrap(),
+        fixed: None,
         first_port: 1024,
         block_size: 4,
         blocks_per_address: 4,
@@ -216,6 +217,7 @@ fn check(settings: Settings, script: &str, expect: Expect) {
                 while !nat.expire(now_ns, 10) {}
             }
             ["list"] => text += &listing::mappings(&nat, now_ns),
+            ["lookup", what] => text += &listing::lookup(&nat, what).unwrap_or_else(|error| error + "\n"),
             ["blocks"] => text += &listing::blocks(&nat),
             _ => panic!("{line}"),
         }
@@ -322,6 +324,38 @@ fn a_subscriber_gets_blocks_of_one_address_up_to_its_limit() {
         100.64.0.1 203.0.113.0 1028-1031 mappings 4
         [0] udp 203.0.113.1:1024 > 198.51.100.1:53
     "#]],
+    );
+}
+
+#[test]
+fn fixed_blocks_follow_from_the_addresses() {
+    let fixed = Ranges::parse("100.64.0.0/30", &Scope::builtin()).unwrap();
+    let settings = Settings { fixed: Some(fixed), ..settings(Filtering::EndpointIndependent) };
+    check(
+        settings,
+        "out udp 100.64.0.3:1 > 198.51.100.1:53
+         out udp 100.64.0.0:1 > 198.51.100.1:53
+         out udp 100.64.0.0:2 > 198.51.100.1:53
+         out udp 100.64.0.0:3 > 198.51.100.1:53
+         out udp 100.64.0.0:4 > 198.51.100.1:53
+         out udp 100.64.0.0:5 > 198.51.100.1:53
+         lookup 203.0.113.0:1029
+         lookup 100.64.0.2
+         wait 301
+         out udp 100.64.0.0:1 > 198.51.100.1:53
+         lookup 100.64.0.0",
+        expect![[r#"
+            [0] udp 203.0.113.0:1036 > 198.51.100.1:53
+            [0] udp 203.0.113.0:1024 > 198.51.100.1:53
+            [0] udp 203.0.113.0:1025 > 198.51.100.1:53
+            [0] udp 203.0.113.0:1026 > 198.51.100.1:53
+            [0] udp 203.0.113.0:1027 > 198.51.100.1:53
+            NoBlock
+            100.64.0.1 203.0.113.0 1028-1031 mappings 0
+            100.64.0.2 203.0.113.0 1032-1035 mappings 0
+            [0] udp 203.0.113.0:1024 > 198.51.100.1:53
+            100.64.0.0 203.0.113.0 1024-1027 mappings 1
+        "#]],
     );
 }
 
