@@ -7,8 +7,4 @@ mod rule_files;
 #[cfg(test)]
 mod testing;
 
-element::elements![
-    carrier_nat,
-    flow_source,
-    intrusion_detector,
-];
+element::elements![carrier_nat, flow_source, intrusion_detector];
