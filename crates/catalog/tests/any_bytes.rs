@@ -57,6 +57,8 @@ const SAMPLES: &[Sample] = &[
     ("UnstripIPHeader", 1, 1, "", Conserved),
     ("BandwidthShaper", 1, 1, "100", Conserved),
     ("CheckARPHeader", 1, 2, "1, DETAILS true", Conserved),
+    ("CarrierNAT", 2, 3, "203.0.113.1 1.0.0.1, RANDOM false", Conserved),
+    ("CarrierNAT", 2, 2, "2.0.0.2, FILTERING address, BLOCK_SIZE 2, BLOCKS 1, SESSIONS 2, CAPACITY 3", Conserved),
     ("CheckICMPHeader", 1, 2, "DETAILS true, VERBOSE true", Conserved),
     ("CheckIPHeader", 1, 1, "VERBOSE true", Conserved),
     ("CheckIPHeader", 1, 2, "14, INTERFACES 1.0.0.1/8", Conserved),

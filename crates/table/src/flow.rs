@@ -71,7 +71,15 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     /// Starts loading the entry that `hash` most likely stands for.
     #[inline(always)]
     pub fn prefetch_entry(&self, hash: u64) {
-        self.prefetch_slot(self.index.probe(tag_of(hash)).candidate);
+        self.prefetch_at(self.index.probe(tag_of(hash)).candidate);
+    }
+
+    /// Starts loading the entry at an index.
+    #[inline(always)]
+    pub fn prefetch_at(&self, idx: u32) {
+        if let Some(slot) = self.slab.slot(idx) {
+            prefetch_whole(slot);
+        }
     }
 
     /// The index of the entry with this key.
@@ -107,7 +115,7 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
             }
             for (tag, probe) in tags.iter().zip(&mut probes).take(keys.len()) {
                 *probe = self.index.probe(*tag);
-                self.prefetch_slot(probe.candidate);
+                self.prefetch_at(probe.candidate);
             }
             for (((key, tag), probe), out) in keys.iter().zip(&tags).zip(&probes).zip(out) {
                 *out = probe.candidate;
@@ -224,13 +232,6 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     #[inline(never)]
     fn find_in_chain(&self, tag: u32, key: &K) -> u32 {
         self.index.find(tag, |idx| self.has_key(idx, key))
-    }
-
-    #[inline(always)]
-    fn prefetch_slot(&self, idx: u32) {
-        if let Some(slot) = self.slab.slot(idx) {
-            prefetch_whole(slot);
-        }
     }
 }
 
