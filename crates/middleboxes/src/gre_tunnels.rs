@@ -410,26 +410,32 @@ mod tests {
 
     #[test]
     fn tunnels_are_told_apart_by_sender_and_key() {
-        check_tunnels("false", expect![[r#"
+        check_tunnels(
+            "false",
+            expect![[r#"
             t.tunnels: 1 paris 2.0.0.1 7 9 8352 0 9 8352 0 9 0
             2 rome 2.0.0.1 - 6 5568 3 6 5568 0 0 0
 
             t.count: 2
             out.count: 15
             rest.count: 9
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn late_packets_of_a_tunnel_are_dropped() {
-        check_tunnels("true", expect![[r#"
+        check_tunnels(
+            "true",
+            expect![[r#"
             t.tunnels: 1 paris 2.0.0.1 7 9 8352 0 9 8352 0 0 9
             2 rome 2.0.0.1 - 6 5568 3 6 5568 0 0 0
 
             t.count: 2
             out.count: 15
             rest.count: 9
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

@@ -282,7 +282,7 @@ impl PppoeServer {
         let now = now(ctx);
         let server = &mut self.server;
         batch.iter().for_each(|packet| server.prefetch_frame(packet));
-        ctx.spread(batch, |_, packet| match server.from_subscriber(packet, || now) {
+        ctx.spread(batch, |_, packet| match server.take_out(packet, || now) {
             Outcome::Pass => Verdict::port(1),
             Outcome::Control => Verdict::drop(CONTROL),
             Outcome::Foreign => Verdict::port_or_drop(2, FOREIGN),
@@ -303,16 +303,13 @@ impl PppoeServer {
         hashes.extend(batch.iter().map(|packet| server.hash_of(packet)));
         hashes.iter().for_each(|hash| server.prefetch_packet(*hash));
         let mut hashes = hashes.iter();
-        let process = |packet: &mut Packet| match server.to_subscriber(
-            packet,
-            hashes.next().copied().unwrap_or(0),
-            now_ns,
-        ) {
-            Outcome::Pass => Verdict::PASS,
-            Outcome::OverRate => Verdict::drop(OVER_DOWN),
-            Outcome::TooBig => Verdict::port_or_drop(3, TOO_BIG),
-            _ => Verdict::port_or_drop(3, NO_SUBSCRIBER),
-        };
+        let process =
+            |packet: &mut Packet| match server.put_in(packet, hashes.next().copied().unwrap_or(0), now_ns) {
+                Outcome::Pass => Verdict::PASS,
+                Outcome::OverRate => Verdict::drop(OVER_DOWN),
+                Outcome::TooBig => Verdict::port_or_drop(3, TOO_BIG),
+                _ => Verdict::port_or_drop(3, NO_SUBSCRIBER),
+            };
         ctx.push_each(batch, process);
     }
 
@@ -370,7 +367,7 @@ mod tests {
              InfiniteSource(LIMIT 1, LENGTH 1500) -> UDPIPEncap(9.9.9.9, 1, 10.0.0.7, 2) -> [1] bras;
              bras[0] -> Print(frame, MAXLENGTH 24) -> Strip(22) -> IPMirror -> Unstrip(22) -> EtherMirror -> bras;
              bras[1] -> IPPrint(ip, AGGREGATE true) -> Discard;
-             bras[3] -> IPPrint(rest) -> Discard;
+             bras[2] -> Print(foreign) -> Discard; bras[3] -> IPPrint(rest) -> Discard;
              DriverManager(wait 1s, print $(bras.sessions), write bras.add_session 2:0:0:0:0:3 8 10.0.0.8,
                  write bras.add_session 2:0:0:0:0:3 7 10.0.0.8, write bras.add_session 2:0:0:0:0:3 9 10.0.0.1,
                  print $(bras.lookup 10.0.0.8), write bras.disconnect 8, print $(bras.count),

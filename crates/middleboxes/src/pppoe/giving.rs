@@ -25,7 +25,7 @@ impl Server {
     fn offer(&mut self, frame: &Frame<'_>) {
         self.statistics.padi += 1;
         let Some(request) = Request::parse(frame.payload) else { return };
-        if frame.session != 0 || !self.settings.concentrator.serves(&request.service) {
+        if frame.session != 0 || !self.settings.concentrator.serves(request.service) {
             self.statistics.no_service += 1;
             return;
         }

@@ -41,17 +41,17 @@ impl Server {
 
     /// Takes a subscriber's packet out of its frame.
     #[inline(always)]
-    pub fn from_subscriber(&mut self, packet: &mut Packet, now: impl FnOnce() -> Now) -> Outcome {
+    pub fn take_out(&mut self, packet: &mut Packet, now: impl FnOnce() -> Now) -> Outcome {
         let frame = match Frame::parse(packet.data(), self.settings.own) {
             Ok(frame) => frame,
             Err(Fault::Foreign) => return Outcome::Foreign,
             Err(Fault::Malformed) => return Outcome::Malformed,
         };
         let Some(([p0, p1], body)) = frame.payload.split_first_chunk::<2>() else {
-            return self.to_itself(&frame, now());
+            return self.keep(&frame, now());
         };
         if frame.is_discovery || frame.code != 0 || u16::from_be_bytes([*p0, *p1]) != ppp::IPV4 {
-            return self.to_itself(&frame, now());
+            return self.keep(&frame, now());
         }
         let Some(session) = self.sessions.get_mut(usize::from(frame.session)) else {
             return Outcome::NoSession;
@@ -85,7 +85,7 @@ impl Server {
     /// A frame for the concentrator itself.
     #[cold]
     #[inline(never)]
-    fn to_itself(&mut self, frame: &Frame<'_>, now: Now) -> Outcome {
+    fn keep(&mut self, frame: &Frame<'_>, now: Now) -> Outcome {
         if frame.is_discovery {
             self.discover(frame, now);
             return Outcome::Control;
@@ -103,7 +103,7 @@ impl Server {
         Outcome::Control
     }
 
-    /// The hash by which [`Server::to_subscriber`] finds the session of an IP packet.
+    /// The hash by which [`Server::put_in`] finds the session of an IP packet.
     #[inline(always)]
     pub fn hash_of(&self, packet: &Packet) -> u64 {
         let hash = self.by_address.hash_of(&destination(packet.data()));
@@ -111,7 +111,7 @@ impl Server {
         hash
     }
 
-    /// Starts loading what [`Server::to_subscriber`] reads.
+    /// Starts loading what [`Server::put_in`] reads.
     #[inline(always)]
     pub fn prefetch_packet(&self, hash: u64) {
         self.by_address.prefetch_entry(hash);
@@ -119,7 +119,7 @@ impl Server {
 
     /// Puts an IP packet into a frame for the subscriber that it is for.
     #[inline(always)]
-    pub fn to_subscriber(&mut self, packet: &mut Packet, hash: u64, now_ns: i64) -> Outcome {
+    pub fn put_in(&mut self, packet: &mut Packet, hash: u64, now_ns: i64) -> Outcome {
         let (destination, len) = (destination(packet.data()), packet.len());
         let found = self.by_address.find_hashed(hash, &destination).and_then(|idx| self.by_address.get(idx));
         let Some((_, id)) = found else { return Outcome::NoSession };

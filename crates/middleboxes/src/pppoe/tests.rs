@@ -56,7 +56,7 @@ fn talk(server: &mut Server, client: &mut Client, now: Now) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for _ in 0..40 {
         for mut packet in std::mem::take(&mut client.out) {
-            outcomes.push(server.from_subscriber(&mut packet, || now));
+            outcomes.push(server.take_out(&mut packet, || now));
         }
         std::mem::take(&mut server.out).iter().for_each(|packet| client.receive(packet));
     }
@@ -116,7 +116,7 @@ fn packets_flow_with_the_right_source_only() {
         let mut packet = client.out.pop().unwrap();
         packet.append(9);
         (
-            server.from_subscriber(&mut packet, || at(1)),
+            server.take_out(&mut packet, || at(1)),
             packet.len(),
             packet.anno_u32(element::annotation::AGGREGATE),
         )
@@ -126,13 +126,13 @@ fn packets_flow_with_the_right_source_only() {
     assert_eq!(pass(address, 1).0, Outcome::NoSession);
     let mut packet = Packet::from_bytes(&ip_packet(LOCAL, address));
     let hash = server.hash_of(&packet);
-    assert_eq!(server.to_subscriber(&mut packet, hash, 1), Outcome::Pass);
+    assert_eq!(server.put_in(&mut packet, hash, 1), Outcome::Pass);
     let frame = Frame::parse(packet.data(), client.own).unwrap();
     assert_eq!(frame.payload, [&[0, 0x21], &ip_packet(LOCAL, address)[..]].concat());
     client.hang_up(true);
     talk(&mut server, &mut client, at(2));
     let mut packet = Packet::from_bytes(&ip_packet(LOCAL, address));
-    assert_eq!(server.to_subscriber(&mut packet, hash, 1), Outcome::NoSession);
+    assert_eq!(server.put_in(&mut packet, hash, 1), Outcome::NoSession);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn floods_take_no_sessions_without_cookies_and_few_with_them() {
     for _ in 0..100 {
         client.begin();
         for mut packet in std::mem::take(&mut client.out) {
-            server.from_subscriber(&mut packet, || at(0));
+            server.take_out(&mut packet, || at(0));
         }
     }
     assert_eq!((server.statistics.pado, server.statistics.pads, server.sessions.len()), (100, 0, 0));
@@ -174,12 +174,12 @@ fn floods_take_no_sessions_without_cookies_and_few_with_them() {
             // Another Host-Uniq.
             packet.data_mut()[28] = n;
         }
-        server.from_subscriber(&mut packet, || at(0));
+        server.take_out(&mut packet, || at(0));
     }
     assert_eq!((server.statistics.pads, server.statistics.no_room), (2, 49 - 1 + 1));
     let mut forged = request.copy();
     forged.data_mut()[11] = 77;
-    server.from_subscriber(&mut forged, || at(0));
+    server.take_out(&mut forged, || at(0));
     assert_eq!(server.statistics.bad_cookie, 1);
     // Nobody answers: both sessions end by themselves.
     for second in 1..100 {
@@ -197,7 +197,7 @@ fn unknown_protocols_and_codes_are_rejected() {
     client.sender().control(ppp::LCP, 77, 5, b"?");
     client.sender().control(ppp::LCP, code::ECHO, 6, b"\x01\x02\x03\x04data");
     for mut packet in std::mem::take(&mut client.out) {
-        server.from_subscriber(&mut packet, || at(0));
+        server.take_out(&mut packet, || at(0));
     }
     let answers: Vec<String> = server.out.iter().map(|p| format!("{:02x?}", &p.data()[20..])).collect();
     expect![[r#"
@@ -270,7 +270,7 @@ proptest! {
                 Step::Deliver(n, take) => {
                     let waiting = clients[n].out.len().min(take);
                     for mut packet in clients[n].out.drain(..waiting) {
-                        server.from_subscriber(&mut packet, || now);
+                        server.take_out(&mut packet, || now);
                     }
                 }
                 Step::HangUp(n, is_polite) => clients[n].hang_up(is_polite),
@@ -323,7 +323,7 @@ proptest! {
                 false => client.sender().ppp(u16::from(kind), &payload),
             }
             for mut packet in std::mem::take(&mut client.out) {
-                server.from_subscriber(&mut packet, || at(0));
+                server.take_out(&mut packet, || at(0));
             }
         }
     }
