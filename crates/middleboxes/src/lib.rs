@@ -9,10 +9,4 @@ mod rule_files;
 #[cfg(test)]
 mod testing;
 
-element::elements![
-    gre_decap,
-    gre_encap,
-    gre_tunnels,
-    intrusion_detector,
-    pppoe_server,
-];
+element::elements![gre_decap, gre_encap, gre_tunnels, intrusion_detector, pppoe_server,];

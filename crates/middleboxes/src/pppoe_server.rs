@@ -374,8 +374,51 @@ mod tests {
                  write bras.disconnect 8, stop)",
             &["bras.count", "bras.sessions", "bras.statistics", "bras.users"],
             expect![[r#"
-                config:1: 'bras :: PPPoEServer' output 2 unused
-                Router could not be initialized!
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000002: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                rest: 1000000000.000000005: 9.9.9.9.1 > 10.0.0.9.2: udp 17
+                rest: 1000000000.000000007: 9.9.9.9.1 > 10.0.0.7.2: udp 1508
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000009: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000012: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000015: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000018: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000021: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                While executing 'DriverManager@19 :: DriverManager':
+                  While calling 'bras.add_session 2:0:0:0:0:3 7 10.0.0.8':
+                    session 7 exists already
+                  While calling 'bras.add_session 2:0:0:0:0:3 9 10.0.0.1':
+                    address 10.0.0.1 is taken already
+                frame:   20 | 02000000 00030200 00000001 886311a7 00080000
+                Packet::pull 22 > length 20
+                foreign:   22 | 00030200 000099bb 02000000 00018863 11a70008 0000
+                  While calling 'bras.disconnect 8':
+                    no session of '8'
+                bras.count: 1
+                bras.sessions: 7 02-00-00-00-00-02 10.0.0.7 - static 6 5568 3 9 8352 0 0
+
+                bras.statistics: padi 0
+                pado 0
+                padr 0
+                pads 0
+                padt 0
+                bad_cookie 0
+                no_service 0
+                no_room 0
+                logins 0
+                bad_logins 0
+                opened 2
+                lost 0
+                ended 1
+
+                bras.users: 
             "#]],
         );
     }
