@@ -266,6 +266,13 @@ const SAMPLES: &[Sample] = &[
     ("SetIP6Address", 1, 1, "1::", Conserved),
     ("SetIP6DSCP", 1, 1, "9", Conserved),
     ("UDPIP6Encap", 1, 1, "1::, 2, DST_ANNO, 5", Conserved),
+    ("GREDecap", 1, 2, "SEQUENCE true", Conserved),
+    ("GREDecap", 1, 1, "KEY 1, CHECKSUM true", Conserved),
+    ("GREEncap", 1, 1, "1.0.0.1, 2.0.0.2, KEY 1, SEQUENCE true, CHECKSUM true", Conserved),
+    ("GRETunnels", 2, 4, "1.0.0.1, TUNNEL a 2.0.0.2 - 0.0.0.0/0", Conserved),
+    ("GRETunnels", 2, 2, "1.0.0.1, TUNNEL a 2.0.0.2 1 1.0.0.0/8, RATE 1kBps, SEQUENCE true", Conserved),
+    ("PPPoEServer", 2, 4, "1:1:1:1:1:1, 1.0.0.1, STATIC 2:2:2:2:2:2 1 2.0.0.2", Conserved),
+    ("PPPoEServer", 2, 2, "2:2:2:2:2:2, 1.0.0.1, POOL 2.0.0.0/24, USER a b", Free),
 ];
 
 /// Classes that take packets and are not run here, and why.

@@ -1,10 +1,21 @@
 //! Elements of whole middleboxes that Click does not have, one file an element.
 #![forbid(unsafe_code)]
 
+mod accounting;
 mod cgnat;
 mod eve;
+mod gre;
+mod pppoe;
 mod rule_files;
 #[cfg(test)]
 mod testing;
 
-element::elements![carrier_nat, flow_source, intrusion_detector];
+element::elements![
+    carrier_nat,
+    flow_source,
+    gre_decap,
+    gre_encap,
+    gre_tunnels,
+    intrusion_detector,
+    pppoe_server,
+];
