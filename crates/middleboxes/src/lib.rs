@@ -4,4 +4,6 @@
 #[cfg(test)]
 mod testing;
 
-element::elements![];
+element::elements![
+    flow_exporter,
+];
