@@ -137,6 +137,8 @@ const SAMPLES: &[Sample] = &[
     ("IPRewriter", 1, 2, "pattern 1.0.0.1 1024-65535 - - 0 1, UDP_TIMEOUT 1", Conserved),
     ("IPRewriter", 2, 2, "pattern 1.0.0.1 - 2.0.0.2 80 0 1, keep 1 0, MAPPING_CAPACITY 3", Conserved),
     ("Idle", 1, 0, "", Free),
+    ("IntrusionDetector", 1, 2, "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'", Conserved),
+    ("IntrusionDetector", 1, 1, "RULE 'drop tcp any any <> any any (pcre:\"/[0-9]/\"; sid:1;)', INLINE true, FLOWS 2, STREAM_MEMORY 9000", Conserved),
     ("LinearIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
     ("MarkIPHeader", 1, 1, "9", Conserved),
     ("Meter", 1, 2, "2", Conserved),
@@ -230,7 +232,7 @@ const SAMPLES: &[Sample] = &[
     ("SetAnnoByte", 1, 1, "47, 255", Conserved),
     ("SetCRC32", 1, 1, "", Conserved),
     ("TimeFilter", 1, 2, "START_AFTER 1s, INTERVAL 100s", Conserved),
-    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1, END 7", Conserved),
+    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1000000000, END 7", Conserved),
     ("TimeRange", 1, 1, "", Conserved),
     ("TimedUnqueue", 1, 1, "0.001", Conserved),
     ("TimestampAccum", 1, 1, "", Conserved),
@@ -318,7 +320,7 @@ fn graph_of(sample: &Sample) -> String {
     let mut text = format!(
         "{} e :: {name}({});\n",
         if NEIGHBOURS.iter().any(|neighbour| neighbour.0 == name) { NAT } else { "" },
-        args.replace("QUEUES in0", "QUEUES q0")
+        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
     );
     for port in 0..n_inputs {
         let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };

@@ -97,6 +97,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("IPInputCombo", "1"),
     ("IPOutputCombo", "1, 10.0.0.3, 60"),
     ("IPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("IntrusionDetector", "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'"),
     ("Message", "hello"),
     ("Meter", "10"),
     ("Paint", "1"),
@@ -150,7 +151,7 @@ fn facts(class: &str) -> &'static ClassFacts {
     &catalog::stock().get(class).expect("the catalogue lists it").facts
 }
 
-/// The fewest inputs and outputs in Click's code, such as `1/1-2`; `=` means as many outputs as inputs.
+/// The fewest inputs and outputs in Click's code, such as `1/1-2`; `=` means as many outputs as inputs, each `+` one more.
 fn n_ports(class: &str) -> (usize, usize) {
     if facts(class).ports == "-/-" {
         return (0, 0);
@@ -158,7 +159,8 @@ fn n_ports(class: &str) -> (usize, usize) {
     let (inputs, outputs) = facts(class).ports.split_once('/').unwrap_or((facts(class).ports, "="));
     let least = |code: &str| code.split(['-', '+']).next().and_then(|n| n.parse().ok());
     let n_inputs = least(inputs).unwrap_or(1);
-    (n_inputs, least(outputs).unwrap_or(if outputs.starts_with('=') { n_inputs } else { 1 }))
+    let n_more = outputs.matches('+').count();
+    (n_inputs, least(outputs).unwrap_or(if outputs.starts_with('=') { n_inputs + n_more } else { 1 }))
 }
 
 /// What arguments may name.

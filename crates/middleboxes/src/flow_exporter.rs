@@ -29,8 +29,7 @@ mod tests;
 
 use args::{Anno, Filename, Scope, Seconds};
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId,
-    BATCH_MAX,
+    annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
 };
 
 use cache::{Ended, Rules};
@@ -40,10 +39,8 @@ use key::{Mask, Part, PARTS};
 use sight::{Sight, Sighting};
 
 /// The class.
-pub const CLASS: Class = Class::new::<FlowExporter>("FlowExporter", "1/1-2", "a/ah", "x/x")
-    .args(ARGS)
-    .handlers(HANDLERS)
-    .drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<FlowExporter>("FlowExporter", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword(
@@ -80,17 +77,16 @@ const HANDLERS: &[Handler] = &[
     Handler::read("evicted", "Flows that ended to make room for others."),
     Handler::read("exported", "Flow records exported."),
     Handler::read("messages", "Messages exported."),
-    Handler::read("dropped", "Flow records that could not be written."),
+    Handler::read(
+        "dropped",
+        "Flow records that went nowhere: there is neither output 1 nor a file that can be written.",
+    ),
     Handler::read(
         "templates",
         "The templates, a line each: number, and information elements with numbers and lengths.",
     ),
     Handler::write("flush", "Ends and exports all flows.").flags("button"),
 ];
-
-const DROPS: &[DropReason] =
-    &[DropReason::new("no-collector", "A message that goes neither to output 1 nor to FILE.")];
-const NO_COLLECTOR: usize = 0;
 
 /// How long a record waits for others to share a message.
 const EXPORT_NS: i64 = 1_000_000_000;
@@ -125,7 +121,6 @@ struct Outlet {
     file: Option<MessageFile>,
     has_output: bool,
     packets: Vec<Packet>,
-    n_without_collector: u64,
     error: Option<String>,
 }
 
@@ -141,7 +136,6 @@ impl Collector for Outlet {
                 Err(error) => self.give_up(&error),
             }
         }
-        self.n_without_collector += u64::from(!is_taken);
         is_taken
     }
 }
@@ -178,13 +172,7 @@ impl Element for FlowExporter {
             flows: Flows::new(rules, capacity),
             sampling: settings.sampling,
             exporter: Exporter::new(settings),
-            outlet: Outlet {
-                file: None,
-                has_output: conf.n_outputs > 1,
-                packets: Vec::new(),
-                n_without_collector: 0,
-                error: None,
-            },
+            outlet: Outlet { file: None, has_output: conf.n_outputs > 1, packets: Vec::new(), error: None },
             seen: Vec::with_capacity(BATCH_MAX),
             n_skip: 0,
             n_counted: 0,
@@ -361,16 +349,12 @@ impl FlowExporter {
     /// Emits the messages that were made, and tells of a file that cannot be written.
     #[inline]
     fn deliver(&mut self, ctx: &mut Ctx<'_>) {
-        if self.outlet.packets.is_empty()
-            && self.outlet.n_without_collector == 0
-            && self.outlet.error.is_none()
-        {
+        if self.outlet.packets.is_empty() && self.outlet.error.is_none() {
             return;
         }
         for packet in self.outlet.packets.drain(..) {
             ctx.emit_packet(1, packet);
         }
-        ctx.count_drops(NO_COLLECTOR, std::mem::take(&mut self.outlet.n_without_collector));
         if let Some(error) = self.outlet.error.take() {
             ctx.chatter(&format!("FlowExporter({}): {error}", self.filename));
         }
