@@ -79,6 +79,8 @@ const SAMPLES: &[Sample] = &[
     ("DynamicUDPIPEncap", 1, 1, "1.0.0.1, 2, 3.0.0.4, 5, true, 2", Conserved),
     ("EraseIPPayload", 1, 1, "", Conserved),
     ("ForceICMP", 1, 1, "echo, 0", Conserved),
+    ("FlowExporter", 1, 1, "CAPACITY 3, TCP_END 0", Conserved),
+    ("FlowExporter", 1, 2, "ETHER true, BIFLOW true, CAPACITY 2, EGRESS_ANNO 40, MTU 576", Free),
     ("ForceIP", 1, 1, "", Conserved),
     ("ForceTCP", 1, 1, "0, true, 2", Conserved),
     ("ForceUDP", 1, 1, "", Conserved),

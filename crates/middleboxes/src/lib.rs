@@ -11,8 +11,11 @@ mod rule_files;
 mod testing;
 
 element::elements![
+    HEAD,
     carrier_nat,
+    flow_exporter,
     flow_source,
+    flowmon,
     gre_decap,
     gre_encap,
     gre_tunnels,
