@@ -4,4 +4,4 @@
 #[cfg(test)]
 mod testing;
 
-element::elements![];
+element::elements![load_balancer,];
