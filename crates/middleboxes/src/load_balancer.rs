@@ -282,11 +282,7 @@ impl LoadBalancer {
 
     fn flush(&mut self) {
         let all: Vec<u32> = self.connections.iter().map(|(idx, ..)| idx).collect();
-        for idx in all {
-            if let Some(backend) = self.connections.remove(idx) {
-                self.pool.release(backend);
-            }
-        }
+        all.into_iter().for_each(|idx| self.end(idx));
     }
 
     fn reset_counts(&mut self) {

@@ -32,7 +32,7 @@ use Step::{Packet, Script};
 fn run(config: &str, steps: Vec<Step>, reads: &[&str]) -> String {
     // Where the annotation alone says where packets go, it is made visible.
     let check = if config.contains("dsr") {
-        "IPPrint(as it was, TIMESTAMP false) -> StoreIPAddress(16)"
+        "IPPrint(unchanged, TIMESTAMP false) -> StoreIPAddress(16)"
     } else {
         "CheckIPHeader(VERBOSE true)"
     };

@@ -66,13 +66,19 @@ impl LoadBalancer {
         let (backend, is_reply) = (entry.backend, entry.change.is_source);
         let is_syn = seen.key.protocol == protocol::TCP && is_first(seen.tcp_flags) && !is_reply;
         let is_down = self.pool.get(backend).is_none_or(|backend| backend.health == Health::Down);
-        if !is_down && !(is_syn && self.connections.is_over(idx)) {
-            return true;
+        let stays = !(is_down || is_syn && self.connections.is_over(idx));
+        if !stays {
+            self.end(idx);
         }
+        stays
+    }
+
+    /// Ends a connection.
+    #[cold]
+    pub(super) fn end(&mut self, idx: u32) {
         if let Some(backend) = self.connections.remove(idx) {
             self.pool.release(backend);
         }
-        false
     }
 
     /// Finds a backend for a new flow.
