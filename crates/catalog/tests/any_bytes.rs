@@ -29,6 +29,15 @@ const SAMPLES: &[Sample] = &[
     ("ARPResponder", 1, 2, "0/0 1:1:1:1:1:1, 1.0.0.0/8 2:2:2:2:2:2", Conserved),
     ("AggregateCounter", 1, 1, "", Conserved),
     ("AggregateCounter", 2, 2, "BYTES true", Conserved),
+    ("AggregateFilter", 1, 2, "0 0-5 17, drop 6, 1 all", Conserved),
+    ("AggregateFirst", 1, 2, "", Conserved),
+    ("AggregateIPAddrPair", 1, 2, "TIMEOUT 1, REAP 1", Conserved),
+    ("AggregateIPAddrPair", 1, 1, "", Conserved),
+    ("AggregateLast", 1, 2, "", Free),
+    ("AggregateLength", 1, 1, "IP true", Conserved),
+    ("AggregatePacketCounter", 2, 2, "", Conserved),
+    ("AggregatePaint", 1, 1, "3, INCREMENTAL true", Conserved),
+    ("AnonymizeIPAddr", 1, 2, "CLASS 4, PRESERVE_8 10", Conserved),
     ("AggregateIP", 1, 2, "ip src/8", Conserved),
     ("AggregateIP", 1, 1, "ip proto", Conserved),
     ("AggregateIPFlows", 1, 2, "ICMP true", Free),
@@ -47,6 +56,7 @@ const SAMPLES: &[Sample] = &[
     ("SimplePullSwitch", 2, 1, "1", Conserved),
     ("UnstripIPHeader", 1, 1, "", Conserved),
     ("BandwidthShaper", 1, 1, "100", Conserved),
+    ("CheckARPHeader", 1, 2, "1, DETAILS true", Conserved),
     ("CheckICMPHeader", 1, 2, "DETAILS true, VERBOSE true", Conserved),
     ("CheckIPHeader", 1, 1, "VERBOSE true", Conserved),
     ("CheckIPHeader", 1, 2, "14, INTERFACES 1.0.0.1/8", Conserved),
@@ -80,6 +90,16 @@ const SAMPLES: &[Sample] = &[
     ("TCPFragmenter", 1, 1, "MTU 50, MTU_ANNO VLAN", Free),
     ("TCPReflector", 1, 1, "", Conserved),
     ("TruncateIPPayload", 1, 1, "3", Conserved),
+    ("EnsureEther", 1, 1, "", Conserved),
+    ("EtherVLANEncap", 1, 1, "0x800, 1:1:1:1:1:1, 2:2:2:2:2:2, ANNO, NATIVE_VLAN 5", Conserved),
+    ("GetEtherAddress", 1, 2, "42, src", Conserved),
+    ("ListenEtherSwitch", 2, 3, "TIMEOUT 1", Free),
+    ("SetEtherAddress", 1, 1, "1:1:1:1:1:1, 42", Conserved),
+    ("StoreEtherAddress", 1, 2, "OFFSET 40, ANNO 0", Conserved),
+    ("StripEtherVLANHeader", 1, 2, "-1", Conserved),
+    ("StripEtherVLANHeader", 1, 1, "5", Conserved),
+    ("StoreUDPTimeSeqRecord", 1, 1, "1", Conserved),
+    ("StoreUDPTimeSeqRecord", 1, 1, "0, DELTA true", Conserved),
     ("EtherEncap", 1, 1, "0x800, 1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
     ("EtherMirror", 1, 1, "", Conserved),
     ("EtherRewrite", 1, 1, "1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
@@ -118,6 +138,8 @@ const SAMPLES: &[Sample] = &[
     ("LoadBalancer", 2, 3, "1.0.0.1:80/tcp 2.0.0.2 2.0.0.3*2, 1.0.0.1:53/udp 2.0.0.2, CAPACITY 3, AFFINITY 1", Conserved),
     ("LoadBalancer", 1, 1, "1.0.0.1:80/tcp 2.0.0.2 2.0.0.3, MODE dsr, SCHEDULER lc", Conserved),
     ("LoadBalancer", 1, 2, "0.0.0.0:0/udp 2.0.0.2 2.0.0.3, MODE ipip, LOCAL 3.0.0.1, SCHEDULER rr, FRAGMENTS 2", Conserved),
+    ("IntrusionDetector", 1, 2, "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'", Conserved),
+    ("IntrusionDetector", 1, 1, "RULE 'drop tcp any any <> any any (pcre:\"/[0-9]/\"; sid:1;)', INLINE true, FLOWS 2, STREAM_MEMORY 9000", Conserved),
     ("LinearIPLookup", 1, 2, "0/0 0, 1.0.0.0/8 2.0.0.2 1", Conserved),
     ("MarkIPHeader", 1, 1, "9", Conserved),
     ("Meter", 1, 2, "2", Conserved),
@@ -211,7 +233,7 @@ const SAMPLES: &[Sample] = &[
     ("SetAnnoByte", 1, 1, "47, 255", Conserved),
     ("SetCRC32", 1, 1, "", Conserved),
     ("TimeFilter", 1, 2, "START_AFTER 1s, INTERVAL 100s", Conserved),
-    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1, END 7", Conserved),
+    ("TimeFilter", 1, 1, "START 5, END_CALL e.extend_interval 1000000000, END 7", Conserved),
     ("TimeRange", 1, 1, "", Conserved),
     ("TimedUnqueue", 1, 1, "0.001", Conserved),
     ("TimestampAccum", 1, 1, "", Conserved),
@@ -253,10 +275,19 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("Error", "is a mistake by being there"),
     ("FTPPortMapper", "is run in front of the rewriter to which it tells mappings"),
     ("ErrorElement", "is a mistake by being there"),
+    ("EtherSpanTree", "needs Suppressors, and answers with messages of its own"),
     ("ICMPRewriter", "is run behind the rewriters whose mappings it reads"),
     ("KernelTap", "needs privileges; its packets leave the process"),
     ("KernelTun", "needs privileges; its packets leave the process"),
+    ("FromRawSocket", "needs privileges; its packets leave the process"),
+    ("FromSocket", "needs a peer; its packets leave the process"),
+    ("McastSocket", "needs a network; its packets leave the process"),
+    ("RawSocket", "needs privileges; its packets leave the process"),
+    ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),
+    ("ToHost", "needs privileges; its packets leave the process"),
+    ("ToRawSocket", "needs privileges; its packets leave the process"),
+    ("ToSocket", "needs a peer; its packets leave the process"),
 ];
 
 /// What comes before the element and makes it part of a larger graph.
@@ -289,10 +320,8 @@ fn graph_of(sample: &Sample) -> String {
     let is_pulled = |port| code(inputs, port) == 'l';
     let mut text = format!(
         "{} e :: {name}({});\n",
-        if name == "ICMPRewriter" { NAT } else { "" },
-        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
         if NEIGHBOURS.iter().any(|neighbour| neighbour.0 == name) { NAT } else { "" },
-        args.replace("QUEUES in0", "QUEUES q0")
+        if name.ends_with("RED") { args.replace("QUEUES in0", "QUEUES q0") } else { args.to_string() }
     );
     for port in 0..n_inputs {
         let queue = if is_pulled(port) { format!("in{port} :: Queue(100000) -> ") } else { String::new() };
@@ -302,9 +331,8 @@ fn graph_of(sample: &Sample) -> String {
     for port in 0..n_outputs {
         let is_pull = code(outputs, port) == 'l' || code(outputs, port) == 'a' && pulls;
         let queue = if is_pull { "Unqueue -> " } else { "" };
-        let behind = if name.ends_with("RED") { "q0 :: Queue(100000) -> Unqueue -> " } else { "" };
         let behind = match (name, port) {
-            ("RED", _) => "q0 :: Queue(100000) -> Unqueue -> ",
+            ("RED" | "AdaptiveRED", _) => "q0 :: Queue(100000) -> Unqueue -> ",
             ("TCPAck", 0) => "TCPBuffer -> Unqueue -> ",
             _ => "",
         };

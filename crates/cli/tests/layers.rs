@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("filter", 0),
     ("sys", 0),
     ("args", 1),
+    ("detect", 1),
     ("lang", 2),
     ("element", 2),
     ("tools", 3),

@@ -59,6 +59,8 @@ pub struct Class {
     pub looks_around: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
     pub pulls_through: Option<(PortIdx, PortIdx)>,
+    /// What is printed for each element of the class before the graph is checked, such as which class to use instead.
+    pub notice: Option<&'static str>,
 }
 
 fn configure<T: Element>(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {
@@ -85,6 +87,7 @@ impl Class {
             alias_of: None,
             looks_around: false,
             pulls_through: None,
+            notice: None,
         }
     }
 
@@ -145,6 +148,12 @@ impl Class {
     /// Who pulls from this output is wired to what feeds this input. So the element may pull from itself.
     pub const fn pulls_through(mut self, output: PortIdx, input: PortIdx) -> Class {
         self.pulls_through = Some((output, input));
+        self
+    }
+
+    /// Prints this line for each of its elements.
+    pub const fn notice(mut self, notice: &'static str) -> Class {
+        self.notice = Some(notice);
         self
     }
 

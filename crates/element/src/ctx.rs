@@ -492,6 +492,11 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(text);
     }
 
+    /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
+    pub fn chatter_on(&mut self, channel: &str, text: &str) {
+        self.runtime.chatter_on(channel, text);
+    }
+
     /// A random number below 2^31.
     pub fn random(&mut self) -> u32 {
         self.runtime.random()

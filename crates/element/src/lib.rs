@@ -29,7 +29,7 @@ pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
-pub use runtime::{Balance, Delivery, HandlerUse, Notifies, Runtime};
+pub use runtime::{Balance, Delivery, Ear, HandlerUse, Notifies, Runtime};
 pub use verdict::Verdict;
 
 /// An element of a running graph.
@@ -134,6 +134,11 @@ pub trait Element: Any + Send {
 
     /// How many packets it has room for, if it stores packets and tells those upstream when it is full.
     fn room(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether a route table has a route for an IPv4 address; `None` if the element is no route table.
+    fn has_route(&self, address: std::net::Ipv4Addr) -> Option<bool> {
         None
     }
 

@@ -8,6 +8,8 @@ pub const GET_COUNT: u32 = 0xC004_C003;
 pub const GET_SWITCH: u32 = 0x4004_C005;
 /// Sets a switch to an `i32`.
 pub const SET_SWITCH: u32 = 0x8004_4006;
+/// Asks what an IPv4 address, in network order, becomes.
+pub const MAP_IP_ADDRESS: u32 = 0xC004_4007;
 /// Asks what a rewriter makes of a TCP flow: addresses and ports in network order.
 pub const MAP_TCP: u32 = 0xC00C_4008;
 /// Asks what a rewriter makes of a UDP flow.

@@ -15,6 +15,9 @@ pub struct Notifies {
     pub full: Option<SearchOp>,
 }
 
+/// Hears lines for the user; it returns false when it is to hear no more. It must not print any itself.
+pub type Ear = Box<dyn FnMut(&str) -> bool + Send>;
+
 /// How a handler is to be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandlerUse<'a> {
@@ -180,6 +183,12 @@ pub trait Runtime {
 
     /// Prints a line on standard error.
     fn chatter(&mut self, text: &str);
+    /// Says a line on a channel, which prints it on standard error if that channel is `default` or not quiet.
+    fn chatter_on(&mut self, channel: &str, text: &str);
+
+    /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
+    /// listener, who says whether it is quiet.
+    fn listen(&mut self, channel: &str, is_quiet: bool, ear: Ear);
     /// A random number below 2^31.
     fn random(&mut self) -> u32;
     /// Begins another sequence of random numbers, on all threads: that of a seed or, with `None`, one that nobody can

@@ -13,12 +13,26 @@ pub fn run(config: &str, reads: &[&str]) -> String {
 
 /// As [`run`], on several threads, which take turns in simulated time.
 pub fn run_threads(config: &str, n_threads: usize, reads: &[&str]) -> String {
-    let library = testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes));
     let options = BuildOptions { layout: Layout::Threads(n_threads), ..testing::simulated() };
+    run_with(options, config, reads, || false)
+}
+
+/// As [`run`], until `is_done` says so, which is asked before each round.
+pub fn run_until(config: &str, reads: &[&str], is_done: impl FnMut() -> bool) -> String {
+    run_with(testing::simulated(), config, reads, is_done)
+}
+
+fn run_with(
+    options: BuildOptions,
+    config: &str,
+    reads: &[&str],
+    mut is_done: impl FnMut() -> bool,
+) -> String {
+    let library = testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes));
     let mut rounds = 0;
     library.run(options, config, reads, |world| {
         rounds += 1;
-        rounds >= LIMIT || world.is_idle()
+        rounds >= LIMIT || world.is_idle() || is_done()
     })
 }
 

@@ -4,11 +4,12 @@ use args::{Host, Told};
 use element::{Class, ElementIdx};
 use graph::{Diagnostics, Graph, Place, Severity};
 
+use crate::chatter::Chatter;
 use crate::clock::Time;
 use crate::configured::{Configured, Setup};
 use crate::crew;
 use crate::told::{remark, tell};
-use crate::world::{Chatter, World};
+use crate::world::World;
 
 /// Finds a class by name.
 pub type Registry<'a> = &'a dyn Fn(&str) -> Option<&'static Class>;

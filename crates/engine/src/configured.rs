@@ -1,17 +1,18 @@
 //! Configuring: from a graph to elements that are ready to be initialised.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use args::{Args, Names, Scope, Told};
 use element::{Class, Configure, Element, ElementIdx, Environment, PortIdx, Runtime};
 use graph::{Diagnostics, Graph, Severity};
 
 use crate::build::{BuildOptions, Engine, Layout, Registry};
+use crate::chatter::Voice;
 use crate::clock::{Clock, Time};
 use crate::order::configure_order;
 use crate::told::{line, tell};
 use crate::wiring::Wiring;
-use crate::world::{Chatter, Parts, World};
+use crate::world::{Parts, World};
 
 /// A graph whose elements are configured.
 pub(crate) struct Configured {
@@ -23,7 +24,7 @@ pub(crate) struct Configured {
 pub(crate) struct Setup {
     time: Time,
     burst: usize,
-    pub chatter: Arc<Mutex<Chatter>>,
+    pub chatter: Voice,
     names: Names,
     pub replica: (usize, usize),
     pub n_threads: usize,
@@ -35,7 +36,7 @@ impl Setup {
         Setup {
             time: options.time,
             burst: options.burst,
-            chatter: Arc::new(Mutex::new(options.chatter)),
+            chatter: Voice::new(options.chatter),
             names: Names::new(options.host),
             replica: (0, 1),
             n_threads,
@@ -81,6 +82,9 @@ impl Configured {
         if classes.len() < graph.elements.len() {
             return None;
         }
+        if setup.replica.0 == 0 {
+            classes.iter().filter_map(|class| class.notice).for_each(|notice| setup.chatter.say(notice));
+        }
         let facts = |name: &str| registry(name).map(|class| &class.facts);
         let checked = graph::check(&graph, &facts, diagnostics)?;
         let mut wiring = Wiring::new(&graph, &checked);
@@ -90,7 +94,7 @@ impl Configured {
         let site = Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads };
         let names = Arc::new(setup.names.of_same_host());
         let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
-        let (clock, chatter) = (Clock::new(time), shared_chatter(&setup.chatter));
+        let (clock, chatter) = (Clock::new(time), setup.chatter.clone());
         let graph = Arc::new(graph);
         let parts = Parts { graph, classes, wiring, slots, clock, burst, chatter, names, replica, n_threads };
         Some(Configured { parts, order })
@@ -247,10 +251,4 @@ impl World {
         self.configs[idx] = config.to_string();
         Ok(())
     }
-}
-
-/// A way to the user that several worlds share: whole lines, one after the other.
-pub(crate) fn shared_chatter(chatter: &Arc<Mutex<Chatter>>) -> Chatter {
-    let chatter = chatter.clone();
-    Box::new(move |text| (chatter.lock().unwrap_or_else(PoisonError::into_inner))(text))
 }

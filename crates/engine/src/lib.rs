@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod chatter;
 mod clock;
 mod configured;
 mod crew;

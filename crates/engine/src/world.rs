@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use args::Names;
 use element::{
-    Balance, Batch, Class, Ctx, Delivery, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox,
+    Balance, Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox,
     PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
 use rustix::event::{poll, Timespec};
 
+use crate::chatter::Voice;
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::notify::{Kind, Notifiers};
@@ -31,9 +32,6 @@ struct Step {
     port: u32,
     batch: Batch,
 }
-
-/// Where lines for the user go.
-pub type Chatter = Box<dyn FnMut(&str) + Send>;
 
 /// What looks at packets on their way.
 pub trait Watcher: Send {
@@ -105,7 +103,7 @@ pub struct World {
     /// Whether all elements have been initialised.
     pub(crate) is_initialized: bool,
     pub(crate) burst: usize,
-    pub(crate) chatter: Chatter,
+    pub(crate) chatter: Voice,
     /// Those who look at packets on their way.
     watchers: Vec<Box<dyn Watcher>>,
     pub(crate) random: Random,
@@ -139,7 +137,7 @@ pub(crate) struct Parts {
     pub slots: Vec<Option<Box<dyn Element>>>,
     pub clock: Clock,
     pub burst: usize,
-    pub chatter: Chatter,
+    pub chatter: Voice,
     pub names: Arc<Names>,
     pub replica: (usize, usize),
     pub n_threads: usize,
@@ -311,7 +309,7 @@ impl World {
             let LaterCall { from, call, tell } = self.later.remove(at);
             if let (Err(message), true) = (crate::handlers::write(self, from, &call.name, &call.value), tell)
             {
-                (self.chatter)(&message);
+                self.chatter.say(&message);
             }
         }
     }
@@ -748,7 +746,7 @@ impl Runtime for World {
     fn tell(&mut self, message: &str) {
         match &mut self.told {
             Some(told) => told.push(message.to_string()),
-            None => (self.chatter)(message),
+            None => self.chatter.say(message),
         }
     }
 
@@ -757,7 +755,15 @@ impl Runtime for World {
     }
 
     fn chatter(&mut self, text: &str) {
-        (self.chatter)(text);
+        self.chatter.say(text);
+    }
+
+    fn chatter_on(&mut self, channel: &str, text: &str) {
+        self.chatter.say_on(channel, text);
+    }
+
+    fn listen(&mut self, channel: &str, is_quiet: bool, ear: Ear) {
+        self.chatter.listen(channel, is_quiet, ear);
     }
 
     #[inline]

@@ -47,12 +47,15 @@ pub fn link_type(device: &str) -> u32 {
     }
 }
 
+/// The program that changes the kernel's packet filter.
+pub fn iptables() -> Option<&'static str> {
+    let programs = ["/sbin/iptables", "/usr/sbin/iptables"];
+    programs.into_iter().find(|path| std::path::Path::new(path).exists())
+}
+
 /// Hides the packets that arrive on a device from the kernel's own IP stack, or no longer does.
 pub fn hide_from_kernel(device: &str, hides: bool) -> Result<(), String> {
-    let programs = ["/sbin/iptables", "/usr/sbin/iptables"];
-    let Some(program) = programs.into_iter().find(|path| std::path::Path::new(path).exists()) else {
-        return Err("no 'iptables' executable found".to_string());
-    };
+    let program = iptables().ok_or("no 'iptables' executable found")?;
     let action = if hides { "-A" } else { "-D" };
     let arguments = [action, "INPUT", "-i", device, "-j", "DROP"];
     let output = Command::new(program).args(arguments).output();

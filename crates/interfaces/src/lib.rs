@@ -5,14 +5,35 @@ pub mod capture;
 mod device;
 mod dump_source;
 mod dump_window;
+mod intake;
 mod mark_ip;
 #[cfg(test)]
 mod offload_source;
+mod raw_transport;
 pub mod segment;
+mod send_queue;
 #[cfg(test)]
 mod testing;
 mod traffic;
+mod transport;
 mod tunnel;
 mod vnet;
 
-element::elements![from_dump, to_dump, from_device, to_device, kernel_tun, kernel_tap];
+element::elements![
+    from_dump,
+    to_dump,
+    from_device,
+    to_device,
+    kernel_tun,
+    kernel_tap,
+    socket,
+    from_socket,
+    to_socket,
+    mcast_socket,
+    raw_socket,
+    from_raw_socket,
+    to_raw_socket,
+    from_host,
+    to_host,
+    kernel_filter,
+];

@@ -32,11 +32,14 @@ pub fn weir_text(diagnostic: &Diagnostic) -> String {
     let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
     let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
     let element = diagnostic.context.as_deref().map(|context| format!("{context}: ")).unwrap_or_default();
+    // Where an element's input is wrong, such as a line of a file.
+    let input = diagnostic.landmark.as_ref().filter(|place| diagnostic.context.is_some() && place.file.is_some());
+    let input = input.map(|place| format!("{place}: ")).unwrap_or_default();
     // Writing to a String cannot fail.
     let mut text = String::new();
     for (idx, line) in diagnostic.message.lines().enumerate() {
         let _ = match idx {
-            0 => writeln!(text, "{place}{mark}{element}{line}"),
+            0 => writeln!(text, "{place}{mark}{element}{input}{line}"),
             _ => writeln!(text, "  {line}"),
         };
     }
@@ -102,7 +105,7 @@ mod tests {
             a.click:3:7: warning: odd
             a.click:3:7: x :: Null: too many arguments
             a.click:3:7: warning: x :: Null: and more
-            a.click:3:7: warning: x :: Null: odd field
+            a.click:3:7: warning: x :: Null: input:0: odd field
         "#]]
         .assert_eq(&ours);
     }

@@ -1,7 +1,13 @@
 //! Elements of whole middleboxes that Click does not have, one file an element.
 #![forbid(unsafe_code)]
 
+mod eve;
+mod rule_files;
 #[cfg(test)]
 mod testing;
 
-element::elements![load_balancer,];
+#[rustfmt::skip] // A line each, so that changes do not meet.
+element::elements![
+    intrusion_detector,
+    load_balancer,
+];

@@ -1,8 +1,9 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`]), filters ([`bpf`]), waiting ([`poll`],
-//! [`signals`]), time and cores ([`clock`], [`cpu`]), memory shared with others ([`region`], [`memfd`], [`unix`]) and
-//! the folder for sockets ([`runtime_dir`]). Every fallible call returns [`SysError`].
+//! [`signals`]), sockets ([`datagrams`]), time and cores ([`clock`], [`cpu`]), memory shared with others ([`region`],
+//! [`memfd`], [`unix`]) and the folder for sockets ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of
+//! [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("weir runs on Linux only");
@@ -10,6 +11,7 @@ compile_error!("weir runs on Linux only");
 pub mod bpf;
 pub mod clock;
 pub mod cpu;
+pub mod datagrams;
 mod error;
 pub mod link;
 pub mod memfd;

@@ -20,6 +20,7 @@ use element::{
     annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
 };
 
+use super::aggregate_events::Listeners;
 use super::flow_key::Key;
 use super::flow_numbers::{Fate, Flow, FlowNumbers, Seen, Timeouts};
 
@@ -62,6 +63,8 @@ pub struct AggregateIPFlows {
     source: Option<ElementIdx>,
     /// The handler that tells where in the capture a packet stands.
     filepos: Option<String>,
+    /// Who is told that flows have ended.
+    listeners: Listeners,
 }
 
 impl Element for AggregateIPFlows {
@@ -89,6 +92,7 @@ impl Element for AggregateIPFlows {
             trace_name,
             source,
             filepos: None,
+            listeners: Listeners::default(),
         })
     }
 
@@ -110,7 +114,8 @@ impl Element for AggregateIPFlows {
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull(0, max);
+        // What was pulled before a flow's end is told must be with the puller by then.
+        let batch = ctx.pull(0, if self.listeners.is_empty() { max } else { 1 });
         self.number(ctx, batch)
     }
 
@@ -119,7 +124,7 @@ impl Element for AggregateIPFlows {
             return Err(format!("no {name} write handler"));
         }
         self.flows.clear();
-        self.write_trace();
+        self.tell_ended(ctx);
         self.emit_fragments(ctx);
         Ok(())
     }
@@ -159,6 +164,10 @@ impl AggregateIPFlows {
                 _ => Some(packet),
             };
             self.flows.reap_if_due();
+            if !self.flows.ended.is_empty() && !self.listeners.is_empty() {
+                ctx.emit_now(0, std::mem::take(&mut passed));
+                self.tell_ended(ctx);
+            }
             if !self.flows.released.is_empty() {
                 ctx.emit(0, std::mem::take(&mut passed));
                 self.emit_fragments(ctx);
@@ -171,7 +180,7 @@ impl AggregateIPFlows {
         }
         seen.clear();
         self.seen = seen;
-        self.write_trace();
+        self.tell_ended(ctx);
         ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
         ctx.emit_or_drop(1, NO_FLOW, rejected);
         passed
@@ -228,6 +237,21 @@ impl AggregateIPFlows {
             // A full disk must not stop the packets.
             let _ = trace.write_all(describe(&key, &flow).as_bytes());
         }
+    }
+
+    /// Describes the flows that have ended since the last time, and tells who listens.
+    fn tell_ended(&mut self, ctx: &mut Ctx<'_>) {
+        for (_, flow) in &self.flows.ended {
+            self.listeners.tell(ctx, flow.number);
+        }
+        self.write_trace();
+        self.flows.ended.clear();
+    }
+
+    /// Who is told that flows have ended.
+    pub(super) fn listeners(&mut self) -> &mut Listeners {
+        self.flows.keeps_ended = true;
+        &mut self.listeners
     }
 }
 

@@ -52,6 +52,9 @@ const HANDLERS: &[Handler] = &[
 const DROPS: &[DropReason] = &[DropReason::new("outside", "The timestamp is not in the range.")];
 const OUTSIDE: usize = 0;
 
+/// How often END_CALL is made for a packet.
+const MOST_CALLS: usize = 1 << 20;
+
 /// See the page above.
 pub struct TimeFilter {
     /// What to do past the end.
@@ -195,14 +198,15 @@ impl TimeFilter {
         times().enumerate().find(|(_, time)| *time >= window.first && *time >= window.last)
     }
 
-    /// Writes the handler until that moves the end beyond `time`, or does not move it.
+    /// Writes the handler until that moves the end beyond `time`, or does not move it, or was done too often: a packet from the
+    /// far future is no reason to hang.
     fn call(&mut self, ctx: &mut Ctx<'_>, time: Timestamp) {
         let Some(call) = &self.end_call else { return };
         let text = time.to_string();
         let value = expand(&call.value, &mut |name, kind| {
             (kind == Reference::Variable && name == "t").then(|| text.clone())
         });
-        loop {
+        for _ in 0..MOST_CALLS {
             let last = {
                 let mut window = self.window();
                 window.is_armed = false;

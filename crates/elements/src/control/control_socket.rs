@@ -31,7 +31,7 @@ use args::Args;
 use element::output::reason;
 use element::{Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId};
 
-use super::socket::{adopt, Connection, Listener, Place};
+use super::socket::{adopt, Attempts, Connection, Listener, Place, PATH_MAX};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ControlSocket>("ControlSocket", "0/0", "a/a", "x/x")
@@ -79,9 +79,6 @@ const HANDLERS: &[Handler] =
 
 /// The IP protocol number of TCP.
 const TCP_PROTOCOL: u8 = 6;
-const SECOND_NS: i64 = 1_000_000_000;
-/// Bytes of the longest name of a Unix socket, and its end.
-const PATH_MAX: usize = 108;
 
 /// See the page above.
 pub struct ControlSocket {
@@ -91,8 +88,7 @@ pub struct ControlSocket {
     pub(super) is_read_only: bool,
     pub(super) proxy: Option<ElementIdx>,
     is_verbose: bool,
-    n_retries: i32,
-    warns: bool,
+    attempts: Attempts,
     listener: Option<Listener>,
     connections: BTreeMap<i32, Connection>,
 }
@@ -126,8 +122,7 @@ impl Element for ControlSocket {
             is_read_only,
             proxy,
             is_verbose,
-            n_retries,
-            warns,
+            attempts: Attempts::new(n_retries, warns),
             listener: None,
             connections: BTreeMap::new(),
         })
@@ -139,31 +134,17 @@ impl Element for ControlSocket {
             self.welcome(ctx, fd);
             return Ok(());
         }
-        let Err(message) = self.listen(ctx) else { return Ok(()) };
-        if self.n_retries < 0 {
-            return Err(message);
+        match self.listen(ctx) {
+            Err(message) => self.attempts.begin(ctx, message),
+            Ok(()) => Ok(()),
         }
-        if self.warns {
-            ctx.tell(&message);
-        }
-        let timer = ctx.new_timer();
-        ctx.schedule_after(timer, SECOND_NS);
-        Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        if self.listener.is_some() {
-            return;
-        }
-        let Err(message) = self.listen(ctx) else { return };
-        let is_last = self.n_retries < 0;
-        if is_last || self.warns {
-            ctx.chatter(&message);
-        }
-        if is_last {
-            ctx.stop();
-        } else {
-            ctx.reschedule_after(timer, SECOND_NS);
+        if self.listener.is_none() {
+            if let Err(message) = self.listen(ctx) {
+                self.attempts.go_on(ctx, timer, &message);
+            }
         }
     }
 
@@ -282,22 +263,10 @@ impl ControlSocket {
 
     /// Begins to listen. The error is what to tell the user.
     fn listen(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.n_retries = self.n_retries.saturating_sub(1);
-        match self.place.listen() {
-            Ok((listener, address)) => {
-                self.set_address(address);
-                self.watch(ctx, listener);
-                Ok(())
-            }
-            Err(error) => {
-                let error = format!("bind: {}", reason(&error));
-                let tries = if self.n_retries == 0 { "try" } else { "tries" };
-                Err(match self.n_retries {
-                    ..0 => error,
-                    n => format!("warning: {error} ({} {tries} left)", i64::from(n) + 1),
-                })
-            }
-        }
+        let (listener, address) = self.attempts.listen(&self.place)?;
+        self.set_address(address);
+        self.watch(ctx, listener);
+        Ok(())
     }
 
     fn watch(&mut self, ctx: &mut Ctx<'_>, listener: Listener) {

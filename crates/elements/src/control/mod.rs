@@ -9,6 +9,7 @@ element::elements![
     address_info,
     alignment_info,
     clicky_info,
+    chatter_socket,
     control_socket,
     driver_manager,
     error,

@@ -18,7 +18,7 @@ use args::{EtherAddr, Prefix, Scope};
 use element::{
     annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
-use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
+use wire::{ethertype, Arp, Ethernet, MacAddress, ARP_REPLY, ARP_REQUEST};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/ah", "x/x")
@@ -143,20 +143,25 @@ impl ARPResponder {
         let mine = self.lookup(target)?.0;
         let theirs = [m0, m1, m2, m3, m4, m5];
 
-        let mut answer = [0; FRAME];
-        let (header, body) = answer.split_at_mut(Ethernet::LEN);
-        let mut header = Ethernet::new(header)?;
-        header.set_destination(theirs);
-        header.set_source(mine);
-        header.set_ethertype(ethertype::ARP);
-        let mut arp = Arp::init(body)?;
-        arp.set_operation(ARP_REPLY);
-        arp.set_sender_mac(mine);
-        arp.set_sender_ip(target);
-        arp.set_target_mac(theirs);
-        arp.set_target_ip(Ipv4Addr::new(i0, i1, i2, i3));
-        Some(answer)
+        reply((theirs, Ipv4Addr::new(i0, i1, i2, i3)), (mine, target))
     }
+}
+
+/// The frame that tells one station, by its addresses, the addresses of another.
+pub(super) fn reply(to: (MacAddress, Ipv4Addr), from: (MacAddress, Ipv4Addr)) -> Option<[u8; FRAME]> {
+    let mut answer = [0; FRAME];
+    let (header, body) = answer.split_at_mut(Ethernet::LEN);
+    let mut header = Ethernet::new(header)?;
+    header.set_destination(to.0);
+    header.set_source(from.0);
+    header.set_ethertype(ethertype::ARP);
+    let mut arp = Arp::init(body)?;
+    arp.set_operation(ARP_REPLY);
+    arp.set_sender_mac(from.0);
+    arp.set_sender_ip(from.1);
+    arp.set_target_mac(to.0);
+    arp.set_target_ip(to.1);
+    Some(answer)
 }
 
 /// The entries of one argument. A name may stand for an IPv4 and an Ethernet address at once.

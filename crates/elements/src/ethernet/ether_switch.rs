@@ -19,18 +19,20 @@ use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ha
 use super::stations::{Key, Stations};
 
 /// The class.
-pub const CLASS: Class = Class::new::<EtherSwitch>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
+pub const CLASS: Class = Class::new::<Switch<false>>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
 
-const ARGS: &[Arg] = &[Arg::keyword(
+/// The arguments.
+pub const ARGS: &[Arg] = &[Arg::keyword(
     "TIMEOUT",
     "seconds",
     "How long a silent station's network is remembered; 0: nothing is learned. Default 300.",
 )];
 
-const HANDLERS: &[Handler] = &[
+/// The handlers.
+pub const HANDLERS: &[Handler] = &[
     Handler::read("table", "The stations: address and port number, a line each."),
     Handler::read_write("timeout", "How long a silent station's network is remembered, in seconds."),
 ];
@@ -43,8 +45,8 @@ const DROPS: &[DropReason] =
 type Way = u32;
 const EVERYWHERE: Way = u32::MAX;
 
-/// See the page above.
-pub struct EtherSwitch {
+/// A switch; if it listens, its last output belongs to no network, and gets a copy of every frame.
+pub struct Switch<const LISTENS: bool> {
     timeout_s: u32,
     timeout_ns: i64,
     stations: Stations,
@@ -54,13 +56,13 @@ pub struct EtherSwitch {
     outgoing: Vec<Batch>,
 }
 
-impl Element for EtherSwitch {
-    fn configure(conf: &mut Configure<'_>) -> Result<EtherSwitch, Failed> {
+impl<const LISTENS: bool> Element for Switch<LISTENS> {
+    fn configure(conf: &mut Configure<'_>) -> Result<Switch<LISTENS>, Failed> {
         let Seconds::<0>(timeout_s) = conf.args.get_or("TIMEOUT", Seconds(300));
         conf.finish()?;
         let (ways, outgoing) = (Vec::new(), (0..conf.n_outputs).map(|_| Batch::new()).collect());
         let timeout_ns = nanoseconds(timeout_s);
-        Ok(EtherSwitch { timeout_s, timeout_ns, stations: Stations::default(), ways, outgoing })
+        Ok(Switch { timeout_s, timeout_ns, stations: Stations::default(), ways, outgoing })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
@@ -102,7 +104,7 @@ impl Element for EtherSwitch {
     }
 }
 
-impl EtherSwitch {
+impl<const LISTENS: bool> Switch<LISTENS> {
     /// Learns from a frame and finds its way.
     #[inline(always)]
     fn way(&mut self, source: u32, packet: &Packet) -> Way {
@@ -141,9 +143,24 @@ impl EtherSwitch {
                 }
                 ctx.emit(last, batch);
             }
-            port if port as usize == source => ctx.drop_batch(SAME_NETWORK, batch),
-            port => ctx.emit(port as usize, batch),
+            port if port as usize == source => match LISTENS {
+                true => ctx.emit(self.listener(), batch),
+                false => ctx.drop_batch(SAME_NETWORK, batch),
+            },
+            port => {
+                if LISTENS {
+                    let mut copies = Batch::new();
+                    copies.extend(batch.iter().cloned());
+                    ctx.emit(self.listener(), copies);
+                }
+                ctx.emit(port as usize, batch);
+            }
         }
+    }
+
+    /// The output that gets all frames.
+    fn listener(&self) -> usize {
+        self.outgoing.len().saturating_sub(1)
     }
 
     /// Sends frames each its own way; those for one output stay in order.
@@ -157,8 +174,14 @@ impl EtherSwitch {
                         outgoing.push(packet.clone());
                     }
                 }
-                port if port as usize == source => same_network.push(packet),
+                port if port as usize == source && !LISTENS => same_network.push(packet),
                 port => {
+                    if let Some(outgoing) = self.outgoing.last_mut().filter(|_| LISTENS) {
+                        outgoing.push(packet.clone());
+                    }
+                    if port as usize == source {
+                        continue;
+                    }
                     if let Some(outgoing) = self.outgoing.get_mut(port as usize) {
                         outgoing.push(packet);
                     }

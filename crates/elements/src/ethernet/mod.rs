@@ -1,20 +1,33 @@
 //! Ethernet frames, ARP and VLAN tags.
 
+pub mod address_place;
 pub mod arp_cache;
+pub mod bridge_message;
 pub mod stations;
 pub mod tag;
 
 element::elements![
+    arp_faker,
     arp_print,
     arp_querier,
     arp_responder,
     arp_table,
+    check_arp_header,
+    ensure_ether,
     ether_encap,
     ether_mirror,
+    ether_pause_source,
     ether_rewrite,
+    ether_span_tree,
     ether_switch,
+    ether_vlan_encap,
+    get_ether_address,
     host_ether_filter,
+    listen_ether_switch,
+    set_ether_address,
     set_vlan_anno,
+    store_ether_address,
+    strip_ether_vlan_header,
     vlan_decap,
     vlan_encap,
 ];

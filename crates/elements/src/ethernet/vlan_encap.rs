@@ -7,22 +7,19 @@
 //! FromDump(in.pcap) -> VLANEncap(VLAN_ID 7, VLAN_PCP 2) -> ToDump(out.pcap);
 //! ```
 
-use args::Word;
-use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
-};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
-use super::tag;
+use super::tag::{self, Tagging};
 
 /// The class.
 pub const CLASS: Class =
     Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("VLAN_TCI", "0 to 65535 or ANNO", "The tag's control information: VLAN and priority."),
-    Arg::optional("VLAN_PCP", "0 to 7", "The priority. Default 0."),
-    Arg::keyword("VLAN_ID", "0 to 4095", "The VLAN; only without VLAN_TCI. Default 0."),
-    Arg::keyword("NATIVE_VLAN", "-1 to 4095", "The VLAN whose frames get no tag; -1 is none. Default 0."),
+    tag::VLAN_TCI,
+    tag::VLAN_PCP,
+    tag::VLAN_ID,
+    tag::NATIVE_VLAN,
     Arg::keyword(
         "ETHERTYPE",
         "unsigned",
@@ -45,45 +42,26 @@ const TAGGED_HEADER: usize = ETHER_HEADER + tag::TAG;
 
 /// See the page above.
 pub struct VlanEncap {
-    /// `None`: from the annotation.
-    tci: Option<u16>,
-    native_vlan: Option<u16>,
+    tagging: Tagging,
     ethertype: u16,
 }
 
 impl Element for VlanEncap {
     fn configure(conf: &mut Configure<'_>) -> Result<VlanEncap, Failed> {
-        let Word(word) = conf.args.get_or("VLAN_TCI", Word::default());
-        let priority = conf.args.get_with("VLAN_PCP", args::bounded(0, 7)).unwrap_or(0);
-        let id = conf.args.get_with("VLAN_ID", args::bounded(0, i32::from(tag::ID_MASK))).unwrap_or(0);
-        let native = conf.args.get_with("NATIVE_VLAN", args::bounded(-1, i32::from(tag::ID_MASK)));
+        let tagging = Tagging::read(conf);
         let ethertype = conf.args.get_or("ETHERTYPE", tag::ETHERTYPE);
-        let mut tci = None;
-        if word != "ANNO" {
-            let number = if word.is_empty() { Ok(id) } else { args::bounded_integer(&word, 0, 0xFFFF) };
-            match number {
-                Ok(number) => tci = Some(tag::control_information(number as u16, priority as u16)),
-                Err(message) => conf.args.fail(format!("VLAN_TCI: {message}")),
-            }
-        }
         conf.finish()?;
-        let native_vlan = u16::try_from(native.unwrap_or(0)).ok();
-        Ok(VlanEncap { tci, native_vlan, ethertype })
+        Ok(VlanEncap { tagging, ethertype })
     }
 
     per_packet!();
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        Ok(match (name, self.tci) {
-            ("config", _) => self.config(),
-            ("vlan_tci", None) => "ANNO".to_string(),
-            ("vlan_tci", Some(tci)) => tci.to_string(),
-            ("vlan_id", Some(tci)) => (tci & tag::ID_MASK).to_string(),
-            ("vlan_pcp", Some(tci)) => (tci >> 13).to_string(),
-            ("native_vlan", _) => self.native_text().unwrap_or_default(),
-            ("vlan_id" | "vlan_pcp" | "ethertype", _) => String::new(),
-            _ => return Err(format!("no {name} read handler")),
-        })
+        match name {
+            "config" => Ok(self.tagging.config()),
+            "ethertype" => Ok(String::new()),
+            _ => self.tagging.read_handler(name).ok_or_else(|| format!("no {name} read handler")),
+        }
     }
 
     /// Click has these handlers too, and refuses them likewise.
@@ -93,30 +71,14 @@ impl Element for VlanEncap {
 }
 
 impl VlanEncap {
-    fn config(&self) -> String {
-        let vlan = self.tci.map_or("ANNO".to_string(), tag::config);
-        match self.native_text() {
-            Some(native) => format!("{vlan}, NATIVE_VLAN {native}"),
-            None => vlan,
-        }
-    }
-
-    /// No native VLAN is told as 65535.
-    fn native_text(&self) -> Option<String> {
-        match self.native_vlan {
-            Some(0) => None,
-            native => Some(native.unwrap_or(u16::MAX).to_string()),
-        }
-    }
-
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        let tci = self.tci.unwrap_or_else(|| u16::from_be_bytes(packet.anno(annotation::VLAN_TCI)));
-        if Some(tci & tag::ID_MASK) == self.native_vlan {
-            packet.set_mac_header(0, ETHER_HEADER);
-        } else {
-            tag::insert(packet, self.ethertype, tci);
-            packet.set_mac_header(0, TAGGED_HEADER);
+        match self.tagging.of(packet) {
+            None => packet.set_mac_header(0, ETHER_HEADER),
+            Some(tci) => {
+                tag::insert(packet, self.ethertype, tci);
+                packet.set_mac_header(0, TAGGED_HEADER);
+            }
         }
         Verdict::PASS
     }
@@ -126,12 +88,13 @@ impl VlanEncap {
 mod tests {
     use super::*;
     use crate::testing;
+    use element::annotation;
     use expect_test::{expect, Expect};
 
     fn check(tci: Option<u16>, native_vlan: Option<u16>, frame: &[u8], expect: Expect) {
         let mut packet = Packet::from_bytes(frame);
         packet.set_anno(annotation::VLAN_TCI, [0x20, 0x2a]);
-        let mut element = VlanEncap { tci, native_vlan, ethertype: 0x6162 };
+        let mut element = VlanEncap { tagging: Tagging { tci, native_vlan }, ethertype: 0x6162 };
         assert_eq!(element.process(&mut packet), Verdict::PASS);
         let network = String::from_utf8_lossy(packet.network());
         expect.assert_eq(&format!("{} [{network}]", String::from_utf8_lossy(packet.data())));

@@ -86,7 +86,7 @@ struct Format {
 }
 
 enum Output {
-    Chatter,
+    Channel(String),
     Nowhere,
     File(Box<dyn Write + Send>),
 }
@@ -119,9 +119,7 @@ impl Element for IPPrint {
             conf.args.fail(message);
         }
         conf.finish()?;
-        // A channel with nobody at its other end is silent.
-        let is_silent = !matches!(channel.as_str(), "" | "default");
-        let output = if is_silent { Output::Nowhere } else { Output::Chatter };
+        let output = Output::Channel(channel);
         Ok(IPPrint { is_active, label, format, output, filename })
     }
 
@@ -181,7 +179,7 @@ impl IPPrint {
             }
             self.format.line(&mut line, packet);
             match &mut self.output {
-                Output::Chatter => ctx.chatter(&line),
+                Output::Channel(channel) => ctx.chatter_on(channel, &line),
                 // As Click: a full disk does not stop packets.
                 Output::File(file) => drop(writeln!(file, "{line}")),
                 Output::Nowhere => {}

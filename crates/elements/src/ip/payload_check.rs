@@ -17,11 +17,16 @@ pub trait Payload: Send + 'static {
     fn sentence(ctx: &Ctx<'_>, fault: &str) -> String;
 }
 
+/// The argument `VERBOSE`.
+pub const VERBOSE: Arg =
+    Arg::keyword("VERBOSE", "bool", "Whether to tell every wrong packet, not only the first. Default false.");
+
+/// The argument `DETAILS`.
+pub const DETAILS: Arg =
+    Arg::keyword("DETAILS", "bool", "Whether to count wrong packets by reason. Default false.");
+
 /// The arguments.
-pub const ARGS: &[Arg] = &[
-    Arg::keyword("VERBOSE", "bool", "Whether to tell every wrong packet, not only the first. Default false."),
-    Arg::keyword("DETAILS", "bool", "Whether to count wrong packets by reason. Default false."),
-];
+pub const ARGS: &[Arg] = &[VERBOSE, DETAILS];
 
 /// The handlers.
 pub const HANDLERS: &[Handler] = &[

@@ -84,6 +84,10 @@ macro_rules! lookup {
             fn write(&mut self, ctx: &mut element::Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
                 self.0.write(&ctx.scope(), name, value)
             }
+
+            fn has_route(&self, address: std::net::Ipv4Addr) -> Option<bool> {
+                Some(self.0.has_route(address))
+            }
         }
     };
 }
@@ -200,6 +204,11 @@ impl RouteLookup {
         if !self.complaints.waiting.is_empty() {
             self.complaints.speak(ctx);
         }
+    }
+
+    /// Whether there is a route for an address.
+    pub fn has_route(&self, address: Ipv4Addr) -> bool {
+        self.table.lookup(address.to_bits()).is_some()
     }
 
     /// Reads `table` or `lookup`.

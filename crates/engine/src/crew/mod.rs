@@ -158,7 +158,7 @@ impl World {
         for note in notes {
             let result = crate::handlers::write(self, note.from, &note.call.name, &note.call.value);
             if let (Err(message), true) = (result, note.tell) {
-                (self.chatter)(&message);
+                self.chatter.say(&message);
             }
         }
     }

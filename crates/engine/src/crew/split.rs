@@ -4,7 +4,7 @@
 //! lives in one world as a whole, on the lowest thread that any of its elements was given. A storage element belongs to the
 //! part that pulls from it; in the other worlds an entrance stands in for it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use element::{Element, ElementIdx, Phase, Role};
 use graph::Diagnostics;
@@ -17,10 +17,10 @@ use super::mate::Mate;
 use super::post::{self, Post};
 use super::{Crew, Place};
 use crate::build::Engine;
+use crate::chatter::Voice;
 use crate::clock::{Clock, Time};
-use crate::configured::shared_chatter;
 use crate::wake::Waker;
-use crate::world::{Chatter, Parts, World};
+use crate::world::{Parts, World};
 
 /// Splits an initialised engine over `n` threads; the first one's engine, with the others as its crew. It stays whole where
 /// everything belongs to the first thread.
@@ -28,7 +28,7 @@ pub(crate) fn split(
     mut engine: Engine,
     n: usize,
     cpus: &[usize],
-    chatter: &Arc<Mutex<Chatter>>,
+    chatter: &Voice,
     diagnostics: &mut Diagnostics,
 ) -> Option<Engine> {
     let threads = settle(&mut engine.world, n, diagnostics);
@@ -56,7 +56,7 @@ pub(crate) fn split(
     let order = engine.order.clone();
     let mut worlds: Vec<World> = Vec::new();
     for thread in 1..n {
-        worlds.push(engine.world.part(thread, &threads, shared_chatter(chatter)));
+        worlds.push(engine.world.part(thread, &threads, chatter.clone()));
     }
     engine.world.keep_part(&threads);
     engine.order.retain(|idx| threads[*idx] == 0);
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// A world for the elements of a thread, which are taken out of this one. Tasks, timers and notifiers keep their numbers.
-    fn part(&mut self, thread: usize, threads: &[usize], chatter: Chatter) -> World {
+    fn part(&mut self, thread: usize, threads: &[usize], chatter: Voice) -> World {
         let is_own = |idx: ElementIdx| threads.get(idx) == Some(&thread);
         let slots = self.slots.iter_mut().enumerate();
         let slots: Vec<_> = slots.map(|(idx, slot)| slot.take_if(|_| is_own(idx))).collect();

@@ -124,7 +124,9 @@ mod tests {
             for (index, weight) in (0..).zip(&weights) {
                 let share = if all == 0 { 0.0 } else { f64::from(SIZE) * f64::from(*weight) / f64::from(all) };
                 let n = count(&table, index) as f64;
-                prop_assert!((n - share).abs() <= 2.0, "{} has {} instead of {}", index, n, share);
+                // Each of the others may be a turn behind at the end, and its place is shared out by weight.
+                let slack = 2.0 + share * weights.len() as f64 / f64::from(SIZE);
+                prop_assert!((n - share).abs() <= slack, "{} has {} instead of {}", index, n, share);
             }
         }
 

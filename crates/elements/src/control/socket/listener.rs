@@ -6,6 +6,8 @@ use std::os::unix::net::UnixListener;
 
 use rustix::process::{getpid, pidfd_getfd, pidfd_open, PidfdFlags, PidfdGetfdFlags};
 
+/// Bytes of the longest name of a Unix socket, and its end.
+pub const PATH_MAX: usize = 108;
 /// Ports to try after the first one where any near it will do.
 const NEARBY_PORTS: u16 = 11;
 

@@ -1,0 +1,171 @@
+//! What a packet does to its flow, and which bytes are searched because of it.
+
+use wire::tcp_flag;
+
+use crate::flows::{Flow, Phase};
+use crate::memory::Memory;
+use crate::packet::{TcpFields, View};
+use crate::search::evaluate::{Context, Evaluator, Unit};
+use crate::search::Program;
+use crate::stream::{Offer, Stream, StreamCounts, LOOK_BACK};
+
+/// Notes what a packet says of its flow; whether it goes to the server.
+pub fn track(flow: &mut Flow, view: &View<'_>, is_high: bool) -> bool {
+    let is_first = flow.has_sent == [false; 2];
+    let has = |flag| view.tcp.is_some_and(|tcp| tcp.has(flag));
+    if is_first {
+        let from_server = match view.tcp {
+            Some(_) if has(tcp_flag::SYN) => has(tcp_flag::ACK),
+            // The beginning was missed: the lower port is taken for the server's.
+            Some(_) => view.source_port < view.destination_port,
+            None => false,
+        };
+        flow.client_is_high = is_high != from_server;
+        if view.tcp.is_some() && !has(tcp_flag::SYN) {
+            flow.phase = Phase::Established;
+        }
+    }
+    if let Some(sent) = flow.has_sent.get_mut(usize::from(is_high)) {
+        *sent = true;
+    }
+    if flow.phase == Phase::New && flow.has_sent == [true; 2] {
+        flow.phase = Phase::Established;
+    }
+    if let Some(finished) = flow.has_finished.get_mut(usize::from(is_high)) {
+        *finished |= has(tcp_flag::FIN);
+    }
+    if has(tcp_flag::RST) || flow.has_finished == [true; 2] {
+        flow.phase = Phase::Closed;
+    }
+    is_high == flow.client_is_high
+}
+
+/// What one packet is worked at with.
+pub struct Work<'a> {
+    /// The rules.
+    pub program: &'a Program,
+    /// What evaluates them.
+    pub evaluator: &'a mut Evaluator,
+    /// The packet's flow.
+    pub flow: &'a mut Flow,
+    /// The memory of streams.
+    pub memory: &'a mut Memory,
+    /// What happens to streams.
+    pub counts: &'a mut StreamCounts,
+    /// Whether the packet goes to the server.
+    pub to_server: bool,
+    /// Bytes of a stream that are searched, 0 for all.
+    pub depth: u64,
+}
+
+impl Work<'_> {
+    /// A TCP segment from end `side`.
+    pub fn segment(&mut self, view: &View<'_>, tcp: &TcpFields, side: usize) {
+        let sequence = tcp.sequence.wrapping_add(tcp.syn_len());
+        if tcp.has(tcp_flag::ACK) {
+            self.acknowledge(view, tcp.acknowledgment, 1 - side);
+        }
+        let Work { flow, memory, counts, .. } = self;
+        let Some(stream) = flow.streams.get_mut(side) else { return };
+        if tcp.has(tcp_flag::SYN) && !stream.has_begun() {
+            stream.begin(sequence, memory, counts);
+        }
+        if view.payload.is_empty() {
+            self.alone(view, view.payload, true);
+        } else {
+            self.data(view, sequence, side);
+        }
+        if tcp.has(tcp_flag::FIN) {
+            let end = sequence.wrapping_add(view.payload.len() as u32);
+            if let Some(stream) = self.flow.streams.get_mut(side) {
+                stream.finish(end);
+            }
+        }
+    }
+
+    /// Bytes of a TCP segment.
+    fn data(&mut self, view: &View<'_>, sequence: u32, side: usize) {
+        let Work { flow, memory, counts, depth, .. } = self;
+        let Some(stream) = flow.streams.get_mut(side) else { return };
+        if flow.spoke_last != side as u8 {
+            flow.spoke_last = side as u8;
+            stream.begin_message();
+        }
+        if *depth != 0 && stream.position() >= *depth {
+            return self.alone(view, view.payload, false);
+        }
+        let new = |skip: usize| view.payload.get(skip..).unwrap_or_default();
+        match stream.offer(sequence, view.payload, memory, counts) {
+            Offer::Next(skip) => self.deliver(view, new(skip), side, true),
+            Offer::Differs(skip) => {
+                self.alone(view, view.payload, true);
+                self.deliver(view, new(skip), side, false);
+            }
+            Offer::Alone => self.alone(view, view.payload, true),
+            Offer::Seen | Offer::Early => self.alone(view, view.payload, false),
+        }
+        self.deliver_ready(view, side, None);
+    }
+
+    /// The other side has everything up to `acknowledged` of what `side` sent.
+    fn acknowledge(&mut self, view: &View<'_>, acknowledged: u32, side: usize) {
+        let is_behind = |stream: &Stream| stream.has_begun() && stream.lacks(acknowledged);
+        if self.flow.streams.get(side).is_some_and(is_behind) {
+            let reversed = view.reversed();
+            self.to_server = !self.to_server;
+            self.evaluator.is_reversed = true;
+            self.deliver_ready(&reversed, side, Some(acknowledged));
+            self.evaluator.is_reversed = false;
+            self.to_server = !self.to_server;
+        }
+    }
+
+    /// Delivers what has waited and is next now, behind a gap if that is not going to be filled.
+    fn deliver_ready(&mut self, view: &View<'_>, side: usize, acknowledged: Option<u32>) {
+        loop {
+            let Some(stream) = self.flow.streams.get_mut(side) else { return };
+            match stream.take_ready(self.memory) {
+                Some((bytes, skip)) => {
+                    self.deliver(view, bytes.get(skip..).unwrap_or_default(), side, false);
+                    let Some(stream) = self.flow.streams.get_mut(side) else { return };
+                    stream.give_back(bytes, self.memory);
+                }
+                None if stream.close_gap(acknowledged, self.memory, self.counts) => {}
+                None => return,
+            }
+        }
+    }
+
+    /// Searches the next bytes of a stream.
+    fn deliver(&mut self, view: &View<'_>, bytes: &[u8], side: usize, is_packet: bool) {
+        for (i, part) in bytes.chunks(LOOK_BACK).enumerate() {
+            let Work { flow, memory, counts, .. } = self;
+            let Some(stream) = flow.streams.get_mut(side) else { return };
+            let Some(fresh) = stream.append(part, memory) else {
+                counts.unbuffered += 1;
+                self.alone(view, part, is_packet && i == 0);
+                continue;
+            };
+            let message_at = stream.message_at();
+            let (buffer, mut marks) = stream.take_out();
+            if flow.phase == Phase::Closed {
+                marks.hurry();
+            }
+            let unit =
+                Unit { buf: &buffer, fresh, packet_at: fresh, message_at, is_first: is_packet && i == 0 };
+            let is_established = flow.phase != Phase::New;
+            let mut context = Context { bits: &mut flow.bits, is_established, to_server: self.to_server };
+            self.evaluator.search(self.program, view, &mut context, &unit, Some(&mut marks));
+            stream.put_back(buffer, marks);
+        }
+    }
+
+    /// Searches bytes by themselves, or without `scans` only looks at rules that have no pattern.
+    pub fn alone(&mut self, view: &View<'_>, bytes: &[u8], scans: bool) {
+        let fresh = if scans { 0 } else { bytes.len() };
+        let unit = Unit { buf: bytes, fresh, packet_at: 0, message_at: Some(0), is_first: true };
+        let is_established = self.flow.phase != Phase::New;
+        let mut context = Context { bits: &mut self.flow.bits, is_established, to_server: self.to_server };
+        self.evaluator.search(self.program, view, &mut context, &unit, None);
+    }
+}

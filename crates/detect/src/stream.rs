@@ -1,0 +1,286 @@
+//! One direction of a TCP connection: its bytes in order, as far back as rules look.
+//!
+//! What came first counts: bytes that come again are compared with what is kept, and the segment is to be looked at by
+//! itself if they differ or are no longer kept. Segments that come early wait for what is before them. Where the other side
+//! acknowledges what was never seen here, or too much waits, the stream goes on behind the gap.
+
+use std::collections::VecDeque;
+
+use crate::marks::{Mark, Marks};
+use crate::memory::Memory;
+
+/// How far back, in bytes, a match that ends in new bytes may begin.
+pub const LOOK_BACK: usize = 2048;
+/// Bytes that a stream's buffer holds; also those of a block that a waiting segment takes.
+pub const BLOCK: usize = 2 * LOOK_BACK;
+/// Most blocks of segments that wait.
+const MAX_WAITING: usize = 32;
+/// A segment that is further ahead belongs to no window that hosts use.
+const MAX_AHEAD: u32 = 1 << 24;
+/// One direction of a TCP connection.
+#[derive(Debug, Default)]
+pub struct Stream {
+    /// Sequence number of the next byte, once the stream has begun.
+    next: Option<u32>,
+    /// Position of the next byte.
+    end: u64,
+    /// Position where the message begins that is under way.
+    message: u64,
+    /// The bytes before `end`.
+    buffer: Vec<u8>,
+    waiting: VecDeque<Waiting>,
+    marks: Vec<Mark>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    sequence: u32,
+    bytes: Vec<u8>,
+}
+
+/// What becomes of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Its bytes from this one on are next.
+    Next(usize),
+    /// As [`Offer::Next`], but what comes before differs from what was there.
+    Differs(usize),
+    /// It was seen before.
+    Seen,
+    /// It is to be looked at by itself: it comes again, and what came first is not known any more or differs.
+    Alone,
+    /// It waits for what is before it.
+    Early,
+}
+
+/// What counts of a segment at its end, and how streams ended up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCounts {
+    /// Gaps that were left open.
+    pub gaps: u64,
+    /// Segments that came again and were looked at by themselves.
+    pub retransmissions: u64,
+    /// Segments that were looked at by themselves for lack of memory.
+    pub unbuffered: u64,
+    /// Segments that were given up while they waited.
+    pub lost: u64,
+}
+
+impl Stream {
+    /// Whether it has begun.
+    pub fn has_begun(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Begins it, with the sequence number of the first byte.
+    pub fn begin(&mut self, sequence: u32, memory: &mut Memory, counts: &mut StreamCounts) {
+        self.clear(memory, counts);
+        self.next = Some(sequence);
+        (self.end, self.message) = (0, 0);
+    }
+
+    /// Gives all memory back.
+    pub fn clear(&mut self, memory: &mut Memory, counts: &mut StreamCounts) {
+        memory.give(std::mem::take(&mut self.buffer));
+        counts.lost += self.waiting.len() as u64;
+        self.waiting.drain(..).for_each(|waiting| memory.give(waiting.bytes));
+        self.marks.clear();
+        self.message = self.end;
+    }
+
+    /// Whether it holds memory.
+    pub fn has_memory(&self) -> bool {
+        self.buffer.capacity() > 0 || !self.waiting.is_empty()
+    }
+
+    /// Whether the other side has acknowledged what was not seen.
+    pub fn lacks(&self, acknowledged: u32) -> bool {
+        self.next.is_some_and(|next| (1..=MAX_AHEAD).contains(&acknowledged.wrapping_sub(next)))
+    }
+
+    /// FIN takes a sequence number, if it comes behind the last byte.
+    pub fn finish(&mut self, sequence: u32) {
+        if self.next == Some(sequence) {
+            self.next = Some(sequence.wrapping_add(1));
+        }
+    }
+
+    /// Bytes seen in order.
+    pub fn position(&self) -> u64 {
+        self.end
+    }
+
+    /// A new message begins with the next byte.
+    pub fn begin_message(&mut self) {
+        self.message = self.end;
+    }
+
+    /// Where in the buffer the message under way begins, if that is kept.
+    pub fn message_at(&self) -> Option<usize> {
+        usize::try_from(self.message.checked_sub(self.begin_of_buffer())?).ok()
+    }
+
+    fn begin_of_buffer(&self) -> u64 {
+        self.end - self.buffer.len() as u64
+    }
+
+    /// Decides what becomes of a segment, and keeps it if it is early.
+    pub fn offer(
+        &mut self,
+        sequence: u32,
+        payload: &[u8],
+        memory: &mut Memory,
+        counts: &mut StreamCounts,
+    ) -> Offer {
+        let next = *self.next.get_or_insert(sequence);
+        let ahead = sequence.wrapping_sub(next);
+        if ahead == 0 {
+            return Offer::Next(0);
+        }
+        let behind = next.wrapping_sub(sequence) as usize;
+        if (ahead as i32) < 0 {
+            let offer = self.compare(behind, payload);
+            counts.retransmissions += u64::from(matches!(offer, Offer::Alone | Offer::Differs(_)));
+            return offer;
+        }
+        if ahead > MAX_AHEAD {
+            counts.retransmissions += 1;
+            return Offer::Alone;
+        }
+        if self.keep(sequence, payload, memory) {
+            return Offer::Early;
+        }
+        counts.unbuffered += 1;
+        Offer::Alone
+    }
+
+    /// What becomes of a segment that begins so many bytes before the next one.
+    fn compare(&self, behind: usize, payload: &[u8]) -> Offer {
+        let n_old = behind.min(payload.len());
+        let begin = self.buffer.len().checked_sub(behind);
+        let kept = begin.and_then(|begin| self.buffer.get(begin..begin + n_old));
+        let is_same = kept.is_some() && kept == payload.get(..n_old);
+        match (is_same, n_old < payload.len()) {
+            (true, true) => Offer::Next(n_old),
+            (true, false) => Offer::Seen,
+            (false, true) => Offer::Differs(n_old),
+            (false, false) => Offer::Alone,
+        }
+    }
+
+    fn keep(&mut self, sequence: u32, payload: &[u8], memory: &mut Memory) -> bool {
+        let next = self.next.unwrap_or(sequence);
+        let n_blocks = payload.len().div_ceil(BLOCK);
+        if self.waiting.len() + n_blocks > MAX_WAITING {
+            return false;
+        }
+        for (i, part) in payload.chunks(BLOCK).enumerate() {
+            let sequence = sequence.wrapping_add((i * BLOCK) as u32);
+            let ahead = sequence.wrapping_sub(next);
+            let idx = self.waiting.partition_point(|other| other.sequence.wrapping_sub(next) <= ahead);
+            let is_known = idx
+                .checked_sub(1)
+                .and_then(|before| self.waiting.get(before))
+                .is_some_and(|before| before.sequence == sequence && before.bytes.starts_with(part));
+            if is_known {
+                continue;
+            }
+            let Some(mut bytes) = memory.take() else { return false };
+            bytes.extend_from_slice(part);
+            self.waiting.insert(idx, Waiting { sequence, bytes });
+        }
+        true
+    }
+
+    /// The next bytes of a segment that waited, with how many of its first are old; the stream's buffer is not theirs yet.
+    pub fn take_ready(&mut self, memory: &mut Memory) -> Option<(Vec<u8>, usize)> {
+        let next = self.next?;
+        loop {
+            let first = self.waiting.front()?;
+            let behind = next.wrapping_sub(first.sequence);
+            if (behind as i32) < 0 {
+                return None;
+            }
+            let waiting = self.waiting.pop_front()?;
+            if (behind as usize) < waiting.bytes.len() {
+                return Some((waiting.bytes, behind as usize));
+            }
+            memory.give(waiting.bytes);
+        }
+    }
+
+    /// Gives back what [`Stream::take_ready`] gave.
+    pub fn give_back(&mut self, bytes: Vec<u8>, memory: &mut Memory) {
+        memory.give(bytes);
+    }
+
+    /// Goes on behind a gap if too much waits, or if the other side has acknowledged what was not seen.
+    pub fn close_gap(
+        &mut self,
+        acknowledged: Option<u32>,
+        memory: &mut Memory,
+        counts: &mut StreamCounts,
+    ) -> bool {
+        let Some(next) = self.next else { return false };
+        let ahead =
+            acknowledged.map(|ack| ack.wrapping_sub(next)).filter(|ahead| (1..=MAX_AHEAD).contains(ahead));
+        let first = self.waiting.front().map(|waiting| waiting.sequence.wrapping_sub(next));
+        let is_crowded = self.waiting.len() * 2 > MAX_WAITING || memory.is_full();
+        let skipped = match (ahead, first) {
+            (Some(ahead), Some(first)) => first.min(ahead),
+            (Some(ahead), None) => ahead,
+            (None, Some(first)) if is_crowded => first,
+            (None, _) => return false,
+        };
+        if skipped == 0 {
+            return false;
+        }
+        counts.gaps += 1;
+        memory.give(std::mem::take(&mut self.buffer));
+        self.marks.clear();
+        self.next = Some(next.wrapping_add(skipped));
+        self.end += u64::from(skipped);
+        self.message = self.end;
+        true
+    }
+
+    /// Adds the next bytes, at most [`LOOK_BACK`], to the buffer; yields where in it they begin. `None` for lack of memory:
+    /// they count as seen nevertheless.
+    pub fn append(&mut self, bytes: &[u8], memory: &mut Memory) -> Option<usize> {
+        self.next = self.next.map(|next| next.wrapping_add(bytes.len() as u32));
+        self.end += bytes.len() as u64;
+        if self.buffer.capacity() == 0 {
+            let Some(block) = memory.take() else {
+                self.marks.clear();
+                self.message = self.end;
+                return None;
+            };
+            self.buffer = block;
+        }
+        if self.buffer.len() + bytes.len() > BLOCK {
+            let n_old = self.buffer.len() - LOOK_BACK.min(self.buffer.len());
+            self.buffer.drain(..n_old);
+        }
+        let fresh = self.buffer.len();
+        self.buffer.extend_from_slice(bytes);
+        Some(fresh)
+    }
+
+    /// Takes buffer and marks out for a search, to be put back by [`Stream::put_back`].
+    pub fn take_out(&mut self) -> (Vec<u8>, Marks) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let begin = self.end - buffer.len() as u64;
+        (buffer, Marks { marks: std::mem::take(&mut self.marks), begin, end: self.end })
+    }
+
+    /// Puts back what [`Stream::take_out`] took.
+    pub fn put_back(&mut self, buffer: Vec<u8>, marks: Marks) {
+        self.buffer = buffer;
+        self.marks = marks.marks;
+    }
+
+    /// Forgets what rules have left behind, for new rules.
+    pub fn forget_marks(&mut self) {
+        self.marks.clear();
+    }
+}

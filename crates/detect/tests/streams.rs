@@ -1,0 +1,298 @@
+//! Streams are searched as if they had come in one piece.
+
+use detect::detector::{Detector, Limits};
+use detect::rules::parse::Reader;
+use graph::Diagnostics;
+use proptest::prelude::*;
+
+const CLIENT: [u8; 4] = [10, 0, 0, 1];
+const SERVER: [u8; 4] = [10, 0, 0, 2];
+
+fn detector(rules: &str, limits: Limits) -> Detector {
+    let (mut reader, mut diagnostics) = (Reader::default(), Diagnostics::default());
+    reader.read("rules", rules, &mut diagnostics);
+    assert!(diagnostics.list.is_empty(), "{:?}", diagnostics.list);
+    Detector::new(reader.finish(), limits)
+}
+
+const LIMITS: Limits = Limits { n_flows: 100, stream_memory: 1 << 20, depth: 0, is_inline: false };
+
+fn ip(protocol: u8, from: [u8; 4], to: [u8; 4], body: &[u8]) -> Vec<u8> {
+    let len = (20 + body.len() as u16).to_be_bytes();
+    let mut packet = vec![0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, protocol, 0, 0];
+    packet.extend(from);
+    packet.extend(to);
+    packet.extend(body);
+    packet
+}
+
+/// A segment from the client (or to it), with flags as in the header.
+fn tcp(to_server: bool, sequence: u32, acknowledgment: u32, flags: u8, payload: &[u8]) -> Vec<u8> {
+    let (client, server) = (4000u16.to_be_bytes(), 80u16.to_be_bytes());
+    let (from, to) = if to_server { (client, server) } else { (server, client) };
+    let mut segment = [from, to].concat();
+    segment.extend(sequence.to_be_bytes());
+    segment.extend(acknowledgment.to_be_bytes());
+    segment.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
+    segment.extend(payload);
+    match to_server {
+        true => ip(6, CLIENT, SERVER, &segment),
+        false => ip(6, SERVER, CLIENT, &segment),
+    }
+}
+
+fn udp(payload: &[u8]) -> Vec<u8> {
+    let len = (8 + payload.len() as u16).to_be_bytes();
+    let mut datagram = vec![0x10, 0, 0, 53, len[0], len[1], 0, 0];
+    datagram.extend(payload);
+    ip(17, CLIENT, SERVER, &datagram)
+}
+
+/// The numbers of the rules that a packet matches.
+fn fired(detector: &mut Detector, packet: &[u8], now_ns: i64) -> Vec<u32> {
+    detector.inspect(packet, now_ns);
+    let rules = detector.fired().iter().filter_map(|fired| detector.program().rule(fired.rule));
+    rules.map(|rule| rule.sid).collect()
+}
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+const FIN: u8 = 1;
+const RST: u8 = 4;
+
+fn open(detector: &mut Detector, isn: u32) {
+    fired(detector, &tcp(true, isn, 0, SYN, b""), 0);
+    fired(detector, &tcp(false, 7000, isn.wrapping_add(1), SYN | ACK, b""), 0);
+    fired(detector, &tcp(true, isn.wrapping_add(1), 7001, ACK, b""), 0);
+}
+
+#[test]
+fn a_pattern_may_lie_across_segments() {
+    let rules = r#"
+        alert tcp any any -> any 80 (msg:"one"; content:"/etc/passwd"; sid:1;)
+        alert tcp any any -> any 80 (msg:"two"; content:"union"; nocase; content:"select"; nocase; distance:1; within:20; sid:2;)
+        alert tcp any any -> any 80 (msg:"begin"; content:"GET"; startswith; content:"root"; sid:3;)
+        alert tcp any any -> any 80 (msg:"pattern"; content:"id="; pcre:"/id=\d+'/"; sid:4;)
+        alert tcp any any -> any 80 (msg:"not"; content:"union"; nocase; content:!"select"; nocase; sid:5;)
+        alert tcp any any -> any 80 (msg:"short"; content:"%"; content:"x"; distance:0; within:1; sid:6;)
+    "#;
+    let text = b"GET /?file=../../etc/passwd&id=15' UNION  SELECT %x root";
+    let mut at_once = detector(rules, LIMITS);
+    open(&mut at_once, 100);
+    assert_eq!(fired(&mut at_once, &tcp(true, 101, 7001, ACK, text), 0), [1, 2, 3, 4, 6]);
+    let mut byte_by_byte = detector(rules, LIMITS);
+    open(&mut byte_by_byte, u32::MAX - 5);
+    let mut all: Vec<u32> = Vec::new();
+    for (i, byte) in text.iter().enumerate() {
+        let sequence = (u32::MAX - 4).wrapping_add(i as u32);
+        all.extend(fired(&mut byte_by_byte, &tcp(true, sequence, 7001, ACK, &[*byte]), 0));
+    }
+    // What is not there is not there yet when `union` is.
+    assert_eq!(all, [1, 4, 5, 2, 6, 3]);
+}
+
+#[test]
+fn what_came_first_counts_and_what_differs_is_looked_at_by_itself() {
+    let rules = r#"alert tcp any any -> any any (content:"attack"; sid:1;)"#;
+    let mut detector = detector(rules, LIMITS);
+    open(&mut detector, 0);
+    assert!(fired(&mut detector, &tcp(true, 1, 7001, ACK, b"harmless"), 0).is_empty());
+    assert!(fired(&mut detector, &tcp(true, 1, 7001, ACK, b"harmless"), 0).is_empty());
+    assert_eq!(detector.flows().counts.retransmissions, 0);
+    assert_eq!(fired(&mut detector, &tcp(true, 1, 7001, ACK, b"an attack"), 0), [1]);
+    assert_eq!(detector.flows().counts.retransmissions, 1);
+}
+
+#[test]
+fn segments_that_come_early_wait() {
+    let rules = r#"alert tcp any any -> any any (content:"attack"; sid:1;)"#;
+    let mut waiting = detector(rules, LIMITS);
+    open(&mut waiting, 0);
+    assert!(fired(&mut waiting, &tcp(true, 4, 7001, ACK, b"ack"), 0).is_empty());
+    assert_eq!(fired(&mut waiting, &tcp(true, 1, 7001, ACK, b"att"), 0), [1]);
+    // The server has got what was not seen here: what waits is searched then.
+    assert!(fired(&mut waiting, &tcp(true, 20, 7001, ACK, b"attack"), 0).is_empty());
+    assert_eq!(fired(&mut waiting, &tcp(false, 7001, 26, ACK, b""), 0), [1]);
+    assert_eq!(waiting.flows().counts.gaps, 1);
+}
+
+#[test]
+fn early_segments_and_tiny_ones_are_bounded() {
+    let rules = r#"alert tcp any any -> any any (content:"attack"; content:"never"; sid:1;)"#;
+    let limits = Limits { n_flows: 50, stream_memory: 64 << 10, ..LIMITS };
+    let mut detector = detector(rules, limits);
+    for flow in 0..500u32 {
+        for i in 0..100u32 {
+            let mut packet = tcp(true, 1 + i * 1000, 0, ACK, b"attack attack ");
+            packet[12..16].copy_from_slice(&flow.to_be_bytes());
+            fired(&mut detector, &packet, 0);
+        }
+    }
+    assert!(detector.flows().len() <= 50);
+    assert!(detector.flows().memory.n_bytes() <= 64 << 10);
+    assert!(detector.flows().counts.gaps > 0 && detector.flows().n_evicted > 0);
+}
+
+#[test]
+fn flow_options_follow_the_connection() {
+    let rules = r#"
+        alert tcp any any -> any any (flow:to_server,established; content:"x"; sid:1;)
+        alert tcp any any -> any any (flow:to_client; content:"x"; sid:2;)
+        alert tcp any any -> any any (flags:S; sid:3;)
+        alert tcp any any -> any any (content:"login"; flowbits:set,seen; flowbits:noalert; sid:4;)
+        alert tcp any any -> any any (flowbits:isset,seen; content:"x"; sid:5;)
+        alert tcp any any -> any any (flowbits:isnotset,seen; content:"y"; sid:6;)
+    "#;
+    let mut detector = detector(rules, LIMITS);
+    assert_eq!(fired(&mut detector, &tcp(true, 0, 0, SYN, b""), 0), [3]);
+    assert!(fired(&mut detector, &tcp(false, 7000, 1, SYN | ACK, b""), 0).is_empty());
+    assert_eq!(fired(&mut detector, &tcp(true, 1, 7001, ACK, b"xy"), 0), [1, 6]);
+    assert_eq!(fired(&mut detector, &tcp(false, 7001, 3, ACK, b"x"), 0), [2]);
+    assert!(fired(&mut detector, &tcp(true, 3, 7002, ACK, b"login"), 0).is_empty());
+    assert_eq!(fired(&mut detector, &tcp(true, 8, 7002, ACK, b"x y"), 0), [1, 5]);
+    fired(&mut detector, &tcp(true, 11, 7002, FIN | ACK, b""), 0);
+    fired(&mut detector, &tcp(false, 7002, 12, RST, b""), 0);
+    assert_eq!(fired(&mut detector, &tcp(true, 500, 0, SYN, b""), 0), [3]);
+    assert_eq!(fired(&mut detector, &tcp(true, 501, 0, ACK, b"y"), 0), [6]);
+    assert_eq!(detector.flows().counts.gaps, 0);
+}
+
+#[test]
+fn dropped_connections_stay_dropped() {
+    let rules = r#"drop tcp any any -> any any (content:"attack"; sid:1;) pass udp any any -> any any (content:"ok"; sid:2;)"#;
+    let rules = rules.replace(") pass", ")\npass") + "\nalert udp any any -> any any (content:\"o\"; sid:3;)";
+    let mut detector = detector(&rules, Limits { is_inline: true, ..LIMITS });
+    let dropped =
+        |detector: &mut Detector, packet: &[u8]| detector.inspect(packet, 0).expect("IP").is_dropped;
+    assert!(!dropped(&mut detector, &tcp(true, 1, 0, ACK, b"att")));
+    assert!(dropped(&mut detector, &tcp(true, 4, 0, ACK, b"ack")));
+    // The same again would be old, and pass.
+    assert!(dropped(&mut detector, &tcp(true, 4, 0, ACK, b"ack")));
+    assert_eq!(fired(&mut detector, &udp(b"ok"), 0), [0; 0]);
+    assert_eq!(fired(&mut detector, &udp(b"no"), 0), [3]);
+}
+
+#[test]
+fn matches_are_counted_as_thresholds_say() {
+    let rules = r#"
+        alert udp any any -> any any (content:"a"; threshold:type limit, track by_src, count 2, seconds 10; sid:1;)
+        alert udp any any -> any any (content:"a"; threshold:type threshold, track by_src, count 2, seconds 10; sid:2;)
+        alert udp any any -> any any (content:"a"; threshold:type both, track by_dst, count 3, seconds 10; sid:3;)
+        alert udp any any -> any any (content:"a"; detection_filter:track by_src, count 3, seconds 10; sid:4;)
+    "#;
+    let mut detector = detector(rules, LIMITS);
+    let second = 1_000_000_000;
+    let all: Vec<Vec<u32>> = (0..5).map(|i| fired(&mut detector, &udp(b"a"), i * second)).collect();
+    assert_eq!(all, [vec![1], vec![1, 2], vec![3], vec![2, 4], vec![4]]);
+    assert_eq!(fired(&mut detector, &udp(b"a"), 10 * second), [1]);
+}
+
+fn letters(n: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(b"abAB".to_vec()), n)
+        .prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A rule: contents, the later ones relative to those before or not.
+fn rule() -> impl Strategy<Value = String> {
+    let content = (letters(1..5), any::<bool>(), prop::option::of((-2i32..4, 0u32..6)));
+    prop::collection::vec(content, 1..4).prop_map(|contents| {
+        let mut options = String::new();
+        for (i, (text, ignores_case, relative)) in contents.iter().enumerate() {
+            options += &format!("content:\"{text}\";");
+            if *ignores_case {
+                options += "nocase;";
+            }
+            if let Some((distance, within)) = relative.filter(|_| i > 0) {
+                options += &format!("distance:{distance};within:{};", within + text.len() as u32);
+            }
+        }
+        options
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_segments_in_any_order_match_what_the_whole_stream_matches(
+        rules in prop::collection::vec(rule(), 1..6),
+        stream in letters(1..60),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        order in prop::collection::vec(any::<u32>(), 9),
+        repeated in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let text: String = rules.iter().enumerate()
+            .map(|(i, options)| format!("alert tcp any any -> any any ({options} sid:{};)\n", i + 1)).collect();
+        let mut whole = detector(&text, LIMITS);
+        open(&mut whole, 0);
+        let mut expected = fired(&mut whole, &tcp(true, 1, 7001, ACK, stream.as_bytes()), 0);
+        expected.sort_unstable();
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len())).chain([0, stream.len()]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut pieces: Vec<(usize, &str)> = ends.windows(2).map(|ends| (ends[0], &stream[ends[0]..ends[1]])).collect();
+        // Some come twice, one byte longer at its beginning.
+        for idx in &repeated {
+            let (at, piece) = *idx.get(&pieces);
+            let from = at.saturating_sub(1);
+            pieces.push((from, &stream[from..at + piece.len()]));
+        }
+        let mut numbered: Vec<_> = order.iter().cycle().zip(pieces).collect();
+        numbered.sort();
+        let mut pieces_first = detector(&text, LIMITS);
+        open(&mut pieces_first, 0);
+        let mut found = Vec::new();
+        for (_, (at, piece)) in numbered {
+            found.extend(fired(&mut pieces_first, &tcp(true, 1 + at as u32, 7001, ACK, piece.as_bytes()), 0));
+        }
+        found.sort_unstable();
+        found.dedup();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn contents_are_found_where_trying_all_places_finds_them(options in rule(), text in letters(0..30)) {
+        let mut detector = detector(&format!("alert udp any any -> any any ({options} sid:1;)"), LIMITS);
+        let found = !fired(&mut detector, &udp(text.as_bytes()), 0).is_empty();
+        prop_assert_eq!(found, tried(&options, text.as_bytes()), "{}", options);
+    }
+
+    #[test]
+    fn no_packet_stops_the_detector(packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 1..20), is_ip in any::<bool>()) {
+        let rules = "alert ip any any -> any any (content:\"a\"; sid:1;)\nalert tcp any any <> any any (pcre:\"/a/\"; sid:2;)";
+        let mut detector = detector(rules, LIMITS);
+        for (i, mut packet) in packets.into_iter().enumerate() {
+            if let (true, Some(first)) = (is_ip, packet.first_mut()) {
+                *first = if i % 3 == 0 { 0x60 } else { 0x45 };
+                if let Some(protocol) = packet.get_mut(if i % 3 == 0 { 6 } else { 9 }) {
+                    *protocol = [6, 17, 1, 0, 44][i % 5];
+                }
+            }
+            fired(&mut detector, &packet, i as i64);
+        }
+    }
+}
+
+/// Whether contents are in a text, by trying all places.
+fn tried(options: &str, text: &[u8]) -> bool {
+    let contents: Vec<&str> = options.split("content:").skip(1).collect();
+    place(&contents, text, 0)
+}
+
+fn place(contents: &[&str], text: &[u8], end: usize) -> bool {
+    let Some((content, rest)) = contents.split_first() else { return true };
+    let wanted = content.split('"').nth(1).expect("quoted").as_bytes();
+    let number =
+        |key: &str| content.split(key).nth(1).and_then(|rest| rest.split(';').next()?.parse::<i64>().ok());
+    let folds = content.contains("nocase");
+    (0..=text.len().saturating_sub(wanted.len())).any(|at| {
+        let Some(there) = text.get(at..at + wanted.len()) else { return false };
+        let is_there = there == wanted || folds && there.eq_ignore_ascii_case(wanted);
+        let is_near = match (number("distance:"), number("within:")) {
+            (Some(distance), Some(within)) => {
+                let from = end as i64 + distance;
+                at as i64 >= from && (at + wanted.len()) as i64 <= from + within
+            }
+            _ => true,
+        };
+        is_there && is_near && place(rest, text, at + wanted.len())
+    })
+}

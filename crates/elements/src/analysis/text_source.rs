@@ -1,0 +1,339 @@
+//! Sources of packets that read a description of each from a line of a text.
+
+use element::{
+    annotation, handlers, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Packet,
+    SearchOp, TaskId, TimerId, BATCH_MAX,
+};
+
+use super::summary::input::Input;
+use super::summary::multipacket::Series;
+
+/// The argument FILENAME.
+pub const FILENAME: Arg = Arg::required("FILENAME", "file name", "The file; `-` is standard input.");
+/// The argument STOP.
+pub const STOP: Arg =
+    Arg::keyword("STOP", "bool", "Whether to stop the driver at the end of the file. Default false.");
+/// The argument ACTIVE.
+pub const ACTIVE: Arg = Arg::keyword("ACTIVE", "bool", "Whether to make packets. Default true.");
+/// The argument ZERO.
+pub const ZERO: Arg = Arg::keyword(
+    "ZERO",
+    "bool",
+    "Whether bytes that no line sets must be zero; they always are. Default true.",
+);
+
+/// The handler `active`.
+pub const IS_ACTIVE: Handler = Handler::read_write("active", "Whether packets are made.").flags("checkbox");
+/// The handler `encap`.
+pub const ENCAP: Handler = Handler::read("encap", "The kind of packets: IP.");
+/// The handlers about the file and the task.
+pub const FILE_NAME: Handler = Handler::read("filename", "Name of the file.");
+/// See [`FILE_NAME`].
+pub const FILE_SIZE: Handler = Handler::read("filesize", "Size of the file in bytes, or `-`.");
+/// See [`FILE_NAME`].
+pub const FILE_POSITION: Handler = Handler::read("filepos", "Bytes of the file that were read.");
+/// The handlers of the task.
+pub const TASK: [Handler; 3] = [handlers::SCHEDULED, handlers::TICKETS, handlers::HOME_THREAD];
+
+/// Bits of fraction of a probability.
+pub const SAMPLE_BITS: u32 = 28;
+/// The probability 1.
+pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
+
+/// What becomes of packets that are left out.
+pub const DROPS: &[DropReason] =
+    &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
+const NOT_SAMPLED: usize = 0;
+
+/// What a line is.
+pub enum Line {
+    /// A packet.
+    Packet(Packet),
+    /// Not a packet: the source goes on with the next line when its turn comes again.
+    Nothing,
+    /// Comments and the like.
+    Skip,
+    /// The end, as after the last line.
+    End,
+}
+
+/// How a line describes a packet.
+pub trait Format: Send + Sized + 'static {
+    /// What is said to a value of `active` that is none.
+    const BAD_ACTIVE: &'static str;
+
+    /// Reads all arguments.
+    fn configure(conf: &mut Configure<'_>) -> Result<(Self, Wishes), Failed>;
+
+    /// A doubt about the first line of a file, if there is one.
+    fn doubt(_first: &[u8]) -> Option<&'static str> {
+        None
+    }
+
+    /// Reads a line. What is to be told goes to `tell`.
+    fn read(&mut self, line: &[u8], tell: &mut dyn FnMut(&str)) -> Line;
+}
+
+/// What the arguments say that all formats have in common.
+pub struct Wishes {
+    /// The file.
+    pub filename: String,
+    /// Whether the driver is stopped at the end.
+    pub stops: bool,
+    /// Whether packets are made.
+    pub is_active: bool,
+    /// The probability that a packet is emitted.
+    pub sampling: u32,
+    /// Whether the time between packets is kept.
+    pub keeps_time: bool,
+    /// Whether a packet that stands for several is split.
+    pub splits: bool,
+}
+
+/// A source.
+pub struct TextSource<F> {
+    format: F,
+    wishes: Wishes,
+    input: Input,
+    line: Vec<u8>,
+    /// The packet that comes next: it is not yet due.
+    next: Option<Packet>,
+    /// What is left of a packet that is being split.
+    rest: Option<Packet>,
+    series: Series,
+    /// What is added to a timestamp to get the steady time at which the packet is due.
+    offset_ns: Option<i64>,
+    is_awake: bool,
+    task: Option<TaskId>,
+    timer: Option<TimerId>,
+}
+
+/// What comes next.
+enum Step {
+    Packet(Packet),
+    Nothing,
+    End,
+    Wait,
+}
+
+impl<F: Format> Element for TextSource<F> {
+    fn configure(conf: &mut Configure<'_>) -> Result<TextSource<F>, Failed> {
+        let (format, wishes) = F::configure(conf)?;
+        let input = Input::new(wishes.filename.clone());
+        Ok(TextSource {
+            format,
+            wishes,
+            input,
+            line: Vec::new(),
+            next: None,
+            rest: None,
+            series: Series::default(),
+            offset_ns: None,
+            is_awake: true,
+            task: None,
+            timer: None,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.timer = Some(ctx.new_timer());
+        self.input.open(false)?;
+        let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
+        if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
+            ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
+        }
+        if ctx.output_is_push(0) {
+            let task = ctx.new_task();
+            if self.wishes.is_active {
+                ctx.schedule(task);
+            }
+            self.task = Some(task);
+        }
+        Ok(())
+    }
+
+    fn reads_once(&self) -> bool {
+        self.input.is_stdin()
+    }
+
+    fn notifies(&self) -> Notifies {
+        Notifies { empty: Some(SearchOp::Stop), full: None }
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let mut batch = Batch::new();
+        let most = ctx.default_burst().clamp(1, BATCH_MAX);
+        let mut goes_on = self.wishes.is_active;
+        while goes_on && batch.len() < most {
+            match self.step(ctx) {
+                Step::Packet(packet) => batch.push(packet),
+                Step::Nothing => break,
+                Step::End | Step::Wait => goes_on = false,
+            }
+        }
+        let worked = goes_on || !batch.is_empty();
+        ctx.emit(0, batch);
+        if goes_on {
+            ctx.schedule(task);
+        }
+        worked
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let mut batch = Batch::new();
+        while self.wishes.is_active && batch.len() < max.min(BATCH_MAX) {
+            match self.step(ctx) {
+                Step::Packet(packet) => batch.push(packet),
+                Step::Nothing => break,
+                Step::End | Step::Wait => {
+                    self.set_awake(ctx, false);
+                    return batch;
+                }
+            }
+        }
+        self.set_awake(ctx, self.wishes.is_active);
+        batch
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        if self.wishes.is_active {
+            self.wake(ctx);
+        }
+    }
+
+    fn has_handler(&self, name: &str) -> bool {
+        self.task.is_some() || !TASK.iter().any(|handler| handler.name == name)
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        Ok(match name {
+            "sampling_prob" => args::unparse_binary(self.wishes.sampling, SAMPLE_BITS),
+            "active" => self.wishes.is_active.to_string(),
+            "encap" => "IP".to_string(),
+            "filename" => self.input.name().to_string(),
+            "filesize" => self.input.size().map_or("-".to_string(), |size| size.to_string()),
+            "filepos" => self.input.position().to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "active" => {
+                self.wishes.is_active = args::boolean(&args::uncomment(value)).map_err(|_| F::BAD_ACTIVE)?;
+                if self.wishes.is_active {
+                    self.wake(ctx);
+                } else if self.task.is_none() {
+                    self.set_awake(ctx, false);
+                }
+            }
+            "stop" => {
+                self.wishes.is_active = false;
+                ctx.stop();
+            }
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+
+    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+        self.input.close();
+        (self.next, self.rest) = (None, None);
+    }
+}
+
+impl<F: Format> TextSource<F> {
+    fn step(&mut self, ctx: &mut Ctx<'_>) -> Step {
+        loop {
+            let packet = match self.next.take() {
+                Some(packet) => packet,
+                None => match self.read_packet(ctx) {
+                    Step::Packet(packet) => packet,
+                    Step::End => {
+                        if self.wishes.stops {
+                            ctx.stop();
+                        }
+                        return Step::End;
+                    }
+                    other => return other,
+                },
+            };
+            if self.wishes.keeps_time && !self.is_due(ctx, &packet) {
+                self.next = Some(packet);
+                return Step::Wait;
+            }
+            let sampling = self.wishes.sampling;
+            if sampling >= ALWAYS || ctx.random() & (ALWAYS - 1) < sampling {
+                return Step::Packet(packet);
+            }
+            ctx.drop_packet(NOT_SAMPLED, packet);
+        }
+    }
+
+    /// Splits the next packet off, or reads lines up to it.
+    fn read_packet(&mut self, ctx: &mut Ctx<'_>) -> Step {
+        let is_new = self.rest.is_none();
+        let packet = match self.rest.take() {
+            Some(rest) => rest,
+            None => match self.read_lines(ctx) {
+                Line::Packet(packet) => packet,
+                Line::Nothing | Line::Skip => return Step::Nothing,
+                Line::End => return Step::End,
+            },
+        };
+        // A packet that stands for none has the largest number here, and is not split.
+        let n_more = packet.anno_u32(annotation::EXTRA_PACKETS);
+        if !self.wishes.splits || n_more == 0 || n_more == u32::MAX {
+            return Step::Packet(packet);
+        }
+        let (first, rest) = self.series.split(packet, is_new);
+        self.rest = Some(rest);
+        Step::Packet(first)
+    }
+
+    fn read_lines(&mut self, ctx: &mut Ctx<'_>) -> Line {
+        loop {
+            match self.input.read_line(&mut self.line) {
+                Ok(true) => {}
+                Ok(false) => return Line::End,
+                Err(error) => {
+                    let text = self.input.at(&element::output::reason(&error));
+                    ctx.chatter(&text);
+                    return Line::End;
+                }
+            }
+            let TextSource { format, input, line, .. } = self;
+            match format.read(line, &mut |text| ctx.chatter(&input.at(text))) {
+                Line::Skip => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Whether it is time for a packet; sets the timer if not.
+    fn is_due(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> bool {
+        let now = ctx.steady_ns();
+        let offset = *self.offset_ns.get_or_insert(now.saturating_sub(packet.timestamp_ns()));
+        let due = packet.timestamp_ns().saturating_add(offset);
+        if let Some(timer) = self.timer.filter(|_| now < due) {
+            ctx.schedule_at(timer, due);
+            return false;
+        }
+        true
+    }
+
+    fn wake(&mut self, ctx: &mut Ctx<'_>) {
+        match self.task {
+            Some(task) if !ctx.is_scheduled(task) => ctx.schedule(task),
+            Some(_) => {}
+            None => self.set_awake(ctx, true),
+        }
+    }
+
+    fn set_awake(&mut self, ctx: &mut Ctx<'_>, is_awake: bool) {
+        if self.is_awake != is_awake {
+            self.is_awake = is_awake;
+            ctx.set_empty_signal(is_awake);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Where lines for the user go: to whoever runs the graph, and to those elements that listen.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use element::Ear;
+
+/// Prints lines for the user.
+pub type Chatter = Box<dyn FnMut(&str) + Send>;
+
+/// A way to the user that several worlds share: whole lines, one after the other.
+#[derive(Clone)]
+pub(crate) struct Voice(Arc<Mutex<Channels>>);
+
+struct Channels {
+    print: Chatter,
+    /// Those who listen to what is printed anyway.
+    ears: Vec<Ear>,
+    others: Vec<Channel>,
+}
+
+/// A channel for what only some want to hear.
+struct Channel {
+    name: String,
+    /// Whether what is said on it is not printed.
+    is_quiet: bool,
+    ears: Vec<Ear>,
+}
+
+impl Voice {
+    pub fn new(print: Chatter) -> Voice {
+        Voice(Arc::new(Mutex::new(Channels { print, ears: Vec::new(), others: Vec::new() })))
+    }
+
+    /// Prints text, a line or several.
+    pub fn say(&self, text: &str) {
+        let channels = &mut *self.lock();
+        (channels.print)(text);
+        tell(&mut channels.ears, text);
+    }
+
+    /// Says text on a channel; one that nobody has opened is silent.
+    pub fn say_on(&self, name: &str, text: &str) {
+        if is_default(name) {
+            return self.say(text);
+        }
+        let channels = &mut *self.lock();
+        let Some(channel) = channels.others.iter_mut().find(|channel| channel.name == name) else { return };
+        if !channel.is_quiet {
+            (channels.print)(text);
+        }
+        tell(&mut channel.ears, text);
+    }
+
+    /// Lets `ear` hear all that is said on a channel from now on; who opens a channel says whether it is quiet.
+    pub fn listen(&self, name: &str, is_quiet: bool, ear: Ear) {
+        let channels = &mut *self.lock();
+        if is_default(name) {
+            channels.ears.push(ear);
+        } else if let Some(channel) = channels.others.iter_mut().find(|channel| channel.name == name) {
+            channel.ears.push(ear);
+        } else {
+            channels.others.push(Channel { name: name.to_string(), is_quiet, ears: vec![ear] });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Channels> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_default(name: &str) -> bool {
+    matches!(name, "" | "default")
+}
+
+fn tell(ears: &mut Vec<Ear>, text: &str) {
+    ears.retain_mut(|ear| ear(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_channel_has_listeners_of_its_own_and_may_be_printed() {
+        let heard = Arc::new(Mutex::new(String::new()));
+        let ear = |name: &'static str| {
+            let heard = heard.clone();
+            move |text: &str| *heard.lock().unwrap() += &format!("{name}:{text} ")
+        };
+        let lasting = |name| -> Ear {
+            let ear = ear(name);
+            Box::new(move |text| {
+                ear(text);
+                true
+            })
+        };
+        let voice = Voice::new(Box::new(ear("user")));
+        voice.listen("default", true, lasting("all"));
+        voice.listen("quiet", true, lasting("quiet"));
+        voice.listen("loud", false, lasting("loud"));
+        voice.say("1");
+        voice.say_on("", "2");
+        voice.say_on("quiet", "3");
+        voice.say_on("loud", "4");
+        voice.say_on("nobody", "5");
+        assert_eq!(*heard.lock().unwrap(), "user:1 all:1 user:2 all:2 quiet:3 user:4 loud:4 ");
+    }
+
+    #[test]
+    fn who_no_longer_listens_is_forgotten() {
+        let count = Arc::new(Mutex::new(0));
+        let counted = count.clone();
+        let voice = Voice::new(Box::new(|_| {}));
+        voice.listen(
+            "",
+            true,
+            Box::new(move |_| {
+                *counted.lock().unwrap() += 1;
+                false
+            }),
+        );
+        voice.say("1");
+        voice.say("2");
+        assert_eq!(*count.lock().unwrap(), 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! What `Socket`, `FromSocket` and `ToSocket` share: a socket at whose other end another program is.
+
+mod opening;
+mod place;
+mod receiving;
+mod sending;
+mod settings;
+
+use std::os::fd::AsRawFd;
+
+use element::{handlers, Configure, Ctx, DropReason, Failed, Handler, Ready};
+use socket2::{SockAddr, Socket};
+
+use crate::intake::Intake;
+use crate::send_queue::SendQueue;
+
+pub use opening::{declaration, during};
+pub use settings::{Receiving, Settings, ARGS, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
+
+/// The classes' handlers.
+pub const HANDLERS: &[Handler] = &[handlers::SCHEDULED, handlers::TICKETS, handlers::HOME_THREAD];
+
+/// The classes' reasons for drops.
+pub const DROPS: &[DropReason] = &[
+    DropReason::new("no-connection", "There was no connection."),
+    DropReason::new("not-sent", "The packet could not be sent, which ended the connection."),
+];
+const NO_CONNECTION: usize = 0;
+const NOT_SENT: usize = 1;
+
+/// A socket and what is on its way through it.
+pub struct Transport {
+    settings: Settings,
+    declaration: String,
+    /// A server's own socket, if it has connections.
+    listener: Option<Socket>,
+    /// What packets go through.
+    active: Option<Socket>,
+    /// Where datagrams go.
+    remote: Option<SockAddr>,
+    /// A file to remove in the end.
+    file: Option<String>,
+    intake: Option<Intake>,
+    queue: SendQueue,
+}
+
+/// The methods of an element that is a tuple struct around a [`Transport`].
+macro_rules! methods {
+    () => {
+        fn initialize(&mut self, ctx: &mut element::Ctx<'_>) -> Result<(), String> {
+            self.0.initialize(ctx)
+        }
+
+        fn push(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, batch: element::Batch) {
+            self.0.push(ctx, batch);
+        }
+
+        fn run_task(&mut self, ctx: &mut element::Ctx<'_>, task: element::TaskId) -> bool {
+            self.0.run_task(ctx, task)
+        }
+
+        fn run_timer(&mut self, ctx: &mut element::Ctx<'_>, _timer: element::TimerId) {
+            self.0.receive(ctx);
+        }
+
+        fn selected(&mut self, ctx: &mut element::Ctx<'_>, fd: i32, ready: element::Ready) {
+            self.0.selected(ctx, fd, ready);
+        }
+
+        fn reads_once(&self) -> bool {
+            true
+        }
+
+        fn cleanup(&mut self, ctx: &mut element::Ctx<'_>) {
+            self.0.cleanup(ctx);
+        }
+    };
+}
+pub(crate) use methods;
+
+impl Transport {
+    /// Reads the arguments.
+    pub fn configure(conf: &mut Configure<'_>) -> Result<Transport, Failed> {
+        Ok(Transport {
+            settings: Settings::read(conf)?,
+            declaration: String::new(),
+            listener: None,
+            active: None,
+            remote: None,
+            file: None,
+            intake: None,
+            queue: SendQueue::default(),
+        })
+    }
+
+    /// Closes all.
+    pub fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        for socket in [self.active.take(), self.listener.take()].into_iter().flatten() {
+            ctx.remove_select(socket.as_raw_fd(), Ready { read: true, write: true });
+        }
+        if let Some(file) = self.file.take() {
+            // Somebody else may have removed it.
+            let _ = std::fs::remove_file(file);
+        }
+        self.intake = None;
+        self.queue.clear().for_each(drop);
+    }
+
+    /// Tells of what happens, if asked to.
+    fn tell(&self, ctx: &mut Ctx<'_>, message: &str) {
+        if self.settings.is_verbose {
+            ctx.chatter(&format!("{}: {message}", self.declaration));
+        }
+    }
+}
