@@ -26,7 +26,9 @@
 
 mod affinity;
 mod backends;
+mod choice;
 mod connections;
+mod entry;
 mod fragments;
 mod maglev;
 mod reports;

@@ -4,10 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use table::symmetric::symmetric_hash;
-
 use super::maglev::{self, Member, NOBODY};
-use super::seen::{protocol_name, FlowKey};
+use super::seen::protocol_name;
 
 /// How new flows are given to backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub struct Backend {
     /// Packets and bytes to it, then from it.
     pub counts: [(u64, u64); 2],
     /// What smooth weighted round robin saved up.
-    credit: i64,
+    pub(super) credit: i64,
 }
 
 /// A service.
@@ -87,7 +85,7 @@ pub struct Pool {
     pub table_size: u32,
     /// The services.
     pub services: Vec<Service>,
-    backends: Vec<Option<Backend>>,
+    pub(super) backends: Vec<Option<Backend>>,
     by_place: HashMap<Place, u16>,
     /// Addresses of services and backends: fragments between them are not let through without their first one.
     addresses: HashSet<u32>,
@@ -132,7 +130,8 @@ impl Backend {
         }
     }
 
-    fn takes_flows(&self) -> bool {
+    /// Whether it may be given a new flow.
+    pub fn takes_flows(&self) -> bool {
         self.health == Health::Up && self.weight > 0
     }
 }
@@ -241,59 +240,6 @@ impl Pool {
                 service.table = maglev::table(&members, self.table_size);
             }
         }
-    }
-
-    /// The backend for a new flow of a service.
-    pub fn choose(&mut self, service: u16, key: &FlowKey) -> Option<u16> {
-        match self.scheduler {
-            Scheduler::Maglev => self.by_hash(service, key),
-            Scheduler::RoundRobin => self.in_turn(service),
-            Scheduler::LeastConnections => self.least_busy(service),
-        }
-    }
-
-    /// The backend at the flow's place in the service's table.
-    pub fn by_hash(&self, service: u16, key: &FlowKey) -> Option<u16> {
-        let table = &self.services.get(usize::from(service))?.table;
-        let hash = symmetric_hash(key.src, key.dst, key.sport, key.dport, key.protocol);
-        let at = u64::from(hash).checked_rem(table.len() as u64)?;
-        table.get(at as usize).copied().filter(|number| *number != NOBODY)
-    }
-
-    /// Smooth weighted round robin: all save up their weight; the richest is next and pays what all have got.
-    fn in_turn(&mut self, service: u16) -> Option<u16> {
-        let Pool { services, backends, .. } = self;
-        let numbers = &services.get(usize::from(service))?.backends;
-        let mut best: Option<(i64, u16)> = None;
-        let mut all = 0;
-        for number in numbers {
-            let Some(Some(backend)) = backends.get_mut(usize::from(*number)) else { continue };
-            if backend.takes_flows() {
-                backend.credit += i64::from(backend.weight);
-                all += i64::from(backend.weight);
-                if best.is_none_or(|(credit, _)| backend.credit > credit) {
-                    best = Some((backend.credit, *number));
-                }
-            }
-        }
-        let (_, number) = best?;
-        self.get_mut(number)?.credit -= all;
-        Some(number)
-    }
-
-    fn least_busy(&self, service: u16) -> Option<u16> {
-        let numbers = self.services.get(usize::from(service))?.backends.iter();
-        let takers = numbers.filter_map(|number| Some((*number, self.get(*number)?)));
-        // (a + 1) / v < (b + 1) / w, without division; the first of equals.
-        let load = |of: &Backend, by: &Backend| (u64::from(of.n_active) + 1) * u64::from(by.weight);
-        let least = takers.filter(|(_, backend)| backend.takes_flows()).reduce(|best, other| {
-            if load(other.1, best.1) < load(best.1, other.1) {
-                other
-            } else {
-                best
-            }
-        });
-        least.map(|(number, _)| number)
     }
 
     /// Whether a backend may be given a new flow.

@@ -8,7 +8,8 @@ use wire::protocol;
 
 use super::affinity::Affinity;
 use super::backends::{Backend, Place, Pool, Scheduler};
-use super::connections::{Connections, Timeouts};
+use super::connections::Connections;
+use super::entry::Timeouts;
 use super::fragments::Fragments;
 use super::maglev::is_prime;
 

@@ -5,7 +5,7 @@ use wire::{protocol, tcp_flag};
 
 use super::affinity::Client;
 use super::backends::{Health, Place};
-use super::connections::{Entry, Refusal, NO_ENTRY};
+use super::entry::{Entry, Refusal, NO_ENTRY};
 use super::fragments::Owner;
 use super::rewrite::{self, Change};
 use super::seen::{FlowKey, Kind, Seen};
