@@ -22,7 +22,7 @@ pub const ARGS: &[Arg] = &[
     ),
     Arg::keyword("MODE", "word", "How packets get to backends: `nat`, `dsr` or `ipip`. Default nat."),
     Arg::keyword("SCHEDULER", "word", "How flows are given to backends: `maglev`, `rr` or `lc`. Default maglev."),
-    Arg::keyword("TABLE_SIZE", "unsigned", "Places of a service's Maglev table, a prime number. Default 65537."),
+    Arg::keyword("TABLE_SIZE", "unsigned", "Places of a service's Maglev table, a prime number below 2^20. Default 65537."),
     Arg::keyword("CAPACITY", "unsigned", "Most connections at a time. Default 262144."),
     Arg::keyword("AFFINITY", "time", "How long a client comes back to its backend with new flows. Default 0, not at all."),
     Arg::keyword("LOCAL", "IP address", "Source of the packets that mode `ipip` makes, which needs it."),
@@ -72,8 +72,8 @@ pub fn read(conf: &mut Configure<'_>) -> Settings {
         _ => Scheduler::Maglev,
     };
     let table_size = conf.args.get_or("TABLE_SIZE", 65537);
-    if !is_prime(table_size) || table_size > 1 << 24 {
-        conf.args.error("TABLE_SIZE", "must be a prime number below 2^24");
+    if !is_prime(table_size) || table_size > 1 << 20 {
+        conf.args.error("TABLE_SIZE", "must be a prime number below 2^20");
     }
     let capacity = conf.args.get_or("CAPACITY", 262_144);
     let n_fragments = conf.args.get_with("FRAGMENTS", args::bounded(1u32, 1 << 20)).unwrap_or(1024);

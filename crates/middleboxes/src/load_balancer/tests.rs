@@ -583,7 +583,7 @@ fn mistakes_are_told() {
           '203.0.113.10:80/sctp' is no service, expected 'ADDRESS:PORT/tcp' or 'ADDRESS:PORT/udp'
         Router could not be initialized!
         config:1: While configuring 'lb :: LoadBalancer':
-          TABLE_SIZE: must be a prime number below 2^24
+          TABLE_SIZE: must be a prime number below 2^20
           '10.1.0.1*x' is no backend, expected 'ADDRESS[:PORT][*WEIGHT]'
         Router could not be initialized!
         config:1: While configuring 'lb :: LoadBalancer':
