@@ -102,6 +102,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("IPInputCombo", "1"),
     ("IPOutputCombo", "1, 10.0.0.3, 60"),
     ("IPRewriter", "pattern 10.0.0.3 1024-65535# - - 0 0"),
+    ("LoadBalancer", "10.0.0.4:80/tcp 10.0.0.3, 10.0.0.4:53/udp 10.0.0.3 10.0.0.5*2, TABLE_SIZE 13"),
     ("IntrusionDetector", "RULE 'alert ip any any -> any any (content:\"a\"; sid:1;)'"),
     ("Message", "hello"),
     ("Meter", "10"),

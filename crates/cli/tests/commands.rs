@@ -51,14 +51,17 @@ fn nat_and_firewall_run_over_the_bundled_capture() {
 #[test]
 fn every_example_and_benchmark_is_a_valid_graph() {
     let mut n = 0;
-    for folder in ["examples", "benches"] {
-        for entry in std::fs::read_dir(root().join(folder)).expect("the folder exists") {
+    let mut folders = vec![root().join("examples"), root().join("benches")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder exists") {
             let path = entry.expect("the folder can be read").path();
-            if path.extension().is_some_and(|ending| ending == "click") {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "click") {
                 n += 1;
                 let output = weir(&["check", &path.to_string_lossy()]);
                 assert!(output.status.success(), "{}: {}", path.display(), stderr(&output));
-                if folder == "examples" {
+                if path.starts_with(root().join("examples")) {
                     let output = weir(&["fmt", "--check", &path.to_string_lossy()]);
                     assert!(output.status.success(), "not in the standard layout: {}", stdout(&output));
                 }

@@ -49,6 +49,28 @@ fn every_path_and_symbol_in_architecture_exists() {
 }
 
 #[test]
+fn links_between_documents_lead_somewhere() {
+    let mut n = 0;
+    for folder in ["", "docs", "docs/middleboxes", "captures"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("the folder exists") {
+            let path = entry.expect("the folder can be read").path();
+            if path.extension().is_some_and(|ending| ending == "md") && !path.ends_with("elements.md") {
+                let text = std::fs::read_to_string(&path).expect("a document is text");
+                for link in
+                    text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link)
+                {
+                    let file = link.split('#').next().unwrap_or("");
+                    let there = file.is_empty() || root().join(folder).join(file).exists();
+                    assert!(link.contains("://") || there, "{} links to {link}", path.display());
+                    n += 1;
+                }
+            }
+        }
+    }
+    assert!(n > 10, "only {n} links were found");
+}
+
+#[test]
 fn the_element_reference_is_up_to_date() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_weir")).arg("reference").output();
     let output = output.expect("the command runs");

@@ -20,5 +20,9 @@ element::elements![
     gre_encap,
     gre_tunnels,
     intrusion_detector,
+    lb,
+    load_balancer,
     pppoe_server,
+    rustfmt,
+    skip,
 ];
