@@ -11,18 +11,13 @@ mod rule_files;
 mod testing;
 
 element::elements![
-    HEAD,
     carrier_nat,
     flow_exporter,
     flow_source,
-    flowmon,
     gre_decap,
     gre_encap,
     gre_tunnels,
     intrusion_detector,
-    lb,
     load_balancer,
     pppoe_server,
-    rustfmt,
-    skip,
 ];
