@@ -177,7 +177,6 @@ pub const FORMS: &[Form] = &[
     Form("SetIPECN", HEADED, Either, 1, ONE, "{0..3}", "ecn", "ecn {ce|ect1}"),
     Form("ForceIP", IP, Either, 1, RAW, "", "", ""),
     Form("ICMPIPEncap", ANY, Either, 1, &[To(Ip)], "{ip}, {ip}, {echo|echo-reply|13}{|, IDENTIFIER 7}", "src dst", ""),
-    Form("ICMPPingEncap", ANY, Either, 1, &[To(Ip)], "{ip}, {ip}{|, IDENTIFIER 7}", "src dst", "dst {ip}"),
     Form("DynamicUDPIPEncap", ANY, Push, 1, &[To(Ip)], "{ip}, {1..90}, {ip}, {1..90}, {true|false}, {1..4}", "", ""),
     Form("TCPFragmenter", IP, Push, 1, ONE, "MTU {60|200|900}", "fragments fragmented_count count", ""),
     Form("SortedIPLookup", HEADED, Push, 1, THREE, "{net} 0, {net} {ip} 1, 0/0 2", "table", ""),

@@ -3,6 +3,19 @@
 use crate::forms::{Form, Kind, Out, Way, FORMS};
 use crate::random::Random;
 
+/// Classes that draw lots.
+const DRAWING: &[&str] = &[
+    "ForceICMP",
+    "ForceTCP",
+    "ForceUDP",
+    "RandomBitErrors",
+    "RandomSample",
+    "RandomSwitch",
+    "SetRandIPAddress",
+    "IPFragmenter",
+    "IPRateMonitor",
+];
+
 /// A port that nothing is connected to yet.
 struct End {
     port: String,
@@ -16,6 +29,8 @@ struct Growth<'a> {
     text: String,
     ends: Vec<End>,
     n_elements: usize,
+    /// Whether an element draws lots: with two, it would matter which of them sees a packet of a batch first.
+    draws_lots: bool,
     /// What the script reads at the end, and now and then before it.
     reads: Vec<String>,
     writes: Vec<String>,
@@ -26,7 +41,15 @@ pub fn graph(random: &mut Random) -> String {
     let text = random
         .text("RandomSeed({1..9999});\ne0 :: Counter;\nin :: FromDump(in.pcap{|, TIMING true}) -> e0;\n");
     let ends = vec![End { port: "e0".into(), kind: Kind::Frame, is_pull: false }];
-    let mut growth = Growth { random, text, ends, n_elements: 1, reads: Vec::new(), writes: Vec::new() };
+    let mut growth = Growth {
+        random,
+        text,
+        ends,
+        n_elements: 1,
+        draws_lots: false,
+        reads: Vec::new(),
+        writes: Vec::new(),
+    };
     if growth.random.one_in(4) {
         growth.add_source();
     }
@@ -70,7 +93,8 @@ impl Growth<'_> {
                 Way::Push | Way::PushToPull => !end.is_pull,
                 Way::Pull | Way::PullToPush => end.is_pull,
             };
-            takes_way && form.1.contains(&end.kind)
+            let draws_again = self.draws_lots && DRAWING.contains(&form.0);
+            takes_way && form.1.contains(&end.kind) && !draws_again
         };
         let mut forms: Vec<&Form> = FORMS.iter().filter(fits).collect();
         // What only packets with marked headers can pass is most of the library: get there often.
@@ -88,6 +112,7 @@ impl Growth<'_> {
 
     fn place(&mut self, form: &Form, end: End) {
         let &Form(class, takes, way, n_inputs, outputs, arguments, reads, writes) = form;
+        self.draws_lots |= DRAWING.contains(&class);
         let name = self.name();
         let arguments = self.random.text(arguments);
         let arguments = arguments.strip_prefix(", ").unwrap_or(&arguments).to_string();

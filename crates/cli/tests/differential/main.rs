@@ -107,7 +107,7 @@ impl Case {
     }
 
     fn run_weir(&self, seed: usize) -> Option<String> {
-        self.run(&[env!("CARGO_BIN_EXE_weir"), "click"], "60", seed, "weir")
+        self.run(&[env!("CARGO_BIN_EXE_weir"), "click"], "120", seed, "weir")
     }
 }
 
