@@ -159,7 +159,7 @@ fn ipv6_frame(n: u8) -> Vec<u8> {
         _ => (58, vec![128, 0, 0, 0, 0, 1, 0, n]),
     };
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         frame.extend([0x81, 0, 0, 100]);
     }
     frame.extend([0x86, 0xdd, 0x62, 0, 0, 0, 0, payload.len() as u8, next, 64]);

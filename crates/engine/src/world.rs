@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use args::Names;
 use element::{
-    Balance, Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies, Outbox,
-    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    Balance, Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies,
+    Outbox, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use graph::Graph;
 use rustix::event::{poll, Timespec};

@@ -33,7 +33,8 @@ pub fn weir_text(diagnostic: &Diagnostic) -> String {
     let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
     let element = diagnostic.context.as_deref().map(|context| format!("{context}: ")).unwrap_or_default();
     // Where an element's input is wrong, such as a line of a file.
-    let input = diagnostic.landmark.as_ref().filter(|place| diagnostic.context.is_some() && place.file.is_some());
+    let input =
+        diagnostic.landmark.as_ref().filter(|place| diagnostic.context.is_some() && place.file.is_some());
     let input = input.map(|place| format!("{place}: ")).unwrap_or_default();
     // Writing to a String cannot fail.
     let mut text = String::new();
