@@ -30,6 +30,7 @@ fn build(path: &Path) -> Engine {
     let variables = [
         ("TRACE".to_string(), file("trace_udp64.pcap")),
         ("FLOWS".to_string(), file("flows10k.pcap")),
+        ("RULES".to_string(), file("m_ids.rules")),
         ("WARM".to_string(), "1000000s".to_string()),
     ];
     let stock = catalog::stock();

@@ -10,11 +10,13 @@ fn root() -> PathBuf {
 }
 
 fn weir(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_weir"))
-        .args(args)
-        .current_dir(root())
-        .output()
-        .expect("the command runs")
+    weir_in(&root(), args)
+}
+
+/// Runs the command in a folder.
+fn weir_in(folder: &Path, args: &[&str]) -> Output {
+    let command = env!("CARGO_BIN_EXE_weir");
+    Command::new(command).args(args).current_dir(folder).output().expect("the command runs")
 }
 
 fn stdout(output: &Output) -> String {
@@ -59,7 +61,10 @@ fn every_example_and_benchmark_is_a_valid_graph() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "click") {
                 n += 1;
-                let output = weir(&["check", &path.to_string_lossy()]);
+                let output = weir_in(
+                    path.parent().expect("a file is in a folder"),
+                    &["check", &path.to_string_lossy()],
+                );
                 assert!(output.status.success(), "{}: {}", path.display(), stderr(&output));
                 if path.starts_with(root().join("examples")) {
                     let output = weir(&["fmt", "--check", &path.to_string_lossy()]);
