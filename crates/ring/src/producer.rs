@@ -1,0 +1,269 @@
+//! The end of a ring that puts records in.
+
+use std::fmt;
+use std::sync::atomic::Ordering;
+
+use crate::copy::into_shared;
+use crate::corrupt::Corrupt;
+use crate::header::{Header, WRAP};
+use crate::layout::{record_len, HEADER_LEN};
+use crate::prefetch;
+use crate::shared::{is_aligned, Ring};
+use crate::slot::Slot;
+
+/// How far ahead of what is written the cache line is asked for.
+const AHEAD: usize = 512;
+
+/// Why a record was not put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no room now.
+    NoRoom,
+    /// The data is longer than [`Producer::max_data`].
+    TooLong,
+    /// The consumer reads no more.
+    Closed,
+    /// [`Producer::finish`] was called.
+    Finished,
+    /// The consumer broke the ring's rules.
+    Corrupt(Corrupt),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRoom => f.write_str("the shared ring is full"),
+            Self::TooLong => f.write_str("the packet is longer than the shared ring takes"),
+            Self::Closed => f.write_str("the neighbour reads no more"),
+            Self::Finished => f.write_str("the stream was finished"),
+            Self::Corrupt(corrupt) => corrupt.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// The end of a ring that puts records in.
+pub struct Producer {
+    ring: Ring,
+    /// Where the next record goes.
+    tail: u64,
+    /// Up to here the consumer was told.
+    published: u64,
+    /// Up to here the ring is known to be free; `tail` once nothing more may be put in.
+    limit: u64,
+    /// Why nothing more may be put in.
+    ended: Option<Refused>,
+}
+
+/// Room for a record.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The bytes from `tail` to the end of the ring are too few and stay empty.
+    wraps: bool,
+    /// Position where the record begins.
+    position: u64,
+    /// Its offset.
+    pub(crate) offset: usize,
+}
+
+impl Producer {
+    pub(crate) fn new(ring: Ring) -> Result<Producer, Corrupt> {
+        let (tail, head) = (ring.control().tail(), ring.control().head());
+        if tail.wrapping_sub(head) > ring.capacity() as u64 || !is_aligned(tail) {
+            return Err(Corrupt::Tail { tail, head });
+        }
+        let limit = head.wrapping_add(ring.capacity() as u64);
+        Ok(Producer { ring, tail, published: tail, limit, ended: None })
+    }
+
+    /// Copies one record in; the consumer sees it after [`publish`](Self::publish).
+    #[inline]
+    pub fn push(&mut self, header: &Header, data: &[u8]) -> Result<(), Refused> {
+        let place = self.place(data.len())?;
+        prefetch::for_writing(self.ring.ahead(place.offset, AHEAD));
+        // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released.
+        unsafe { into_shared(data.as_ptr(), self.data_at(place), data.len()) };
+        // SAFETY: this is the place just found, for this length.
+        unsafe { self.commit(place, data.len(), header) };
+        Ok(())
+    }
+
+    /// Reserves room for a record of up to `max_len` bytes, to be filled in place and committed.
+    pub fn reserve(&mut self, max_len: usize) -> Result<Slot<'_>, Refused> {
+        let place = self.place(max_len)?;
+        Ok(Slot::new(self, place, max_len))
+    }
+
+    /// Shows the consumer all records so far; `true`: it sleeps and is to be woken.
+    #[must_use = "the consumer may have to be woken"]
+    pub fn publish(&mut self) -> bool {
+        if self.tail == self.published {
+            return false;
+        }
+        self.published = self.tail;
+        let wakes = self.ring.control().publish(self.tail);
+        self.is_closed();
+        wakes
+    }
+
+    /// Publishes and marks the clean end of the stream; `true`: the consumer sleeps and is to be woken.
+    #[must_use = "the consumer may have to be woken"]
+    pub fn finish(&mut self) -> bool {
+        let wakes = self.publish();
+        self.end(Refused::Finished);
+        self.ring.control().finish() | wakes
+    }
+
+    /// Whether the consumer has said that it reads no more.
+    pub fn is_closed(&mut self) -> bool {
+        let is_closed = self.ring.control().is_closed();
+        if is_closed {
+            self.end(Refused::Closed);
+        }
+        is_closed
+    }
+
+    /// Whether a record of `len` bytes has room now.
+    pub fn fits(&mut self, len: usize) -> bool {
+        self.place(len).is_ok()
+    }
+
+    /// Bytes that are free as far as is known without asking the other side; each record takes more than its data.
+    pub fn room(&self) -> usize {
+        self.limit.wrapping_sub(self.tail) as usize
+    }
+
+    /// Bytes in the ring that the consumer has not released.
+    pub fn pending_bytes(&self) -> usize {
+        let used = self.tail.wrapping_sub(self.ring.control().head());
+        used.min(self.ring.capacity() as u64) as usize
+    }
+
+    /// Bytes of the ring.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// Most bytes of data in one record.
+    pub fn max_data(&self) -> usize {
+        self.ring.max_data()
+    }
+
+    /// Tells the consumer that this side is about to sleep until a record of `len` bytes fits; `true`: it may sleep.
+    ///
+    /// All records must have been published. The consumer wakes it when there is room and a quarter of the ring is free,
+    /// or all of it. `false`: there is room, or there never will be; [`push`](Self::push) tells.
+    pub fn prepare_to_wait(&mut self, len: usize) -> bool {
+        debug_assert_eq!(
+            self.tail, self.published,
+            "publish first: the consumer cannot make room of what it does not see"
+        );
+        if self.ended.is_some() || len > self.ring.max_data() {
+            return false;
+        }
+        let (_, total) = self.fit(len);
+        let wanted = total.max(self.ring.capacity() / 4);
+        self.ring.control().wait_for_room(wanted as u32);
+        let may_sleep = self.make_room(total as u64) == Err(Refused::NoRoom);
+        if !may_sleep {
+            self.cancel_wait();
+        }
+        may_sleep
+    }
+
+    /// Tells the consumer that this side waits no more.
+    pub fn cancel_wait(&mut self) {
+        self.ring.control().stop_waiting_for_room();
+    }
+
+    /// Whether the rest of the ring is too short for a record of `len` bytes, and how many bytes it takes in all.
+    #[inline(always)]
+    fn fit(&self, len: usize) -> (bool, usize) {
+        let rest = self.ring.capacity() - self.ring.offset(self.tail);
+        let needed = record_len(len);
+        if needed > rest {
+            (true, rest + needed)
+        } else {
+            (false, needed)
+        }
+    }
+
+    /// Finds room for a record of `len` bytes.
+    #[inline(always)]
+    fn place(&mut self, len: usize) -> Result<Place, Refused> {
+        if len > self.ring.max_data() {
+            return Err(self.ended.unwrap_or(Refused::TooLong));
+        }
+        let (wraps, total) = self.fit(len);
+        if self.limit.wrapping_sub(self.tail) < total as u64 {
+            self.make_room(total as u64)?;
+        }
+        let position =
+            if wraps { self.tail.wrapping_add((total - record_len(len)) as u64) } else { self.tail };
+        Ok(Place { wraps, position, offset: self.ring.offset(position) })
+    }
+
+    /// Where the data of a record goes.
+    #[inline(always)]
+    pub(crate) fn data_at(&self, place: Place) -> *mut u8 {
+        // SAFETY: a place has room for a header at least, and where data is empty its address is not used.
+        unsafe { self.ring.at(place.offset).add(HEADER_LEN) }
+    }
+
+    /// Appends the record whose data is in place.
+    ///
+    /// # Safety
+    /// `place` is the last that `place()` found, for `len` bytes or more, and nothing was committed since.
+    #[inline(always)]
+    pub(crate) unsafe fn commit(&mut self, place: Place, len: usize, header: &Header) {
+        if place.wraps {
+            // SAFETY: the tail is a multiple of ALIGN, so there is at least a word left to the ring's end.
+            unsafe { self.ring.word(self.ring.offset(self.tail)) }.store(WRAP, Ordering::Relaxed);
+        }
+        // SAFETY: the place has room for the header.
+        unsafe { self.ring.write_header(place.offset, header.to_words(len as u32)) };
+        self.tail = place.position.wrapping_add(record_len(len) as u64);
+    }
+
+    /// Looks how far the consumer is; whether `total` bytes are free.
+    #[cold]
+    fn make_room(&mut self, total: u64) -> Result<(), Refused> {
+        self.is_closed();
+        if let Some(reason) = self.ended {
+            return Err(reason);
+        }
+        let (head, capacity) = (self.ring.control().head(), self.ring.capacity() as u64);
+        let used = self.tail.wrapping_sub(head);
+        if used > capacity || used < self.tail.wrapping_sub(self.published) {
+            let corrupt = Corrupt::Head { head, tail: self.published };
+            self.end(Refused::Corrupt(corrupt));
+            return Err(Refused::Corrupt(corrupt));
+        }
+        self.limit = head.wrapping_add(capacity);
+        if capacity - used < total {
+            Err(Refused::NoRoom)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes no more records; the first reason counts.
+    fn end(&mut self, reason: Refused) {
+        self.limit = self.tail;
+        self.ended.get_or_insert(reason);
+    }
+}
+
+impl fmt::Debug for Producer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { ring, tail, published, limit, ended } = self;
+        f.debug_struct("Producer")
+            .field("capacity", &ring.capacity())
+            .field("tail", tail)
+            .field("published", published)
+            .field("limit", limit)
+            .field("ended", ended)
+            .finish()
+    }
+}
