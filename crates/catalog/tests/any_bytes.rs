@@ -300,6 +300,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("RawSocket", "needs privileges; its packets leave the process"),
     ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),
+    ("ToInterface", "needs an interface that a command declares"),
     ("ToHost", "needs privileges; its packets leave the process"),
     ("ToRawSocket", "needs privileges; its packets leave the process"),
     ("ToSocket", "needs a peer; its packets leave the process"),

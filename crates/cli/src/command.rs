@@ -2,6 +2,8 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::stage::simple;
+
 /// Runs network functions: packets in, decisions, packets out.
 #[derive(Parser)]
 #[command(name = "weir", version, disable_help_subcommand = true, arg_required_else_help = true)]
@@ -23,6 +25,14 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Run a graph as a stage of a shell pipeline.
+    Stage(simple::GraphOptions),
+    /// Stage: packets of a capture file.
+    Read(simple::ReadOptions),
+    /// Stage: packets into a capture file.
+    Write(simple::WriteOptions),
+    /// Stage: a network device, or a tap, at one end of a pipeline.
+    Port(simple::PortOptions),
     /// Tell all errors of a graph without running it.
     Check(CheckOptions),
     /// Print a graph with its compound elements expanded.
@@ -64,6 +74,12 @@ pub enum Command {
 /// The whole command line, the configuration tools included.
 pub fn full() -> clap::Command {
     Cli::command().subcommands(crate::tools::commands())
+}
+
+/// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
+pub fn runs_graphs(command: &Command) -> bool {
+    use Command::{Bench, Port, Read, Run, Stage, Write};
+    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_))
 }
 
 /// A configuration and its variables.

@@ -14,6 +14,7 @@ mod libraries;
 mod load;
 mod pages;
 mod run;
+mod stage;
 mod stop;
 mod texts;
 mod tools;
@@ -47,13 +48,17 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    if matches!(cli.command, Command::Run(_) | Command::Bench(_)) {
+    if command::runs_graphs(&cli.command) {
         // The other outputs of a graph are to be complete even if the reader of one goes away.
         sys::signals::ignore_broken_pipe();
     }
     let result = match cli.command {
         Command::Run(options) => run::run(options),
         Command::Click { .. } => return click::main(args),
+        Command::Stage(options) => stage::simple::graph(options),
+        Command::Read(options) => stage::simple::read(options),
+        Command::Write(options) => stage::simple::write(options),
+        Command::Port(options) => stage::simple::port(options),
         Command::Check(options) => check::run(options),
         Command::Flatten(options) => texts::flatten(options),
         Command::Fmt(options) => texts::format(options),

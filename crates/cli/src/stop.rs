@@ -36,7 +36,7 @@ impl Stop {
     }
 
     /// Whether a signal has come.
-    fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

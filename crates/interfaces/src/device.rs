@@ -2,12 +2,18 @@
 
 use std::process::Command;
 
+use element::output::reason;
+use element::{annotation, Packet};
+use sys::packet_socket::Frame;
 use sys::SysError;
 
 use crate::capture::link as encap;
-use element::output::reason;
+use crate::vnet;
 
 const ENODEV: i32 = 19;
+/// Offset of the Ethernet type, where a VLAN tag goes.
+const TYPE_AT: usize = 12;
+const TAG_LEN: usize = 4;
 
 /// What is told of a device that cannot be opened, by the method: LINUX looks for it in another way.
 pub fn refusal(device: &str, is_linux: bool, error: &SysError) -> String {
@@ -72,4 +78,46 @@ pub fn hide_from_kernel(device: &str, hides: bool) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{program} {}: {}", arguments.join(" "), String::from_utf8_lossy(&told).trim_end()))
+}
+
+/// A frame that was received, at most `limit` bytes of it, with its metadata; a VLAN tag is where it was on the wire.
+pub fn from_frame(frame: &Frame<'_>, headroom: usize, limit: usize) -> Packet {
+    let data = frame.data.get(..limit).unwrap_or(frame.data);
+    let mut packet = Packet::with_headroom(headroom, data);
+    let extra = frame.wire_len.saturating_sub(data.len() as u32);
+    if extra == 0 {
+        vnet::apply(&mut packet, frame.vnet.unwrap_or_default());
+    } else {
+        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
+    }
+    if let Some((tag, protocol)) = frame.vlan {
+        insert_tag(&mut packet, tag, protocol);
+    }
+    packet
+}
+
+/// Puts a VLAN tag, which the device took off, back where it was.
+fn insert_tag(packet: &mut Packet, tag: u16, protocol: u16) {
+    if packet.len() < TYPE_AT {
+        return;
+    }
+    let data = packet.prepend(TAG_LEN);
+    data.copy_within(TAG_LEN..TAG_LEN + TYPE_AT, 0);
+    let [a, b] = protocol.to_be_bytes();
+    let [c, d] = tag.to_be_bytes();
+    if let Some(place) = data.get_mut(TYPE_AT..TYPE_AT + TAG_LEN) {
+        place.copy_from_slice(&[a, b, c, d]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_put_back() {
+        let mut packet = Packet::from_bytes(&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0, 9]);
+        insert_tag(&mut packet, 0x0005, 0x8100);
+        assert_eq!(packet.data(), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x81, 0, 0, 5, 8, 0, 9]);
+    }
 }

@@ -12,6 +12,7 @@ mod offload_source;
 mod raw_transport;
 pub mod segment;
 mod send_queue;
+pub mod stage;
 #[cfg(test)]
 mod testing;
 mod traffic;
@@ -36,4 +37,6 @@ element::elements![
     from_host,
     to_host,
     kernel_filter,
+    from_interface,
+    to_interface,
 ];

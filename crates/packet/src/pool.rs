@@ -163,8 +163,18 @@ pub struct PoolStats {
     pub small_free: usize,
     /// Large slots ever touched.
     pub large_touched: usize,
+    /// Large slots that are free for reuse on this thread.
+    pub large_free: usize,
     /// Packets whose buffers came from the heap because the pool was exhausted or they were larger than a large buffer.
     pub heap: usize,
+}
+
+impl PoolStats {
+    /// Packets of this thread's pool that exist.
+    pub fn in_use(&self) -> usize {
+        let n_slots = self.small_touched + self.large_touched + self.heap;
+        n_slots.saturating_sub(self.small_free + self.large_free)
+    }
 }
 
 /// The slots of one size class.
@@ -444,6 +454,7 @@ pub fn stats() -> PoolStats {
         small_touched: local.small.n_touched,
         small_free: local.small.free.len(),
         large_touched: local.large.n_touched,
+        large_free: local.large.free.len(),
         heap: pool.n_heap.load(Ordering::Relaxed),
     }
 }

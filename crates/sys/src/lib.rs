@@ -17,6 +17,7 @@ pub mod link;
 pub mod memfd;
 mod netlink;
 pub mod packet_socket;
+pub mod pipe;
 pub mod poll;
 pub mod region;
 pub mod runtime_dir;

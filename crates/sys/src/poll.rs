@@ -152,6 +152,19 @@ impl Waker {
         Ok(Self { event: Arc::new(unsafe { OwnedFd::from_raw_fd(raw) }) })
     }
 
+    /// A waker that another process sent: an event counter, and nothing else.
+    pub fn from_received(fd: OwnedFd) -> Result<Self> {
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        let target = std::fs::read_link(path).unwrap_or_default();
+        if target.to_str() != Some("anon_inode:[eventfd]") {
+            let reason = "it is no event counter".to_string();
+            return Err(SysError::Untrusted { target: "waker".into(), reason, remedy: None });
+        }
+        // SAFETY: F_SETFL takes a number. A sender that shares it and lets it block again stops only itself: see `reset`.
+        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+        Ok(Self { event: Arc::new(fd) })
+    }
+
     /// Makes the waker readable until the next [`Self::reset`].
     pub fn wake(&self) {
         // SAFETY: `ONE` is eight readable bytes. The only failure is a full counter, which is awake already.
@@ -163,6 +176,13 @@ impl Waker {
         let mut count = [0u8; 8];
         // SAFETY: `count` is eight writable bytes.
         unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) == 8 }
+    }
+}
+
+impl AsFd for Poller {
+    /// Readable when a registered descriptor is ready, so that a poller can be watched by another.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 

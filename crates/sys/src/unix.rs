@@ -73,6 +73,18 @@ pub fn recv_fds(socket: impl AsFd, data: &mut [u8]) -> Result<(usize, Vec<OwnedF
     Ok((n_bytes, fds))
 }
 
+/// Whether the other end of a connected socket is closed and everything it sent was received.
+pub fn is_closed(socket: impl AsFd) -> bool {
+    let mut byte = 0u8;
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: `byte` is one writable byte.
+    match retry(|| unsafe { libc::recv(fd, std::ptr::from_mut(&mut byte).cast(), 1, flags) }) {
+        Ok(n_bytes) => n_bytes == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    }
+}
+
 const TARGET: &str = "unix socket";
 
 /// Room for one control message with [`MAX_FDS`] descriptors, aligned for its header.
@@ -195,6 +207,17 @@ mod tests {
         assert_eq!((peer.pid as u32, peer.uid), (std::process::id(), crate::runtime_dir::effective_uid()));
         let (reader, _writer) = io::pipe().unwrap();
         assert_eq!(peer_credentials(&reader).unwrap_err().errno(), Some(libc::ENOTSOCK));
+    }
+
+    #[test]
+    fn a_socket_is_closed_once_all_was_received() {
+        let (here, there) = UnixStream::pair().unwrap();
+        assert!(!is_closed(&there));
+        send_fds(&here, b"x", &[]).unwrap();
+        drop(here);
+        assert!(!is_closed(&there));
+        recv_fds(&there, &mut [0]).unwrap();
+        assert!(is_closed(&there));
     }
 
     #[test]

@@ -1,19 +1,17 @@
 //! How FromDevice opens its ring and takes packets out of it.
 
-use element::{annotation, Batch, Ctx, Packet, BATCH_MAX};
+use element::{Batch, Ctx, Packet, BATCH_MAX};
 use packet::PacketType;
 use sys::packet_socket::{FanOut, Frame, RxOptions, RxRing};
 
 use super::{FromDevice, NOT_IP};
 use crate::capture::MAX_CAPTURED_LEN;
-use crate::device::{check_up, link_type, refusal};
+use crate::device::{check_up, from_frame, link_type, refusal};
 use crate::mark_ip::mark_ip;
-use crate::vnet;
 
 const DEFAULT_SNAPLEN: u32 = 2046;
-/// Offset of the Ethernet type, where a VLAN tag goes.
+/// Offset of the Ethernet type.
 const TYPE_AT: usize = 12;
-const TAG_LEN: usize = 4;
 
 impl FromDevice {
     /// Opens the device. The replicas of the graph share its packets out among them, flow by flow.
@@ -105,17 +103,8 @@ impl FromDevice {
     fn packet_of(&self, frame: &Frame<'_>) -> Packet {
         let header = frame.vnet.unwrap_or_default();
         let whole = self.snaplen.unwrap_or(if header.is_gso() { MAX_CAPTURED_LEN } else { DEFAULT_SNAPLEN });
-        let data = frame.data.get(..whole as usize).unwrap_or(frame.data);
-        let mut packet = Packet::with_headroom(self.headroom, data);
-        let extra = frame.wire_len.saturating_sub(data.len() as u32);
-        if extra == 0 {
-            vnet::apply(&mut packet, header);
-        } else {
-            packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
-        }
-        if let Some((tag, protocol)) = frame.vlan {
-            insert_tag(&mut packet, tag, protocol);
-        }
+        let data = frame.data;
+        let mut packet = from_frame(frame, self.headroom, whole as usize);
         if self.stamps {
             packet.set_timestamp_ns(i64::try_from(frame.timestamp_ns).unwrap_or(i64::MAX));
         }
@@ -132,30 +121,4 @@ impl FromDevice {
 
 fn ethertype(frame: &[u8]) -> Option<u16> {
     frame.get(TYPE_AT..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
-}
-
-/// Puts a VLAN tag, which the device took off, back where it was.
-fn insert_tag(packet: &mut Packet, tag: u16, protocol: u16) {
-    if packet.len() < TYPE_AT {
-        return;
-    }
-    let data = packet.prepend(TAG_LEN);
-    data.copy_within(TAG_LEN..TAG_LEN + TYPE_AT, 0);
-    let [a, b] = protocol.to_be_bytes();
-    let [c, d] = tag.to_be_bytes();
-    if let Some(place) = data.get_mut(TYPE_AT..TYPE_AT + TAG_LEN) {
-        place.copy_from_slice(&[a, b, c, d]);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tag_is_put_back() {
-        let mut packet = Packet::from_bytes(&[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0, 9]);
-        insert_tag(&mut packet, 0x0005, 0x8100);
-        assert_eq!(packet.data(), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x81, 0, 0, 5, 8, 0, 9]);
-    }
 }

@@ -1,0 +1,108 @@
+//! The life of a stage: it runs until its input ends, drains, finishes its outputs and goes.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use engine::world::World;
+use engine::Engine;
+use interfaces::stage::table::{self, lock, Life};
+
+use super::options::StageOptions;
+use crate::stop::Stop;
+
+/// What the shell sees of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
+/// How often a stage that has nothing else to do looks whether its outputs took everything.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// How long a stage that was told to stop tries to get rid of what waits.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A stage that runs.
+pub struct Stage {
+    engine: Engine,
+    #[expect(dead_code, reason = "told by `weir status`")]
+    function: String,
+    drain: Duration,
+}
+
+/// How the draining of a stage goes.
+struct Draining {
+    patience: Duration,
+    /// Packets in the graph when last one left, and until when the next must leave.
+    least: Option<(usize, Instant)>,
+}
+
+impl Stage {
+    /// A stage of a graph that is built.
+    pub fn new(engine: Engine, function: String, options: &StageOptions) -> Result<Stage, String> {
+        let drain = Duration::try_from_secs_f64(options.drain)
+            .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
+        Ok(Stage { engine, function, drain })
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Result<ExitCode, String> {
+        let stop = Stop::listen(&mut self.engine.world);
+        let mut draining = Draining { patience: self.drain, least: None };
+        let mut life = Life::Running;
+        self.engine.run_while(|world| {
+            stop.pass_on(world);
+            life = table::life();
+            match life {
+                Life::Running => true,
+                Life::Ended => !draining.is_done(world),
+                Life::Closed => false,
+            }
+        });
+        if life != Life::Closed {
+            self.finish(&stop);
+        }
+        self.engine.cleanup();
+        Ok(match life {
+            Life::Closed => ExitCode::from(BROKEN_PIPE),
+            _ => ExitCode::SUCCESS,
+        })
+    }
+
+    /// Waits until everything that was sent is out, and says that nothing will follow. A user who stops the stage does not
+    /// wait for a reader that does not read.
+    fn finish(&mut self, stop: &Stop) {
+        let interfaces = table::opened();
+        let begin = Instant::now();
+        while interfaces.iter().filter(|shared| !lock(shared).finish()).count() > 0 {
+            if stop.is_asked() && begin.elapsed() > GRACE {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        for fault in interfaces.iter().flat_map(|shared| lock(shared).take_faults()) {
+            eprintln!("weir: {fault}");
+        }
+    }
+}
+
+impl Draining {
+    /// Whether the graph holds no more packets, or none has left it for long.
+    fn is_done(&mut self, _world: &mut World) -> bool {
+        let now = Instant::now();
+        let (n_blocked, n_kept) = table::opened()
+            .iter()
+            .map(|shared| lock(shared).n_waiting())
+            .fold((0, 0), |(blocked, kept), (more_blocked, more_kept)| {
+                (blocked + more_blocked, kept + more_kept)
+            });
+        let n_left = packet::stats().in_use().saturating_sub(n_kept);
+        if n_left == 0 {
+            return true;
+        }
+        match &mut self.least {
+            // What waits at an output waits for its reader, however long that takes.
+            Some((least, until)) if n_left >= *least && n_blocked == 0 => now >= *until,
+            least => {
+                *least = Some((n_left, now + self.patience));
+                false
+            }
+        }
+    }
+}

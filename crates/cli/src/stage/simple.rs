@@ -1,0 +1,161 @@
+//! Stages that only move packets: `stage`, `read`, `write`, `port`.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Args;
+use interfaces::stage::{spec, Endpoint, Spec};
+use sys::pipe::Kind;
+
+use super::options::{StageOptions, LEFT, RIGHT};
+use super::Plan;
+use crate::command::SourceOptions;
+use crate::load::Request;
+
+/// Options of `weir stage`.
+#[derive(Args)]
+pub struct GraphOptions {
+    /// The configuration.
+    #[command(flatten)]
+    pub source: SourceOptions,
+    /// What all stages have.
+    #[command(flatten)]
+    pub stage: StageOptions,
+}
+
+/// Options of `weir read`.
+#[derive(Args)]
+pub struct ReadOptions {
+    /// Capture file (pcap or pcapng, also `.gz` and `.bz2`), or lines of text as `--format ascii` writes them.
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Keep the packets' distances in time; of a capture of Ethernet frames.
+    #[arg(long)]
+    pub timing: bool,
+    /// What all stages have.
+    #[command(flatten)]
+    pub stage: StageOptions,
+}
+
+/// Options of `weir write`.
+#[derive(Args)]
+pub struct WriteOptions {
+    /// Capture file; compressed if its name ends with `.gz` or `.bz2`.
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// What all stages have; `--format` is the file's.
+    #[command(flatten)]
+    pub stage: StageOptions,
+}
+
+/// Options of `weir port`.
+#[derive(Args)]
+pub struct PortOptions {
+    /// A network device that is there, or the name of a tap to make.
+    #[arg(value_name = "DEV")]
+    pub device: String,
+    /// Address of the tap and its prefix length, such as 10.0.0.1/24 (can be repeated).
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub address: Vec<String>,
+    /// Largest packet of the tap, in bytes.
+    #[arg(long, value_name = "BYTES")]
+    pub mtu: Option<String>,
+    /// At which end of the stage the device is; by default where no pipe is.
+    #[arg(long, value_parser = [LEFT, RIGHT])]
+    pub side: Option<String>,
+    /// What all stages have.
+    #[command(flatten)]
+    pub stage: StageOptions,
+}
+
+/// `weir stage`.
+pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
+    let request = Request::from_options(&options.source)?;
+    let function = match &options.source.expression {
+        Some(text) => format!("stage -e '{}'", text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        None => format!("stage {}", options.source.words.join(" ")),
+    };
+    super::run(Plan { function, request }, &options.stage)
+}
+
+/// `weir read`.
+pub fn read(mut options: ReadOptions) -> Result<ExitCode, String> {
+    let file = &options.file;
+    let function = format!("read {file}");
+    let text = if options.timing {
+        format!("FromDump({}, TIMING true, STOP true) -> ToInterface(right);", args::quote(file))
+    } else {
+        "FromInterface(left) -> ToInterface(right);".to_string()
+    };
+    let spec = match file.as_str() {
+        "-" => Spec::stdin(),
+        file => Spec { input: Some(Endpoint::File(file.to_string())), output: None },
+    };
+    options.stage.own.push((LEFT.to_string(), spec));
+    super::run(Plan::of_text(function, text), &options.stage)
+}
+
+/// `weir write`.
+pub fn write(mut options: WriteOptions) -> Result<ExitCode, String> {
+    let function = format!("write {}", options.file);
+    let output = match options.file.as_str() {
+        "-" => Endpoint::Stdout,
+        file => Endpoint::File(file.to_string()),
+    };
+    options.stage.own.push((RIGHT.to_string(), Spec { input: None, output: Some(output) }));
+    super::run(
+        Plan::of_text(function, "FromInterface(left) -> ToInterface(right);".to_string()),
+        &options.stage,
+    )
+}
+
+/// `weir port`.
+pub fn port(mut options: PortOptions) -> Result<ExitCode, String> {
+    let device = &options.device;
+    let is_there = sys::link::index(device).is_ok();
+    if is_there && (!options.address.is_empty() || options.mtu.is_some()) {
+        return Err(format!(
+            "port: {device} is there already; --address and --mtu are for taps that are made"
+        ));
+    }
+    let endpoint = if is_there {
+        Endpoint::Device(device.clone())
+    } else {
+        tap(&options).map_err(|error| format!("port: {error}"))?
+    };
+    let side = match &options.side {
+        Some(side) => side.clone(),
+        None => free_side()?.to_string(),
+    };
+    options.stage.own.push((side, Spec { input: Some(endpoint), output: None }));
+    let text = "FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(left);";
+    super::run(Plan::of_text(format!("port {device}"), text.to_string()), &options.stage)
+}
+
+fn tap(options: &PortOptions) -> Result<Endpoint, String> {
+    let addresses = options.address.iter().map(|text| spec::address(text)).collect::<Result<_, _>>()?;
+    let mtu = options.mtu.as_deref().map(spec::parse_mtu).transpose()?;
+    Ok(Endpoint::Tap { name: options.device.clone(), addresses, mtu })
+}
+
+/// The end of the stage where no pipe is.
+fn free_side() -> Result<&'static str, String> {
+    let is_stream = |fd: std::os::fd::BorrowedFd<'_>| {
+        matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(_) | Kind::Socket | Kind::File))
+    };
+    use std::os::fd::AsFd;
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    match (is_stream(input.as_fd()), is_stream(output.as_fd())) {
+        (true, false) => Ok(RIGHT),
+        (false, true) => Ok(LEFT),
+        (true, true) => Err("port: standard input and output both are pipes; say with --side which end of \
+                             the chain the device is, or use `weir stage`"
+            .to_string()),
+        (false, false) if output.is_terminal() => {
+            Err("port: neither standard input nor output is a pipe; a port is one end of a chain, as in \
+                 `weir port t0 | weir print | weir port t1`"
+                .to_string())
+        }
+        (false, false) => Ok(LEFT),
+    }
+}

@@ -1,0 +1,192 @@
+//! Receives packets from an interface of the stage.
+//!
+//! NAME is one of the interfaces that the command declared: `left` and `right` of `weir stage`, and others that `--if` adds.
+//! Packets are Ethernet frames and have their timestamp set, to the time now if they came without one. They may carry work
+//! that their sender left to be done (checksums, segmentation) as their metadata.
+//!
+//! While packets wait for room at another interface, none are received from this one: whoever sends them waits as well. A
+//! graph has at most one FromInterface for each interface.
+//!
+//! ```click
+//! FromInterface(left) -> c :: Counter -> ToInterface(right);
+//! FromInterface(right) -> ToInterface(left);
+//! ```
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use element::{
+    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Ready, Role, TaskId, TimerId, BATCH_MAX,
+};
+
+use crate::stage::table::{self, lock, Shared};
+
+/// The class.
+pub const CLASS: Class = Class::new::<FromInterface>("FromInterface", "0/1", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .role(Role::Input);
+
+const ARGS: &[Arg] = &[
+    Arg::required("NAME", "word", "The interface."),
+    Arg::keyword("BURST", "int", "Most packets to receive each time scheduled, 1 to 256. Default 1."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("interface_name", "What packets come from: the interface.").flags("unlisted"),
+    Handler::read("rx_packets", "Packets received.").flags("unlisted"),
+    Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
+    Handler::read("joint", "What packets come through: `pipe`, `ring`, `tap` ..."),
+];
+
+/// How often a stage whose input has ended looks whether it is empty, in nanoseconds.
+const DRAIN_NS: i64 = 1_000_000;
+
+/// See the page above.
+pub struct FromInterface {
+    name: String,
+    burst: usize,
+    interface: Option<(usize, Shared)>,
+    /// What the interface's packets are waited for at; a duplicate, so that it is the engine's while it is watched.
+    watched: Option<OwnedFd>,
+    task: Option<TaskId>,
+    timer: Option<TimerId>,
+    is_paused: bool,
+}
+
+impl Element for FromInterface {
+    fn configure(conf: &mut Configure<'_>) -> Result<FromInterface, Failed> {
+        let name = conf.args.need::<String>("NAME");
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(BATCH_MAX) as i32);
+        if !(1..=BATCH_MAX as i32).contains(&burst) {
+            conf.args.fail("BURST must be between 1 and 256");
+        }
+        conf.finish()?;
+        Ok(FromInterface {
+            name,
+            burst: burst as usize,
+            interface: None,
+            watched: None,
+            task: None,
+            timer: None,
+            is_paused: false,
+        })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let (idx, shared) = table::open(&self.name)?;
+        let fd = {
+            let mut interface = lock(&shared);
+            if interface.is_read() {
+                return Err(format!("interface '{}' is read by another element", self.name));
+            }
+            interface.mark_read();
+            interface.rx_fd().try_clone_to_owned().map_err(|error| element::output::reason(&error))?
+        };
+        let task = ctx.new_task();
+        ctx.schedule(task);
+        self.task = Some(task);
+        self.timer = Some(ctx.new_timer());
+        self.watched = Some(fd);
+        self.interface = Some((idx, shared));
+        self.watch(ctx)
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let Some((idx, shared)) = &self.interface else { return false };
+        if table::others_are_full(*idx) {
+            self.pause(ctx);
+            return false;
+        }
+        let mut batch = Batch::new();
+        let mut interface = lock(shared);
+        let has_more = interface.receive(&mut batch, self.burst);
+        let faults = interface.take_faults();
+        let has_ended = interface.has_ended();
+        drop(interface);
+        for fault in faults {
+            ctx.chatter(&format!("weir: {fault}"));
+        }
+        if has_more {
+            ctx.schedule(task);
+        } else if has_ended {
+            self.look_again(ctx);
+        }
+        if batch.is_empty() {
+            return false;
+        }
+        ctx.with_clock(|_, clock| {
+            for packet in batch.iter_mut().filter(|packet| packet.timestamp_ns() == 0) {
+                packet.set_timestamp_ns(clock.now_ns());
+            }
+        });
+        ctx.emit(0, batch);
+        true
+    }
+
+    fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
+        if let Some(task) = self.task {
+            ctx.schedule(task);
+        }
+    }
+
+    /// Keeps the driver awake, which ends the stage when it is empty.
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        self.look_again(ctx);
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let Some((_, shared)) = &self.interface else { return Err("not initialized".into()) };
+        let report = lock(shared).report();
+        Ok(match name {
+            "interface_name" => self.name.clone(),
+            "rx_packets" => report.received.packets.to_string(),
+            "rx_bytes" => report.received.bytes.to_string(),
+            "joint" => report.joint.to_string(),
+            _ => return Err(format!("no {name} read handler")),
+        })
+    }
+
+    fn reads_once(&self) -> bool {
+        true
+    }
+
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(fd) = self.watched.take() {
+            ctx.remove_select(fd.as_raw_fd(), Ready::READ);
+        }
+    }
+}
+
+impl FromInterface {
+    fn watch(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        match &self.watched {
+            Some(fd) => ctx.add_select(std::os::fd::AsFd::as_fd(fd), Ready::READ),
+            None => Ok(()),
+        }
+    }
+
+    /// Receives nothing until there is room for what comes.
+    fn pause(&mut self, ctx: &mut Ctx<'_>) {
+        self.is_paused = true;
+        if let Some(fd) = &self.watched {
+            ctx.remove_select(fd.as_raw_fd(), Ready::READ);
+        }
+    }
+
+    /// Goes on if it paused.
+    pub fn go_on(&mut self, ctx: &mut Ctx<'_>) {
+        if std::mem::take(&mut self.is_paused) {
+            // Should watching fail, the task looks.
+            let _ = self.watch(ctx);
+            if let Some(task) = self.task {
+                ctx.schedule(task);
+            }
+        }
+    }
+
+    fn look_again(&self, ctx: &mut Ctx<'_>) {
+        if let Some(timer) = self.timer {
+            ctx.schedule_after(timer, DRAIN_NS);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Descriptors that the process was given, and Unix sockets.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+use element::output::reason;
+use sys::pipe::{self, Kind};
+
+use super::pipe_in::PipeIn;
+use super::pipe_out::PipeOut;
+use super::table::{reopened, Ends};
+use super::{Format, Input, Output};
+
+/// The directions `(reads, writes)` of a stream.
+pub fn stream(fd: BorrowedFd<'_>, label: &str, format: Format, uses: (bool, bool)) -> Result<Ends, String> {
+    let words = |error: sys::SysError| format!("{label}: {error}");
+    let open = |reads| -> Result<File, String> {
+        let is_pipe = matches!(pipe::kind(fd), Ok(Kind::Pipe(_)));
+        if is_pipe {
+            return reopened(fd, reads).map_err(|error| format!("{label}: {error}"));
+        }
+        let file = fd.try_clone_to_owned().map_err(|error| format!("{label}: {}", reason(&error)))?;
+        if matches!(pipe::kind(fd), Ok(Kind::Socket)) {
+            let socket = UnixStream::from(file);
+            socket.set_nonblocking(true).map_err(|error| format!("{label}: {}", reason(&error)))?;
+            return Ok(OwnedFd::from(socket).into());
+        }
+        Ok(file.into())
+    };
+    let input = match uses.0 {
+        true => Some(Box::new(PipeIn::new(open(true)?, label.to_string()).map_err(words)?) as Box<dyn Input>),
+        false => None,
+    };
+    let output = match uses.1 {
+        true => {
+            let output = PipeOut::new(open(false)?, label.to_string(), format).map_err(words)?;
+            Some(Box::new(output) as Box<dyn Output>)
+        }
+        false => None,
+    };
+    Ok((input, output))
+}
+
+/// A descriptor that was open when the process began.
+pub fn inherited(number: i32, format: Format) -> Result<Ends, String> {
+    let label = format!("descriptor {number}");
+    let path = format!("/proc/self/fd/{number}");
+    if std::fs::symlink_metadata(&path).is_err() {
+        return Err(format!("{label} is not open"));
+    }
+    let own = |fd: BorrowedFd<'_>| -> Result<Ends, String> {
+        let kind = pipe::kind(fd).map_err(|error| error.to_string())?;
+        let (reads, writes) = pipe::access(fd).map_err(|error| error.to_string())?;
+        let uses = match kind {
+            Kind::Socket => (true, true),
+            _ if reads => (true, false),
+            _ => (false, writes),
+        };
+        stream(fd, &label, format, uses)
+    };
+    let fd = sys::pipe::adopt(number).map_err(|error| error.to_string())?;
+    own(fd.as_fd())
+}
+
+/// A Unix socket: whoever listens there is the other side, else whoever connects first.
+pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
+    let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
+    let socket = match UnixStream::connect(path) {
+        Ok(socket) => socket,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let listener = UnixListener::bind(path).map_err(words)?;
+            let accepted = listener.accept();
+            // One stage is at each end: nobody else is to find the socket.
+            let _ = std::fs::remove_file(path);
+            accepted.map_err(words)?.0
+        }
+        Err(error) => return Err(words(error)),
+    };
+    stream(socket.as_fd(), path, format, (true, true))
+}

@@ -1,0 +1,180 @@
+//! Capture files and named pipes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use element::output::reason;
+use element::Batch;
+use packet::Ring;
+use sys::poll::Poller;
+
+use super::framing::{packet_of, Format, Framer};
+use super::pipe_in::PipeIn;
+use super::pipe_out::PipeOut;
+use super::table::{reopened, Ends};
+use super::{Dispatch, Input, Output, Receipt};
+use crate::capture::{self, Reader};
+
+/// Bytes of a text's beginning that are looked at.
+const HEAD: usize = 4;
+
+/// A named pipe to read, which need not have a writer yet.
+pub fn fifo_in(path: &str) -> Result<Ends, String> {
+    let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
+    let file =
+        OpenOptions::new().read(true).custom_flags(sys::pipe::NONBLOCK).open(path).map_err(|e| words(&e))?;
+    let input = PipeIn::new(file, path.to_string()).map_err(|error| error.to_string())?;
+    Ok((Some(Box::new(input)), None))
+}
+
+/// A named pipe to write; waits until it has a reader.
+pub fn fifo_out(path: &str, format: Format) -> Result<Ends, String> {
+    let file = OpenOptions::new().write(true).open(path);
+    let file = file.map_err(|error| format!("{path}: {}", reason(&error)))?;
+    let output = PipeOut::new(reopened(file.as_fd(), false)?, path.to_string(), format);
+    Ok((None, Some(Box::new(output.map_err(|error| error.to_string())?))))
+}
+
+/// A file of packets: a capture, plain or compressed, or lines of text.
+pub fn input(path: &str) -> Result<Ends, String> {
+    let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
+    let mut head = Vec::new();
+    let file = File::open(path).map_err(|e| words(&e))?;
+    file.take(HEAD as u64).read_to_end(&mut head).map_err(|e| words(&e))?;
+    let is_text =
+        !head.is_empty() && head.iter().all(|byte| byte.is_ascii_hexdigit() || b"[ :\n".contains(byte));
+    if is_text {
+        let file = File::open(path).map_err(|e| words(&e))?;
+        let input = PipeIn::new(file, path.to_string()).map_err(|error| error.to_string())?;
+        return Ok((Some(Box::new(input)), None));
+    }
+    let reader = Reader::open(path).map_err(|error| format!("{path}: {error}"))?;
+    Ok((Some(Box::new(FileIn { reader, path: path.to_string(), is_at_end: false })), None))
+}
+
+/// A file to write packets to, compressed if its name ends with `.gz` or `.bz2`.
+pub fn output(path: &str, format: Format) -> Result<Ends, String> {
+    let file = capture::Output::create(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
+    let framer = Framer::new(format);
+    let mut pending = Vec::new();
+    framer.begin(&mut pending);
+    Ok((None, Some(Box::new(FileOut { file: Some(file), framer, pending, path: path.to_string() }))))
+}
+
+/// A capture that is read.
+struct FileIn {
+    reader: Reader,
+    path: String,
+    is_at_end: bool,
+}
+
+impl Input for FileIn {
+    fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
+        let mut fault = None;
+        while batch.len() < max && !self.is_at_end {
+            match self.reader.next_record() {
+                Ok(Some(record)) => match packet_of(&record) {
+                    Ok(packet) => batch.push(packet),
+                    Err(message) => fault = Some(message),
+                },
+                Ok(None) => self.is_at_end = true,
+                Err(error) => fault = Some(error.to_string()),
+            }
+            if fault.is_some() {
+                self.is_at_end = true;
+            }
+        }
+        if let Some(message) = &fault {
+            eprintln!("weir: {}: {message}", self.path);
+        }
+        match batch.is_empty() {
+            false => Receipt::Packets,
+            true if fault.is_some() => Receipt::Fault(format!("{}: not read to its end", self.path)),
+            true => Receipt::End,
+        }
+    }
+
+    /// A file never lets wait.
+    fn watch(&self, _poller: &mut Poller) -> sys::Result<()> {
+        Ok(())
+    }
+
+    fn unwatch(&self, _poller: &mut Poller) {}
+
+    fn joint(&self) -> &'static str {
+        "file"
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+}
+
+/// A capture that is written.
+struct FileOut {
+    /// `None` once it is finished.
+    file: Option<capture::Output>,
+    framer: Framer,
+    pending: Vec<u8>,
+    path: String,
+}
+
+impl FileOut {
+    fn write(&mut self) -> std::io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let writer: &mut dyn Write = match file {
+            capture::Output::Plain(file) => file,
+            capture::Output::Gzip(file) => file,
+            capture::Output::Bzip2(file) => file,
+        };
+        let result = writer.write_all(&self.pending);
+        self.pending.clear();
+        result
+    }
+}
+
+impl Output for FileOut {
+    fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
+        while let Some(packet) = waiting.pop_front() {
+            self.framer.packet(&mut self.pending, &packet);
+        }
+        match self.write() {
+            Ok(()) => Dispatch::All,
+            Err(error) => {
+                self.file = None;
+                Dispatch::Fault(format!("{}: {}", self.path, reason(&error)))
+            }
+        }
+    }
+
+    fn watch(&self, _poller: &mut Poller) -> sys::Result<()> {
+        Ok(())
+    }
+
+    fn set_blocked(&mut self, _poller: &mut Poller, _is_blocked: bool) {}
+
+    fn unwatch(&self, _poller: &mut Poller) {}
+
+    fn finish(&mut self, _poller: &mut Poller) -> Dispatch {
+        let result = self.write();
+        let Some(file) = self.file.take() else { return Dispatch::All };
+        match result.and_then(|()| file.finish()) {
+            Ok(()) => Dispatch::All,
+            Err(error) => Dispatch::Fault(format!("{}: {}", self.path, reason(&error))),
+        }
+    }
+
+    fn joint(&self) -> &'static str {
+        "file"
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.framer.n_bad
+    }
+}

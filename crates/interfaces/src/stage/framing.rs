@@ -1,0 +1,430 @@
+//! How packets become bytes between stages, and bytes packets: pcap, pcapng or lines of text.
+
+use std::borrow::Cow;
+use std::io;
+
+use args::Timestamp as Time;
+use element::{annotation, Packet};
+
+use super::ascii;
+use crate::capture::{self, link, Decoder, Encoder, Precision, Progress, Timestamp};
+use crate::segment::segment;
+
+/// What a stream between stages looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// pcap with nanoseconds.
+    #[default]
+    Pcap,
+    /// pcapng with nanoseconds.
+    Pcapng,
+    /// A packet a line.
+    Ascii,
+}
+
+impl Format {
+    /// The formats' names.
+    pub const NAMES: [&'static str; 3] = ["pcap", "pcapng", "ascii"];
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Format> {
+        let formats = [Format::Pcap, Format::Pcapng, Format::Ascii];
+        Format::NAMES.iter().position(|known| *known == name).and_then(|idx| formats.get(idx).copied())
+    }
+}
+
+/// Turns packets into a stream's bytes.
+#[derive(Debug)]
+pub struct Framer {
+    encoder: Option<Encoder>,
+    /// Packets that the format cannot express.
+    pub n_bad: u64,
+}
+
+impl Framer {
+    /// A stream of Ethernet frames.
+    pub fn new(format: Format) -> Framer {
+        let capture =
+            |format| Encoder::new(format, Precision::Nano, link::ETHERNET, capture::MAX_CAPTURED_LEN);
+        let encoder = match format {
+            Format::Pcap => Some(capture(capture::Format::Pcap)),
+            Format::Pcapng => Some(capture(capture::Format::Pcapng)),
+            Format::Ascii => None,
+        };
+        Framer { encoder, n_bad: 0 }
+    }
+
+    /// The framer of another stream of the same format; what was counted goes on.
+    pub fn again(&self) -> Framer {
+        Framer { encoder: self.encoder, n_bad: self.n_bad }
+    }
+
+    /// Appends what a stream starts with.
+    pub fn begin(&self, out: &mut Vec<u8>) {
+        if let Some(encoder) = &self.encoder {
+            encoder.header(out);
+        }
+    }
+
+    /// Appends a packet. What its sender left to be done (segments, checksums) is done first: any program may read this.
+    #[inline]
+    pub fn packet(&mut self, out: &mut Vec<u8>, packet: &Packet) {
+        if packet.has_offload() {
+            segment(packet, |part| self.plain(out, &part));
+        } else {
+            self.plain(out, packet);
+        }
+    }
+
+    #[inline]
+    fn plain(&mut self, out: &mut Vec<u8>, packet: &Packet) {
+        let Some(encoder) = &self.encoder else {
+            self.n_bad += u64::from(!ascii::write_line(out, packet.data()));
+            return;
+        };
+        let time = Time::from_nanos(packet.timestamp_ns());
+        let time = Timestamp { seconds: time.sec(), nanoseconds: time.nsec() };
+        let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
+        encoder.record(out, time, u32::try_from(wire_len).unwrap_or(u32::MAX), packet.data());
+    }
+}
+
+/// What a [`Deframer`] finds next.
+#[derive(Debug)]
+pub enum Found {
+    /// A packet.
+    Packet(Packet),
+    /// It needs more bytes.
+    NeedInput,
+    /// The stream has come to its end.
+    End,
+    /// The stream cannot be read further.
+    Fault(String),
+}
+
+/// Turns a stream's bytes into packets; tells the formats apart by the first bytes.
+pub struct Deframer {
+    state: State,
+    /// What is told of lines that cannot be read.
+    pub notes: Vec<String>,
+    /// Lines that could not be read.
+    pub n_bad: u64,
+}
+
+enum State {
+    /// Too few bytes to tell the format.
+    Unknown(Vec<u8>),
+    Capture(Box<Decoder>),
+    Lines(Lines),
+}
+
+/// Lines of text as they come in.
+#[derive(Default)]
+struct Lines {
+    bytes: Vec<u8>,
+    /// What was read of the bytes.
+    at: usize,
+    n_lines: u64,
+    is_ended: bool,
+    /// The line is too long and is passed over.
+    skips: bool,
+    packet: Vec<u8>,
+}
+
+/// Bytes to read at once before the format is known, and of lines.
+const READ_LEN: usize = 16 * 1024;
+
+/// First bytes of captures.
+const MAGICS: [[u8; 4]; 5] = [
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+    [0x0a, 0x0d, 0x0d, 0x0a],
+];
+/// Bad lines that are told of one by one; the others are only counted.
+const MAX_NOTES: u64 = 10;
+
+impl Default for Deframer {
+    fn default() -> Deframer {
+        Deframer { state: State::Unknown(Vec::new()), notes: Vec::new(), n_bad: 0 }
+    }
+}
+
+impl Deframer {
+    /// The deframer of another stream; what was counted goes on.
+    pub fn again(&self) -> Deframer {
+        Deframer { n_bad: self.n_bad, ..Deframer::default() }
+    }
+
+    /// Takes in what one call of `read` yields; how many bytes, none being the end of the stream.
+    pub fn read(&mut self, mut read: impl FnMut(&mut [u8]) -> io::Result<usize>) -> io::Result<usize> {
+        if let State::Capture(decoder) = &mut self.state {
+            let n = read(decoder.room())?;
+            decoder.fill(n);
+            return Ok(n);
+        }
+        let mut bytes = [0; READ_LEN];
+        let n = read(&mut bytes)?;
+        self.feed(bytes.get(..n).unwrap_or_default());
+        Ok(n)
+    }
+
+    /// Takes in bytes; none are the end of the stream.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        match &mut self.state {
+            State::Unknown(head) => {
+                head.extend_from_slice(bytes);
+                if head.len() >= 4 || bytes.is_empty() {
+                    let head = std::mem::take(head);
+                    self.begin(&head);
+                    if bytes.is_empty() && !head.is_empty() {
+                        self.feed(&[]);
+                    }
+                }
+            }
+            State::Capture(decoder) => feed(decoder, bytes),
+            State::Lines(lines) => lines.feed(bytes),
+        }
+    }
+
+    /// Looks at the first bytes.
+    fn begin(&mut self, head: &[u8]) {
+        let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
+        let is_text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        if is_capture || !is_text {
+            let mut decoder = Box::new(Decoder::new());
+            feed(&mut decoder, head);
+            self.state = State::Capture(decoder);
+        } else {
+            let mut lines = Lines::default();
+            lines.feed(head);
+            self.state = State::Lines(lines);
+        }
+    }
+
+    /// The next packet.
+    pub fn next_packet(&mut self) -> Found {
+        match &mut self.state {
+            State::Unknown(_) => Found::NeedInput,
+            State::Capture(decoder) => match decoder.next_record() {
+                Ok(Progress::Record(record)) => match packet_of(&record) {
+                    Ok(packet) => Found::Packet(packet),
+                    Err(message) => Found::Fault(message),
+                },
+                Ok(Progress::NeedInput) => Found::NeedInput,
+                Ok(Progress::End) | Err(capture::CaptureError::Empty) => Found::End,
+                Err(error) => Found::Fault(error.to_string()),
+            },
+            State::Lines(lines) => lines.next(&mut self.notes, &mut self.n_bad),
+        }
+    }
+}
+
+/// Gives a decoder bytes as it has room for them.
+fn feed(decoder: &mut Decoder, mut bytes: &[u8]) {
+    if bytes.is_empty() {
+        return decoder.fill(0);
+    }
+    while !bytes.is_empty() {
+        let room = decoder.room();
+        let n = room.len().min(bytes.len());
+        let (now, later) = bytes.split_at(n);
+        room.iter_mut().zip(now).for_each(|(place, byte)| *place = *byte);
+        decoder.fill(n);
+        bytes = later;
+    }
+}
+
+/// A record as an Ethernet frame; IP packets behind other headers, or none, get an Ethernet header of zeros.
+pub(super) fn packet_of(record: &capture::Record<'_>) -> Result<Packet, String> {
+    let link_type = link::canonical(record.link_type);
+    let data: Cow<'_, [u8]> = if link_type == link::ETHERNET {
+        Cow::Borrowed(record.data)
+    } else {
+        Cow::Owned(as_ethernet(link_type, record.data)?)
+    };
+    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, &data);
+    let extra = (record.wire_len as usize).saturating_sub(record.data.len());
+    packet.set_anno_u32(annotation::EXTRA_LENGTH, u32::try_from(extra).unwrap_or(u32::MAX));
+    let time = record.timestamp;
+    let ns = time.seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(time.nanoseconds));
+    packet.set_timestamp_ns(ns);
+    packet.set_mac_offset(0);
+    Ok(packet)
+}
+
+/// A frame of another link type, as far as it carries IP.
+fn as_ethernet(link_type: u32, frame: &[u8]) -> Result<Vec<u8>, String> {
+    if !link::can_find_ip(link_type) {
+        let name = link::unparse(link_type);
+        return Err(format!("packets of link type {name} cannot be made into Ethernet frames"));
+    }
+    let (offset, kind) = match link::find_ip(link_type, frame) {
+        Some(link::IpHeader::V4 { offset, .. }) => (offset, [0x08, 0x00]),
+        Some(link::IpHeader::V6 { offset }) => (offset, [0x86, 0xdd]),
+        // Not IP: an experimental type (IEEE Std 802, local experimental Ethertype 1) with the whole frame behind it.
+        None => (0, [0x88, 0xb5]),
+    };
+    let mut bytes = vec![0; 12];
+    bytes.extend(kind);
+    bytes.extend_from_slice(frame.get(offset..).unwrap_or_default());
+    Ok(bytes)
+}
+
+impl Lines {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.is_ended |= bytes.is_empty();
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn next(&mut self, notes: &mut Vec<String>, n_bad: &mut u64) -> Found {
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let end = rest.iter().position(|byte| *byte == b'\n');
+            let (line, n) = match end {
+                Some(end) => (rest.get(..end).unwrap_or_default(), end + 1),
+                None if rest.len() > ascii::MAX_LINE => {
+                    self.skips = true;
+                    (rest, rest.len())
+                }
+                None if self.is_ended && rest.is_empty() => return Found::End,
+                None if self.is_ended => (rest, rest.len()),
+                None => return Found::NeedInput,
+            };
+            let is_long = self.skips;
+            self.skips &= end.is_none();
+            self.n_lines += u64::from(!self.skips);
+            let read = match is_long {
+                _ if self.skips => Ok(false),
+                true => Err(format!("it is longer than {} characters", ascii::MAX_LINE)),
+                false => ascii::read_line(line, &mut self.packet),
+            };
+            self.at += n;
+            match read {
+                Ok(true) => {
+                    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, &self.packet);
+                    packet.set_mac_offset(0);
+                    return Found::Packet(packet);
+                }
+                Ok(false) => {}
+                Err(message) => {
+                    *n_bad += 1;
+                    if *n_bad <= MAX_NOTES {
+                        notes.push(format!("line {}: {message}; it is skipped", self.n_lines));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packets(deframer: &mut Deframer) -> Vec<String> {
+        let mut list = Vec::new();
+        loop {
+            match deframer.next_packet() {
+                Found::Packet(packet) => list.push(format!(
+                    "{} at {} of {}",
+                    packet.data().iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+                    packet.timestamp_ns(),
+                    packet.len() + packet.anno_u32(annotation::EXTRA_LENGTH) as usize
+                )),
+                Found::NeedInput => return list,
+                Found::End => {
+                    list.push("end".into());
+                    return list;
+                }
+                Found::Fault(message) => {
+                    list.push(message);
+                    return list;
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_stream_cut_anywhere_gives_back_its_packets(
+            format in 0usize..3,
+            lens in proptest::collection::vec(14usize..200, 0..20),
+            cut in 1usize..300,
+        ) {
+            let format = Format::named(Format::NAMES[format]).unwrap();
+            let mut framer = Framer::new(format);
+            let (mut bytes, mut sent) = (Vec::new(), Vec::new());
+            framer.begin(&mut bytes);
+            for (i, len) in lens.iter().enumerate() {
+                let mut packet = Packet::zeroed(*len);
+                packet.data_mut()[0] = i as u8;
+                let mut ns = 0;
+                if format != Format::Ascii {
+                    ns = 1_700_000_000_123_456_789 + i as i64;
+                    packet.set_timestamp_ns(ns);
+                    packet.set_anno_u32(annotation::EXTRA_LENGTH, 5);
+                }
+                let text = packet.data().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                sent.push(format!("{text} at {ns} of {}", len + if format == Format::Ascii { 0 } else { 5 }));
+                framer.packet(&mut bytes, &packet);
+            }
+            sent.push("end".into());
+            let mut deframer = Deframer::default();
+            let mut got = Vec::new();
+            for part in bytes.chunks(cut) {
+                deframer.feed(part);
+                got.extend(packets(&mut deframer));
+            }
+            deframer.feed(&[]);
+            got.extend(packets(&mut deframer));
+            if bytes.is_empty() {
+                got.retain(|text| text != "end");
+                sent.clear();
+            }
+            prop_assert_eq!(got, sent);
+        }
+
+        #[test]
+        fn any_bytes_end_in_packets_or_a_fault(bytes in proptest::collection::vec(any::<u8>(), 0..300), cut in 1usize..300) {
+            let mut deframer = Deframer::default();
+            for part in bytes.chunks(cut) {
+                deframer.feed(part);
+                packets(&mut deframer);
+            }
+            deframer.feed(&[]);
+            packets(&mut deframer);
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_told_with_its_number_and_skipped() {
+        let mut deframer = Deframer::default();
+        deframer.feed(b"001122334455 66778899aabb 0800 45\nhello\n\n001122334455 66778899aabb 0800 46");
+        deframer.feed(&[]);
+        assert_eq!(packets(&mut deframer).len(), 3);
+        assert_eq!(
+            deframer.notes,
+            ["line 2: `hello` is no destination address of 12 hexadecimal digits; it is skipped"]
+        );
+        assert_eq!(deframer.n_bad, 1);
+    }
+
+    #[test]
+    fn a_line_without_an_end_does_not_fill_the_memory() {
+        let mut deframer = Deframer::default();
+        for _ in 0..100 {
+            deframer.feed(&[b'0'; 10_000]);
+            packets(&mut deframer);
+            let State::Lines(lines) = &deframer.state else { panic!() };
+            assert!(lines.bytes.len() <= ascii::MAX_LINE + 20_000);
+        }
+        deframer.feed(b"\n001122334455 66778899aabb 0800 45\n");
+        assert_eq!(packets(&mut deframer), ["00112233445566778899aabb080045 at 0 of 15"]);
+        assert_eq!(deframer.n_bad, 1);
+    }
+}

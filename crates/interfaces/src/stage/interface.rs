@@ -1,0 +1,385 @@
+//! One interface of a stage: an input and an output under a name.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use element::Batch;
+use packet::Ring;
+use sys::pipe::PipeId;
+use sys::poll::Poller;
+
+use super::joint::{RingIn, RingOut};
+use super::pipe_in::PipeIn;
+use super::pipe_out::PipeOut;
+use super::{Dispatch, Input, Output, Receipt};
+use crate::traffic::Traffic;
+
+/// Packets that wait for room before any other is turned away.
+pub const MAX_WAITING: usize = 4096;
+
+/// An input and an output under a name.
+pub struct Interface {
+    name: String,
+    /// What packets are read from; when the first one ends, the next one follows.
+    inputs: VecDeque<Box<dyn Input>>,
+    /// What packets are written to: the last one. Those before it only finish what they began.
+    outputs: VecDeque<Box<dyn Output>>,
+    /// Packets that wait for room, or for an output.
+    waiting: Ring,
+    rx_poller: Poller,
+    tx_poller: Poller,
+    is_read: bool,
+    /// Whether a stream that was the input of this interface has ended, and none followed.
+    has_ended: bool,
+    /// Whether the stream that was the output of this interface takes no more.
+    is_closed: bool,
+    is_blocked: bool,
+    received: Traffic,
+    sent: Traffic,
+    /// Packets that the other side did not read.
+    n_unread: u64,
+    /// Who is at the other end, as far as known: the number of its process.
+    neighbour: Option<u32>,
+    faults: Vec<String>,
+}
+
+/// What is told of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its name.
+    pub name: String,
+    /// What packets come through and go through: `pipe`, `ring`, `tap` ...
+    pub joint: &'static str,
+    /// The neighbour's process.
+    pub neighbour: Option<u32>,
+    /// Packets and bytes received.
+    pub received: Traffic,
+    /// Packets and bytes taken to be sent, those that wait included.
+    pub sent: Traffic,
+    /// Packets that could not be read or expressed, or that the other side did not read.
+    pub n_dropped: u64,
+    /// Packets that wait for room.
+    pub n_waiting: usize,
+    /// Bytes that wait to be received.
+    pub n_waiting_bytes: usize,
+}
+
+impl Interface {
+    /// An interface without input and output.
+    pub fn new(name: &str) -> sys::Result<Interface> {
+        Ok(Interface {
+            name: name.to_string(),
+            inputs: VecDeque::new(),
+            outputs: VecDeque::new(),
+            waiting: Ring::new(),
+            rx_poller: Poller::new()?,
+            tx_poller: Poller::new()?,
+            is_read: false,
+            has_ended: false,
+            is_closed: false,
+            is_blocked: false,
+            received: Traffic::default(),
+            sent: Traffic::default(),
+            n_unread: 0,
+            neighbour: None,
+            faults: Vec::new(),
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads from `input` once all inputs before it have ended.
+    pub fn add_input(&mut self, input: Box<dyn Input>) -> sys::Result<()> {
+        self.has_ended = false;
+        if self.inputs.is_empty() {
+            input.watch(&mut self.rx_poller)?;
+        }
+        self.inputs.push_back(input);
+        Ok(())
+    }
+
+    /// Writes to `output` from now on; those before it finish what they began.
+    pub fn add_output(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
+        output.watch(&mut self.tx_poller)?;
+        self.outputs.push_back(output);
+        self.is_closed = false;
+        Ok(())
+    }
+
+    /// Says that an element takes what is received.
+    pub fn mark_read(&mut self) {
+        self.is_read = true;
+    }
+
+    /// Whether an element takes what is received.
+    pub fn is_read(&self) -> bool {
+        self.is_read
+    }
+
+    /// The descriptor that is readable when there is something to receive.
+    pub fn rx_fd(&self) -> BorrowedFd<'_> {
+        self.rx_poller.as_fd()
+    }
+
+    /// The descriptor that is readable when there is room again, or the other side is gone.
+    pub fn tx_fd(&self) -> BorrowedFd<'_> {
+        self.tx_poller.as_fd()
+    }
+
+    /// Whether packets wait for room, so that no more should be made.
+    pub fn is_full(&self) -> bool {
+        self.is_blocked && !self.is_closed
+    }
+
+    /// Whether its input has ended for good.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Whether what is sent can never be read.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Whether it has an input that another process feeds and can end.
+    pub fn reads_stream(&self) -> bool {
+        self.inputs.iter().any(|input| input.is_stream()) || self.has_ended
+    }
+
+    /// What the user should be told, once.
+    pub fn take_faults(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// Receives at most `max` packets; whether there may be more. `false`: a descriptor will tell.
+    pub fn receive(&mut self, batch: &mut Batch, max: usize) -> bool {
+        loop {
+            let Some(input) = self.inputs.front_mut() else { return false };
+            match input.receive(batch, max, &mut self.rx_poller) {
+                Receipt::Packets => {
+                    self.received.add_batch(batch);
+                    return true;
+                }
+                Receipt::Nothing if input.may_sleep() => {
+                    // Clears what the poller keeps of descriptors that are ready no more.
+                    return false;
+                }
+                Receipt::Nothing => {}
+                Receipt::End => self.end_input(),
+                Receipt::Fault(message) => {
+                    self.faults.push(message);
+                    self.end_input();
+                }
+            }
+        }
+    }
+
+    /// Goes on with the next input.
+    fn end_input(&mut self) {
+        let Some(mut input) = self.inputs.pop_front() else { return };
+        input.unwatch(&mut self.rx_poller);
+        // A ring that came with an output ends with its neighbour, who may be replaced; the output tells that.
+        let is_own = input.joint() != "ring" || input.pipe().is_some();
+        match self.inputs.front() {
+            Some(next) => {
+                if let Err(error) = next.watch(&mut self.rx_poller) {
+                    self.faults.push(error.to_string());
+                }
+            }
+            None => self.has_ended |= is_own,
+        }
+    }
+
+    /// Sends a batch; what there is no room for waits. The packets that there was no place for, or nobody to read, are left
+    /// in the batch, for the caller to drop.
+    pub fn send(&mut self, batch: &mut Batch) {
+        let n = MAX_WAITING.saturating_sub(self.waiting.len()).min(batch.len());
+        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        self.waiting.push_batch(batch, n);
+        self.flush();
+    }
+
+    /// Sends what waits, as far as there is room.
+    pub fn flush(&mut self) {
+        while self.outputs.len() > 1 {
+            let Some(output) = self.outputs.front_mut() else { break };
+            if output.finish(&mut self.tx_poller) == Dispatch::Blocked {
+                output.set_blocked(&mut self.tx_poller, true);
+                self.is_blocked = true;
+                return;
+            }
+            output.unwatch(&mut self.tx_poller);
+            self.outputs.pop_front();
+        }
+        let Some(output) = self.outputs.front_mut() else {
+            // Nobody is there to send to yet, or the way back is not there at all.
+            self.is_blocked = false;
+            return;
+        };
+        let dispatch = output.send(&mut self.waiting, &mut self.tx_poller);
+        let is_blocked = dispatch == Dispatch::Blocked;
+        if is_blocked != self.is_blocked {
+            output.set_blocked(&mut self.tx_poller, is_blocked);
+            self.is_blocked = is_blocked;
+        }
+        match dispatch {
+            Dispatch::All | Dispatch::Blocked => {}
+            Dispatch::Unread => {
+                self.n_unread += self.waiting.len() as u64;
+                self.waiting.truncate(0);
+            }
+            Dispatch::Closed => self.close_output(None),
+            Dispatch::Fault(message) => self.close_output(Some(message)),
+        }
+    }
+
+    fn close_output(&mut self, fault: Option<String>) {
+        self.faults.extend(fault);
+        let Some(mut output) = self.outputs.pop_front() else { return };
+        output.unwatch(&mut self.tx_poller);
+        self.n_unread += self.waiting.len() as u64;
+        self.waiting.truncate(0);
+        self.is_blocked = false;
+        let is_own = output.joint() != "ring" || output.pipe().is_some();
+        self.is_closed |= is_own && self.outputs.is_empty() && output.is_stream();
+    }
+
+    /// Looks at what the descriptor of the output tells.
+    pub fn look_at_output(&mut self) {
+        let is_gone = match self.tx_poller.wait(Some(Duration::ZERO)) {
+            Ok(events) => events.iter().any(|event| event.closed),
+            Err(_) => false,
+        };
+        let Some(output) = self.outputs.back_mut() else { return };
+        output.woken();
+        if is_gone && self.outputs.len() == 1 {
+            self.notice_end();
+        }
+        self.flush();
+    }
+
+    /// The other side of the output is gone.
+    fn notice_end(&mut self) {
+        let Some(output) = self.outputs.front_mut() else { return };
+        let is_over = match output.pipe() {
+            Some(pipe) => pipe.notice_end(&mut self.tx_poller),
+            None => output.is_stream() && output.is_closed(),
+        };
+        if is_over {
+            self.close_output(None);
+        }
+    }
+
+    /// Waits until there may be room, for `patience` at most.
+    pub fn wait_for_room(&mut self, patience: Duration) {
+        // Whatever it yields, looking tells what is the case.
+        let _ = self.tx_poller.wait(Some(patience));
+        self.look_at_output();
+    }
+
+    /// Says that nothing will follow; whether everything is sent.
+    pub fn finish(&mut self) -> bool {
+        self.flush();
+        if self.is_blocked {
+            return false;
+        }
+        match self.outputs.back_mut() {
+            Some(output) => output.finish(&mut self.tx_poller) != Dispatch::Blocked,
+            None => true,
+        }
+    }
+
+    /// Packets that wait for room, and those that wait for an output.
+    pub fn n_waiting(&self) -> (usize, usize) {
+        if self.outputs.is_empty() {
+            (0, self.waiting.len())
+        } else {
+            (self.waiting.len(), 0)
+        }
+    }
+
+    /// The pipe of this identity that packets are read from.
+    pub fn pipe_in(&mut self, id: PipeId) -> Option<&mut PipeIn> {
+        self.inputs.iter_mut().filter_map(|input| input.pipe()).find(|pipe| pipe.id() == Some(id))
+    }
+
+    /// The pipe of this identity that packets are written to.
+    pub fn pipe_out(&mut self, id: PipeId) -> Option<&mut PipeOut> {
+        self.outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id))
+    }
+
+    /// The pipes that neighbours may be found by: those that are read, and those that are written.
+    pub fn pipes(&mut self) -> (Vec<PipeId>, Vec<PipeId>) {
+        let inputs = self.inputs.iter_mut().filter_map(|input| input.pipe()?.id()).collect();
+        let outputs = self.outputs.iter_mut().filter_map(|output| output.pipe()?.id()).collect();
+        (inputs, outputs)
+    }
+
+    /// Lets a pipe's reader go on in a ring after `n_bytes`, and answers through the other ring.
+    pub fn upgrade_input(&mut self, id: PipeId, rings: (RingIn, RingOut), n_bytes: u64, neighbour: u32) {
+        let (mut input, output) = rings;
+        if !self.is_read {
+            input.refuse();
+        }
+        let Some(idx) =
+            self.inputs.iter_mut().position(|input| input.pipe().is_some_and(|p| p.id() == Some(id)))
+        else {
+            return;
+        };
+        let poller = &mut self.rx_poller;
+        if let Some(pipe) = self.inputs.get_mut(idx).and_then(|input| input.pipe()) {
+            // Only the pipe that is being read is watched.
+            pipe.upgrade(input, n_bytes, idx == 0, poller);
+        }
+        self.neighbour = Some(neighbour);
+        if !self.outputs.iter_mut().any(|output| output.pipe().is_some()) {
+            output.call_self();
+            let added = self.add_output(Box::new(output));
+            self.faults.extend(added.err().map(|error| error.to_string()));
+        }
+    }
+
+    /// Lets a pipe's writer go on in a ring, and reads what comes back through the other ring.
+    pub fn upgrade_output(&mut self, id: PipeId, rings: (RingIn, RingOut), neighbour: u32) {
+        let (mut input, output) = rings;
+        if !self.is_read {
+            input.refuse();
+        }
+        let is_duplex = !self.inputs.iter_mut().any(|input| input.pipe().is_some());
+        let Interface { outputs, tx_poller, .. } = self;
+        let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id));
+        let Some(pipe) = pipe else { return };
+        pipe.upgrade(output, tx_poller);
+        self.neighbour = Some(neighbour);
+        if is_duplex {
+            input.call_self();
+            let added = self.add_input(Box::new(input));
+            self.faults.extend(added.err().map(|error| error.to_string()));
+        }
+    }
+
+    /// What is told of it.
+    pub fn report(&self) -> Report {
+        let input = self.inputs.front();
+        let output = self.outputs.back();
+        let joint = match (input.map(|input| input.joint()), output.map(|output| output.joint())) {
+            (Some("pipe") | None, Some(joint)) | (Some(joint), _) => joint,
+            (None, None) => "none",
+        };
+        let n_bad = input.map_or(0, |input| input.n_bad()) + output.map_or(0, |output| output.n_bad());
+        Report {
+            name: self.name.clone(),
+            joint,
+            neighbour: self.neighbour,
+            received: self.received,
+            sent: self.sent,
+            n_dropped: n_bad + self.n_unread,
+            n_waiting: self.waiting.len(),
+            n_waiting_bytes: input.map_or(0, |input| input.n_waiting_bytes()),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Shared memory between two stages: both directions of an upgraded pipe.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use element::{annotation, Batch, Packet};
+use packet::Ring;
+use ring::{Consumer, Header, Producer, Refused, Side};
+use sys::memfd::Memfd;
+use sys::poll::{Interest, Poller, Waker};
+use sys::vnet::VnetHeader;
+
+use super::{watch_fd, Dispatch, Input, Output, Receipt};
+use crate::segment::segment;
+use crate::vnet;
+
+/// Bytes of each ring.
+pub const CAPACITY: usize = 512 << 10;
+/// Most bytes of a pair of rings that a neighbour may send.
+pub const MAX_PAIR: usize = 2 * (4096 + ring::CAPACITY_MAX);
+/// Packets between two looks of the reader.
+const PUBLISH: usize = 64;
+
+/// The connection over which two neighbours agreed; it tells when the other process is gone.
+pub type Line = Arc<OwnedFd>;
+
+/// What wakes either side of one direction.
+#[derive(Clone)]
+pub struct Bells {
+    /// Rung when there are packets.
+    pub data: Waker,
+    /// Rung when there is room.
+    pub room: Waker,
+}
+
+/// The end of a ring that packets are read from.
+pub struct RingIn {
+    consumer: Consumer,
+    bells: Bells,
+    line: Line,
+    /// Whether a wake-up was asked for.
+    waits: bool,
+    /// Packets whose metadata made no sense.
+    n_bad: u64,
+}
+
+/// The end of a ring that packets are written to.
+pub struct RingOut {
+    producer: Producer,
+    bells: Bells,
+    line: Line,
+    is_blocked: bool,
+    is_finished: bool,
+    /// Segments of a packet that was too long for the ring.
+    parts: Ring,
+    n_bad: u64,
+}
+
+/// Both ends that one process has.
+pub fn ends(memory: &Memfd, side: Side, bells: [Bells; 2], line: &Line) -> Result<(RingIn, RingOut), String> {
+    let capacity = ring::capacity_of_pair(memory.len()).ok_or("its size is not that of two rings")?;
+    let region = memory.map().map_err(|error| error.to_string())?;
+    let (producer, consumer) = ring::ends(region, capacity, side).map_err(|error| error.to_string())?;
+    let [forward, backward] = bells;
+    let (own, other) = match side {
+        Side::First => (forward, backward),
+        Side::Second => (backward, forward),
+    };
+    let input = RingIn { consumer, bells: other, line: line.clone(), waits: false, n_bad: 0 };
+    let output = RingOut {
+        producer,
+        bells: own,
+        line: line.clone(),
+        is_blocked: false,
+        is_finished: false,
+        parts: Ring::new(),
+        n_bad: 0,
+    };
+    Ok((input, output))
+}
+
+/// Whether the process at the other end of the line is gone.
+fn is_gone(line: &Line) -> bool {
+    sys::unix::is_closed(line.as_fd())
+}
+
+impl RingIn {
+    /// Tells the writer that nobody will read.
+    pub fn refuse(&mut self) {
+        if self.consumer.close() {
+            self.bells.room.wake();
+        }
+    }
+
+    /// Makes the own poller look.
+    pub fn call_self(&self) {
+        self.bells.data.wake();
+    }
+
+    /// Copies records out. What a neighbour may change at any time never reaches an element.
+    fn take(&mut self, batch: &mut Batch, max: usize) -> Result<(), String> {
+        while batch.len() < max {
+            match self.consumer.next() {
+                Ok(Some(record)) => {
+                    let header = record.header;
+                    let mut packet = Packet::uninit(packet::DEFAULT_HEADROOM, record.len(), 0);
+                    record.copy_into_slice(packet.data_mut());
+                    let extra = header.wire_len as usize - record.len();
+                    if extra > 0 {
+                        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra as u32);
+                    }
+                    packet.set_timestamp_ns(header.timestamp_ns);
+                    packet.set_mac_offset(0);
+                    if header.vnet != VnetHeader::default() {
+                        if is_sound(&header.vnet, record.len()) {
+                            vnet::apply(&mut packet, header.vnet);
+                        } else {
+                            self.n_bad += 1;
+                        }
+                    }
+                    batch.push(packet);
+                }
+                Ok(None) => break,
+                Err(corrupt) => return Err(corrupt.to_string()),
+            }
+        }
+        if self.consumer.release() {
+            self.bells.room.wake();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a virtio-net header fits a packet of `len` bytes.
+fn is_sound(header: &VnetHeader, len: usize) -> bool {
+    let checksum_at = usize::from(header.csum_start) + usize::from(header.csum_offset);
+    let has_checksum = !header.needs_csum() || checksum_at + 2 <= len;
+    let has_segments = !header.is_gso()
+        || (header.needs_csum() && header.gso_size > 0 && usize::from(header.hdr_len) <= len);
+    has_checksum && has_segments
+}
+
+impl Input for RingIn {
+    fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
+        if std::mem::take(&mut self.waits) {
+            self.consumer.cancel_wait();
+        }
+        if let Err(message) = self.take(batch, max) {
+            return Receipt::Fault(format!("the neighbour broke the rules of shared memory: {message}"));
+        }
+        if !batch.is_empty() {
+            return Receipt::Packets;
+        }
+        if self.consumer.is_finished() {
+            return Receipt::End;
+        }
+        // What was published before the neighbour went is still read.
+        if is_gone(&self.line) {
+            return match self.take(batch, max) {
+                Ok(()) if !batch.is_empty() => Receipt::Packets,
+                _ => Receipt::End,
+            };
+        }
+        Receipt::Nothing
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        self.bells.data.reset();
+        self.waits = self.consumer.prepare_to_wait();
+        self.waits
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        watch_fd(poller, self.bells.data.as_fd(), Interest::READ)?;
+        watch_fd(poller, self.line.as_fd(), Interest::READ)
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        // Whatever is not watched any more need not be removed.
+        let _ = (poller.remove(self.bells.data.as_fd()), poller.remove(self.line.as_fd()));
+    }
+
+    fn joint(&self) -> &'static str {
+        "ring"
+    }
+
+    fn n_waiting_bytes(&self) -> usize {
+        self.consumer.pending_bytes()
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.n_bad
+    }
+}
+
+impl RingOut {
+    /// Tells the neighbour how many bytes of the pipe to read before the ring; false if it is gone.
+    pub fn announce(&self, n_written: u64) -> bool {
+        super::neighbour::announce(&self.line, n_written)
+    }
+
+    /// Makes the own poller look.
+    pub fn call_self(&self) {
+        self.bells.room.wake();
+    }
+
+    /// Puts a packet in; one that is too long for the ring is cut into its segments first.
+    fn push(&mut self, packet: &Packet) -> Result<(), Refused> {
+        let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
+        let header = Header {
+            wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
+            timestamp_ns: packet.timestamp_ns(),
+            vnet: if packet.has_offload() { vnet::header_of(packet) } else { VnetHeader::default() },
+        };
+        self.producer.push(&header, packet.data())
+    }
+
+    fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {
+        match why {
+            Refused::NoRoom => {
+                self.publish();
+                self.bells.room.reset();
+                let may_sleep = self.producer.prepare_to_wait(packet.len());
+                waiting.push_front(packet);
+                // There may be room again already: then the loop goes on.
+                may_sleep.then_some(Dispatch::Blocked)
+            }
+            Refused::TooLong if packet.has_offload() && self.parts.is_empty() => {
+                segment(&packet, |part| self.parts.push_back(part));
+                while let Some(part) = self.parts.pop_back() {
+                    waiting.push_front(part);
+                }
+                None
+            }
+            Refused::TooLong => {
+                self.n_bad += 1;
+                None
+            }
+            Refused::Closed => {
+                waiting.push_front(packet);
+                Some(if is_gone(&self.line) { Dispatch::Closed } else { Dispatch::Unread })
+            }
+            Refused::Finished | Refused::Corrupt(_) => {
+                waiting.push_front(packet);
+                Some(Dispatch::Closed)
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        if self.producer.publish() {
+            self.bells.data.wake();
+        }
+    }
+}
+
+impl Output for RingOut {
+    fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
+        let mut n_unseen = 0;
+        while let Some(packet) = waiting.pop_front() {
+            match self.push(&packet) {
+                Ok(()) => n_unseen += 1,
+                Err(why) => {
+                    if let Some(dispatch) = self.refused(packet, why, waiting) {
+                        self.publish();
+                        if is_gone(&self.line) {
+                            return Dispatch::Closed;
+                        }
+                        return dispatch;
+                    }
+                }
+            }
+            if n_unseen == PUBLISH {
+                n_unseen = 0;
+                self.publish();
+            }
+        }
+        self.publish();
+        Dispatch::All
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        watch_fd(poller, self.bells.room.as_fd(), Interest::READ)?;
+        watch_fd(poller, self.line.as_fd(), Interest::READ)
+    }
+
+    fn set_blocked(&mut self, _poller: &mut Poller, is_blocked: bool) {
+        if self.is_blocked && !is_blocked {
+            self.producer.cancel_wait();
+        }
+        self.is_blocked = is_blocked;
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        let _ = (poller.remove(self.bells.room.as_fd()), poller.remove(self.line.as_fd()));
+    }
+
+    fn woken(&mut self) {
+        self.bells.room.reset();
+    }
+
+    fn is_closed(&mut self) -> bool {
+        is_gone(&self.line)
+    }
+
+    fn finish(&mut self, _poller: &mut Poller) -> Dispatch {
+        if !std::mem::replace(&mut self.is_finished, true) && self.producer.finish() {
+            self.bells.data.wake();
+        }
+        Dispatch::All
+    }
+
+    fn joint(&self) -> &'static str {
+        "ring"
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.n_bad
+    }
+}

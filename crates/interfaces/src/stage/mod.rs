@@ -1,0 +1,149 @@
+//! The interfaces of a stage: where packets enter and leave a process of a shell pipeline.
+//!
+//! An [`Interface`] has a name, such as `left`, an [`Input`] and an [`Output`]. What they are is said by a [`Spec`]
+//! (`stdin`, `fifo:PATH`, `tap:NAME` ...). `FromInterface` and `ToInterface` find them by name in the process's table
+//! ([`table`]).
+//!
+//! A pipe carries a capture stream, in one direction ([`framing`]). When both of its ends are weir's, they find each other
+//! ([`neighbour`]) and go on through shared memory, in both directions ([`joint`]). The pipe stays as the sign of life.
+
+mod ascii;
+mod descriptor;
+mod file;
+pub mod framing;
+mod interface;
+mod joint;
+pub mod neighbour;
+mod packet_port;
+mod pipe_in;
+mod pipe_out;
+pub mod spec;
+mod stream;
+pub mod table;
+mod tap_port;
+
+use std::os::fd::BorrowedFd;
+
+use element::Batch;
+use packet::Ring;
+use sys::poll::Poller;
+
+pub use framing::Format;
+pub use interface::{Interface, Report};
+pub use spec::{Endpoint, Spec};
+
+/// What came of an attempt to receive.
+#[derive(Debug)]
+pub enum Receipt {
+    /// Packets, now in the batch; there may be more.
+    Packets,
+    /// There is nothing now.
+    Nothing,
+    /// Nothing will ever come again.
+    End,
+    /// As `End`, for a reason that the user should know.
+    Fault(String),
+}
+
+/// What came of an attempt to send.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// Everything went out.
+    All,
+    /// What is left must wait for room.
+    Blocked,
+    /// Nobody on the other side takes packets, now or ever, though it is there.
+    Unread,
+    /// Nobody will ever read from here again.
+    Closed,
+    /// As `Closed`, for a reason that the user should know.
+    Fault(String),
+}
+
+/// Where packets come from.
+pub trait Input: Send {
+    /// Takes at most `max` packets, without waiting. What is watched may change meanwhile.
+    fn receive(&mut self, batch: &mut Batch, max: usize, poller: &mut Poller) -> Receipt;
+
+    /// Called after [`Receipt::Nothing`]: whether it is certain that a watched descriptor will tell of the next packet.
+    fn may_sleep(&mut self) -> bool {
+        true
+    }
+
+    /// Begins to watch the descriptors that tell of packets, for reading.
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()>;
+
+    /// Stops watching them.
+    fn unwatch(&self, poller: &mut Poller);
+
+    /// What packets go through: `pipe`, `ring`, `tap` ...
+    fn joint(&self) -> &'static str;
+
+    /// Bytes that wait to be received, as far as that is known.
+    fn n_waiting_bytes(&self) -> usize {
+        0
+    }
+
+    /// Whether its end is the end of the stage: a stream that another process feeds, not a device.
+    fn is_stream(&self) -> bool;
+
+    /// The pipe that neighbours find each other by, if it is one.
+    fn pipe(&mut self) -> Option<&mut pipe_in::PipeIn> {
+        None
+    }
+
+    /// Lines and packets that could not be read.
+    fn n_bad(&self) -> u64 {
+        0
+    }
+}
+
+/// Where packets go.
+pub trait Output: Send {
+    /// Sends packets from the front of `waiting`, as far as there is room. What is watched may change meanwhile.
+    fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch;
+
+    /// Begins to watch the descriptors that tell of room, and of the other side's end.
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()>;
+
+    /// Watches for room, or only for the end.
+    fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool);
+
+    /// Stops watching.
+    fn unwatch(&self, poller: &mut Poller);
+
+    /// Called when a watched descriptor told of something, before the next [`Output::send`].
+    fn woken(&mut self) {}
+
+    /// Whether the other side has gone; asked when a watched descriptor told of something.
+    fn is_closed(&mut self) -> bool {
+        false
+    }
+
+    /// Says that nothing will follow, once everything was sent.
+    fn finish(&mut self, _poller: &mut Poller) -> Dispatch {
+        Dispatch::All
+    }
+
+    /// What packets go through.
+    fn joint(&self) -> &'static str;
+
+    /// Whether its end is the end of the stage.
+    fn is_stream(&self) -> bool;
+
+    /// The pipe that neighbours find each other by, if it is one.
+    fn pipe(&mut self) -> Option<&mut pipe_out::PipeOut> {
+        None
+    }
+
+    /// Packets that could not be expressed in the output's format.
+    fn n_bad(&self) -> u64 {
+        0
+    }
+}
+
+/// Adds a descriptor to a poller under its own number.
+fn watch_fd(poller: &mut Poller, fd: BorrowedFd<'_>, interest: sys::poll::Interest) -> sys::Result<()> {
+    use std::os::fd::AsRawFd;
+    poller.add(fd, fd.as_raw_fd() as u64, interest)
+}

@@ -1,0 +1,385 @@
+//! Finding the process at the other end of a pipe, and agreeing to go on in shared memory.
+//!
+//! A thread does this beside the graph. Each end of a pipe listens on an abstract Unix socket named after the pipe's inode.
+//! The writer connects to the reader; a reader that starts later knocks at the writer's socket first. Then:
+//!
+//! 1. the writer sends HELLO: a reference to its pipe, memory with two rings, and what wakes either side;
+//! 2. the reader checks credentials, pipe and memory, and answers WELCOME with a reference to its own end;
+//! 3. the writer sends SWITCH and how many bytes it wrote to the pipe: after them the reader goes on in the ring.
+//!
+//! Nothing of this is ever written to the pipe itself. Whoever is refused stays with the pipe. The connection stays open: its
+//! end tells that the other process is gone.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+use sys::memfd::Memfd;
+use sys::pipe::{Kind, PipeId};
+use sys::poll::{Interest, Poller, Waker};
+use sys::unix::{peer_credentials, recv_fds, send_fds};
+
+use super::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
+use super::table::{lock, Shared};
+
+/// Pipes whose other ends are looked for.
+struct Desk {
+    new: VecDeque<(Shared, PipeId, Side)>,
+    waker: Waker,
+}
+
+static DESK: Mutex<Option<Desk>> = Mutex::new(None);
+
+/// Which end of the pipe this process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Reader,
+    Writer,
+}
+
+/// Stack of the thread.
+const STACK: usize = 128 * 1024;
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4;
+/// First bytes of each message: what it is part of, and the version.
+const MAGIC: [u8; 7] = *b"weir-1\n";
+const HELLO: u8 = 1;
+const WELCOME: u8 = 2;
+const SWITCH: u8 = 3;
+/// Bytes of a message: magic, kind, a number.
+const MESSAGE: usize = 16;
+
+/// Looks for the other ends of an interface's pipes from now on.
+pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
+    let (inputs, outputs) = lock(shared).pipes();
+    if inputs.is_empty() && outputs.is_empty() {
+        return Ok(());
+    }
+    let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
+    if desk.is_none() {
+        let waker = Waker::new().map_err(|error| error.to_string())?;
+        let poller = Poller::new().map_err(|error| error.to_string())?;
+        let office = Office { poller, ends: Vec::new(), waker: waker.clone() };
+        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(STACK);
+        thread.spawn(move || office.work()).map_err(|error| error.to_string())?;
+        *desk = Some(Desk { new: VecDeque::new(), waker });
+    }
+    if let Some(desk) = desk.as_mut() {
+        desk.new.extend(inputs.into_iter().map(|id| (shared.clone(), id, Side::Reader)));
+        desk.new.extend(outputs.into_iter().map(|id| (shared.clone(), id, Side::Writer)));
+        desk.waker.wake();
+    }
+    Ok(())
+}
+
+/// Sends SWITCH; false if the neighbour is gone.
+pub fn announce(line: &Line, n_written: u64) -> bool {
+    send_fds(line.as_fd(), &message(SWITCH, n_written), &[]).is_ok()
+}
+
+fn message(kind: u8, number: u64) -> [u8; MESSAGE] {
+    let mut bytes = [0; MESSAGE];
+    let (head, tail) = bytes.split_at_mut(8);
+    head.iter_mut().zip(MAGIC.iter().chain([&kind])).for_each(|(place, byte)| *place = *byte);
+    tail.copy_from_slice(&number.to_ne_bytes());
+    bytes
+}
+
+/// The kind and number of a message, if it is one.
+fn read_message(bytes: &[u8]) -> Option<(u8, u64)> {
+    let (magic, rest) = bytes.split_first_chunk::<7>()?;
+    let (kind, number) = rest.split_first()?;
+    (*magic == MAGIC).then_some((*kind, u64::from_ne_bytes(*number.first_chunk()?)))
+}
+
+/// One end of a pipe, and how far the talk with the other end came.
+struct End {
+    shared: Shared,
+    id: PipeId,
+    side: Side,
+    listener: Socket,
+    talk: Option<Talk>,
+}
+
+/// A connection to the other end.
+struct Talk {
+    line: Line,
+    neighbour: u32,
+    /// What was offered or taken.
+    rings: Option<(RingIn, RingOut)>,
+}
+
+/// The thread and what it looks after.
+struct Office {
+    poller: Poller,
+    ends: Vec<End>,
+    waker: Waker,
+}
+
+/// What to do with a connection after a message.
+enum Next {
+    Stay,
+    HangUp,
+    /// The pipe goes on in the ring: the talk is over, the line is the rings'.
+    Done,
+}
+
+impl Office {
+    fn work(mut self) {
+        if self.poller.add(self.waker.as_fd(), token(self.waker.as_fd()), Interest::READ).is_err() {
+            return;
+        }
+        loop {
+            self.take_new();
+            let Ok(events) = self.poller.wait(None) else { return };
+            let tokens: Vec<u64> = events.iter().map(|event| event.token).collect();
+            for ready in tokens {
+                if ready == token(self.waker.as_fd()) {
+                    self.waker.reset();
+                } else if let Some(idx) =
+                    self.ends.iter().position(|end| token(end.listener.as_fd()) == ready)
+                {
+                    self.accept(idx);
+                } else if let Some(idx) = self.ends.iter().position(|end| end.is_talking_at(ready)) {
+                    self.hear(idx);
+                }
+            }
+        }
+    }
+
+    fn take_new(&mut self) {
+        let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<_> = desk.as_mut().map(|desk| desk.new.drain(..).collect()).unwrap_or_default();
+        drop(desk);
+        self.forget_closed();
+        for (shared, id, side) in new {
+            if self.ends.iter().any(|end| end.id == id && end.side == side) {
+                continue;
+            }
+            // Another process has this end too and was first: this one stays with the pipe.
+            let Ok(listener) = listen(id, side) else { continue };
+            if self.poller.add(listener.as_fd(), token(listener.as_fd()), Interest::READ).is_err() {
+                continue;
+            }
+            self.ends.push(End { shared, id, side, listener, talk: None });
+            match side {
+                Side::Reader => drop(connect(id, Side::Writer)),
+                Side::Writer => self.call(self.ends.len() - 1),
+            }
+        }
+    }
+
+    /// Stops looking for the other ends of pipes that are closed.
+    fn forget_closed(&mut self) {
+        let poller = &mut self.poller;
+        self.ends.retain(|end| {
+            let is_open = end.is_open();
+            if !is_open {
+                let _ = poller.remove(end.listener.as_fd());
+                if let Some(talk) = &end.talk {
+                    let _ = poller.remove(talk.line.as_fd());
+                }
+            }
+            is_open
+        });
+    }
+
+    /// Somebody connects: a writer who wants to talk, or a reader who only knocks.
+    fn accept(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Ok((socket, _)) = end.listener.accept() else { return };
+        if end.talk.is_some() || end.has_ring() {
+            return;
+        }
+        match end.side {
+            Side::Writer => self.call(idx),
+            Side::Reader => {
+                let Some(neighbour) = trusted(&socket) else { return };
+                self.talk(idx, socket, neighbour, None);
+            }
+        }
+    }
+
+    /// Connects to the reader, if there is one, and offers it a pair of rings.
+    fn call(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        if end.talk.is_some() || end.has_ring() {
+            return;
+        }
+        let Some(socket) = connect(end.id, Side::Reader) else { return };
+        let Some(neighbour) = trusted(&socket) else { return };
+        let line: Line = Arc::new(socket.into());
+        let Some(rings) = offer(end, &line) else { return };
+        self.talk_on(idx, line, neighbour, Some(rings));
+    }
+
+    fn talk(&mut self, idx: usize, socket: Socket, neighbour: u32, rings: Option<(RingIn, RingOut)>) {
+        self.talk_on(idx, Arc::new(socket.into()), neighbour, rings);
+    }
+
+    fn talk_on(&mut self, idx: usize, line: Line, neighbour: u32, rings: Option<(RingIn, RingOut)>) {
+        let watched = self.poller.add(line.as_fd(), token(line.as_fd()), Interest::READ);
+        if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
+            end.talk = Some(Talk { line, neighbour, rings });
+        }
+    }
+
+    /// A message, or the end of the connection.
+    fn hear(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(mut talk) = end.talk.take() else { return };
+        let mut bytes = [0; MESSAGE];
+        let next = match recv_fds(talk.line.as_fd(), &mut bytes) {
+            Ok((n, fds)) => match read_message(bytes.get(..n).unwrap_or_default()) {
+                Some((kind, number)) => end.step(&mut talk, kind, number, fds),
+                None => Next::HangUp,
+            },
+            Err(error) if error.errno() == Some(EAGAIN) => Next::Stay,
+            Err(_) => Next::HangUp,
+        };
+        match next {
+            Next::Stay => end.talk = Some(talk),
+            Next::HangUp | Next::Done => {
+                let _ = self.poller.remove(talk.line.as_fd());
+            }
+        }
+    }
+}
+
+const EAGAIN: i32 = 11;
+
+impl End {
+    fn is_talking_at(&self, ready: u64) -> bool {
+        self.talk.as_ref().is_some_and(|talk| token(talk.line.as_fd()) == ready)
+    }
+
+    fn is_open(&self) -> bool {
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id).is_some(),
+            Side::Writer => interface.pipe_out(self.id).is_some(),
+        }
+    }
+
+    fn has_ring(&self) -> bool {
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id).is_some_and(|pipe| pipe.has_ring()),
+            Side::Writer => interface.pipe_out(self.id).is_some_and(|pipe| pipe.has_ring()),
+        }
+    }
+
+    /// A reference to this process's end of the pipe.
+    fn proof(&self) -> Option<OwnedFd> {
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id)?.proof().ok(),
+            Side::Writer => interface.pipe_out(self.id)?.proof().ok(),
+        }
+    }
+
+    fn step(&mut self, talk: &mut Talk, kind: u8, number: u64, fds: Vec<OwnedFd>) -> Next {
+        match (self.side, kind) {
+            (Side::Reader, HELLO) if talk.rings.is_none() => {
+                let Some(rings) = self.take_offer(talk, fds) else { return Next::HangUp };
+                let Some(proof) = self.proof() else { return Next::HangUp };
+                if send_fds(talk.line.as_fd(), &message(WELCOME, 0), &[proof.as_fd()]).is_err() {
+                    return Next::HangUp;
+                }
+                talk.rings = Some(rings);
+                Next::Stay
+            }
+            (Side::Reader, SWITCH) => {
+                let Some(rings) = talk.rings.take() else { return Next::HangUp };
+                lock(&self.shared).upgrade_input(self.id, rings, number, talk.neighbour);
+                Next::Done
+            }
+            (Side::Writer, WELCOME) => {
+                let is_same = fds.first().is_some_and(|fd| is_pipe(fd.as_fd(), self.id));
+                match talk.rings.take().filter(|_| is_same) {
+                    Some(rings) => {
+                        lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
+                        Next::Done
+                    }
+                    None => Next::HangUp,
+                }
+            }
+            _ => Next::HangUp,
+        }
+    }
+
+    /// Checks what the writer sent, and makes the reader's ends of it.
+    fn take_offer(&self, talk: &Talk, fds: Vec<OwnedFd>) -> Option<(RingIn, RingOut)> {
+        let [pipe, memory, a, b, c, d] = <[OwnedFd; 6]>::try_from(fds).ok()?;
+        if !is_pipe(pipe.as_fd(), self.id) {
+            return None;
+        }
+        let memory = Memfd::from_received(memory, MAX_PAIR).ok()?;
+        let bell = |fd| Waker::from_received(fd).ok();
+        let forward = Bells { data: bell(a)?, room: bell(b)? };
+        let backward = Bells { data: bell(c)?, room: bell(d)? };
+        joint::ends(&memory, ring::Side::Second, [forward, backward], &talk.line).ok()
+    }
+}
+
+/// Makes a pair of rings and sends the reader its part.
+fn offer(end: &End, line: &Line) -> Option<(RingIn, RingOut)> {
+    let memory = Memfd::create("weir-rings", ring::pair_len(CAPACITY)?).ok()?;
+    let bells = || Some(Bells { data: Waker::new().ok()?, room: Waker::new().ok()? });
+    let [forward, backward] = [bells()?, bells()?];
+    let proof = end.proof()?;
+    let fds: [BorrowedFd<'_>; 6] = [
+        proof.as_fd(),
+        memory.as_fd(),
+        forward.data.as_fd(),
+        forward.room.as_fd(),
+        backward.data.as_fd(),
+        backward.room.as_fd(),
+    ];
+    send_fds(line.as_fd(), &message(HELLO, 0), &fds).ok()?;
+    joint::ends(&memory, ring::Side::First, [forward, backward], line).ok()
+}
+
+fn is_pipe(fd: BorrowedFd<'_>, id: PipeId) -> bool {
+    matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(found)) if found == id)
+}
+
+/// The process at the other end if it is this user's, or one of both is root's.
+fn trusted(socket: &Socket) -> Option<u32> {
+    let peer = peer_credentials(socket).ok()?;
+    let own = sys::runtime_dir::effective_uid();
+    (peer.uid == own || peer.uid == 0 || own == 0).then_some(peer.pid as u32)
+}
+
+fn address(id: PipeId, side: Side) -> Option<SockAddr> {
+    let side = match side {
+        Side::Reader => "reader",
+        Side::Writer => "writer",
+    };
+    SockAddr::unix(format!("\0weir/pipe/{:x}:{:x}/{side}", id.device, id.inode)).ok()
+}
+
+fn socket() -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::SEQPACKET, None)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn listen(id: PipeId, side: Side) -> std::io::Result<Socket> {
+    let socket = socket()?;
+    let address = address(id, side).ok_or(std::io::ErrorKind::InvalidInput)?;
+    socket.bind(&address)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+fn connect(id: PipeId, side: Side) -> Option<Socket> {
+    let socket = socket().ok()?;
+    socket.connect(&address(id, side)?).ok()?;
+    Some(socket)
+}
+
+fn token(fd: BorrowedFd<'_>) -> u64 {
+    fd.as_raw_fd() as u64
+}

@@ -1,0 +1,198 @@
+//! A stream that packets are read from: standard input, a FIFO, a file, a socket.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use element::Batch;
+use sys::pipe::{Kind, PipeId};
+use sys::poll::{Interest, Poller};
+
+use super::framing::{Deframer, Found};
+use super::joint::RingIn;
+use super::{stream, watch_fd, Input, Receipt};
+
+/// A stream of packets, which shared memory may take the place of.
+pub struct PipeIn {
+    file: File,
+    kind: Kind,
+    /// How messages call it.
+    label: String,
+    deframer: Deframer,
+    /// Bytes read so far.
+    n_read: u64,
+    /// Shared memory, and after how many bytes of the pipe it goes on there.
+    ring: Option<(RingIn, u64)>,
+    /// Whether the ring is being read, and watched instead of the pipe.
+    is_in_ring: bool,
+    is_at_end: bool,
+}
+
+impl PipeIn {
+    /// Reads from `file`, which must not block.
+    pub fn new(file: File, label: String) -> sys::Result<PipeIn> {
+        let kind = sys::pipe::kind(&file)?;
+        let deframer = Deframer::default();
+        Ok(PipeIn { file, kind, label, deframer, n_read: 0, ring: None, is_in_ring: false, is_at_end: false })
+    }
+
+    /// Which pipe it is, if it is one.
+    pub fn id(&self) -> Option<PipeId> {
+        match self.kind {
+            Kind::Pipe(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Something to show a neighbour that this process has the pipe.
+    pub fn proof(&self) -> std::io::Result<OwnedFd> {
+        sys::pipe::reference(&self.file)
+    }
+
+    /// Whether it is read through shared memory, or will be.
+    pub fn has_ring(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    /// Goes on in shared memory once `after` bytes were read of the pipe. Only a pipe whose turn it is is watched.
+    pub fn upgrade(&mut self, ring: RingIn, after: u64, is_watched: bool, poller: &mut Poller) {
+        self.ring = Some((ring, after));
+        if is_watched {
+            self.enter_ring(poller);
+        }
+    }
+
+    /// Watches the ring instead of the pipe if it is its turn.
+    fn enter_ring(&mut self, poller: &mut Poller) {
+        let Some((ring, after)) = &self.ring else { return };
+        if self.is_in_ring || self.n_read < *after {
+            return;
+        }
+        self.is_in_ring = true;
+        // The pipe was watched before; a ring that cannot be watched is one that is never heard of.
+        let _ = poller.remove(self.file.as_fd());
+        let _ = ring.watch(poller);
+        ring.call_self();
+    }
+
+    /// The writer left the ring: another may go on in the pipe, with a stream of its own.
+    fn leave_ring(&mut self, poller: &mut Poller) {
+        if let Some((ring, _)) = self.ring.take() {
+            ring.unwatch(poller);
+        }
+        self.is_in_ring = false;
+        self.deframer = self.deframer.again();
+        let _ = watch_fd(poller, self.fd(), Interest::READ);
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Takes packets from what was read.
+    fn take(&mut self, batch: &mut Batch, max: usize) -> Option<Receipt> {
+        while batch.len() < max {
+            match self.deframer.next_packet() {
+                Found::Packet(packet) => batch.push(packet),
+                Found::NeedInput => break,
+                Found::End if batch.is_empty() && self.is_at_end => return Some(Receipt::End),
+                Found::Fault(message) if batch.is_empty() => {
+                    return Some(Receipt::Fault(format!("{}: {message}", self.label)));
+                }
+                Found::End | Found::Fault(_) => break,
+            }
+        }
+        for note in self.deframer.notes.drain(..) {
+            eprintln!("weir: {}: {note}", self.label);
+        }
+        (!batch.is_empty()).then_some(Receipt::Packets)
+    }
+}
+
+impl Input for PipeIn {
+    fn receive(&mut self, batch: &mut Batch, max: usize, poller: &mut Poller) -> Receipt {
+        loop {
+            if let Some((ring, _)) = self.ring.as_mut().filter(|_| self.is_in_ring) {
+                match ring.receive(batch, max, poller) {
+                    Receipt::End => {
+                        self.leave_ring(poller);
+                        continue;
+                    }
+                    receipt => return receipt,
+                }
+            }
+            if let Some(receipt) = self.take(batch, max) {
+                return receipt;
+            }
+            self.enter_ring(poller);
+            if self.is_in_ring {
+                continue;
+            }
+            if self.is_at_end {
+                return Receipt::End;
+            }
+            let file = &mut self.file;
+            match self.deframer.read(|room| stream::read(file, room)) {
+                // A named pipe without a writer so far has none to lose.
+                Ok(0) if self.id().is_some() && !sys::pipe::has_hung_up(&self.file) => {
+                    return Receipt::Nothing
+                }
+                Ok(0) => self.is_at_end = true,
+                Ok(n) => self.n_read += n as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Receipt::Nothing,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => self.is_at_end = true,
+                Err(error) => {
+                    self.is_at_end = true;
+                    return Receipt::Fault(format!("{}: {}", self.label, element::output::reason(&error)));
+                }
+            }
+        }
+    }
+
+    fn may_sleep(&mut self) -> bool {
+        match &mut self.ring {
+            Some((ring, _)) if self.is_in_ring => ring.may_sleep(),
+            _ => true,
+        }
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        match &self.ring {
+            Some((ring, _)) if self.is_in_ring => ring.watch(poller),
+            _ => watch_fd(poller, self.fd(), Interest::READ),
+        }
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        match &self.ring {
+            Some((ring, _)) if self.is_in_ring => ring.unwatch(poller),
+            // Whatever is not watched any more need not be removed.
+            _ => drop(poller.remove(self.fd())),
+        }
+    }
+
+    fn joint(&self) -> &'static str {
+        match self.kind {
+            _ if self.is_in_ring => "ring",
+            Kind::Pipe(_) => "pipe",
+            Kind::Socket => "socket",
+            _ => "file",
+        }
+    }
+
+    fn n_waiting_bytes(&self) -> usize {
+        self.ring.as_ref().map_or(0, |(ring, _)| ring.n_waiting_bytes())
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn pipe(&mut self) -> Option<&mut PipeIn> {
+        Some(self)
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.deframer.n_bad
+    }
+}

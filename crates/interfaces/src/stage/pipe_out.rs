@@ -1,0 +1,233 @@
+//! A stream that packets are written to: standard output, a FIFO, a file, a socket.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+
+use packet::Ring;
+use sys::pipe::{Kind, PipeId};
+use sys::poll::{Interest, Poller};
+
+use super::framing::{Format, Framer};
+use super::joint::RingOut;
+use super::stream::{Pending, Writing};
+use super::{watch_fd, Dispatch, Output};
+
+/// Bytes of packets that are gathered for one write.
+const GATHER: usize = 64 * 1024;
+/// Bytes that a pipe is asked to hold once it was found full.
+const CAPACITY: usize = 1 << 20;
+
+/// A stream of packets, which shared memory may take the place of.
+pub struct PipeOut {
+    file: File,
+    kind: Kind,
+    /// How messages call it.
+    label: String,
+    framer: Framer,
+    pending: Pending,
+    /// Bytes written so far.
+    n_written: u64,
+    ring: Option<RingOut>,
+    /// Shared memory to go on in once everything that was begun is in the pipe.
+    next: Option<RingOut>,
+    has_asked: bool,
+    is_blocked: bool,
+    is_closed: bool,
+}
+
+impl PipeOut {
+    /// Writes to `file`, which must not block.
+    pub fn new(file: File, label: String, format: Format) -> sys::Result<PipeOut> {
+        let kind = sys::pipe::kind(&file)?;
+        let framer = Framer::new(format);
+        let mut pending = Pending::default();
+        framer.begin(&mut pending.bytes);
+        Ok(PipeOut {
+            file,
+            kind,
+            label,
+            framer,
+            pending,
+            n_written: 0,
+            ring: None,
+            next: None,
+            has_asked: false,
+            is_blocked: false,
+            is_closed: false,
+        })
+    }
+
+    /// Which pipe it is, if it is one.
+    pub fn id(&self) -> Option<PipeId> {
+        match self.kind {
+            Kind::Pipe(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Something to show a neighbour that this process has the pipe.
+    pub fn proof(&self) -> std::io::Result<OwnedFd> {
+        sys::pipe::reference(&self.file)
+    }
+
+    /// Whether it is written through shared memory, or will be.
+    pub fn has_ring(&self) -> bool {
+        self.ring.is_some() || self.next.is_some()
+    }
+
+    /// Goes on in shared memory as soon as what was begun is in the pipe.
+    pub fn upgrade(&mut self, ring: RingOut, poller: &mut Poller) {
+        self.next = Some(ring);
+        if !self.is_closed {
+            self.write_pending(poller);
+        }
+    }
+
+    /// Writes what was made; then goes on in the ring that was offered.
+    fn write_pending(&mut self, poller: &mut Poller) -> Writing {
+        let writing = self.pending.write(&mut self.file, &mut self.n_written);
+        if let (Writing::All, Some(ring)) = (&writing, self.next.take()) {
+            // The neighbour reads so many bytes of the pipe, and then the ring. If it has gone, the pipe says so.
+            if ring.announce(self.n_written) {
+                let _ = poller.remove(self.file.as_fd());
+                let _ = ring.watch(poller);
+                ring.call_self();
+                self.ring = Some(ring);
+                self.is_blocked = false;
+            }
+        }
+        writing
+    }
+
+    /// The reader left the ring: another may read the pipe, from a stream of its own.
+    fn leave_ring(&mut self, poller: &mut Poller) {
+        if let Some(ring) = self.ring.take() {
+            ring.unwatch(poller);
+        }
+        self.framer = self.framer.again();
+        self.framer.begin(&mut self.pending.bytes);
+        let _ = watch_fd(poller, self.file.as_fd(), Interest::default());
+    }
+
+    /// The other side of what is watched has gone; whether nobody can ever read from here again.
+    pub fn notice_end(&mut self, poller: &mut Poller) -> bool {
+        match self.ring.as_mut().map(|ring| ring.is_closed()) {
+            Some(true) => self.leave_ring(poller),
+            Some(false) => {}
+            None => self.is_closed = true,
+        }
+        self.is_closed
+    }
+
+    fn dispatch(&mut self, writing: Writing) -> Dispatch {
+        match writing {
+            Writing::All => Dispatch::All,
+            Writing::Blocked => {
+                if !self.has_asked && matches!(self.kind, Kind::Pipe(_)) {
+                    self.has_asked = true;
+                    sys::pipe::ask_for_capacity(&self.file, CAPACITY);
+                }
+                Dispatch::Blocked
+            }
+            Writing::Closed => {
+                self.is_closed = true;
+                Dispatch::Closed
+            }
+            Writing::Fault(error) => {
+                self.is_closed = true;
+                Dispatch::Fault(format!("{}: {}", self.label, element::output::reason(&error)))
+            }
+        }
+    }
+}
+
+impl Output for PipeOut {
+    fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch {
+        if self.is_closed {
+            return Dispatch::Closed;
+        }
+        loop {
+            if let Some(ring) = &mut self.ring {
+                match ring.send(waiting, poller) {
+                    Dispatch::Closed => self.leave_ring(poller),
+                    dispatch => return dispatch,
+                }
+            }
+            while self.pending.bytes.len() < GATHER {
+                let Some(packet) = waiting.pop_front() else { break };
+                self.framer.packet(&mut self.pending.bytes, &packet);
+            }
+            match self.write_pending(poller) {
+                Writing::All if waiting.is_empty() => return Dispatch::All,
+                Writing::All => {}
+                writing => return self.dispatch(writing),
+            }
+        }
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        watch_fd(poller, self.file.as_fd(), Interest::default())
+    }
+
+    fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
+        if let Some(ring) = &mut self.ring {
+            return ring.set_blocked(poller, is_blocked);
+        }
+        if self.is_blocked != is_blocked {
+            self.is_blocked = is_blocked;
+            let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
+            // It is watched already.
+            let token = std::os::fd::AsRawFd::as_raw_fd(&self.file) as u64;
+            let _ = poller.modify(self.file.as_fd(), token, interest);
+        }
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        match &self.ring {
+            Some(ring) => ring.unwatch(poller),
+            None => drop(poller.remove(self.file.as_fd())),
+        }
+    }
+
+    fn woken(&mut self) {
+        if let Some(ring) = &mut self.ring {
+            ring.woken();
+        }
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.is_closed
+    }
+
+    fn finish(&mut self, poller: &mut Poller) -> Dispatch {
+        if let Some(ring) = &mut self.ring {
+            return ring.finish(poller);
+        }
+        if self.is_closed {
+            return Dispatch::Closed;
+        }
+        let writing = self.write_pending(poller);
+        self.dispatch(writing)
+    }
+
+    fn joint(&self) -> &'static str {
+        match self.kind {
+            _ if self.ring.is_some() => "ring",
+            Kind::Pipe(_) => "pipe",
+            Kind::Socket => "socket",
+            _ => "file",
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn pipe(&mut self) -> Option<&mut PipeOut> {
+        Some(self)
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.framer.n_bad
+    }
+}

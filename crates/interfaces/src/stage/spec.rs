@@ -1,0 +1,199 @@
+//! What an interface is to be: `stdin`, `fifo:PATH`, `tap:NAME,address=10.0.0.1/24` ...
+
+use std::net::IpAddr;
+
+/// What packets are read from or written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Standard input.
+    Stdin,
+    /// Standard output.
+    Stdout,
+    /// A named pipe.
+    Fifo(String),
+    /// A tap that is made.
+    Tap {
+        /// Its name.
+        name: String,
+        /// Its addresses and their prefix lengths.
+        addresses: Vec<(IpAddr, u8)>,
+        /// Its largest packet.
+        mtu: Option<u32>,
+    },
+    /// A network device that is there.
+    Device(String),
+    /// A capture file.
+    File(String),
+    /// A Unix socket: connected to if somebody listens there, else listened on.
+    Unix(String),
+    /// An open descriptor.
+    Descriptor(i32),
+}
+
+/// An interface's endpoints: one for both directions as far as it goes, or one each way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Where packets come from.
+    pub input: Option<Endpoint>,
+    /// Where they go; `None`: back where they come from, if that is possible.
+    pub output: Option<Endpoint>,
+}
+
+/// The kinds as help shows them.
+pub const KINDS: &str = "stdin, stdout, fifo:PATH, tap:NAME, dev:NAME, file:PATH, unix:PATH, fd:N";
+
+impl Spec {
+    /// Reads `ENDPOINT` or `INPUT OUTPUT`.
+    pub fn parse(text: &str) -> Result<Spec, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match *words.as_slice() {
+            [Endpoint::STDOUT] => Ok(Spec { input: None, output: Some(Endpoint::Stdout) }),
+            [one] => Ok(Spec { input: Some(Endpoint::parse(one)?), output: None }),
+            [input, output] => {
+                let (input, output) = (Endpoint::parse(input)?, Endpoint::parse(output)?);
+                if input == Endpoint::Stdout || output == Endpoint::Stdin {
+                    return Err(format!("`{text}`: the first is read, the second written"));
+                }
+                Ok(Spec { input: Some(input), output: Some(output) })
+            }
+            _ => Err(format!(
+                "`{text}`: give one endpoint, or one to read and one to write; kinds are {KINDS}"
+            )),
+        }
+    }
+
+    /// An interface that is read from standard input, and written by the same way if that is possible.
+    pub fn stdin() -> Spec {
+        Spec { input: Some(Endpoint::Stdin), output: None }
+    }
+
+    /// An interface that is written to standard output, and read by the same way if that is possible.
+    pub fn stdout() -> Spec {
+        Spec { input: None, output: Some(Endpoint::Stdout) }
+    }
+
+    /// Whether it uses an endpoint.
+    pub fn uses(&self, endpoint: &Endpoint) -> bool {
+        self.input.as_ref() == Some(endpoint) || self.output.as_ref() == Some(endpoint)
+    }
+}
+
+impl Endpoint {
+    const STDOUT: &'static str = "stdout";
+
+    /// Reads `KIND:ARGS`; a bare word is a named pipe if there is one, as the environment's `IF0=fifo1` has it, else a tap
+    /// if it begins with `tap`.
+    pub fn parse(text: &str) -> Result<Endpoint, String> {
+        let (kind, rest) = match text.split_once(':') {
+            Some((kind, rest)) => (kind, Some(rest)),
+            None => (text, None),
+        };
+        let endpoint = match (kind, rest) {
+            ("stdin", None) => Endpoint::Stdin,
+            (Endpoint::STDOUT, None) => Endpoint::Stdout,
+            ("fifo", Some(path)) if !path.is_empty() => Endpoint::Fifo(path.to_string()),
+            ("file", Some(path)) if !path.is_empty() => Endpoint::File(path.to_string()),
+            ("unix", Some(path)) if !path.is_empty() => Endpoint::Unix(path.to_string()),
+            ("dev", Some(name)) if !name.is_empty() => Endpoint::Device(name.to_string()),
+            ("tap", Some(rest)) if !rest.is_empty() => return Endpoint::tap(rest),
+            ("fd", Some(number)) => match number.parse() {
+                Ok(number) if number >= 0 => Endpoint::Descriptor(number),
+                _ => return Err(format!("`{text}`: `{number}` is no number of an open descriptor")),
+            },
+            (word, None) if word.starts_with("tap") => return Endpoint::tap(word),
+            (word, None) if is_fifo(word) => Endpoint::Fifo(word.to_string()),
+            _ => return Err(format!("`{text}` is no kind of interface; kinds are {KINDS}")),
+        };
+        Ok(endpoint)
+    }
+
+    fn tap(text: &str) -> Result<Endpoint, String> {
+        let mut words = text.split(',');
+        let name = words.next().unwrap_or_default().to_string();
+        let (mut addresses, mut mtu) = (Vec::new(), None);
+        for word in words {
+            match word.split_once('=') {
+                Some(("address", value)) => addresses.push(address(value)?),
+                Some(("mtu", value)) => mtu = Some(parse_mtu(value)?),
+                _ => return Err(format!("`{word}`: a tap takes address=ADDR/LEN and mtu=BYTES")),
+            }
+        }
+        Ok(Endpoint::Tap { name, addresses, mtu })
+    }
+}
+
+/// Reads the size of a device's largest packet.
+pub fn parse_mtu(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(mtu) if (68..=65_521).contains(&mtu) => Ok(mtu),
+        _ => Err(format!("`{text}` is no MTU; give a number of bytes from 68 to 65521")),
+    }
+}
+
+/// Reads an address with its prefix length, which by default is the address alone.
+pub fn address(text: &str) -> Result<(IpAddr, u8), String> {
+    let wrong = || format!("`{text}` is no address; give one such as 10.0.0.1/24 or fd00::1/64");
+    let (address, len) = match text.split_once('/') {
+        Some((address, len)) => (address, Some(len)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let len = match len {
+        Some(len) => len.parse().ok().filter(|len| *len <= longest).ok_or_else(wrong)?,
+        None => longest,
+    };
+    Ok((address, len))
+}
+
+fn is_fifo(path: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_read() {
+        let spec = |text| Spec::parse(text).unwrap();
+        assert_eq!(spec("stdout"), Spec::stdout());
+        assert_eq!(spec("stdin"), Spec::stdin());
+        assert_eq!(
+            spec("stdin fifo:/tmp/back"),
+            Spec { input: Some(Endpoint::Stdin), output: Some(Endpoint::Fifo("/tmp/back".into())) }
+        );
+        assert_eq!(
+            spec("tap:t0,address=10.0.0.1/24,address=fd00::1/64,mtu=9000").input,
+            Some(Endpoint::Tap {
+                name: "t0".into(),
+                addresses: vec![("10.0.0.1".parse().unwrap(), 24), ("fd00::1".parse().unwrap(), 64)],
+                mtu: Some(9000)
+            })
+        );
+        assert_eq!(spec("fd:5").input, Some(Endpoint::Descriptor(5)));
+        assert_eq!(
+            spec("tap0").input,
+            Some(Endpoint::Tap { name: "tap0".into(), addresses: vec![], mtu: None })
+        );
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_told() {
+        for text in [
+            "",
+            "eth0",
+            "fd:x",
+            "fifo:",
+            "a b c",
+            "stdout stdin",
+            "tap:t,mtu=1",
+            "tap:t,address=300.0.0.1",
+            "tap:t,x=1",
+        ] {
+            let error = Spec::parse(text).unwrap_err();
+            assert!(!error.is_empty() && error.contains('`'), "{error}");
+        }
+    }
+}

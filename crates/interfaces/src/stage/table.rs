@@ -1,0 +1,289 @@
+//! The interfaces of this process, by name.
+//!
+//! A command declares them before its graph is built; the first element that names one opens it.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sys::pipe::{self, Kind, StandardStream};
+
+use super::pipe_in::PipeIn;
+use super::pipe_out::PipeOut;
+use super::{descriptor, file, neighbour, packet_port, tap_port};
+use super::{Endpoint, Format, Input, Interface, Output, Spec};
+
+/// An interface that elements and the threads around them share.
+pub type Shared = Arc<Mutex<Interface>>;
+
+/// Most interfaces of a process: a bit each says whether it is full.
+pub const MAX: usize = 64;
+
+/// What was declared, and what became of it.
+struct Declared {
+    name: String,
+    source: Source,
+    opened: Option<Shared>,
+}
+
+/// What an interface is made of.
+enum Source {
+    Spec(Spec, Format),
+    /// Made already, such as the taps of a stack.
+    Made(Option<(Box<dyn Input>, Box<dyn Output>)>),
+}
+
+static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
+/// A bit for each interface that packets wait at.
+static FULL: AtomicU64 = AtomicU64::new(0);
+
+fn table() -> MutexGuard<'static, Vec<Declared>> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The interface, for a moment.
+pub fn lock(shared: &Shared) -> MutexGuard<'_, Interface> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Declares an interface; one of the same name is replaced unless it is open.
+pub fn declare(name: &str, spec: Spec, format: Format) -> Result<(), String> {
+    add(name, Source::Spec(spec, format))
+}
+
+/// Declares an interface whose input and output are open.
+pub fn declare_made(name: &str, input: Box<dyn Input>, output: Box<dyn Output>) -> Result<(), String> {
+    add(name, Source::Made(Some((input, output))))
+}
+
+fn add(name: &str, source: Source) -> Result<(), String> {
+    let mut table = table();
+    if let Some(declared) = table.iter_mut().find(|declared| declared.name == name) {
+        if declared.opened.is_some() {
+            return Err(format!("interface `{name}` is open already"));
+        }
+        declared.source = source;
+        return Ok(());
+    }
+    if table.len() == MAX {
+        return Err(format!("a stage has at most {MAX} interfaces"));
+    }
+    table.push(Declared { name: name.to_string(), source, opened: None });
+    Ok(())
+}
+
+/// Opens the interface of this name, if it is not open; its number and itself.
+pub fn open(name: &str) -> Result<(usize, Shared), String> {
+    let mut table = table();
+    let names: Vec<String> = table.iter().map(|declared| declared.name.clone()).collect();
+    let Some(idx) = names.iter().position(|known| known == name) else {
+        return Err(match names.as_slice() {
+            [] => format!("no interface `{name}`: run the graph with `weir stage`"),
+            names => {
+                format!("no interface `{name}`; there are {}; `--if {name}=KIND` adds it", names.join(", "))
+            }
+        });
+    };
+    let declared = &mut table[idx];
+    if let Some(shared) = &declared.opened {
+        return Ok((idx, shared.clone()));
+    }
+    let interface = make(name, &mut declared.source)?;
+    let shared = Arc::new(Mutex::new(interface));
+    declared.opened = Some(shared.clone());
+    Ok((idx, shared))
+}
+
+fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
+    let words = |error: sys::SysError| error.to_string();
+    let mut interface = Interface::new(name).map_err(words)?;
+    let (input, output) = match source {
+        Source::Made(made) => {
+            let (input, output) = made.take().ok_or_else(|| format!("interface `{name}` was closed"))?;
+            (Some(input), Some(output))
+        }
+        Source::Spec(spec, format) => open_spec(name, spec, *format)?,
+    };
+    if let Some(input) = input {
+        interface.add_input(input).map_err(words)?;
+    }
+    if let Some(output) = output {
+        interface.add_output(output).map_err(words)?;
+    }
+    Ok(interface)
+}
+
+/// What an endpoint gives.
+pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
+
+fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
+    let (mut input, mut output) = (None, None);
+    if let Some(endpoint) = &spec.input {
+        let (from, back) = open_endpoint(name, endpoint, format, true)?;
+        input = from;
+        if spec.output.is_none() {
+            output = back;
+        }
+    }
+    if let Some(endpoint) = &spec.output {
+        let (from, to) = open_endpoint(name, endpoint, format, false)?;
+        output = to;
+        if spec.input.is_none() {
+            input = from;
+        }
+    }
+    Ok((input, output))
+}
+
+fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool) -> Result<Ends, String> {
+    match endpoint {
+        Endpoint::Stdin => stdin(format),
+        Endpoint::Stdout => stdout(format),
+        Endpoint::Fifo(path) if is_input => file::fifo_in(path),
+        Endpoint::Fifo(path) => file::fifo_out(path, format),
+        Endpoint::Tap { name: device, .. } => {
+            let device = if device.is_empty() { name } else { device };
+            let (input, output) = tap_port::open(device, endpoint)?;
+            Ok((Some(Box::new(input)), Some(Box::new(output))))
+        }
+        Endpoint::Device(device) => {
+            let (input, output) = packet_port::open(device)?;
+            Ok((Some(Box::new(input)), Some(Box::new(output))))
+        }
+        Endpoint::File(path) if is_input => file::input(path),
+        Endpoint::File(path) => file::output(path, format),
+        Endpoint::Unix(path) => descriptor::unix(path, format),
+        Endpoint::Descriptor(number) => descriptor::inherited(*number, format),
+    }
+}
+
+fn stdin(format: Format) -> Result<Ends, String> {
+    const LABEL: &str = "standard input";
+    let fd = std::io::stdin();
+    let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
+    if kind == Kind::Character && std::io::IsTerminal::is_terminal(&fd) {
+        return Err(format!(
+            "{LABEL} is a terminal: give packets by a pipe (`weir read FILE | ...`), or name another interface \
+             (`--if left=KIND`)"
+        ));
+    }
+    let ends = descriptor::stream(fd.as_fd(), LABEL, format, (true, kind == Kind::Socket))?;
+    // Only this interface keeps the pipe open, so that its writer learns of our end.
+    let _ = pipe::replace_standard(StandardStream::Input);
+    Ok(ends)
+}
+
+fn stdout(format: Format) -> Result<Ends, String> {
+    const LABEL: &str = "standard output";
+    let fd = std::io::stdout();
+    let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
+    if kind == Kind::Character && std::io::IsTerminal::is_terminal(&fd) {
+        return Err(format!(
+            "{LABEL} is a terminal: give packets to a pipe (`... | weir write FILE`, `... | weir print`), or name \
+             another interface (`--if right=KIND`)"
+        ));
+    }
+    let ends = descriptor::stream(fd.as_fd(), LABEL, format, (kind == Kind::Socket, true))?;
+    let _ = pipe::replace_standard(StandardStream::Output);
+    Ok(ends)
+}
+
+/// All interfaces that are open.
+pub fn opened() -> Vec<Shared> {
+    table().iter().filter_map(|declared| declared.opened.clone()).collect()
+}
+
+/// The open interface of this name.
+pub fn find(name: &str) -> Option<Shared> {
+    let table = table();
+    table.iter().find(|declared| declared.name == name).and_then(|declared| declared.opened.clone())
+}
+
+/// Says whether packets wait at an interface; whether that is news.
+pub fn set_full(idx: usize, is_full: bool) -> bool {
+    let bit = 1u64 << idx;
+    let before =
+        if is_full { FULL.fetch_or(bit, Ordering::Relaxed) } else { FULL.fetch_and(!bit, Ordering::Relaxed) };
+    (before & bit != 0) != is_full
+}
+
+/// Whether packets wait at another interface than this one. What comes in may have to go out there.
+pub fn others_are_full(idx: usize) -> bool {
+    FULL.load(Ordering::Relaxed) & !(1u64 << idx) != 0
+}
+
+/// Where a stage is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Packets may come.
+    Running,
+    /// No more packets will come.
+    Ended,
+    /// Nobody will ever read what is sent.
+    Closed,
+}
+
+/// Where this stage is: it ends when standard input has ended, or all streams that it reads have; and is closed when
+/// nobody reads its standard output any more.
+pub fn life() -> Life {
+    let table = table();
+    let (mut n_streams, mut n_ended) = (0, 0);
+    for declared in table.iter() {
+        let Some(shared) = &declared.opened else { continue };
+        let (uses_stdin, uses_stdout) = match &declared.source {
+            Source::Spec(spec, _) => (spec.uses(&Endpoint::Stdin), spec.uses(&Endpoint::Stdout)),
+            Source::Made(_) => (false, false),
+        };
+        let interface = lock(shared);
+        if uses_stdout && interface.is_closed() {
+            return Life::Closed;
+        }
+        if uses_stdin && interface.has_ended() {
+            return Life::Ended;
+        }
+        if interface.is_read() && interface.reads_stream() && !uses_stdout {
+            n_streams += 1;
+            n_ended += usize::from(interface.has_ended());
+        }
+    }
+    if n_streams > 0 && n_streams == n_ended {
+        Life::Ended
+    } else {
+        Life::Running
+    }
+}
+
+/// Makes neighbours find the pipes of all open interfaces.
+pub fn look_for_neighbours() -> Result<(), String> {
+    for shared in opened() {
+        neighbour::announce_pipes(&shared)?;
+    }
+    Ok(())
+}
+
+/// Lets the interface of this name go on in another pipe: reads it once what it reads now has ended, or writes to it from now
+/// on, while what was begun is finished in what was used before.
+pub fn succeed(name: &str, pipe: BorrowedFd<'_>, format: Format) -> Result<(), String> {
+    let shared = find(name).ok_or_else(|| format!("no open interface `{name}`"))?;
+    let (reads, _) = pipe::access(pipe).map_err(|error| error.to_string())?;
+    let file = reopened(pipe, reads)?;
+    let label = format!("interface {name}");
+    let mut interface = lock(&shared);
+    let added = if reads {
+        PipeIn::new(file, label).and_then(|input| interface.add_input(Box::new(input)))
+    } else {
+        let output = PipeOut::new(file, label, format);
+        output.and_then(|output| interface.add_output(Box::new(output)))
+    };
+    added.map_err(|error| error.to_string())?;
+    interface.flush();
+    drop(interface);
+    neighbour::announce_pipes(&shared)
+}
+
+/// A pipe's end, opened anew so that it does not block.
+pub fn reopened(fd: BorrowedFd<'_>, reads: bool) -> Result<File, String> {
+    let file = if reads { pipe::reopen_to_read(fd) } else { pipe::reopen_to_write(fd) };
+    file.map_err(|error| element::output::reason(&error))
+}

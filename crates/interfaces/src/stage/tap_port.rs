@@ -1,0 +1,162 @@
+//! A tap: a device of the kernel whose other end is the stage.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use element::{Batch, Packet};
+use packet::Ring;
+use sys::poll::{Interest, Poller};
+use sys::tap::{Offload, Options, Tap, VnetMode};
+
+use super::spec::Endpoint;
+use super::{watch_fd, Dispatch, Input, Output, Receipt};
+use crate::device::words;
+use crate::segment::segment;
+use crate::vnet;
+
+/// Room for the longest packet with its link-layer header.
+const BUFFER_LEN: usize = 65_536 + 256;
+const ENOBUFS: i32 = 105;
+/// The device is down or gone.
+const EIO: i32 = 5;
+const EBADFD: i32 = 77;
+
+/// Packets that the kernel sends to the device.
+pub struct TapIn {
+    tap: Arc<Tap>,
+    buffer: Vec<u8>,
+}
+
+/// Packets that the kernel receives from the device.
+pub struct TapOut {
+    tap: Arc<Tap>,
+    is_blocked: bool,
+    n_refused: u64,
+}
+
+/// Makes a tap, sets it up, and gives its two directions.
+pub fn open(name: &str, endpoint: &Endpoint) -> Result<(TapIn, TapOut), String> {
+    let Endpoint::Tap { addresses, mtu, .. } = endpoint else { return Err("not a tap".into()) };
+    let options = Options { vnet: VnetMode::Basic, ..Options::tap(name) };
+    let tap = Tap::open(&options).map_err(|error| error.to_string())?;
+    set_up(&tap, addresses, *mtu).map_err(|error| error.to_string())?;
+    Ok(both(tap))
+}
+
+fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> sys::Result<()> {
+    tap.set_offload(Offload::ALL)?;
+    if let Some(mtu) = mtu {
+        sys::link::set_mtu(tap.name(), mtu)?;
+    }
+    for (address, len) in addresses {
+        sys::link::add_address(tap.name(), *address, *len)?;
+    }
+    sys::link::set_up(tap.name(), true)
+}
+
+/// The two directions of a tap with virtio-net headers.
+pub fn both(tap: Tap) -> (TapIn, TapOut) {
+    let tap = Arc::new(tap);
+    (TapIn { tap: tap.clone(), buffer: Vec::new() }, TapOut { tap, is_blocked: false, n_refused: 0 })
+}
+
+impl Input for TapIn {
+    fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
+        // Taken when first needed: a stack whose packets stay in the kernel never does.
+        self.buffer.resize(BUFFER_LEN, 0);
+        while batch.len() < max {
+            match self.tap.recv(&mut self.buffer) {
+                Ok(Some(received)) if !received.truncated => {
+                    let data = self.buffer.get(..received.len).unwrap_or_default();
+                    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, data);
+                    vnet::apply(&mut packet, received.vnet);
+                    packet.set_mac_offset(0);
+                    batch.push(packet);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) if error.errno() == Some(EIO) => break,
+                Err(error) => return Receipt::Fault(format!("{}: {}", self.tap.name(), words(&error))),
+            }
+        }
+        if batch.is_empty() {
+            Receipt::Nothing
+        } else {
+            Receipt::Packets
+        }
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        watch_fd(poller, self.tap.as_fd(), Interest::READ)
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        // Whatever is not watched any more need not be removed.
+        let _ = poller.remove(self.tap.as_fd());
+    }
+
+    fn joint(&self) -> &'static str {
+        "tap"
+    }
+
+    fn is_stream(&self) -> bool {
+        false
+    }
+}
+
+impl Output for TapOut {
+    fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
+        while let Some(packet) = waiting.pop_front() {
+            match self.tap.send(vnet::header_of(&packet), packet.data()) {
+                Ok(true) => {}
+                Ok(false) => {
+                    waiting.push_front(packet);
+                    return Dispatch::Blocked;
+                }
+                Err(error) if error.errno() == Some(EBADFD) => {
+                    return Dispatch::Fault(format!("{}: {}", self.tap.name(), words(&error)));
+                }
+                // The metadata is not to the kernel's liking: it gets what the packet stands for.
+                Err(error) if packet.has_offload() && error.errno() != Some(ENOBUFS) => {
+                    segment(&packet, |part| {
+                        let is_sent = self.tap.send(vnet::header_of(&part), part.data());
+                        self.n_refused += u64::from(!matches!(is_sent, Ok(true)));
+                    });
+                }
+                // The device is down, or has no memory for this packet.
+                Err(_) => self.n_refused += 1,
+            }
+        }
+        Dispatch::All
+    }
+
+    fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
+        watch_fd(poller, self.tap.as_fd(), Interest::default())
+    }
+
+    fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
+        if self.is_blocked != is_blocked {
+            self.is_blocked = is_blocked;
+            let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
+            let token = std::os::fd::AsRawFd::as_raw_fd(&self.tap.as_fd()) as u64;
+            // It is watched already.
+            let _ = poller.modify(self.tap.as_fd(), token, interest);
+        }
+    }
+
+    fn unwatch(&self, poller: &mut Poller) {
+        let _ = poller.remove(self.tap.as_fd());
+    }
+
+    fn joint(&self) -> &'static str {
+        "tap"
+    }
+
+    fn is_stream(&self) -> bool {
+        false
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.n_refused
+    }
+}
