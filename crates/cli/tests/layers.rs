@@ -10,6 +10,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("table", 0),
     ("filter", 0),
     ("sys", 0),
+    ("stack", 1),
     ("args", 1),
     ("detect", 1),
     ("lang", 2),
