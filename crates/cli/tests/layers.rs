@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("filter", 0),
     ("sys", 0),
     ("ring", 1),
+    ("stack", 1),
     ("args", 1),
     ("detect", 1),
     ("lang", 2),

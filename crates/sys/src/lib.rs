@@ -1,9 +1,9 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
-//! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`]), filters ([`bpf`]), waiting ([`poll`],
-//! [`signals`]), sockets ([`datagrams`]), time and cores ([`clock`], [`cpu`]), memory shared with others ([`region`],
-//! [`memfd`], [`unix`]) and the folder for sockets ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of
-//! [`datagrams`] return the system's own.
+//! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`]), filters ([`bpf`]), waiting ([`poll`],
+//! [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), memory shared with others
+//! ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`namespace`], [`terminal`]) and the folder for sockets
+//! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("weir runs on Linux only");
@@ -14,16 +14,20 @@ pub mod cpu;
 pub mod datagrams;
 mod error;
 pub mod link;
+pub mod link_request;
 pub mod memfd;
-mod netlink;
+pub mod namespace;
+pub mod netlink;
 pub mod packet_socket;
 pub mod pipe;
 pub mod poll;
+pub mod process;
 pub mod region;
 pub mod runtime_dir;
 pub mod signals;
 mod sockopt;
 pub mod tap;
+pub mod terminal;
 #[cfg(test)]
 mod testing;
 pub mod unix;

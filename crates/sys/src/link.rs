@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::error::{check, Result, SysError};
-use crate::netlink::{Request, CREATE, REPLACE};
+use crate::link_request::{self, CableEnd};
+use crate::netlink::Request;
 
 /// The kernel's number of device `name`.
 pub fn index(name: &str) -> Result<u32> {
@@ -40,51 +41,20 @@ pub fn set_hardware_address(name: &str, address: [u8; 6]) -> Result<()> {
 
 /// Gives device `name` an address with the given prefix length, usable at once. Having it already is no error.
 pub fn add_address(name: &str, address: IpAddr, prefix_len: u8) -> Result<()> {
-    check_prefix(address, prefix_len)?;
-    let (family, octets) = family_and_octets(address);
-    let mut fixed = vec![family, prefix_len, libc::IFA_F_NODAD as u8, 0];
-    fixed.extend(index(name)?.to_ne_bytes());
-    let mut request = Request::new("RTM_NEWADDR", libc::RTM_NEWADDR, REPLACE, &fixed);
-    request.attr(libc::IFA_LOCAL, &octets).attr(libc::IFA_ADDRESS, &octets);
-    request.send(name).map_err(|e| e.with_remedy(remedy))
+    link_request::add_address(index(name)?, address, prefix_len)?
+        .send(name)
+        .map_err(|e| e.with_remedy(remedy))
 }
 
 /// Sends packets for `destination/prefix_len` to `gateway`, which device `name` reaches.
 pub fn add_route(name: &str, destination: IpAddr, prefix_len: u8, gateway: IpAddr) -> Result<()> {
-    check_prefix(destination, prefix_len)?;
-    if destination.is_ipv4() != gateway.is_ipv4() {
-        return Err(SysError::invalid(
-            "gateway",
-            gateway.to_string(),
-            "is of another IP version than the route",
-        ));
-    }
-    let (family, octets) = family_and_octets(destination);
-    let fixed = [family, prefix_len, 0, 0, libc::RT_TABLE_MAIN, libc::RTPROT_STATIC, 0, libc::RTN_UNICAST];
-    let fixed = [&fixed[..], &[0; 4]].concat();
-    let mut request = Request::new("RTM_NEWROUTE", libc::RTM_NEWROUTE, REPLACE, &fixed);
-    if prefix_len > 0 {
-        request.attr(libc::RTA_DST, &octets);
-    }
-    request.attr(libc::RTA_GATEWAY, &family_and_octets(gateway).1);
-    request.attr(libc::RTA_OIF, &index(name)?.to_ne_bytes());
+    let request = link_request::add_route(index(name)?, destination, prefix_len, gateway)?;
     request.send(name).map_err(|e| e.with_remedy(route_remedy))
 }
 
 /// Makes two devices that are the ends of one cable.
 pub fn create_veth(name: &str, peer: &str) -> Result<()> {
-    let (c_name, c_peer) = (c_name(name)?, c_name(peer)?);
-    let mut request = Request::new("RTM_NEWLINK", libc::RTM_NEWLINK, CREATE, &link_part(0, 0, 0));
-    request.attr(libc::IFLA_IFNAME, c_name.as_bytes_with_nul());
-    let info = request.begin(libc::IFLA_LINKINFO);
-    request.attr(libc::IFLA_INFO_KIND, b"veth");
-    let data = request.begin(libc::IFLA_INFO_DATA);
-    let other = request.begin(VETH_INFO_PEER);
-    request.raw(&link_part(0, 0, 0));
-    request.attr(libc::IFLA_IFNAME, c_peer.as_bytes_with_nul());
-    request.end(other);
-    request.end(data);
-    request.end(info);
+    let request = link_request::create_veth(&CableEnd::new(name), &CableEnd::new(peer))?;
     request.send(name).map_err(|e| e.with_remedy(create_remedy))
 }
 
@@ -97,8 +67,7 @@ pub fn move_to_namespace(name: &str, namespace: BorrowedFd<'_>) -> Result<()> {
 
 /// Removes device `name`, if it is one that software made.
 pub fn delete(name: &str) -> Result<()> {
-    let fixed = link_part(index(name)?, 0, 0);
-    Request::new("RTM_DELLINK", libc::RTM_DELLINK, 0, &fixed).send(name).map_err(|e| e.with_remedy(remedy))
+    link_request::delete(index(name)?).send(name).map_err(|e| e.with_remedy(remedy))
 }
 
 /// The Ethernet address of device `name`; zeros if it has none.
@@ -155,32 +124,8 @@ pub(crate) fn ifreq(name: &str) -> Result<libc::ifreq> {
     Ok(request)
 }
 
-/// `VETH_INFO_PEER` of linux/veth.h.
-const VETH_INFO_PEER: u16 = 1;
-
 fn change(name: &str, flags: u32, mask: u32) -> Result<Request> {
-    Ok(Request::new("RTM_NEWLINK", libc::RTM_NEWLINK, 0, &link_part(index(name)?, flags, mask)))
-}
-
-/// `struct ifinfomsg`: family, padding, device type, index, flags, which flags change.
-fn link_part(index: u32, flags: u32, mask: u32) -> Vec<u8> {
-    [[0; 4], index.to_ne_bytes(), flags.to_ne_bytes(), mask.to_ne_bytes()].concat()
-}
-
-fn family_and_octets(address: IpAddr) -> (u8, Vec<u8>) {
-    match address {
-        IpAddr::V4(v4) => (libc::AF_INET as u8, v4.octets().to_vec()),
-        IpAddr::V6(v6) => (libc::AF_INET6 as u8, v6.octets().to_vec()),
-    }
-}
-
-fn check_prefix(address: IpAddr, prefix_len: u8) -> Result<()> {
-    let longest = if address.is_ipv4() { 32 } else { 128 };
-    if prefix_len > longest {
-        let value = format!("{address}/{prefix_len}");
-        return Err(SysError::invalid("prefix", value, "is longer than the address"));
-    }
-    Ok(())
+    Ok(link_request::change(index(name)?, flags, mask))
 }
 
 fn ask(name: &str, request: libc::Ioctl, call: &'static str) -> Result<libc::ifreq> {

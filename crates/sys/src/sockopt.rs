@@ -2,6 +2,7 @@
 
 use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 use crate::error::{check, Result};
 
@@ -17,7 +18,14 @@ macro_rules! plain {
         $(unsafe impl Plain for $ty {})*
     };
 }
-plain!(libc::c_int, libc::tpacket_req3, libc::tpacket_stats_v3, libc::packet_mreq, libc::ucred);
+plain!(
+    libc::c_int,
+    libc::tpacket_req3,
+    libc::tpacket_stats_v3,
+    libc::packet_mreq,
+    libc::ucred,
+    libc::timeval
+);
 
 /// `setsockopt` with `value`; `call` and `target` name it in an error.
 pub(crate) fn set<T: Plain>(
@@ -33,6 +41,15 @@ pub(crate) fn set<T: Plain>(
         libc::setsockopt(fd.as_raw_fd(), level, option, pointer, size_of::<T>() as libc::socklen_t)
     };
     check(returned, call, target).map(drop)
+}
+
+/// Ends calls that wait for something to receive after `timeout`, with EAGAIN.
+pub(crate) fn set_receive_timeout(fd: BorrowedFd<'_>, timeout: Duration, target: &str) -> Result<()> {
+    let value = libc::timeval {
+        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_usec: timeout.subsec_micros().into(),
+    };
+    set(fd, (libc::SOL_SOCKET, libc::SO_RCVTIMEO), &value, "setsockopt(SO_RCVTIMEO)", target)
 }
 
 /// `getsockopt`; fields that an older kernel does not fill are zero.

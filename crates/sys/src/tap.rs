@@ -95,10 +95,36 @@ pub struct Received {
 impl Tap {
     /// Opens the device, making it if it does not exist. It never blocks; it is down until [`link::set_up`].
     pub fn open(options: &Options) -> Result<Self> {
+        Self::open_as(options, None)
+    }
+
+    /// As [`Self::open`]; a device that does not exist gets the number `index`.
+    pub fn open_with_index(options: &Options, index: u32) -> Result<Self> {
+        Self::open_as(options, Some(index))
+    }
+
+    /// Takes over a queue that another process opened with `options` and sent.
+    pub fn from_received(fd: OwnedFd, options: Options) -> Result<Self> {
+        let tap = Self { fd, options };
+        let mut request = link::ifreq(&tap.options.name)?;
+        tap.ioctl(libc::TUNGETIFF, &mut request, "ioctl(TUNGETIFF)")?;
+        // SAFETY: the call filled this field of the union.
+        let found = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });
+        if found & KIND_FLAGS != flags(&tap.options) & KIND_FLAGS {
+            let reason = format!("its flags are {found:#x}, expected were {:#x}", flags(&tap.options));
+            return Err(SysError::Untrusted { target: tap.options.name, reason, remedy: None });
+        }
+        Ok(Self { options: Options { name: name_of(&request), ..tap.options }, fd: tap.fd })
+    }
+
+    fn open_as(options: &Options, index: Option<u32>) -> Result<Self> {
         let mut request = link::ifreq(&options.name)?;
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(CONTROL);
         let file = file.map_err(|e| SysError::call("open", CONTROL, e).with_remedy(control_remedy))?;
         let mut tap = Self { fd: file.into(), options: options.clone() };
+        if let Some(mut index) = index {
+            tap.ioctl(libc::TUNSETIFINDEX, &mut index, "ioctl(TUNSETIFINDEX)")?;
+        }
         request.ifr_ifru.ifru_flags = flags(options) as libc::c_short;
         tap.ioctl(libc::TUNSETIFF, &mut request, "ioctl(TUNSETIFF)")
             .map_err(|e| e.with_remedy(attach_remedy))?;
@@ -197,6 +223,12 @@ impl Tap {
     }
 }
 
+impl From<Tap> for OwnedFd {
+    fn from(tap: Tap) -> Self {
+        tap.fd
+    }
+}
+
 impl AsFd for Tap {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -204,6 +236,8 @@ impl AsFd for Tap {
 }
 
 const CONTROL: &str = "/dev/net/tun";
+/// What of the flags decides how packets are read.
+const KIND_FLAGS: libc::c_int = libc::IFF_TAP | libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
 
 fn flags(options: &Options) -> libc::c_int {
     let kind = match options.kind {

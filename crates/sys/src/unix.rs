@@ -3,8 +3,9 @@
 use std::io;
 use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
-use crate::error::{Result, SysError};
+use crate::error::{check, Result, SysError};
 use crate::sockopt;
 
 /// The most descriptors in one message.
@@ -16,6 +17,21 @@ pub struct PeerCredentials {
     pub pid: i32,
     pub uid: u32,
     pub gid: u32,
+}
+
+/// Two connected sockets that keep messages apart; reading waits at most `timeout`, if there is one.
+pub fn message_pair(timeout: Option<Duration>) -> Result<(OwnedFd, OwnedFd)> {
+    let mut raw: [RawFd; 2] = [-1; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: the kernel writes two descriptors.
+    check(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, raw.as_mut_ptr()) }, "socketpair", TARGET)?;
+    // SAFETY: the call returned two new descriptors that nothing else owns.
+    let pair = unsafe { (OwnedFd::from_raw_fd(raw[0]), OwnedFd::from_raw_fd(raw[1])) };
+    if let Some(timeout) = timeout {
+        sockopt::set_receive_timeout(pair.0.as_fd(), timeout, TARGET)?;
+        sockopt::set_receive_timeout(pair.1.as_fd(), timeout, TARGET)?;
+    }
+    Ok(pair)
 }
 
 /// Who is at the other end of a connected Unix socket.

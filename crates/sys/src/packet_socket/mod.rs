@@ -8,14 +8,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::bpf::Program;
 use crate::error::{check, Result, SysError};
-use crate::{link, sockopt};
+use crate::sockopt;
 
 pub use block::{Block, Frame, Frames};
 pub use rx::{FanOut, RxOptions, RxRing, Statistics};
 pub use tx::{Tx, TxFrame, TxOptions};
 
-/// A raw packet socket that is not bound yet, and so receives nothing.
-fn open_socket(device: &str) -> Result<OwnedFd> {
+/// A raw packet socket of the calling thread's network namespace that is not bound yet, and so receives nothing.
+pub fn open_socket(device: &str) -> Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: socket takes numbers only.
     let raw = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }, "socket(AF_PACKET)", device)?;
@@ -23,13 +23,13 @@ fn open_socket(device: &str) -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-/// Attaches the socket to `device`; with protocol 0 it can only send.
-fn bind(socket: BorrowedFd<'_>, device: &str, protocol: u16) -> Result<()> {
+/// Attaches the socket to `device`, number `index`; with protocol 0 it can only send.
+fn bind(socket: BorrowedFd<'_>, index: u32, device: &str, protocol: u16) -> Result<()> {
     // SAFETY: a sockaddr_ll of zeros is valid.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = protocol.to_be();
-    address.sll_ifindex = link::index(device)? as i32;
+    address.sll_ifindex = index as i32;
     let len = size_of_val(&address) as libc::socklen_t;
     // SAFETY: `address` is valid through the call and of the length given.
     let returned = unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) };

@@ -84,7 +84,11 @@ pub struct RxRing {
 impl RxRing {
     /// Opens a ring on `device` and starts receiving.
     pub fn open(device: &str, options: &RxOptions) -> Result<Self> {
-        let socket = open_socket(device)?;
+        Self::on_socket(open_socket(device)?, link::index(device)?, device, options)
+    }
+
+    /// As [`Self::open`], with a new socket of any network namespace and the device's number there.
+    pub fn on_socket(socket: OwnedFd, index: u32, device: &str, options: &RxOptions) -> Result<Self> {
         let fd = socket.as_fd();
         set(fd, libc::PACKET_VERSION, &(TPACKET_V3 as libc::c_int), "PACKET_VERSION", device)?;
         if options.vnet {
@@ -97,9 +101,9 @@ impl RxRing {
         let filter = options.filter.clone().unwrap_or_else(|| Program::accept_all(options.snaplen));
         attach_filter(fd, &filter.with_snaplen(options.snaplen), device)?;
         let ring = map_ring(fd, options, device)?;
-        bind(fd, device, libc::ETH_P_ALL as u16)?;
+        bind(fd, index, device, libc::ETH_P_ALL as u16)?;
         if options.promiscuous {
-            become_promiscuous(fd, device)?;
+            become_promiscuous(fd, index, device)?;
         }
         let group = join_group(fd, options, device)?;
         Ok(Self {
@@ -184,9 +188,9 @@ fn map_ring(socket: BorrowedFd<'_>, options: &RxOptions, device: &str) -> Result
     Region::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, Some(socket), device)
 }
 
-fn become_promiscuous(socket: BorrowedFd<'_>, device: &str) -> Result<()> {
+fn become_promiscuous(socket: BorrowedFd<'_>, index: u32, device: &str) -> Result<()> {
     let request = libc::packet_mreq {
-        mr_ifindex: link::index(device)? as i32,
+        mr_ifindex: index as i32,
         mr_type: libc::PACKET_MR_PROMISC as u16,
         mr_alen: 0,
         mr_address: [0; 8],

@@ -1,4 +1,5 @@
 use super::*;
+use crate::link;
 use crate::poll::{Interest, Poller};
 use crate::testing::in_namespace;
 use crate::vnet::{VnetHeader, GSO_TCPV4, NEEDS_CSUM};

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{bind, enable_vnet, open_socket, take_error};
 use crate::error::{Result, SysError};
-use crate::sockopt;
 use crate::vnet::{VnetHeader, BASIC_LEN};
+use crate::{link, sockopt};
 
 /// How to open a sender.
 #[derive(Clone, Debug)]
@@ -45,7 +45,11 @@ pub struct Tx {
 
 impl Tx {
     pub fn open(device: &str, options: &TxOptions) -> Result<Self> {
-        let socket = open_socket(device)?;
+        Self::on_socket(open_socket(device)?, link::index(device)?, device, options)
+    }
+
+    /// As [`Self::open`], with a new socket of any network namespace and the device's number there.
+    pub fn on_socket(socket: OwnedFd, index: u32, device: &str, options: &TxOptions) -> Result<Self> {
         let fd = socket.as_fd();
         if options.vnet {
             enable_vnet(fd, device)?;
@@ -55,7 +59,7 @@ impl Tx {
             sockopt::set(fd, option, &1, "setsockopt(PACKET_QDISC_BYPASS)", device)?;
         }
         grow_send_buffer(fd, options.send_buffer, device)?;
-        bind(fd, device, 0)?;
+        bind(fd, index, device, 0)?;
         Ok(Self { socket, device: device.into(), has_vnet: options.vnet })
     }
 

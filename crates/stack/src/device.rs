@@ -1,0 +1,105 @@
+//! Setting up a stack's devices from outside.
+
+mod saved;
+
+use std::os::fd::AsFd;
+
+use sys::link_request::{self, CableEnd};
+use sys::namespace;
+use sys::netlink::{Request as Change, Socket};
+
+use crate::agent::Reply;
+use crate::inside::Inside;
+use crate::options::Interface;
+use crate::port::{self, Port};
+use crate::{Error, Result};
+
+pub use saved::Saved;
+
+/// This process's end of a device, and a sentence if it is no tap.
+pub(crate) struct Opened {
+    pub(crate) port: Port,
+    pub(crate) note: Option<String>,
+}
+
+/// Brings the device up.
+pub(crate) fn up(index: u32) -> Change {
+    link_request::change(index, UP, UP)
+}
+
+/// Makes of what the agent opened the device that `interface` describes, without its routes.
+pub(crate) fn attach(
+    inside: &mut Inside,
+    opened: Reply,
+    index: u32,
+    interface: &Interface,
+) -> Result<Opened> {
+    let Interface { name, mtu, mac, .. } = interface;
+    let opened =
+        plug(inside, opened, &CableEnd { index, mac: *mac, mtu: Some(*mtu), ..CableEnd::new(name) })?;
+    let tables = &mut inside.netlink;
+    if !interface.addresses.iter().any(|(address, _)| address.is_ipv6()) {
+        // Nobody here speaks IPv6 yet: no address of its own, and nothing sent about it. Refused where the kernel
+        // has no IPv6 or the device is too narrow for it, and then there is nothing to keep quiet.
+        let _ = tables.apply(without_own_address(index), name);
+    }
+    tables.apply(up(index), name)?;
+    for &(address, prefix_len) in &interface.addresses {
+        tables.apply(link_request::add_address(index, address, prefix_len)?, name)?;
+    }
+    Ok(opened)
+}
+
+/// Adds the routes of `interface`.
+pub(crate) fn add_routes(inside: &mut Inside, index: u32, interface: &Interface) -> Result<()> {
+    for route in &interface.routes {
+        let request = link_request::add_route(index, route.destination, route.prefix_len, route.gateway)?;
+        let target = format!("{}: {}/{}", interface.name, route.destination, route.prefix_len);
+        inside.netlink.apply(request, &target)?;
+    }
+    Ok(())
+}
+
+/// Makes of what the agent opened a device that is down, or whose other end alone is up.
+pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> Result<Opened> {
+    match opened {
+        Reply::Tap(fd) => {
+            let mut change = link_request::change(near.index, 0, 0);
+            if let Some(mtu) = near.mtu {
+                change.attr(libc::IFLA_MTU, &mtu.to_ne_bytes());
+            }
+            if let Some(mac) = near.mac {
+                change.attr(libc::IFLA_ADDRESS, &mac);
+            }
+            inside.netlink.apply(change, near.name)?;
+            Ok(Opened { port: port::tap(fd, near.name)?, note: None })
+        }
+        Reply::Cable { rx, tx, network, netlink, reason } => {
+            let network = namespace::check_network(network)?;
+            let far = CableEnd { mac: None, namespace: Some(network.as_fd()), ..*near };
+            inside.netlink.apply(link_request::create_veth(near, &far)?, near.name)?;
+            Socket::from_received(netlink)?.apply(up(near.index), near.name)?;
+            let port = port::cable(rx, tx, near.index, near.name)?;
+            let note = format!("packet sockets on veth stand in for taps: {reason}");
+            Ok(Opened { port, note: Some(note) })
+        }
+        _ => Err(Error::Silent),
+    }
+}
+
+const UP: u32 = libc::IFF_UP as u32;
+
+/// linux/if_link.h.
+const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+/// `IN6_ADDR_GEN_MODE_NONE` of linux/if_link.h.
+const NO_ADDRESS: u8 = 1;
+
+fn without_own_address(index: u32) -> Change {
+    let mut change = link_request::change(index, 0, 0);
+    let families = change.begin(libc::IFLA_AF_SPEC);
+    let family = change.begin(libc::AF_INET6 as u16);
+    change.attr(IFLA_INET6_ADDR_GEN_MODE, &[NO_ADDRESS]);
+    change.end(family);
+    change.end(families);
+    change
+}

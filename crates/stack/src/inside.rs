@@ -1,0 +1,57 @@
+//! Reaching into a stack from outside: its agent, its namespace and its kernel tables.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use sys::netlink::Socket;
+use sys::{namespace, unix, SysError};
+
+use crate::agent::{Reply, Request};
+use crate::{Error, Result};
+
+/// What it takes to reach into a stack.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    pub(crate) agent: OwnedFd,
+    pub(crate) network: OwnedFd,
+    pub(crate) netlink: Socket,
+}
+
+impl Inside {
+    /// Reaches into the stack of the agent at the other end of `agent`.
+    pub(crate) fn enter(agent: OwnedFd) -> Result<Self> {
+        match ask(&agent, &Request::Enter)? {
+            Reply::Entered { network, netlink } => Self::new(agent, network, netlink),
+            _ => Err(Error::Silent),
+        }
+    }
+
+    pub(crate) fn new(agent: OwnedFd, network: OwnedFd, netlink: OwnedFd) -> Result<Self> {
+        let network = namespace::check_network(network)?;
+        Ok(Self { agent, network, netlink: Socket::from_received(netlink)? })
+    }
+
+    pub(crate) fn ask(&self, request: &Request) -> Result<Reply> {
+        ask(&self.agent, request)
+    }
+}
+
+/// A stuck agent shall not stop who asks for ever.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn ask(agent: &OwnedFd, request: &Request) -> Result<Reply> {
+    let (here, there) = unix::message_pair(Some(PATIENCE))?;
+    request.send(agent, Some(there.as_fd())).map_err(silence)?;
+    drop(there);
+    match Reply::receive(&here).map_err(silence)?.ok_or(Error::Silent)? {
+        Reply::Failed(text) => Err(Error::Agent { text }),
+        reply => Ok(reply),
+    }
+}
+
+fn silence(error: SysError) -> Error {
+    match error.errno() {
+        Some(libc::EPIPE | libc::ECONNREFUSED | libc::ECONNRESET | libc::EAGAIN) => Error::Silent,
+        _ => Error::System(error),
+    }
+}

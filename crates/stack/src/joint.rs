@@ -1,0 +1,89 @@
+//! Cables in the kernel between two stacks, in the place of their taps.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use sys::link_request::{self, CableEnd};
+
+use crate::agent::Request;
+use crate::device;
+use crate::inside::Inside;
+use crate::{Error, Port, Result, Saved};
+
+/// The stack of another process of the same user.
+#[derive(Debug)]
+pub struct Peer {
+    pub(crate) inside: Inside,
+}
+
+impl Peer {
+    /// Reaches the stack whose [`crate::Stack::handle`] the other process sent.
+    pub fn from_fd(handle: OwnedFd) -> Result<Self> {
+        Inside::enter(handle).map(|inside| Self { inside })
+    }
+}
+
+/// Lays a cable between device `name` of `ours` and `peer_name` of `theirs`, which keep what is set for them.
+pub(crate) fn join(ours: &mut Inside, name: &str, theirs: &mut Inside, peer_name: &str) -> Result<()> {
+    let our_device = Saved::read(ours, name)?;
+    let their_device = Saved::read(theirs, peer_name)?;
+    probe(ours, theirs, &our_device, &their_device)?;
+    let result = replace(ours, &our_device, theirs, &their_device);
+    result.map_err(|error| lost(our_device, their_device, error))
+}
+
+/// Takes the cable away and puts ports in its place, on both sides.
+pub(crate) fn unjoin(
+    ours: &mut Inside,
+    name: &str,
+    theirs: &mut Inside,
+    peer_name: &str,
+) -> Result<(Port, Port)> {
+    let our_device = Saved::read(ours, name)?;
+    let their_device = Saved::read(theirs, peer_name)?;
+    // The other end goes with it.
+    ours.netlink.apply(link_request::delete(our_device.index()), name)?;
+    match restore(ours, &our_device).and_then(|port| Ok((port, restore(theirs, &their_device)?))) {
+        Ok(ports) => Ok(ports),
+        Err(error) => Err(lost(our_device, their_device, error)),
+    }
+}
+
+/// Makes the device of `saved` again, with a port as its other end.
+pub(crate) fn restore(inside: &mut Inside, saved: &Saved) -> Result<Port> {
+    let opened = inside.ask(&Request::Open { index: saved.index(), name: saved.name().into() })?;
+    let port = device::plug(inside, opened, &saved.end())?.port;
+    saved.put_link_back(inside)?;
+    saved.put_tables_back(inside)?;
+    Ok(port)
+}
+
+/// Finds out, before anything is changed, whether the cable will be allowed.
+fn probe(ours: &mut Inside, theirs: &Inside, our_device: &Saved, their_device: &Saved) -> Result<()> {
+    let near = CableEnd::new("weir-probe");
+    // The far end's name is taken: the kernel refuses that after it has looked at what we may do.
+    let far = CableEnd { namespace: Some(theirs.network.as_fd()), ..CableEnd::new(their_device.name()) };
+    match ours.netlink.apply(link_request::create_veth(&near, &far)?, near.name) {
+        Err(error) if error.errno() == Some(libc::EEXIST) => Ok(()),
+        Err(source) => Err(Error::NotAllowed {
+            ours: our_device.name().into(),
+            theirs: their_device.name().into(),
+            source,
+        }),
+        Ok(()) => Err(Error::no_interface(their_device.name())),
+    }
+}
+
+fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &Saved) -> Result<()> {
+    ours.netlink.apply(link_request::delete(near.index()), near.name())?;
+    theirs.netlink.apply(link_request::delete(far.index()), far.name())?;
+    let far_end = CableEnd { namespace: Some(theirs.network.as_fd()), ..far.end() };
+    ours.netlink.apply(link_request::create_veth(&near.end(), &far_end)?, near.name())?;
+    near.put_link_back(ours)?;
+    far.put_link_back(theirs)?;
+    near.put_tables_back(ours)?;
+    far.put_tables_back(theirs)
+}
+
+fn lost(ours: Saved, theirs: Saved, error: Error) -> Error {
+    Error::Lost { ours: Box::new(ours), theirs: Box::new(theirs), source: Box::new(error) }
+}

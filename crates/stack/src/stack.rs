@@ -1,0 +1,159 @@
+//! A Linux network stack of its own, as who made it sees it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use sys::terminal::Terminal;
+
+use crate::agent::{Reply, Request};
+use crate::create::{create, Kept};
+use crate::inside::Inside;
+use crate::joint::{self, Peer};
+use crate::{statistics, Error, Options, Port, Result, Saved, Statistics};
+
+/// A Linux network stack. It disappears, and all programs in it, when this is dropped or this process dies.
+pub struct Stack {
+    pub(crate) inside: Inside,
+    pub(crate) child: Kept,
+    pub(crate) ports: Vec<Named>,
+    pub(crate) status: UnixStream,
+    pub(crate) terminal: Option<Terminal>,
+    pub(crate) note: Option<String>,
+}
+
+/// A port that nobody took yet.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) port: Port,
+}
+
+/// How the program of a stack ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It ran.
+    Exited(ExitStatus),
+    /// It could not be started; a sentence on why.
+    NotStarted(String),
+    /// The agent was killed, and the program with it.
+    Killed,
+}
+
+impl Ended {
+    /// What a shell would report.
+    pub fn code(&self) -> i32 {
+        match self {
+            Self::Exited(status) => status.code().or(status.signal().map(|n| 128 + n)).unwrap_or(1),
+            Self::NotStarted(_) => 127,
+            Self::Killed => 128 + libc::SIGKILL,
+        }
+    }
+}
+
+impl Stack {
+    /// Makes a stack with all its interfaces up; its program waits for [`Self::start`].
+    ///
+    /// This process must have no other thread, and the thread that calls this must stay: the stack dies with it.
+    pub fn create(options: &Options) -> Result<Self> {
+        create(options)
+    }
+
+    /// What to tell the user about how the stack was made: that taps could not be opened.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Takes this process's end of interface `name`.
+    pub fn take_port(&mut self, name: &str) -> Option<Port> {
+        let idx = self.ports.iter().position(|named| named.name == name)?;
+        Some(self.ports.swap_remove(idx).port)
+    }
+
+    /// Starts the program. Whether that worked [`Self::ended`] tells.
+    pub fn start(&self) -> Result<()> {
+        Ok(Request::Go.send(&self.inside.agent, None)?)
+    }
+
+    /// Readable when there is something for [`Self::ended`] to tell.
+    pub fn status_fd(&self) -> BorrowedFd<'_> {
+        self.status.as_fd()
+    }
+
+    /// How the program ended, once; `None` while it runs. The terminal is given back then.
+    ///
+    /// The stack lives on, with what the program left running in it.
+    pub fn ended(&mut self) -> Result<Option<Ended>> {
+        let ended = match Reply::receive(&self.status) {
+            Ok(Some(Reply::Ended(status))) => Ended::Exited(ExitStatus::from_raw(status)),
+            Ok(Some(Reply::NotStarted(text))) => Ended::NotStarted(text),
+            Ok(_) => Ended::Killed,
+            Err(error) if error.errno() == Some(libc::EAGAIN) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        self.give_terminal_back();
+        Ok(Some(ended))
+    }
+
+    /// The agent's process number, as this process sees it.
+    pub fn pid(&self) -> i32 {
+        self.child.0.pid()
+    }
+
+    /// The stack's network namespace.
+    pub fn network(&self) -> BorrowedFd<'_> {
+        self.inside.network.as_fd()
+    }
+
+    /// What the kernel counted for device `name`.
+    pub fn statistics(&mut self, name: &str) -> Result<Statistics> {
+        statistics::read(&mut self.inside, name)
+    }
+
+    /// A descriptor to send to the other stack's process, which makes a [`Peer`] of it.
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.inside.agent.as_fd()
+    }
+
+    /// Everything that is set for device `name`, to bring it back with [`Self::restore`].
+    pub fn save(&mut self, name: &str) -> Result<Saved> {
+        Saved::read(&mut self.inside, name)
+    }
+
+    /// Makes the device of `saved` again, which must be gone, with a port of this process as its other end.
+    pub fn restore(&mut self, saved: &Saved) -> Result<Port> {
+        joint::restore(&mut self.inside, saved)
+    }
+
+    /// Replaces device `name` here and `peer_name` there by the ends of a cable.
+    ///
+    /// Both keep their numbers, addresses, routes and settings. Their ports are dead from then on; packets that wait
+    /// in them are lost, so read them until they are empty first.
+    pub fn join_veth(&mut self, name: &str, peer: &mut Peer, peer_name: &str) -> Result<()> {
+        joint::join(&mut self.inside, name, &mut peer.inside, peer_name)
+    }
+
+    /// Replaces the cable between device `name` here and `peer_name` there by ports: here's, there's.
+    pub fn unjoin(&mut self, name: &str, peer: &mut Peer, peer_name: &str) -> Result<(Port, Port)> {
+        joint::unjoin(&mut self.inside, name, &mut peer.inside, peer_name)
+    }
+
+    fn give_terminal_back(&mut self) {
+        if let Some(terminal) = self.terminal.take() {
+            // A terminal that was closed needs nothing back.
+            let _ = terminal.restore();
+        }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        self.give_terminal_back();
+    }
+}
+
+impl Error {
+    pub(crate) fn no_interface(name: &str) -> Self {
+        Self::NoInterface(name.into())
+    }
+}
