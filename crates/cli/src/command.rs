@@ -2,7 +2,7 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::stage::simple;
+use crate::stage::{linux, simple};
 
 /// Runs network functions: packets in, decisions, packets out.
 #[derive(Parser)]
@@ -33,6 +33,8 @@ pub enum Command {
     Write(simple::WriteOptions),
     /// Stage: a network device, or a tap, at one end of a pipeline.
     Port(simple::PortOptions),
+    /// Stage: a whole Linux network stack, in which a command or a shell runs.
+    Linux(linux::LinuxOptions),
     /// Tell all errors of a graph without running it.
     Check(CheckOptions),
     /// Print a graph with its compound elements expanded.
@@ -78,8 +80,8 @@ pub fn full() -> clap::Command {
 
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
 pub fn runs_graphs(command: &Command) -> bool {
-    use Command::{Bench, Port, Read, Run, Stage, Write};
-    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_))
+    use Command::{Bench, Linux, Port, Read, Run, Stage, Write};
+    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_))
 }
 
 /// A configuration and its variables.

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Read(options) => stage::simple::read(options),
         Command::Write(options) => stage::simple::write(options),
         Command::Port(options) => stage::simple::port(options),
+        Command::Linux(options) => stage::linux::linux(options),
         Command::Check(options) => check::run(options),
         Command::Flatten(options) => texts::flatten(options),
         Command::Fmt(options) => texts::format(options),

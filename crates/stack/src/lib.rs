@@ -23,6 +23,6 @@ pub use device::Saved;
 pub use error::{Error, Result};
 pub use joint::Peer;
 pub use options::{Interface, Options, Program, Route};
-pub use port::{Cable, Port};
+pub use port::{tap_options, Cable, Port};
 pub use stack::{Ended, Stack};
 pub use statistics::Statistics;

@@ -23,7 +23,7 @@ pub struct Cable {
 }
 
 /// How the taps of stacks are opened: with virtio-net headers of 12 bytes.
-pub(crate) fn tap_options(name: &str) -> tap::Options {
+pub fn tap_options(name: &str) -> tap::Options {
     tap::Options { vnet: VnetMode::Mergeable, ..tap::Options::tap(name) }
 }
 

@@ -125,6 +125,14 @@ pub fn has_hung_up(fd: impl AsFd) -> bool {
     poll.revents & libc::POLLHUP != 0
 }
 
+/// Whether all readers of a pipe, or the other side of a socket, have gone.
+pub fn is_unread(fd: impl AsFd) -> bool {
+    let mut poll = libc::pollfd { fd: fd.as_fd().as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: `poll` is one entry.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    poll.revents & (libc::POLLERR | libc::POLLHUP) != 0
+}
+
 /// The flag with which a file is opened so that it never blocks.
 pub const NONBLOCK: i32 = libc::O_NONBLOCK;
 

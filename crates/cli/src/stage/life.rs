@@ -1,6 +1,7 @@
 //! The life of a stage: it runs until its input ends, drains, finishes its outputs and goes.
 
 use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::world::World;
@@ -24,6 +25,19 @@ pub struct Stage {
     #[expect(dead_code, reason = "told by `weir status`")]
     function: String,
     drain: Duration,
+    ending: Ending,
+}
+
+/// The end of a stage for another reason than that of its streams, with an exit status.
+#[derive(Clone, Default)]
+pub struct Ending(Arc<OnceLock<u8>>);
+
+impl Ending {
+    /// Ends the stage.
+    pub fn end(&self, code: u8) {
+        // Only the first reason counts.
+        let _ = self.0.set(code);
+    }
 }
 
 /// How the draining of a stage goes.
@@ -35,10 +49,15 @@ struct Draining {
 
 impl Stage {
     /// A stage of a graph that is built.
-    pub fn new(engine: Engine, function: String, options: &StageOptions) -> Result<Stage, String> {
+    pub fn new(
+        engine: Engine,
+        function: String,
+        options: &StageOptions,
+        ending: Ending,
+    ) -> Result<Stage, String> {
         let drain = Duration::try_from_secs_f64(options.drain)
             .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
-        Ok(Stage { engine, function, drain })
+        Ok(Stage { engine, function, drain, ending })
     }
 
     /// Runs it to its end.
@@ -48,7 +67,10 @@ impl Stage {
         let mut life = Life::Running;
         self.engine.run_while(|world| {
             stop.pass_on(world);
-            life = table::life();
+            life = match self.ending.0.get() {
+                Some(_) => Life::Ended,
+                None => table::life(),
+            };
             match life {
                 Life::Running => true,
                 Life::Ended => !draining.is_done(world),
@@ -59,8 +81,9 @@ impl Stage {
             self.finish(&stop);
         }
         self.engine.cleanup();
-        Ok(match life {
-            Life::Closed => ExitCode::from(BROKEN_PIPE),
+        Ok(match (life, self.ending.0.get()) {
+            (_, Some(code)) => ExitCode::from(*code),
+            (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,
         })
     }

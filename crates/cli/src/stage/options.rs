@@ -39,13 +39,8 @@ impl StageOptions {
         specs.extend(self.own.iter().cloned());
         for idx in 0..table::MAX {
             let Ok(value) = std::env::var(format!("IF{idx}")) else { continue };
-            let name = match idx {
-                0 => LEFT.to_string(),
-                1 => RIGHT.to_string(),
-                _ => format!("if{idx}"),
-            };
             let spec = Spec::parse(&value).map_err(|error| format!("IF{idx}: {error}"))?;
-            specs.push((name, spec));
+            specs.push((numbered(idx), spec));
         }
         for text in &self.interfaces {
             let (name, value) = text
@@ -60,6 +55,14 @@ impl StageOptions {
             table::declare(&name, spec, format)?;
         }
         Ok(())
+    }
+
+    /// The names of the interfaces that the user speaks of.
+    pub fn named(&self) -> std::collections::BTreeSet<String> {
+        let own = self.own.iter().map(|(name, _)| name.clone());
+        let flags = self.interfaces.iter().filter_map(|text| Some(text.split_once('=')?.0.to_string()));
+        let of_environment = (0..table::MAX).filter(|idx| std::env::var_os(format!("IF{idx}")).is_some());
+        own.chain(flags).chain(of_environment.map(numbered)).collect()
     }
 
     fn format(&self) -> Result<Format, String> {
@@ -82,6 +85,15 @@ impl StageOptions {
             }),
             Err(_) => Ok(default),
         }
+    }
+}
+
+/// The name of the environment's interface of this number.
+fn numbered(idx: usize) -> String {
+    match idx {
+        0 => LEFT.to_string(),
+        1 => RIGHT.to_string(),
+        _ => format!("if{idx}"),
     }
 }
 

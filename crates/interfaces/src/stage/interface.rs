@@ -9,7 +9,7 @@ use packet::Ring;
 use sys::pipe::PipeId;
 use sys::poll::Poller;
 
-use super::joint::{RingIn, RingOut};
+use super::joint::{Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::{Dispatch, Input, Output, Receipt};
@@ -25,6 +25,8 @@ pub struct Interface {
     inputs: VecDeque<Box<dyn Input>>,
     /// What packets are written to: the last one. Those before it only finish what they began.
     outputs: VecDeque<Box<dyn Output>>,
+    /// A pipe that packets no longer go through, and that is only the sign of life.
+    idle: Option<Box<dyn Output>>,
     /// Packets that wait for room, or for an output.
     waiting: Ring,
     rx_poller: Poller,
@@ -42,6 +44,10 @@ pub struct Interface {
     /// Who is at the other end, as far as known: the number of its process.
     neighbour: Option<u32>,
     faults: Vec<String>,
+    /// Whether a neighbour was found with which nothing is agreed yet.
+    is_talking: bool,
+    /// How packets go that do not pass through this process, or not through a pipe or ring, and the line to the neighbour.
+    kernel_joint: Option<(&'static str, Line)>,
 }
 
 /// What is told of an interface.
@@ -72,6 +78,7 @@ impl Interface {
             name: name.to_string(),
             inputs: VecDeque::new(),
             outputs: VecDeque::new(),
+            idle: None,
             waiting: Ring::new(),
             rx_poller: Poller::new()?,
             tx_poller: Poller::new()?,
@@ -84,6 +91,8 @@ impl Interface {
             n_unread: 0,
             neighbour: None,
             faults: Vec::new(),
+            is_talking: false,
+            kernel_joint: None,
         })
     }
 
@@ -254,19 +263,32 @@ impl Interface {
             Ok(events) => events.iter().any(|event| event.closed),
             Err(_) => false,
         };
-        let Some(output) = self.outputs.back_mut() else { return };
-        output.woken();
-        if is_gone && self.outputs.len() == 1 {
+        if is_gone {
             self.notice_end();
         }
-        self.flush();
+        if let Some(output) = self.outputs.back_mut() {
+            output.woken();
+            self.flush();
+        }
     }
 
-    /// The other side of the output is gone.
+    /// The other side of an output may be gone.
     fn notice_end(&mut self) {
-        let Some(output) = self.outputs.front_mut() else { return };
+        let Interface { idle, outputs, tx_poller, .. } = self;
+        if let Some(pipe) = idle.as_mut().and_then(|output| output.pipe()) {
+            if pipe.notice_end(tx_poller) {
+                pipe.unwatch(tx_poller);
+                *idle = None;
+                self.is_closed = true;
+            }
+            return;
+        }
+        if outputs.len() != 1 {
+            return;
+        }
+        let Some(output) = outputs.front_mut() else { return };
         let is_over = match output.pipe() {
-            Some(pipe) => pipe.notice_end(&mut self.tx_poller),
+            Some(pipe) => pipe.notice_end(tx_poller),
             None => output.is_stream() && output.is_closed(),
         };
         if is_over {
@@ -309,13 +331,15 @@ impl Interface {
 
     /// The pipe of this identity that packets are written to.
     pub fn pipe_out(&mut self, id: PipeId) -> Option<&mut PipeOut> {
-        self.outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id))
+        let outputs = self.outputs.iter_mut().chain(&mut self.idle);
+        outputs.filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id))
     }
 
     /// The pipes that neighbours may be found by: those that are read, and those that are written.
     pub fn pipes(&mut self) -> (Vec<PipeId>, Vec<PipeId>) {
         let inputs = self.inputs.iter_mut().filter_map(|input| input.pipe()?.id()).collect();
-        let outputs = self.outputs.iter_mut().filter_map(|output| output.pipe()?.id()).collect();
+        let outputs = self.outputs.iter_mut().chain(&mut self.idle).filter_map(|output| output.pipe()?.id());
+        let outputs = outputs.collect();
         (inputs, outputs)
     }
 
@@ -362,6 +386,51 @@ impl Interface {
         }
     }
 
+    /// Packets go from stack to stack in the kernel, or through one of both processes alone.
+    pub fn set_kernel_joint(&mut self, joint: &'static str, neighbour: u32, line: Line) {
+        self.kernel_joint = Some((joint, line));
+        self.neighbour = Some(neighbour);
+    }
+
+    /// Says that a neighbour was found, or that it is known what became of that.
+    pub fn set_talking(&mut self, is_talking: bool) {
+        self.is_talking = is_talking;
+    }
+
+    /// Whether a neighbour was found with which nothing is agreed yet.
+    pub fn is_talking(&self) -> bool {
+        self.is_talking
+    }
+
+    /// Whether packets take another way than this interface's pipe.
+    pub fn has_kernel_joint(&self) -> bool {
+        self.kernel_joint.is_some()
+    }
+
+    /// Packets go another way than through the pipe, which stays as the sign of life.
+    pub fn go_around(&mut self, input: Box<dyn Input>, output: Box<dyn Output>) -> sys::Result<()> {
+        self.idle = self.outputs.pop_back();
+        self.add_input(input)?;
+        self.add_output(output)
+    }
+
+    /// A duplicate of the tap that packets go to, if they do.
+    pub fn tap(&self) -> Option<std::os::fd::OwnedFd> {
+        self.outputs.back()?.tap()
+    }
+
+    /// Lets go of all inputs and outputs: packets take another way.
+    pub fn clear(&mut self) {
+        for input in self.inputs.drain(..) {
+            input.unwatch(&mut self.rx_poller);
+        }
+        for output in self.outputs.drain(..) {
+            output.unwatch(&mut self.tx_poller);
+        }
+        self.waiting.truncate(0);
+        self.is_blocked = false;
+    }
+
     /// What is told of it.
     pub fn report(&self) -> Report {
         let input = self.inputs.front();
@@ -370,6 +439,7 @@ impl Interface {
             (Some("pipe") | None, Some(joint)) | (Some(joint), _) => joint,
             (None, None) => "none",
         };
+        let joint = self.kernel_joint.as_ref().map_or(joint, |(joint, _)| joint);
         let n_bad = input.map_or(0, |input| input.n_bad()) + output.map_or(0, |output| output.n_bad());
         Report {
             name: self.name.clone(),

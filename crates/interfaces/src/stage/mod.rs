@@ -14,13 +14,13 @@ pub mod framing;
 mod interface;
 mod joint;
 pub mod neighbour;
-mod packet_port;
+pub mod packet_port;
 mod pipe_in;
 mod pipe_out;
 pub mod spec;
 mod stream;
 pub mod table;
-mod tap_port;
+pub mod tap_port;
 
 use std::os::fd::BorrowedFd;
 
@@ -133,6 +133,11 @@ pub trait Output: Send {
 
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_out::PipeOut> {
+        None
+    }
+
+    /// A duplicate of the tap that it is, if it is one.
+    fn tap(&self) -> Option<std::os::fd::OwnedFd> {
         None
     }
 

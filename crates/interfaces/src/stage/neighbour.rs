@@ -7,6 +7,9 @@
 //! 2. the reader checks credentials, pipe and memory, and answers WELCOME with a reference to its own end;
 //! 3. the writer sends SWITCH and how many bytes it wrote to the pipe: after them the reader goes on in the ring.
 //!
+//! Where both are Linux stacks, WELCOME carries what the writer needs to join them in the kernel, or to move packets between both
+//! stacks' taps by itself ([`Stack`]); then it sends CABLE or PUMP instead of SWITCH.
+//!
 //! Nothing of this is ever written to the pipe itself. Whoever is refused stays with the pipe. The connection stays open: its
 //! end tells that the other process is gone.
 
@@ -39,7 +42,7 @@ enum Side {
 }
 
 /// Stack of the thread.
-const STACK: usize = 128 * 1024;
+const THREAD_STACK: usize = 128 * 1024;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4;
 /// First bytes of each message: what it is part of, and the version.
@@ -47,8 +50,12 @@ const MAGIC: [u8; 7] = *b"weir-1\n";
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
 const SWITCH: u8 = 3;
-/// Bytes of a message: magic, kind, a number.
-const MESSAGE: usize = 16;
+const CABLE: u8 = 4;
+const PUMP: u8 = 5;
+/// Bytes of a message: magic, kind, a number, a device's name.
+const MESSAGE: usize = 32;
+/// Bytes of a device's name with the zero behind it (linux/if.h).
+const NAME: usize = 16;
 
 /// Looks for the other ends of an interface's pipes from now on.
 pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
@@ -61,7 +68,7 @@ pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
         let waker = Waker::new().map_err(|error| error.to_string())?;
         let poller = Poller::new().map_err(|error| error.to_string())?;
         let office = Office { poller, ends: Vec::new(), waker: waker.clone() };
-        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(STACK);
+        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(THREAD_STACK);
         thread.spawn(move || office.work()).map_err(|error| error.to_string())?;
         *desk = Some(Desk { new: VecDeque::new(), waker });
     }
@@ -75,22 +82,65 @@ pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
 
 /// Sends SWITCH; false if the neighbour is gone.
 pub fn announce(line: &Line, n_written: u64) -> bool {
-    send_fds(line.as_fd(), &message(SWITCH, n_written), &[]).is_ok()
+    Message::new(SWITCH, n_written).send(line, &[]).is_ok()
 }
 
-fn message(kind: u8, number: u64) -> [u8; MESSAGE] {
-    let mut bytes = [0; MESSAGE];
-    let (head, tail) = bytes.split_at_mut(8);
-    head.iter_mut().zip(MAGIC.iter().chain([&kind])).for_each(|(place, byte)| *place = *byte);
-    tail.copy_from_slice(&number.to_ne_bytes());
-    bytes
+/// What this process's stack offers to stacks next to it.
+pub trait Stack: Send {
+    /// What a neighbour needs to reach device `name` of this stack in the kernel.
+    fn handle(&mut self, name: &str) -> Option<OwnedFd>;
+    /// Lays a cable in the kernel between device `name` here and `peer_name` of the stack that gave `handle`.
+    fn join(&mut self, name: &str, handle: OwnedFd, peer_name: &str) -> Result<(), String>;
+    /// This process's end of device `name`, for a neighbour to use instead.
+    fn tap(&mut self, name: &str) -> Option<OwnedFd>;
+    /// Uses the neighbour's end of its device for what goes through interface `name` here.
+    fn pump(&mut self, name: &str, tap: OwnedFd, peer_name: &str) -> Result<(), String>;
+    /// A neighbour joined device `name` to its own, by a cable or a pump.
+    fn joined(&mut self, name: &str);
 }
 
-/// The kind and number of a message, if it is one.
-fn read_message(bytes: &[u8]) -> Option<(u8, u64)> {
-    let (magic, rest) = bytes.split_first_chunk::<7>()?;
-    let (kind, number) = rest.split_first()?;
-    (*magic == MAGIC).then_some((*kind, u64::from_ne_bytes(*number.first_chunk()?)))
+static STACK: Mutex<Option<Box<dyn Stack>>> = Mutex::new(None);
+
+/// Says that this process has a stack, whose devices are called as its interfaces are.
+pub fn offer_stack(stack: Box<dyn Stack>) {
+    *STACK.lock().unwrap_or_else(PoisonError::into_inner) = Some(stack);
+}
+
+fn with_stack<R>(work: impl FnOnce(&mut dyn Stack) -> Option<R>) -> Option<R> {
+    let mut stack = STACK.lock().unwrap_or_else(PoisonError::into_inner);
+    work(stack.as_mut()?.as_mut())
+}
+
+/// What neighbours tell each other.
+struct Message {
+    kind: u8,
+    number: u64,
+    name: String,
+}
+
+impl Message {
+    fn new(kind: u8, number: u64) -> Message {
+        Message { kind, number, name: String::new() }
+    }
+
+    fn send(&self, line: &Line, fds: &[BorrowedFd<'_>]) -> sys::Result<usize> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.push(self.kind);
+        bytes.extend(self.number.to_ne_bytes());
+        bytes.extend(self.name.bytes().take(NAME - 1));
+        bytes.resize(MESSAGE, 0);
+        send_fds(line.as_fd(), &bytes, fds)
+    }
+
+    /// The message that the bytes are, if they are one.
+    fn read(bytes: &[u8]) -> Option<Message> {
+        let (magic, rest) = bytes.split_first_chunk::<7>()?;
+        let (kind, rest) = rest.split_first()?;
+        let (number, name) = rest.split_first_chunk::<8>()?;
+        let name = name.split(|byte| *byte == 0).next()?;
+        let name = std::str::from_utf8(name).ok()?.to_string();
+        (*magic == MAGIC).then_some(Message { kind: *kind, number: u64::from_ne_bytes(*number), name })
+    }
 }
 
 /// One end of a pipe, and how far the talk with the other end came.
@@ -189,7 +239,7 @@ impl Office {
     fn accept(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
         let Ok((socket, _)) = end.listener.accept() else { return };
-        if end.talk.is_some() || end.has_ring() {
+        if end.talk.is_some() || end.is_joined() {
             return;
         }
         match end.side {
@@ -204,7 +254,7 @@ impl Office {
     /// Connects to the reader, if there is one, and offers it a pair of rings.
     fn call(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
-        if end.talk.is_some() || end.has_ring() {
+        if end.talk.is_some() || end.is_joined() {
             return;
         }
         let Some(socket) = connect(end.id, Side::Reader) else { return };
@@ -221,6 +271,7 @@ impl Office {
     fn talk_on(&mut self, idx: usize, line: Line, neighbour: u32, rings: Option<(RingIn, RingOut)>) {
         let watched = self.poller.add(line.as_fd(), token(line.as_fd()), Interest::READ);
         if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
+            lock(&end.shared).set_talking(true);
             end.talk = Some(Talk { line, neighbour, rings });
         }
     }
@@ -231,8 +282,8 @@ impl Office {
         let Some(mut talk) = end.talk.take() else { return };
         let mut bytes = [0; MESSAGE];
         let next = match recv_fds(talk.line.as_fd(), &mut bytes) {
-            Ok((n, fds)) => match read_message(bytes.get(..n).unwrap_or_default()) {
-                Some((kind, number)) => end.step(&mut talk, kind, number, fds),
+            Ok((n, fds)) => match Message::read(bytes.get(..n).unwrap_or_default()) {
+                Some(message) => end.step(&mut talk, &message, fds),
                 None => Next::HangUp,
             },
             Err(error) if error.errno() == Some(EAGAIN) => Next::Stay,
@@ -241,6 +292,7 @@ impl Office {
         match next {
             Next::Stay => end.talk = Some(talk),
             Next::HangUp | Next::Done => {
+                lock(&end.shared).set_talking(false);
                 let _ = self.poller.remove(talk.line.as_fd());
             }
         }
@@ -262,12 +314,13 @@ impl End {
         }
     }
 
-    fn has_ring(&self) -> bool {
+    fn is_joined(&self) -> bool {
         let mut interface = lock(&self.shared);
-        match self.side {
-            Side::Reader => interface.pipe_in(self.id).is_some_and(|pipe| pipe.has_ring()),
-            Side::Writer => interface.pipe_out(self.id).is_some_and(|pipe| pipe.has_ring()),
-        }
+        interface.has_kernel_joint()
+            || match self.side {
+                Side::Reader => interface.pipe_in(self.id).is_some_and(|pipe| pipe.has_ring()),
+                Side::Writer => interface.pipe_out(self.id).is_some_and(|pipe| pipe.has_ring()),
+            }
     }
 
     /// A reference to this process's end of the pipe.
@@ -279,34 +332,78 @@ impl End {
         }
     }
 
-    fn step(&mut self, talk: &mut Talk, kind: u8, number: u64, fds: Vec<OwnedFd>) -> Next {
-        match (self.side, kind) {
+    fn step(&mut self, talk: &mut Talk, message: &Message, fds: Vec<OwnedFd>) -> Next {
+        match (self.side, message.kind) {
             (Side::Reader, HELLO) if talk.rings.is_none() => {
-                let Some(rings) = self.take_offer(talk, fds) else { return Next::HangUp };
-                let Some(proof) = self.proof() else { return Next::HangUp };
-                if send_fds(talk.line.as_fd(), &message(WELCOME, 0), &[proof.as_fd()]).is_err() {
-                    return Next::HangUp;
+                talk.rings = self.take_offer(talk, fds);
+                if talk.rings.is_some() && self.welcome(talk).is_some() {
+                    Next::Stay
+                } else {
+                    Next::HangUp
                 }
-                talk.rings = Some(rings);
-                Next::Stay
             }
             (Side::Reader, SWITCH) => {
                 let Some(rings) = talk.rings.take() else { return Next::HangUp };
-                lock(&self.shared).upgrade_input(self.id, rings, number, talk.neighbour);
+                lock(&self.shared).upgrade_input(self.id, rings, message.number, talk.neighbour);
+                Next::Done
+            }
+            (Side::Reader, CABLE | PUMP) if talk.rings.take().is_some() => {
+                let joint = if message.kind == CABLE { "cable" } else { "pump" };
+                let name = self.name();
+                with_stack(|stack| Some(stack.joined(&name)));
+                lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
                 Next::Done
             }
             (Side::Writer, WELCOME) => {
-                let is_same = fds.first().is_some_and(|fd| is_pipe(fd.as_fd(), self.id));
-                match talk.rings.take().filter(|_| is_same) {
-                    Some(rings) => {
-                        lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
-                        Next::Done
-                    }
-                    None => Next::HangUp,
+                let Some(rings) = talk.rings.take() else { return Next::HangUp };
+                let mut fds = fds.into_iter();
+                if !fds.next().is_some_and(|fd| is_pipe(fd.as_fd(), self.id)) {
+                    return Next::HangUp;
                 }
+                if self.join_stacks(talk, message, fds).is_none() {
+                    lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
+                }
+                Next::Done
             }
             _ => Next::HangUp,
         }
+    }
+
+    fn name(&self) -> String {
+        lock(&self.shared).name().to_string()
+    }
+
+    /// Answers a writer; with what it needs to join both stacks, if this is one.
+    fn welcome(&self, talk: &Talk) -> Option<()> {
+        let name = self.name();
+        let proof = self.proof()?;
+        let handle = with_stack(|stack| stack.handle(&name));
+        let tap = with_stack(|stack| stack.tap(&name));
+        let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
+        let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];
+        let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().map(|fd| fd.as_fd()).collect();
+        Message { kind: WELCOME, number, name }.send(&talk.line, &fds).ok().map(drop)
+    }
+
+    /// Joins both stacks in the kernel, or else by moving packets between their taps.
+    fn join_stacks(&self, talk: &Talk, welcome: &Message, mut fds: impl Iterator<Item = OwnedFd>) -> Option<()> {
+        let handle = if welcome.number & 1 != 0 { fds.next() } else { None };
+        let tap = if welcome.number & 2 != 0 { fds.next() } else { None };
+        let name = self.name();
+        let is_cable = handle.is_some_and(|handle| {
+            with_stack(|stack| stack.join(&name, handle, &welcome.name).ok()).is_some()
+        });
+        let is_pump = !is_cable
+            && tap.is_some_and(|tap| with_stack(|stack| stack.pump(&name, tap, &welcome.name).ok()).is_some());
+        let (kind, joint) = match (is_cable, is_pump) {
+            (true, _) => (CABLE, "cable"),
+            (_, true) => (PUMP, "pump"),
+            _ => return None,
+        };
+        lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
+        // If the neighbour is gone, the pipe says so.
+        let _ = Message::new(kind, 0).send(&talk.line, &[]);
+        Some(())
     }
 
     /// Checks what the writer sent, and makes the reader's ends of it.
@@ -337,7 +434,7 @@ fn offer(end: &End, line: &Line) -> Option<(RingIn, RingOut)> {
         backward.data.as_fd(),
         backward.room.as_fd(),
     ];
-    send_fds(line.as_fd(), &message(HELLO, 0), &fds).ok()?;
+    Message::new(HELLO, 0).send(line, &fds).ok()?;
     joint::ends(&memory, ring::Side::First, [forward, backward], line).ok()
 }
 

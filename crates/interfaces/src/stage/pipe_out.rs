@@ -114,7 +114,7 @@ impl PipeOut {
         match self.ring.as_mut().map(|ring| ring.is_closed()) {
             Some(true) => self.leave_ring(poller),
             Some(false) => {}
-            None => self.is_closed = true,
+            None => self.is_closed |= sys::pipe::is_unread(&self.file),
         }
         self.is_closed
     }

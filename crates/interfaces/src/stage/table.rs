@@ -230,11 +230,9 @@ pub fn life() -> Life {
     let table = table();
     let (mut n_streams, mut n_ended) = (0, 0);
     for declared in table.iter() {
-        let Some(shared) = &declared.opened else { continue };
-        let (uses_stdin, uses_stdout) = match &declared.source {
-            Source::Spec(spec, _) => (spec.uses(&Endpoint::Stdin), spec.uses(&Endpoint::Stdout)),
-            Source::Made(_) => (false, false),
-        };
+        // What was made already is a stack's device, which comes and goes as its joints do.
+        let (Some(shared), Source::Spec(spec, _)) = (&declared.opened, &declared.source) else { continue };
+        let (uses_stdin, uses_stdout) = (spec.uses(&Endpoint::Stdin), spec.uses(&Endpoint::Stdout));
         let interface = lock(shared);
         if uses_stdout && interface.is_closed() {
             return Life::Closed;

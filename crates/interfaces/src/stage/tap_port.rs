@@ -76,6 +76,8 @@ impl Input for TapIn {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(error) if error.errno() == Some(EIO) => break,
+                // The device was deleted, or another took its place.
+                Err(error) if error.errno() == Some(EBADFD) => return Receipt::End,
                 Err(error) => return Receipt::Fault(format!("{}: {}", self.tap.name(), words(&error))),
             }
         }
@@ -113,9 +115,7 @@ impl Output for TapOut {
                     waiting.push_front(packet);
                     return Dispatch::Blocked;
                 }
-                Err(error) if error.errno() == Some(EBADFD) => {
-                    return Dispatch::Fault(format!("{}: {}", self.tap.name(), words(&error)));
-                }
+                Err(error) if error.errno() == Some(EBADFD) => return Dispatch::Closed,
                 // The metadata is not to the kernel's liking: it gets what the packet stands for.
                 Err(error) if packet.has_offload() && error.errno() != Some(ENOBUFS) => {
                     segment(&packet, |part| {
@@ -154,6 +154,10 @@ impl Output for TapOut {
 
     fn is_stream(&self) -> bool {
         false
+    }
+
+    fn tap(&self) -> Option<std::os::fd::OwnedFd> {
+        self.tap.as_fd().try_clone_to_owned().ok()
     }
 
     fn n_bad(&self) -> u64 {

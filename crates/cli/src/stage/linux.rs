@@ -1,0 +1,259 @@
+//! `weir linux`: a whole Linux network stack as a stage.
+
+mod kernel;
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use interfaces::stage::{neighbour, packet_port, spec, table, tap_port, Input, Output};
+use stack::{Ended, Options, Port, Program, Stack};
+use sys::pipe::Kind;
+
+use super::life::Ending;
+use super::options::{StageOptions, LEFT, RIGHT};
+use super::Plan;
+
+/// Options of `weir linux`.
+#[derive(Args)]
+pub struct LinuxOptions {
+    /// Address of the stack on its interface `left`, such as 10.0.0.2/24 (can be repeated). Without --left, --right and
+    /// --if the stack has an interface for each of standard input and output that is a pipe.
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub left: Vec<String>,
+    /// Address of the stack on its interface `right` (can be repeated).
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub right: Vec<String>,
+    /// Address on any other interface: NAME=ADDR/LEN (can be repeated).
+    #[arg(long, value_name = "NAME=ADDR/LEN")]
+    pub address: Vec<String>,
+    /// Default route of the stack.
+    #[arg(long, value_name = "ADDR")]
+    pub gateway: Option<IpAddr>,
+    /// Largest packet of the interfaces, in bytes.
+    #[arg(long, value_name = "BYTES", default_value = "1500")]
+    pub mtu: String,
+    /// How to join a neighbouring stack: through a ring, by one process that moves packets between both stacks' taps, or by a
+    /// cable in the kernel. By default the last of these that is possible.
+    #[arg(long, value_name = "JOINT")]
+    pub joint: Option<Joint>,
+    /// End when COMMAND ends, with its status.
+    #[arg(long)]
+    pub while_running: bool,
+    /// What all stages have; `--if NAME=KIND` adds an interface to the stack.
+    #[command(flatten)]
+    pub stage: StageOptions,
+    /// Command to run in the stack; a shell if there is none.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How two neighbouring stacks are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Joint {
+    /// Shared memory between both processes.
+    Ring,
+    /// One process moves packets between both stacks' taps.
+    Pump,
+    /// A cable in the kernel.
+    Veth,
+}
+
+/// A stack that the graph's thread and the others around it share.
+pub type SharedStack = Arc<Mutex<Stack>>;
+
+/// How long a program waits for the stage's neighbours, which then are joined before it sets anything up.
+const NEIGHBOURLY_MS: u64 = 2;
+
+/// `weir linux`.
+pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
+    let names = interfaces(&options)?;
+    let stack_options = stack_options(&options, &names)?;
+    let mut stack = Stack::create(&stack_options).map_err(|error| format!("linux: {error}"))?;
+    if let Some(note) = stack.note() {
+        eprintln!("weir: {note}");
+    }
+    let mut text = String::new();
+    for name in &names {
+        let port = stack.take_port(name).ok_or_else(|| format!("linux: no port for interface `{name}`"))?;
+        declare_port(name, port)?;
+        text += &format!(
+            "FromInterface({name}) -> ToInterface(stack.{name}); FromInterface(stack.{name}) -> ToInterface({name});\n"
+        );
+    }
+    if names.is_empty() {
+        // A stack that nothing leads to; the graph has nothing to do.
+        text += "Idle -> Discard;";
+    }
+    let stack = Arc::new(Mutex::new(stack));
+    let ending = Ending::default();
+    let offered = kernel::Offer::new(stack.clone(), options.joint);
+    if options.joint != Some(Joint::Ring) {
+        neighbour::offer_stack(Box::new(offered));
+    }
+    let plan = Plan::of_text(function(&options), text);
+    super::run_with(plan, &options.stage, ending.clone(), |waker| start(&stack, &options, &names, ending, waker))
+}
+
+/// What `weir status` shows.
+fn function(options: &LinuxOptions) -> String {
+    let words = options.command.iter().map(|word| word.to_string_lossy());
+    let mut text = "linux".to_string();
+    for (flag, values) in [("--left", &options.left), ("--right", &options.right)] {
+        values.iter().for_each(|value| text += &format!(" {flag} {value}"));
+    }
+    words.fold(text + " --", |text, word| text + " " + &word)
+}
+
+/// The names of the stack's interfaces: those that an option speaks of. Where none speaks of `left` or `right`, both that a
+/// pipe leads to.
+fn interfaces(options: &LinuxOptions) -> Result<Vec<String>, String> {
+    let named: Vec<String> = options.stage.named().into_iter().collect();
+    let is_stream = |fd: std::os::fd::BorrowedFd<'_>| matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(_) | Kind::Socket));
+    let sides = [
+        (LEFT, !options.left.is_empty(), is_stream(std::io::stdin().as_fd()), "input"),
+        (RIGHT, !options.right.is_empty(), is_stream(std::io::stdout().as_fd()), "output"),
+    ];
+    let says_nothing = sides.iter().all(|(name, has_address, ..)| !has_address && !named.iter().any(|n| n == name));
+    let mut names = Vec::new();
+    for (name, has_address, is_stream, stream) in sides {
+        let is_named = named.iter().any(|other| other == name);
+        if is_named || (has_address || says_nothing) && is_stream {
+            names.push(name.to_string());
+        } else if has_address {
+            return Err(format!(
+                "--{name}: standard {stream} is no pipe, so that the stack has no interface `{name}`; give it one \
+                 with --if {name}=KIND"
+            ));
+        }
+    }
+    names.extend(named.into_iter().filter(|name| name != LEFT && name != RIGHT));
+    Ok(names)
+}
+
+fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, String> {
+    let mtu = spec::parse_mtu(&options.mtu).map_err(|error| format!("--mtu: {error}"))?;
+    let mut list: Vec<stack::Interface> = Vec::new();
+    for name in names {
+        let mut interface = stack::Interface::new(name.as_str());
+        interface.mtu = mtu;
+        list.push(interface);
+    }
+    let mut add = |flag: &str, name: &str, text: &str| -> Result<(), String> {
+        let address = spec::address(text).map_err(|error| format!("{flag}: {error}"))?;
+        let interface = list.iter_mut().find(|interface| interface.name == name);
+        let known = || names.join(", ");
+        let interface = interface
+            .ok_or_else(|| format!("{flag} {name}={text}: the stack has no interface `{name}`, only {}", known()))?;
+        interface.addresses.push(address);
+        Ok(())
+    };
+    options.left.iter().try_for_each(|text| add("--left", LEFT, text))?;
+    options.right.iter().try_for_each(|text| add("--right", RIGHT, text))?;
+    for text in &options.address {
+        let (name, address) =
+            text.split_once('=').ok_or_else(|| format!("--address {text}: give NAME=ADDR/LEN"))?;
+        add("--address", name, address)?;
+    }
+    if let Some(gateway) = options.gateway {
+        add_gateway(&mut list, gateway)?;
+    }
+    let program = match options.command.as_slice() {
+        [] => Program::Shell,
+        command => Program::Command(command.to_vec()),
+    };
+    Ok(Options::new(list, program))
+}
+
+/// Adds the default route to the interface whose network has the gateway.
+fn add_gateway(list: &mut [stack::Interface], gateway: IpAddr) -> Result<(), String> {
+    let interface = list
+        .iter_mut()
+        .find(|interface| interface.addresses.iter().any(|(address, len)| is_near(*address, *len, gateway)))
+        .ok_or_else(|| format!("--gateway {gateway}: no interface of the stack has an address in its network"))?;
+    let destination: IpAddr =
+        if gateway.is_ipv4() { [0, 0, 0, 0].into() } else { std::net::Ipv6Addr::UNSPECIFIED.into() };
+    interface.routes.push(stack::Route { destination, prefix_len: 0, gateway });
+    Ok(())
+}
+
+fn is_near(address: IpAddr, len: u8, other: IpAddr) -> bool {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    let ((address, width), (other, other_width)) = (bits(address), bits(other));
+    let shift = 128 - u32::from(len);
+    width == other_width && (shift == 128 || address >> shift == other >> shift)
+}
+
+/// Makes a port of the stack an interface of the graph.
+fn declare_port(name: &str, port: Port) -> Result<(), String> {
+    let (input, output) = ends(name, port);
+    table::declare_made(&format!("stack.{name}"), input, output)
+}
+
+/// The two directions of a port of the stack.
+fn ends(name: &str, port: Port) -> (Box<dyn Input>, Box<dyn Output>) {
+    match port {
+        Port::Tap(tap) => {
+            let (input, output) = tap_port::both(tap);
+            (Box::new(input), Box::new(output))
+        }
+        Port::Cable(cable) => {
+            let (input, output) = packet_port::of(cable.rx, cable.tx, name);
+            (Box::new(input), Box::new(output))
+        }
+    }
+}
+
+/// Starts the program once the neighbours are known, or soon anyway; and waits for its end.
+fn start(
+    stack: &SharedStack,
+    options: &LinuxOptions,
+    names: &[String],
+    ending: Ending,
+    wake: Box<dyn Fn() + Send>,
+) -> Result<(), String> {
+    kernel::await_neighbours(names, std::time::Duration::from_millis(NEIGHBOURLY_MS));
+    let words = |error: stack::Error| format!("linux: {error}");
+    let locked = stack.lock().unwrap_or_else(PoisonError::into_inner);
+    locked.start().map_err(words)?;
+    let status = locked.status_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+    drop(locked);
+    let is_short = options.while_running || options.command.is_empty() || names.is_empty();
+    let command = options.command.first().map(|word| word.to_string_lossy().into_owned());
+    let stack = stack.clone();
+    let watch = move || {
+        let Ok(mut poller) = sys::poll::Poller::new() else { return };
+        if poller.add(status.as_fd(), 0, sys::poll::Interest::READ).is_err() {
+            return;
+        }
+        loop {
+            // Ended by the end of the process at the latest.
+            let _ = poller.wait(None);
+            let ended = stack.lock().unwrap_or_else(PoisonError::into_inner).ended();
+            let Ok(Some(ended)) = ended else { continue };
+            if let Ended::NotStarted(reason) = &ended {
+                eprintln!("weir: {}: {reason}", command.as_deref().unwrap_or("the shell"));
+            }
+            let code = ended.code();
+            if code != 0 && !is_short && !matches!(ended, Ended::NotStarted(_)) {
+                eprintln!(
+                    "weir: {} ended with status {code}, and the stage with it",
+                    command.as_deref().unwrap_or("the shell")
+                );
+            }
+            if is_short || code != 0 {
+                ending.end(code as u8);
+                wake();
+            }
+            return;
+        }
+    };
+    let thread = std::thread::Builder::new().name("program".into()).stack_size(64 * 1024);
+    thread.spawn(watch).map(drop).map_err(|error| error.to_string())
+}

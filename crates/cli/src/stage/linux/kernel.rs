@@ -1,0 +1,108 @@
+//! Joining two neighbouring stacks without a graph in between.
+
+use std::os::fd::OwnedFd;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use interfaces::stage::neighbour::Stack as Neighbour;
+use interfaces::stage::{table, tap_port};
+use stack::Peer;
+use sys::tap::Tap;
+
+use super::{Joint, SharedStack};
+
+/// What this stack offers to those next to it.
+pub struct Offer {
+    stack: SharedStack,
+    joint: Option<Joint>,
+}
+
+/// How long to wait for a neighbour that was found.
+const MOST: Duration = Duration::from_millis(100);
+/// How often neighbours are looked for.
+const LOOK: Duration = Duration::from_micros(100);
+
+impl Offer {
+    /// The offer of a stack; `joint` is the only kind of joint that the user wants.
+    pub fn new(stack: SharedStack, joint: Option<Joint>) -> Offer {
+        Offer { stack, joint }
+    }
+
+    fn allows(&self, joint: Joint) -> bool {
+        self.joint.is_none_or(|wanted| wanted == joint)
+    }
+}
+
+/// The graph's interface that is the stack's device `name`.
+fn inner(name: &str) -> String {
+    format!("stack.{name}")
+}
+
+/// Takes the device's packets away from the graph.
+fn let_go(name: &str) {
+    if let Some(shared) = table::find(&inner(name)) {
+        table::lock(&shared).clear();
+    }
+}
+
+impl Neighbour for Offer {
+    fn handle(&mut self, _name: &str) -> Option<OwnedFd> {
+        if !self.allows(Joint::Veth) {
+            return None;
+        }
+        let stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        stack.handle().try_clone_to_owned().ok()
+    }
+
+    fn join(&mut self, name: &str, handle: OwnedFd, peer_name: &str) -> Result<(), String> {
+        if !self.allows(Joint::Veth) {
+            return Err("not wanted".into());
+        }
+        let mut peer = Peer::from_fd(handle).map_err(|error| error.to_string())?;
+        let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        let joined = stack.join_veth(name, &mut peer, peer_name);
+        joined.map_err(|error| error.to_string())?;
+        let_go(name);
+        Ok(())
+    }
+
+    fn tap(&mut self, name: &str) -> Option<OwnedFd> {
+        if !self.allows(Joint::Pump) {
+            return None;
+        }
+        table::lock(&table::find(&inner(name))?).tap()
+    }
+
+    fn pump(&mut self, name: &str, tap: OwnedFd, peer_name: &str) -> Result<(), String> {
+        if !self.allows(Joint::Pump) {
+            return Err("not wanted".into());
+        }
+        let shared = table::find(name).ok_or("no such interface")?;
+        let tap = Tap::from_received(tap, stack::tap_options(peer_name)).map_err(|error| error.to_string())?;
+        let (input, output) = tap_port::both(tap);
+        let result = table::lock(&shared).go_around(Box::new(input), Box::new(output));
+        result.map_err(|error| error.to_string())
+    }
+
+    fn joined(&mut self, name: &str) {
+        let_go(name);
+    }
+}
+
+/// Waits until every interface's neighbour is known: for `patience` at most that one appears, longer once it has.
+pub fn await_neighbours(names: &[String], patience: Duration) {
+    let begin = Instant::now();
+    let is_settled = |name: &String| {
+        table::find(name).is_none_or(|shared| {
+            let mut interface = table::lock(&shared);
+            let (inputs, outputs) = interface.pipes();
+            let is_alone = inputs.is_empty() && outputs.is_empty();
+            is_alone
+                || interface.report().neighbour.is_some()
+                || begin.elapsed() > if interface.is_talking() { MOST } else { patience }
+        })
+    };
+    while !names.iter().all(is_settled) {
+        std::thread::sleep(LOOK);
+    }
+}
