@@ -235,7 +235,8 @@ impl Producer {
         }
         let (head, capacity) = (self.ring.control().head(), self.ring.capacity() as u64);
         let used = self.tail.wrapping_sub(head);
-        if used > capacity || used < self.tail.wrapping_sub(self.published) {
+        let is_sound = used <= capacity && used >= self.tail.wrapping_sub(self.published);
+        if !is_sound || !is_aligned(head) {
             let corrupt = Corrupt::Head { head, tail: self.published };
             self.end(Refused::Corrupt(corrupt));
             return Err(Refused::Corrupt(corrupt));
