@@ -35,18 +35,20 @@ pub(crate) fn attach(
     interface: &Interface,
 ) -> Result<Opened> {
     let Interface { name, mtu, mac, .. } = interface;
-    let opened =
-        plug(inside, opened, &CableEnd { index, mac: *mac, mtu: Some(*mtu), ..CableEnd::new(name) })?;
+    let mtu = (*mtu != DEFAULT_MTU).then_some(*mtu);
+    let end = CableEnd { index, mac: *mac, mtu, ..CableEnd::new(name) };
+    let opened = plug(inside, opened, &end)?;
     let tables = &mut inside.netlink;
     if !interface.addresses.iter().any(|(address, _)| address.is_ipv6()) {
         // Nobody here speaks IPv6 yet: no address of its own, and nothing sent about it. Refused where the kernel
         // has no IPv6 or the device is too narrow for it, and then there is nothing to keep quiet.
         let _ = tables.apply(without_own_address(index), name);
     }
-    tables.apply(up(index), name)?;
+    let mut changes = vec![up(index)];
     for &(address, prefix_len) in &interface.addresses {
-        tables.apply(link_request::add_address(index, address, prefix_len)?, name)?;
+        changes.push(link_request::add_address(index, address, prefix_len)?);
     }
+    tables.apply_all(changes, name)?;
     Ok(opened)
 }
 
@@ -64,14 +66,9 @@ pub(crate) fn add_routes(inside: &mut Inside, index: u32, interface: &Interface)
 pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> Result<Opened> {
     match opened {
         Reply::Tap(fd) => {
-            let mut change = link_request::change(near.index, 0, 0);
-            if let Some(mtu) = near.mtu {
-                change.attr(libc::IFLA_MTU, &mtu.to_ne_bytes());
+            if near.mtu.is_some() || near.mac.is_some() {
+                inside.netlink.apply(reshape(near), near.name)?;
             }
-            if let Some(mac) = near.mac {
-                change.attr(libc::IFLA_ADDRESS, &mac);
-            }
-            inside.netlink.apply(change, near.name)?;
             Ok(Opened { port: port::tap(fd, near.name)?, note: None })
         }
         Reply::Cable { rx, tx, network, netlink, reason } => {
@@ -87,12 +84,27 @@ pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> R
     }
 }
 
+/// What a new device has by itself.
+const DEFAULT_MTU: u32 = 1500;
+
 const UP: u32 = libc::IFF_UP as u32;
 
 /// linux/if_link.h.
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 /// `IN6_ADDR_GEN_MODE_NONE` of linux/if_link.h.
 const NO_ADDRESS: u8 = 1;
+
+/// Gives a device the MTU and the Ethernet address of `end`.
+fn reshape(end: &CableEnd<'_>) -> Change {
+    let mut change = link_request::change(end.index, 0, 0);
+    if let Some(mtu) = end.mtu {
+        change.attr(libc::IFLA_MTU, &mtu.to_ne_bytes());
+    }
+    if let Some(mac) = end.mac {
+        change.attr(libc::IFLA_ADDRESS, &mac);
+    }
+    change
+}
 
 fn without_own_address(index: u32) -> Change {
     let mut change = link_request::change(index, 0, 0);

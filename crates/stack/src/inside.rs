@@ -43,7 +43,11 @@ fn ask(agent: &OwnedFd, request: &Request) -> Result<Reply> {
     let (here, there) = unix::message_pair(Some(PATIENCE))?;
     request.send(agent, Some(there.as_fd())).map_err(silence)?;
     drop(there);
-    match Reply::receive(&here).map_err(silence)?.ok_or(Error::Silent)? {
+    let reply = match request {
+        Request::Settings { .. } => Reply::receive_settings(&here),
+        _ => Reply::receive(&here),
+    };
+    match reply.map_err(silence)?.ok_or(Error::Silent)? {
         Reply::Failed(text) => Err(Error::Agent { text }),
         reply => Ok(reply),
     }

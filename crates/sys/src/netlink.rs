@@ -102,7 +102,6 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 pub struct Socket {
     fd: OwnedFd,
     sequence: u32,
-    buffer: Vec<u8>,
 }
 
 impl Socket {
@@ -113,7 +112,7 @@ impl Socket {
         let raw = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
         let raw = check(raw, "socket(AF_NETLINK)", TARGET)?;
         // SAFETY: the call returned a new descriptor that nothing else owns.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) }, sequence: 0, buffer: Vec::new() })
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) }, sequence: 0 })
     }
 
     /// Takes over a socket that another process opened, in its namespace, and sent; it must not use it itself.
@@ -128,12 +127,34 @@ impl Socket {
             return Err(SysError::Untrusted { target: TARGET.into(), reason, remedy: None });
         }
         sockopt::set_receive_timeout(fd.as_fd(), PATIENCE, TARGET)?;
-        Ok(Self { fd, sequence: 0, buffer: Vec::new() })
+        Ok(Self { fd, sequence: 0 })
     }
 
     /// Has the kernel do what `request` says; `target` names what it is about, for errors.
-    pub fn apply(&mut self, mut request: Request, target: &str) -> Result<()> {
-        self.exchange(&mut request, libc::NLM_F_ACK as u16, target).map(drop)
+    pub fn apply(&mut self, request: Request, target: &str) -> Result<()> {
+        self.apply_all(vec![request], target)
+    }
+
+    /// As [`Self::apply`], with one system call for all; the others are done even if one fails.
+    pub fn apply_all(&mut self, mut requests: Vec<Request>, target: &str) -> Result<()> {
+        let Some(last) = requests.last() else { return Ok(()) };
+        let (call, first) = (last.call, self.sequence.wrapping_add(1));
+        let mut bytes = Vec::new();
+        for request in &mut requests {
+            self.sequence = self.sequence.wrapping_add(1);
+            bytes.extend_from_slice(request.finish(self.sequence, libc::NLM_F_ACK as u16));
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        send_to_kernel(self.fd.as_fd(), &bytes, call, target)?;
+        let mut failed = Ok(());
+        for (sequence, request) in
+            std::iter::successors(Some(first), |n| Some(n.wrapping_add(1))).zip(&requests)
+        {
+            // Each acknowledgement is a message of its own.
+            let result = self.receive_all(&mut [0; ANSWER_LEN], sequence, request.call, target);
+            failed = failed.and(result.map(drop));
+        }
+        failed
     }
 
     /// The kernel's answers to a question: one, or all that a request with [`DUMP`] asked for.
@@ -141,28 +162,31 @@ impl Socket {
         let is_dump = u16::from_ne_bytes([request.bytes[6], request.bytes[7]]) & DUMP == DUMP;
         // The acknowledgement that follows a single answer is the end to wait for.
         let flags = if is_dump { 0 } else { libc::NLM_F_ACK as u16 };
-        self.exchange(&mut request, flags, target)
+        self.sequence = self.sequence.wrapping_add(1);
+        let call = request.call;
+        send_to_kernel(self.fd.as_fd(), request.finish(self.sequence, flags), call, target)?;
+        self.receive_all(&mut vec![0; DUMP_LEN], self.sequence, call, target)
     }
 
-    fn exchange(&mut self, request: &mut Request, flags: u16, target: &str) -> Result<Vec<Message>> {
-        let call = request.call;
-        self.sequence = self.sequence.wrapping_add(1);
-        send_to_kernel(self.fd.as_fd(), request.finish(self.sequence, flags), call, target)?;
+    fn receive_all(
+        &self,
+        buffer: &mut [u8],
+        sequence: u32,
+        call: &'static str,
+        target: &str,
+    ) -> Result<Vec<Message>> {
         let mut answers = Vec::new();
-        self.buffer.resize(BUFFER_LEN, 0);
         loop {
-            let n_bytes = receive(self.fd.as_fd(), &mut self.buffer, call, target)?;
-            match collect(&self.buffer[..n_bytes], self.sequence, &mut answers) {
+            let n_bytes = receive(self.fd.as_fd(), buffer, call, target)?;
+            match collect(&buffer[..n_bytes], sequence, &mut answers) {
                 None => {}
-                Some(0) => break,
+                Some(0) => return Ok(answers),
                 Some(errno) => {
                     let source = std::io::Error::from_raw_os_error(errno);
                     return Err(SysError::call(call, target, source));
                 }
             }
         }
-        self.buffer = Vec::new();
-        Ok(answers)
     }
 }
 
@@ -183,7 +207,9 @@ const HEADER_LEN: usize = 16;
 /// Above the two bits that say how a value is written.
 const NLA_TYPE_MASK: u16 = 0x3fff;
 /// The kernel fills no message of a dump beyond 32 KiB (netlink_dump in af_netlink.c).
-const BUFFER_LEN: usize = 32 << 10;
+const DUMP_LEN: usize = 32 << 10;
+/// Room for an error with the request that it is about.
+const ANSWER_LEN: usize = 4096;
 /// The kernel answers at once; another process that kept a copy of the socket could steal answers.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -319,6 +345,23 @@ mod tests {
         let mut one = Request::new("RTM_GETLINK", libc::RTM_GETLINK, 0, &[0; 16]);
         one.attr(libc::IFLA_IFNAME, b"nosuchdevice\0");
         assert_eq!(socket.ask(one, "nosuchdevice").unwrap_err().errno(), Some(libc::ENODEV));
+    }
+
+    #[test]
+    fn of_several_requests_the_first_error_is_told_and_the_rest_is_done() {
+        crate::testing::in_namespace(|| {
+            let mut socket = Socket::open().unwrap();
+            let set = |index, mtu: u32| {
+                let mut request = crate::link_request::change(index, 0, 0);
+                request.attr(libc::IFLA_MTU, &mtu.to_ne_bytes());
+                request
+            };
+            let error = socket.apply_all(vec![set(1, 9000), set(77, 1), set(1, 8000)], "lo").unwrap_err();
+            assert_eq!(error.errno(), Some(libc::ENODEV));
+            assert_eq!(crate::link::mtu("lo").unwrap(), 8000);
+            socket.apply_all(vec![set(1, 9000)], "lo").unwrap();
+            assert_eq!(crate::link::mtu("lo").unwrap(), 9000);
+        });
     }
 
     #[test]

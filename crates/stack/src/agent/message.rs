@@ -44,8 +44,9 @@ pub(crate) enum Reply {
     NotStarted(String),
 }
 
-/// More than all settings of a device take.
+/// More than all settings of a device take, and more than anything else takes.
 const LONGEST: usize = 64 << 10;
+const SHORT: usize = 4096;
 
 impl Request {
     /// Sends the request, and with it the socket to answer on.
@@ -62,7 +63,7 @@ impl Request {
 
     /// Receives a request and the socket to answer on; `None` for what is no request.
     pub(crate) fn receive(socket: impl AsFd) -> sys::Result<Option<(Self, Option<OwnedFd>)>> {
-        let (bytes, fds) = receive(socket)?;
+        let (bytes, fds) = receive(socket, LONGEST)?;
         Ok(Self::parse(&bytes).map(|request| (request, fds.into_iter().next())))
     }
 
@@ -103,7 +104,13 @@ impl Reply {
 
     /// Receives a reply; `None` for what is none, as when the agent is gone.
     pub(crate) fn receive(socket: impl AsFd) -> sys::Result<Option<Self>> {
-        let (bytes, fds) = receive(socket)?;
+        let (bytes, fds) = receive(socket, SHORT)?;
+        Ok(Self::parse(&bytes, fds))
+    }
+
+    /// As [`Self::receive`], for the settings of a device.
+    pub(crate) fn receive_settings(socket: impl AsFd) -> sys::Result<Option<Self>> {
+        let (bytes, fds) = receive(socket, LONGEST)?;
         Ok(Self::parse(&bytes, fds))
     }
 
@@ -134,8 +141,8 @@ impl From<SysError> for Reply {
     }
 }
 
-fn receive(socket: impl AsFd) -> sys::Result<(Vec<u8>, Vec<OwnedFd>)> {
-    let mut bytes = vec![0; LONGEST];
+fn receive(socket: impl AsFd, room: usize) -> sys::Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let mut bytes = vec![0; room];
     let (n_bytes, fds) = unix::recv_fds(socket, &mut bytes)?;
     bytes.truncate(n_bytes);
     Ok((bytes, fds))

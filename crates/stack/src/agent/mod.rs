@@ -65,17 +65,20 @@ impl<'a> Agent<'a> {
         if let Some((user, group)) = plan.user {
             process::become_visible().and_then(|()| namespace::map_to_root(user, group)).map_err(text)?;
         }
-        let reaper = isolate(plan).map_err(text)?;
-        surroundings::mount(plan.options).map_err(text)?;
-        surroundings::set_network(plan.options)?;
-        let lock = Memfd::create("xtables.lock", 1).map_err(text)?;
-        let mut agent = Self { plan, reaper, program: None, hidden: None, lock };
+        // What the other process needs to go on comes first; it works meanwhile. Where /proc cannot be written, one's
+        // own can be, once it is mounted.
+        let is_set = surroundings::set_network(plan.options);
         enter().and_then(|reply| reply.send(plan.status)).map_err(text)?;
+        let mut hidden = None;
         for (index, interface) in (plan.first_index..).zip(&plan.options.interfaces) {
-            let reply = agent.open(index, &interface.name).map_err(text)?;
+            let reply = open(&mut hidden, index, &interface.name).map_err(text)?;
             reply.send(plan.status).map_err(text)?;
         }
-        Ok(agent)
+        let reaper = isolate(plan, hidden.as_ref()).map_err(text)?;
+        surroundings::mount(plan.options).map_err(text)?;
+        is_set.or_else(|_| surroundings::set_network(plan.options))?;
+        let lock = Memfd::create("xtables.lock", 1).map_err(text)?;
+        Ok(Self { plan, reaper, program: None, hidden, lock })
     }
 
     fn serve_all(&mut self) -> sys::Result<()> {
@@ -100,7 +103,7 @@ impl<'a> Agent<'a> {
     fn serve(&mut self, request: &Request, answer: Option<OwnedFd>) -> sys::Result<()> {
         let reply = match request {
             Request::Go => return self.start_program(),
-            Request::Open { index, name } => self.open(*index, name).unwrap_or_else(Reply::from),
+            Request::Open { index, name } => open(&mut self.hidden, *index, name).unwrap_or_else(Reply::from),
             Request::Enter => enter().unwrap_or_else(Reply::from),
             Request::Settings { name } => Reply::Settings(settings::read(name)),
             Request::Set { settings } => {
@@ -141,40 +144,6 @@ impl<'a> Agent<'a> {
         let own = std::fs::read_link("/proc/self").unwrap_or_else(|_| "1".into());
         format!("/proc/{}/fd/{}", own.display(), self.lock.as_fd().as_raw_fd())
     }
-
-    /// Opens a tap, or, where none can be opened, sockets on the other end of a cable that is still to be made.
-    fn open(&mut self, index: u32, name: &str) -> sys::Result<Reply> {
-        match Tap::open_with_index(&tap_options(name), index) {
-            Ok(tap) => Ok(Reply::Tap(tap.into())),
-            Err(error) if error.errno().is_some_and(|errno| NO_TAPS.contains(&errno)) => {
-                self.open_hidden(error.to_string())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn open_hidden(&mut self, reason: String) -> sys::Result<Reply> {
-        let main = namespace::network()?;
-        let opened = self.enter_hidden().and_then(|network| {
-            let (rx, tx) = (packet_socket::open_socket("cable")?, packet_socket::open_socket("cable")?);
-            Ok(Reply::Cable { rx, tx, network, netlink: Socket::open()?.into(), reason })
-        });
-        namespace::enter_network(main.as_fd())?;
-        opened
-    }
-
-    /// Goes into the hidden namespace, and makes it the first time.
-    fn enter_hidden(&mut self) -> sys::Result<OwnedFd> {
-        match &self.hidden {
-            Some(hidden) => namespace::enter_network(hidden.as_fd())?,
-            None => {
-                namespace::unshare_network()?;
-                surroundings::silence();
-                self.hidden = Some(namespace::network()?);
-            }
-        }
-        namespace::network()
-    }
 }
 
 const REQUESTS: u64 = 0;
@@ -184,8 +153,10 @@ const CHILDREN: u64 = 1;
 const NO_TAPS: [i32; 5] = [libc::EACCES, libc::EPERM, libc::ENOENT, libc::ENODEV, libc::ENXIO];
 
 /// Lets go of everything of the process that this one was copied from.
-fn isolate(plan: &Plan<'_>) -> sys::Result<process::Reaper> {
-    process::close_all_but(&[plan.requests, plan.status])?;
+fn isolate(plan: &Plan<'_>, hidden: Option<&OwnedFd>) -> sys::Result<process::Reaper> {
+    let mut kept = vec![plan.requests, plan.status];
+    kept.extend(hidden.map(AsFd::as_fd));
+    process::close_all_but(&kept)?;
     process::reset_signals()?;
     process::detach_standard_streams()?;
     process::Reaper::new()
@@ -193,4 +164,38 @@ fn isolate(plan: &Plan<'_>) -> sys::Result<process::Reaper> {
 
 fn enter() -> sys::Result<Reply> {
     Ok(Reply::Entered { network: namespace::network()?, netlink: Socket::open()?.into() })
+}
+
+/// Opens a tap, or, where none can be opened, sockets on the other end of a cable that is still to be made.
+fn open(hidden: &mut Option<OwnedFd>, index: u32, name: &str) -> sys::Result<Reply> {
+    match Tap::open_with_index(&tap_options(name), index) {
+        Ok(tap) => Ok(Reply::Tap(tap.into())),
+        Err(error) if error.errno().is_some_and(|errno| NO_TAPS.contains(&errno)) => {
+            open_hidden(hidden, error.to_string())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn open_hidden(hidden: &mut Option<OwnedFd>, reason: String) -> sys::Result<Reply> {
+    let main = namespace::network()?;
+    let opened = enter_hidden(hidden).and_then(|network| {
+        let (rx, tx) = (packet_socket::open_socket("cable")?, packet_socket::open_socket("cable")?);
+        Ok(Reply::Cable { rx, tx, network, netlink: Socket::open()?.into(), reason })
+    });
+    namespace::enter_network(main.as_fd())?;
+    opened
+}
+
+/// Goes into the hidden namespace, and makes it the first time.
+fn enter_hidden(hidden: &mut Option<OwnedFd>) -> sys::Result<OwnedFd> {
+    match hidden {
+        Some(hidden) => namespace::enter_network(hidden.as_fd())?,
+        None => {
+            namespace::unshare_network()?;
+            surroundings::silence();
+            *hidden = Some(namespace::network()?);
+        }
+    }
+    namespace::network()
 }
