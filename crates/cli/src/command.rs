@@ -2,7 +2,7 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::stage::{linux, simple};
+use crate::stage::{change, linux, simple, status};
 
 /// Runs network functions: packets in, decisions, packets out.
 #[derive(Parser)]
@@ -35,6 +35,14 @@ pub enum Command {
     Port(simple::PortOptions),
     /// Stage: a whole Linux network stack, in which a command or a shell runs.
     Linux(linux::LinuxOptions),
+    /// Show the running stages of this user.
+    Status(status::StatusOptions),
+    /// Put a stage into a running chain.
+    Insert(change::InsertOptions),
+    /// Take a stage out of a running chain.
+    Remove(change::RemoveOptions),
+    /// Put a stage into the place of another one in a running chain.
+    Replace(change::ReplaceOptions),
     /// Tell all errors of a graph without running it.
     Check(CheckOptions),
     /// Print a graph with its compound elements expanded.

@@ -36,6 +36,15 @@ pub enum Ask {
         /// Link type of the capture.
         link_type: u32,
     },
+    /// Tell what a stage is and how it fares: a [`crate::stage::status::Status`].
+    Status,
+    /// Let an interface of a stage go on in another pipe.
+    Succeed {
+        /// The interface.
+        interface: String,
+        /// Where the pipe can be opened, such as `/proc/PID/fd/N`.
+        path: String,
+    },
 }
 
 /// The answer's first line.

@@ -126,6 +126,17 @@ fn serve(stream: UnixStream, reach: &Reach) {
             let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
             answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
         }),
+        Ok(Ask::Status) => reach.answering(|| {
+            let result = reach.ask(|world| {
+                let status = crate::stage::status::of(world)?;
+                serde_json::to_string(&status).map_err(|error| error.to_string())
+            });
+            answer(&stream, &answer_of(result))
+        }),
+        Ok(Ask::Succeed { interface, path }) => reach.answering(|| {
+            let result = crate::stage::succeed(&interface, &path);
+            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
+        }),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
     };

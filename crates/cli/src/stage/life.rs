@@ -9,6 +9,7 @@ use engine::Engine;
 use interfaces::stage::table::{self, lock, Life};
 
 use super::options::StageOptions;
+use crate::control::server::Server;
 use crate::stop::Stop;
 
 /// What the shell sees of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
@@ -22,8 +23,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A stage that runs.
 pub struct Stage {
     engine: Engine,
-    #[expect(dead_code, reason = "told by `weir status`")]
-    function: String,
+    server: Server,
     drain: Duration,
     ending: Ending,
 }
@@ -51,21 +51,22 @@ impl Stage {
     /// A stage of a graph that is built.
     pub fn new(
         engine: Engine,
-        function: String,
+        server: Server,
         options: &StageOptions,
         ending: Ending,
     ) -> Result<Stage, String> {
         let drain = Duration::try_from_secs_f64(options.drain)
             .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
-        Ok(Stage { engine, function, drain, ending })
+        Ok(Stage { engine, server, drain, ending })
     }
 
     /// Runs it to its end.
     pub fn run(mut self) -> Result<ExitCode, String> {
         let stop = Stop::listen(&mut self.engine.world);
         let mut draining = Draining { patience: self.drain, least: None };
-        let mut life = Life::Running;
+        let (mut life, mut has_stopped) = (Life::Running, false);
         self.engine.run_while(|world| {
+            self.server.work(world);
             stop.pass_on(world);
             life = match self.ending.0.get() {
                 Some(_) => Life::Ended,
@@ -73,8 +74,14 @@ impl Stage {
             };
             match life {
                 Life::Running => true,
-                Life::Ended => !draining.is_done(world),
-                Life::Closed => false,
+                Life::Ended if !draining.is_done(world) => true,
+                _ if has_stopped => !world.is_idle(),
+                _ => {
+                    // The driver's manager may still have something to say.
+                    has_stopped = true;
+                    world.ask_to_stop();
+                    true
+                }
             }
         });
         if life != Life::Closed {

@@ -94,8 +94,11 @@ pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     if options.joint != Some(Joint::Ring) {
         neighbour::offer_stack(Box::new(offered));
     }
-    let plan = Plan::of_text(function(&options), text);
-    super::run_with(plan, &options.stage, ending.clone(), |waker| start(&stack, &options, &names, ending, waker))
+    let mut plan = Plan::of_text(function(&options), text);
+    plan.devices = Some(kernel::device_reader(stack.clone()));
+    super::run_with(plan, &options.stage, ending.clone(), |waker| {
+        start(&stack, &options, &names, ending, waker)
+    })
 }
 
 /// What `weir status` shows.
@@ -112,12 +115,14 @@ fn function(options: &LinuxOptions) -> String {
 /// pipe leads to.
 fn interfaces(options: &LinuxOptions) -> Result<Vec<String>, String> {
     let named: Vec<String> = options.stage.named().into_iter().collect();
-    let is_stream = |fd: std::os::fd::BorrowedFd<'_>| matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(_) | Kind::Socket));
+    let is_stream =
+        |fd: std::os::fd::BorrowedFd<'_>| matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(_) | Kind::Socket));
     let sides = [
         (LEFT, !options.left.is_empty(), is_stream(std::io::stdin().as_fd()), "input"),
         (RIGHT, !options.right.is_empty(), is_stream(std::io::stdout().as_fd()), "output"),
     ];
-    let says_nothing = sides.iter().all(|(name, has_address, ..)| !has_address && !named.iter().any(|n| n == name));
+    let says_nothing =
+        sides.iter().all(|(name, has_address, ..)| !has_address && !named.iter().any(|n| n == name));
     let mut names = Vec::new();
     for (name, has_address, is_stream, stream) in sides {
         let is_named = named.iter().any(|other| other == name);
@@ -146,8 +151,9 @@ fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, St
         let address = spec::address(text).map_err(|error| format!("{flag}: {error}"))?;
         let interface = list.iter_mut().find(|interface| interface.name == name);
         let known = || names.join(", ");
-        let interface = interface
-            .ok_or_else(|| format!("{flag} {name}={text}: the stack has no interface `{name}`, only {}", known()))?;
+        let interface = interface.ok_or_else(|| {
+            format!("{flag} {name}={text}: the stack has no interface `{name}`, only {}", known())
+        })?;
         interface.addresses.push(address);
         Ok(())
     };
@@ -173,7 +179,9 @@ fn add_gateway(list: &mut [stack::Interface], gateway: IpAddr) -> Result<(), Str
     let interface = list
         .iter_mut()
         .find(|interface| interface.addresses.iter().any(|(address, len)| is_near(*address, *len, gateway)))
-        .ok_or_else(|| format!("--gateway {gateway}: no interface of the stack has an address in its network"))?;
+        .ok_or_else(|| {
+            format!("--gateway {gateway}: no interface of the stack has an address in its network")
+        })?;
     let destination: IpAddr =
         if gateway.is_ipv4() { [0, 0, 0, 0].into() } else { std::net::Ipv6Addr::UNSPECIFIED.into() };
     interface.routes.push(stack::Route { destination, prefix_len: 0, gateway });

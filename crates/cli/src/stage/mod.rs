@@ -1,9 +1,11 @@
 //! Stages: graphs as commands of a shell pipeline.
 
+pub mod change;
 pub mod life;
 pub mod linux;
 pub mod options;
 pub mod simple;
+pub mod status;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,9 +13,11 @@ use std::process::ExitCode;
 use graph::Diagnostics;
 use interfaces::stage::table;
 
+use crate::control::server::Server;
 use crate::load::{self, Origin, Request};
 use life::{Ending, Stage};
 use options::StageOptions;
+use status::{About, DeviceReader};
 
 /// A stage to be run.
 pub struct Plan {
@@ -21,12 +25,19 @@ pub struct Plan {
     pub function: String,
     /// Its graph.
     pub request: Request,
+    /// Tells what went through the devices of a stack.
+    pub devices: Option<DeviceReader>,
 }
 
 impl Plan {
+    /// A plan for a graph.
+    pub fn new(function: String, request: Request) -> Plan {
+        Plan { function, request, devices: None }
+    }
+
     /// A plan for a graph's text.
     pub fn of_text(function: String, text: String) -> Plan {
-        Plan { function, request: Request { text: Origin::Expression(text), ..Request::default() } }
+        Plan::new(function, Request { text: Origin::Expression(text), ..Request::default() })
     }
 }
 
@@ -50,9 +61,28 @@ pub fn run_with(
     let engine = graph.and_then(|graph| load::build(&plan.request, text, graph, &mut diagnostics));
     load::tell(&diagnostics);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
+    let server = Server::listen(&status::own_name(), &mut engine.world)?;
+    let started = std::time::SystemTime::now();
+    status::tell_about(About { function: plan.function, started, devices: plan.devices });
     let waker = engine.world.wake_writer().ok_or("no descriptor is left; raise the limit of open files")?;
     table::look_for_neighbours()?;
     // A full socket means that the driver will wake anyway.
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
-    Stage::new(engine, plan.function, options, ending)?.run()
+    Stage::new(engine, server, options, ending)?.run()
+}
+
+/// Lets an interface go on in the pipe that `path` leads to.
+pub fn succeed(interface: &str, path: &str) -> Result<(), String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let failed = |error: std::io::Error| format!("{path}: {}", element::output::reason(&error));
+    // A reference alone: it is opened for what it allows, which its entry in /proc says.
+    let pipe = std::fs::symlink_metadata(path).map_err(failed)?;
+    let is_readable = std::os::unix::fs::MetadataExt::mode(&pipe) & 0o400 != 0;
+    let pipe = std::fs::OpenOptions::new()
+        .read(is_readable)
+        .write(!is_readable)
+        .custom_flags(sys::pipe::NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
+    table::succeed(interface, std::os::fd::AsFd::as_fd(&pipe), interfaces::stage::Format::default())
 }

@@ -75,7 +75,7 @@ pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
         Some(text) => format!("stage -e '{}'", text.split_whitespace().collect::<Vec<_>>().join(" ")),
         None => format!("stage {}", options.source.words.join(" ")),
     };
-    super::run(Plan { function, request }, &options.stage)
+    super::run(Plan::new(function, request), &options.stage)
 }
 
 /// `weir read`.

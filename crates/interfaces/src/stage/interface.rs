@@ -107,6 +107,7 @@ impl Interface {
         if self.inputs.is_empty() {
             input.watch(&mut self.rx_poller)?;
         }
+        self.inputs.iter_mut().filter_map(|input| input.pipe()).for_each(|pipe| pipe.expect_successor());
         self.inputs.push_back(input);
         Ok(())
     }

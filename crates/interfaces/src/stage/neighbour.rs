@@ -386,7 +386,12 @@ impl End {
     }
 
     /// Joins both stacks in the kernel, or else by moving packets between their taps.
-    fn join_stacks(&self, talk: &Talk, welcome: &Message, mut fds: impl Iterator<Item = OwnedFd>) -> Option<()> {
+    fn join_stacks(
+        &self,
+        talk: &Talk,
+        welcome: &Message,
+        mut fds: impl Iterator<Item = OwnedFd>,
+    ) -> Option<()> {
         let handle = if welcome.number & 1 != 0 { fds.next() } else { None };
         let tap = if welcome.number & 2 != 0 { fds.next() } else { None };
         let name = self.name();
@@ -394,7 +399,8 @@ impl End {
             with_stack(|stack| stack.join(&name, handle, &welcome.name).ok()).is_some()
         });
         let is_pump = !is_cable
-            && tap.is_some_and(|tap| with_stack(|stack| stack.pump(&name, tap, &welcome.name).ok()).is_some());
+            && tap
+                .is_some_and(|tap| with_stack(|stack| stack.pump(&name, tap, &welcome.name).ok()).is_some());
         let (kind, joint) = match (is_cable, is_pump) {
             (true, _) => (CABLE, "cable"),
             (_, true) => (PUMP, "pump"),

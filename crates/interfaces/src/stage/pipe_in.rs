@@ -25,6 +25,10 @@ pub struct PipeIn {
     ring: Option<(RingIn, u64)>,
     /// Whether the ring is being read, and watched instead of the pipe.
     is_in_ring: bool,
+    /// Whether a ring was read to its end.
+    has_left_ring: bool,
+    /// Whether another input follows: then the end of a ring is the end, whoever else may have the pipe.
+    has_successor: bool,
     is_at_end: bool,
 }
 
@@ -32,8 +36,18 @@ impl PipeIn {
     /// Reads from `file`, which must not block.
     pub fn new(file: File, label: String) -> sys::Result<PipeIn> {
         let kind = sys::pipe::kind(&file)?;
-        let deframer = Deframer::default();
-        Ok(PipeIn { file, kind, label, deframer, n_read: 0, ring: None, is_in_ring: false, is_at_end: false })
+        Ok(PipeIn {
+            file,
+            kind,
+            label,
+            deframer: Deframer::default(),
+            n_read: 0,
+            ring: None,
+            is_in_ring: false,
+            has_left_ring: false,
+            has_successor: false,
+            is_at_end: false,
+        })
     }
 
     /// Which pipe it is, if it is one.
@@ -52,6 +66,11 @@ impl PipeIn {
     /// Whether it is read through shared memory, or will be.
     pub fn has_ring(&self) -> bool {
         self.ring.is_some()
+    }
+
+    /// Says that another input follows.
+    pub fn expect_successor(&mut self) {
+        self.has_successor = true;
     }
 
     /// Goes on in shared memory once `after` bytes were read of the pipe. Only a pipe whose turn it is is watched.
@@ -80,7 +99,7 @@ impl PipeIn {
         if let Some((ring, _)) = self.ring.take() {
             ring.unwatch(poller);
         }
-        self.is_in_ring = false;
+        (self.is_in_ring, self.has_left_ring) = (false, true);
         self.deframer = self.deframer.again();
         let _ = watch_fd(poller, self.fd(), Interest::READ);
     }
@@ -139,7 +158,10 @@ impl Input for PipeIn {
                 }
                 Ok(0) => self.is_at_end = true,
                 Ok(n) => self.n_read += n as u64,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Receipt::Nothing,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let is_over = self.has_left_ring && self.has_successor;
+                    return if is_over { Receipt::End } else { Receipt::Nothing };
+                }
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => self.is_at_end = true,
                 Err(error) => {
                     self.is_at_end = true;

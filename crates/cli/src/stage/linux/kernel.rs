@@ -10,6 +10,7 @@ use stack::Peer;
 use sys::tap::Tap;
 
 use super::{Joint, SharedStack};
+use crate::stage::status::DeviceReader;
 
 /// What this stack offers to those next to it.
 pub struct Offer {
@@ -36,6 +37,22 @@ impl Offer {
 /// The graph's interface that is the stack's device `name`.
 fn inner(name: &str) -> String {
     format!("stack.{name}")
+}
+
+/// Tells what went through the stack's devices. What the stack sends is what the interface received.
+pub fn device_reader(stack: SharedStack) -> DeviceReader {
+    Box::new(move |name| {
+        let mut stack = stack.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = stack.statistics(name).ok()?;
+        let drops = counted.drops_received + counted.drops_sent;
+        Some((
+            counted.packets_received,
+            counted.bytes_received,
+            counted.packets_sent,
+            counted.bytes_sent,
+            drops,
+        ))
+    })
 }
 
 /// Takes the device's packets away from the graph.
@@ -78,7 +95,8 @@ impl Neighbour for Offer {
             return Err("not wanted".into());
         }
         let shared = table::find(name).ok_or("no such interface")?;
-        let tap = Tap::from_received(tap, stack::tap_options(peer_name)).map_err(|error| error.to_string())?;
+        let tap =
+            Tap::from_received(tap, stack::tap_options(peer_name)).map_err(|error| error.to_string())?;
         let (input, output) = tap_port::both(tap);
         let result = table::lock(&shared).go_around(Box::new(input), Box::new(output));
         result.map_err(|error| error.to_string())

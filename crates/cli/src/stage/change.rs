@@ -1,0 +1,194 @@
+//! `weir insert`, `weir remove` and `weir replace`: other stages in a running chain, without an end of their neighbours'.
+//!
+//! The stages next to the place are each given another pipe. Whoever writes finishes what it began in the old one; whoever
+//! reads goes on in the new one once the old one has ended. So nothing is lost, and nothing overtakes.
+
+use std::ffi::OsString;
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::{AsRawFd, RawFd};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::options::{LEFT, RIGHT};
+use super::status::{self, Status};
+use crate::control::protocol::Ask;
+
+/// Options of `weir insert`.
+#[derive(Args)]
+pub struct InsertOptions {
+    /// Insert it to the right of this stage.
+    #[arg(long, value_name = "ID", required_unless_present = "before", conflicts_with = "before")]
+    pub after: Option<u32>,
+    /// Insert it to the left of this stage.
+    #[arg(long, value_name = "ID")]
+    pub before: Option<u32>,
+    /// The new stage, such as `count` or `nat --inside 10.0.0.0/8`.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
+    pub stage: Vec<OsString>,
+}
+
+/// Options of `weir remove`.
+#[derive(Args)]
+pub struct RemoveOptions {
+    /// The stage, by its number in `weir status`.
+    pub id: u32,
+}
+
+/// Options of `weir replace`.
+#[derive(Args)]
+pub struct ReplaceOptions {
+    /// The stage, by its number in `weir status`.
+    pub id: u32,
+    /// What takes its place.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
+    pub stage: Vec<OsString>,
+}
+
+/// How long a new stage may take to come up, and an old one to go.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often to look whether it has.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A joint: which interface of which stage.
+#[derive(Clone, Copy)]
+struct Place {
+    id: u32,
+    interface: &'static str,
+}
+
+/// `weir insert`.
+pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
+    let (left, right) = match (options.after, options.before) {
+        (Some(id), _) => (id, neighbour(id, RIGHT)?),
+        (None, Some(id)) => (neighbour(id, LEFT)?, id),
+        (None, None) => return Err("insert: say where with --after or --before".into()),
+    };
+    let new = Newcomer::start(&options.stage)?;
+    new.take_place(left, right)?;
+    println!("{}", new.id());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `weir remove`.
+pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
+    let id = options.id;
+    let (left, right) = ends_of(id)?;
+    let (reader, writer) = std::io::pipe().map_err(|error| format!("remove: {error}"))?;
+    hand_over(Place { id: right, interface: LEFT }, reader.as_raw_fd())?;
+    hand_over(Place { id: left, interface: RIGHT }, writer.as_raw_fd())?;
+    drop((reader, writer));
+    await_end(id)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `weir replace`.
+pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
+    let id = options.id;
+    let (left, right) = ends_of(id)?;
+    let new = Newcomer::start(&options.stage)?;
+    new.take_place(left, right)?;
+    await_end(id)?;
+    println!("{}", new.id());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The stages on both sides of one.
+fn ends_of(id: u32) -> Result<(u32, u32), String> {
+    let at_end =
+        |error: String| format!("{error}\n  help: stage {id} is an end of its chain, which ends without it");
+    Ok((neighbour(id, LEFT).map_err(at_end)?, neighbour(id, RIGHT).map_err(at_end)?))
+}
+
+/// The stage on one side of another.
+fn neighbour(id: u32, side: &'static str) -> Result<u32, String> {
+    let status = status::read(id)?;
+    let other = joined(&status, side).ok_or_else(|| {
+        format!("stage {id} has no neighbour at its interface `{side}` that is a stage of weir")
+    })?;
+    let facing = if side == LEFT { RIGHT } else { LEFT };
+    let back = joined(&status::read(other)?, facing);
+    if back != Some(id) {
+        return Err(format!("stages {id} and {other} are not joined as `left` and `right`"));
+    }
+    Ok(other)
+}
+
+/// Who is at an interface.
+fn joined(status: &Status, side: &str) -> Option<u32> {
+    status.interfaces.iter().find(|interface| interface.name == side)?.neighbour
+}
+
+/// Gives a stage another pipe for an interface.
+fn hand_over(place: Place, fd: RawFd) -> Result<(), String> {
+    let path = format!("/proc/{}/fd/{fd}", std::process::id());
+    status::ask(place.id, &Ask::Succeed { interface: place.interface.to_string(), path }).map(drop)
+}
+
+/// Waits until a stage has drained and gone.
+fn await_end(id: u32) -> Result<(), String> {
+    let begin = Instant::now();
+    while std::path::Path::new(&format!("/proc/{id}")).exists() && !is_zombie(id) {
+        if begin.elapsed() > PATIENCE {
+            return Err(format!(
+                "stage {id} is out of the chain, but still drains its queues; it ends when they are empty"
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Whether a process has ended and its parent has not asked how.
+fn is_zombie(id: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
+/// A stage that was started for a place in a chain, and the other ends of its pipes.
+struct Newcomer {
+    child: Child,
+    to: PipeWriter,
+    from: PipeReader,
+}
+
+impl Newcomer {
+    /// Starts a stage and waits until it can be asked.
+    fn start(words: &[OsString]) -> Result<Newcomer, String> {
+        let program = words.first().and_then(|word| word.to_str());
+        let words = if program == Some("weir") { &words[1..] } else { words };
+        let failed = |error: std::io::Error| format!("the new stage cannot be started: {error}");
+        let (input, to) = std::io::pipe().map_err(failed)?;
+        let (from, output) = std::io::pipe().map_err(failed)?;
+        let child = Command::new("/proc/self/exe")
+            .args(words)
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::from(output))
+            .spawn()
+            .map_err(failed)?;
+        let mut new = Newcomer { child, to, from };
+        let begin = Instant::now();
+        while status::read(new.id()).is_err() {
+            if let Ok(Some(status)) = new.child.try_wait() {
+                return Err(format!("the new stage ended at once ({status}); the chain is as it was"));
+            }
+            if begin.elapsed() > PATIENCE {
+                let _ = new.child.kill();
+                return Err("the new stage does not answer; the chain is as it was".into());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(new)
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Puts it between two stages: the right one first, so that what comes out finds a reader.
+    fn take_place(&self, left: u32, right: u32) -> Result<(), String> {
+        hand_over(Place { id: right, interface: LEFT }, self.from.as_raw_fd())?;
+        hand_over(Place { id: left, interface: RIGHT }, self.to.as_raw_fd())
+    }
+}

@@ -1,0 +1,296 @@
+//! What a running stage tells of itself, and `weir status`, which shows it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use element::Runtime;
+use engine::world::World;
+use interfaces::stage::{table, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::control::protocol::{self, Answer, Ask};
+
+/// What a stage tells of itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// The number of its process, by which commands name it.
+    pub id: u32,
+    /// Its function with its arguments.
+    pub function: String,
+    /// When it started, in seconds since the epoch.
+    pub started_s: f64,
+    /// Its interfaces.
+    pub interfaces: Vec<Interface>,
+    /// Packets that its elements dropped.
+    pub drops: u64,
+    /// Packets that wait in its queues.
+    pub queued: u64,
+}
+
+/// What is told of an interface.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// What packets go through: `pipe`, `ring`, `pump`, `cable`, `tap`, `device`, `file`, `socket`, or `none`.
+    pub joint: String,
+    /// The neighbouring stage.
+    pub neighbour: Option<u32>,
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Bytes of these packets.
+    pub rx_bytes: u64,
+    /// Packets sent, those that wait included.
+    pub tx_packets: u64,
+    /// Bytes of these packets.
+    pub tx_bytes: u64,
+    /// Packets that could not be read or expressed, or that the other side did not read.
+    pub drops: u64,
+    /// Packets that wait for room.
+    pub waiting: usize,
+    /// Bytes that wait to be received.
+    pub waiting_bytes: usize,
+}
+
+/// Options of `weir status`.
+#[derive(Args)]
+pub struct StatusOptions {
+    /// Only this stage, with all that it tells.
+    pub id: Option<u32>,
+    /// As JSON, an object a stage.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Packets and bytes that a stack's device has seen, which the graph does not see: received and sent.
+pub type DeviceTraffic = (u64, u64, u64, u64, u64);
+/// Tells a stack's device's traffic by name: packets and bytes received from the stack, sent to it, and drops.
+pub type DeviceReader = Box<dyn Fn(&str) -> Option<DeviceTraffic> + Send + Sync>;
+
+/// What does not change while a stage runs.
+pub struct About {
+    /// Its function with its arguments.
+    pub function: String,
+    /// When it started.
+    pub started: SystemTime,
+    /// For the interfaces whose packets stay in the kernel.
+    pub devices: Option<DeviceReader>,
+}
+
+static ABOUT: OnceLock<About> = OnceLock::new();
+
+/// How long a stage may take to answer.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What the names of stages' sockets begin with.
+const PREFIX: &str = "stage-";
+
+/// The name of this process's socket.
+pub fn own_name() -> String {
+    format!("{PREFIX}{}", std::process::id())
+}
+
+/// Says what this process is.
+pub fn tell_about(about: About) {
+    // A process is one stage.
+    let _ = ABOUT.set(about);
+}
+
+/// The status of this process.
+pub fn of(world: &mut World) -> Result<Status, String> {
+    let about = ABOUT.get().ok_or("it is no stage")?;
+    let all = 0..world.n_elements();
+    let drops = all.clone().flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
+    let has_length =
+        |idx: &usize| world.class_of(*idx).facts.handlers.iter().any(|handler| handler.name == "length");
+    let queues: Vec<String> =
+        all.filter(has_length).map(|idx| format!("{}.length", world.name(idx))).collect();
+    let mut length =
+        |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
+    let queued = queues.iter().filter_map(&mut length).sum();
+    let interfaces = table::opened().iter().map(|shared| table::lock(shared).report()).collect::<Vec<_>>();
+    let own = interfaces.iter().filter(|report| !report.name.starts_with("stack."));
+    Ok(Status {
+        id: std::process::id(),
+        function: about.function.clone(),
+        started_s: about.started.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
+        interfaces: own.map(|report| interface(report, about)).collect(),
+        drops,
+        queued,
+    })
+}
+
+fn interface(report: &Report, about: &About) -> Interface {
+    let mut told = Interface {
+        name: report.name.clone(),
+        joint: report.joint.to_string(),
+        neighbour: report.neighbour,
+        rx_packets: report.received.packets,
+        rx_bytes: report.received.bytes,
+        tx_packets: report.sent.packets,
+        tx_bytes: report.sent.bytes,
+        drops: report.n_dropped,
+        waiting: report.n_waiting,
+        waiting_bytes: report.n_waiting_bytes,
+    };
+    let is_in_kernel = ["cable", "pump"].contains(&report.joint);
+    let device = about.devices.as_ref().filter(|_| is_in_kernel).and_then(|read| read(&report.name));
+    if let Some((rx_packets, rx_bytes, tx_packets, tx_bytes, drops)) = device {
+        (told.rx_packets, told.rx_bytes) = (rx_packets, rx_bytes);
+        (told.tx_packets, told.tx_bytes) = (tx_packets, tx_bytes);
+        told.drops += drops;
+    }
+    told
+}
+
+/// Asks a stage.
+pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
+    let path = protocol::path(&format!("{PREFIX}{id}"))?;
+    let gone = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::WouldBlock => format!("stage {id} does not answer: it may be stopped"),
+        _ => format!("no stage {id} runs (`weir status` lists them)"),
+    };
+    let mut stream = UnixStream::connect(path).map_err(gone)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(gone)?;
+    let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
+    writeln!(stream, "{line}").map_err(gone)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).map_err(gone)?;
+    match serde_json::from_str(&line) {
+        Ok(Answer::Ok(text)) => Ok(text),
+        Ok(Answer::Error(message)) => Err(format!("stage {id}: {message}")),
+        Err(_) => Err(format!("stage {id} has ended")),
+    }
+}
+
+/// The status of a stage.
+pub fn read(id: u32) -> Result<Status, String> {
+    let text = ask(id, &Ask::Status)?;
+    serde_json::from_str(&text).map_err(|error| format!("stage {id} runs another version of weir: {error}"))
+}
+
+/// The stages of this user that run, by age, and those that do not answer.
+pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
+    let folder = protocol::folder()?;
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|error| format!("{}: {}", folder.display(), element::output::reason(&error)))?;
+    let ids: Vec<u32> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            file.strip_prefix(PREFIX)?.strip_suffix(".sock")?.parse().ok()
+        })
+        .collect();
+    let asked: Vec<_> = ids.into_iter().map(|id| (id, std::thread::spawn(move || read(id)))).collect();
+    let (mut list, mut silent) = (Vec::new(), Vec::new());
+    for (id, answer) in asked {
+        match answer.join() {
+            Ok(Ok(status)) => list.push(status),
+            // A socket without a process was left by one that was killed.
+            _ if !std::path::Path::new(&format!("/proc/{id}")).exists() => {
+                if let Ok(path) = protocol::path(&format!("{PREFIX}{id}")) {
+                    let _ = std::fs::remove_file(path);
+                }
+            }
+            _ => silent.push(id),
+        }
+    }
+    list.sort_by(|a, b| a.started_s.total_cmp(&b.started_s).then(a.id.cmp(&b.id)));
+    Ok((list, silent))
+}
+
+/// `weir status`.
+pub fn status(options: &StatusOptions) -> Result<ExitCode, String> {
+    let (list, silent) = match options.id {
+        Some(id) => (vec![read(id)?], Vec::new()),
+        None => running()?,
+    };
+    if options.json {
+        for status in &list {
+            println!("{}", serde_json::to_string(status).map_err(|error| error.to_string())?);
+        }
+    } else {
+        print!("{}", text(&list));
+    }
+    for id in silent {
+        eprintln!("weir: stage {id} does not answer: it may be stopped");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A table with a line an interface.
+fn text(list: &[Status]) -> String {
+    let mut rows =
+        vec![["ID", "UPTIME", "INTERFACE", "JOINT", "NEIGHBOUR", "RX", "TX", "DROPS", "QUEUED", "FUNCTION"]
+            .map(str::to_string)];
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+    for status in list {
+        let mut first = Some(status);
+        for interface in &status.interfaces {
+            let stage = first.take();
+            rows.push([
+                stage.map_or(String::new(), |status| status.id.to_string()),
+                stage.map_or(String::new(), |status| uptime(now - status.started_s)),
+                interface.name.clone(),
+                interface.joint.clone(),
+                interface.neighbour.map_or("-".to_string(), |id| id.to_string()),
+                traffic(interface.rx_packets, interface.rx_bytes),
+                traffic(interface.tx_packets, interface.tx_bytes),
+                (interface.drops + stage.map_or(0, |status| status.drops)).to_string(),
+                (interface.waiting as u64 + stage.map_or(0, |status| status.queued)).to_string(),
+                stage.map_or(String::new(), |status| status.function.clone()),
+            ]);
+        }
+    }
+    let widths: Vec<usize> =
+        (0..10).map(|idx| rows.iter().map(|row| row[idx].len()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text += cells.join("  ").trim_end();
+        text += "\n";
+    }
+    text
+}
+
+fn uptime(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Packets, and bytes in a handy unit.
+fn traffic(packets: u64, bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 100.0);
+    format!("{packets}/{value:.digits$}{}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(traffic(5, 999), "5/999B");
+        assert_eq!(traffic(5, 12_345), "5/12.3kB");
+        assert_eq!(traffic(5, 123_456_789), "5/123MB");
+        assert_eq!(
+            (uptime(5.9), uptime(65.0), uptime(3725.0)),
+            ("5s".into(), "1m05s".into(), "1h02m".into())
+        );
+    }
+}
