@@ -350,7 +350,10 @@ impl End {
             (Side::Reader, CABLE | PUMP) if talk.rings.take().is_some() => {
                 let joint = if message.kind == CABLE { "cable" } else { "pump" };
                 let name = self.name();
-                with_stack(|stack| Some(stack.joined(&name)));
+                with_stack(|stack| {
+                    stack.joined(&name);
+                    Some(())
+                });
                 lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
                 Next::Done
             }
