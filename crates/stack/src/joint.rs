@@ -81,7 +81,12 @@ fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &Saved) ->
     near.put_link_back(ours)?;
     far.put_link_back(theirs)?;
     near.put_tables_back(ours)?;
-    far.put_tables_back(theirs)
+    far.put_tables_back(theirs)?;
+    // Asked for a device, the kernel first makes it able to send: else it does so up to a second after it has a carrier, and
+    // drops what is sent meanwhile.
+    ours.netlink.ask(link_request::describe(near.name())?, near.name())?;
+    theirs.netlink.ask(link_request::describe(far.name())?, far.name())?;
+    Ok(())
 }
 
 fn lost(ours: Saved, theirs: Saved, error: Error) -> Error {

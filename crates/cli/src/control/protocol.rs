@@ -38,6 +38,11 @@ pub enum Ask {
     },
     /// Tell what a stage is and how it fares: a [`crate::stage::status::Status`].
     Status,
+    /// Let the packets of an interface that go through the kernel come back into the stage.
+    Part {
+        /// The interface.
+        interface: String,
+    },
     /// Let an interface of a stage go on in another pipe.
     Succeed {
         /// The interface.

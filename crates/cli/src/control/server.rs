@@ -133,6 +133,10 @@ fn serve(stream: UnixStream, reach: &Reach) {
             });
             answer(&stream, &answer_of(result))
         }),
+        Ok(Ask::Part { interface }) => {
+            let result = interfaces::stage::neighbour::part(&interface);
+            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
+        }
         Ok(Ask::Succeed { interface, path }) => reach.answering(|| {
             let result = crate::stage::succeed(&interface, &path);
             answer(&stream, &answer_of(Some(result.map(|()| String::new()))))

@@ -65,6 +65,7 @@ pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
         (None, Some(id)) => (neighbour(id, LEFT)?, id),
         (None, None) => return Err("insert: say where with --after or --before".into()),
     };
+    part(left)?;
     let new = Newcomer::start(&options.stage)?;
     new.take_place(left, right)?;
     println!("{}", new.id());
@@ -75,6 +76,8 @@ pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
 pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
     let id = options.id;
     let (left, right) = ends_of(id)?;
+    part(left)?;
+    part(id)?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("remove: {error}"))?;
     hand_over(Place { id: right, interface: LEFT }, reader.as_raw_fd())?;
     hand_over(Place { id: left, interface: RIGHT }, writer.as_raw_fd())?;
@@ -87,6 +90,8 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
 pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
     let id = options.id;
     let (left, right) = ends_of(id)?;
+    part(left)?;
+    part(id)?;
     let new = Newcomer::start(&options.stage)?;
     new.take_place(left, right)?;
     await_end(id)?;
@@ -113,6 +118,26 @@ fn neighbour(id: u32, side: &'static str) -> Result<u32, String> {
         return Err(format!("stages {id} and {other} are not joined as `left` and `right`"));
     }
     Ok(other)
+}
+
+/// Brings the packets between two neighbours back from the kernel, if they go there.
+fn part(left: u32) -> Result<(), String> {
+    let joint = |status: &Status| {
+        let interface = status.interfaces.iter().find(|interface| interface.name == RIGHT);
+        interface.map(|interface| interface.joint.clone()).unwrap_or_default()
+    };
+    if !["cable", "pump"].contains(&joint(&status::read(left)?).as_str()) {
+        return Ok(());
+    }
+    status::ask(left, &Ask::Part { interface: RIGHT.to_string() })?;
+    let begin = Instant::now();
+    while joint(&status::read(left)?) != "ring" {
+        if begin.elapsed() > PATIENCE {
+            return Err(format!("stage {left} and its neighbour could not be parted; the chain is as it was"));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
 }
 
 /// Who is at an interface.

@@ -393,6 +393,24 @@ impl Interface {
         self.neighbour = Some(neighbour);
     }
 
+    /// Packets go through the pipe again.
+    pub fn end_kernel_joint(&mut self) {
+        self.kernel_joint = None;
+        self.neighbour = None;
+        let Some(pipe) = self.idle.take() else { return };
+        // What went around it, both ways.
+        if let Some(output) = self.outputs.pop_back() {
+            output.unwatch(&mut self.tx_poller);
+        }
+        if let Some(idx) = self.inputs.iter().position(|input| !input.is_stream()) {
+            if let Some(input) = self.inputs.remove(idx) {
+                input.unwatch(&mut self.rx_poller);
+            }
+        }
+        self.outputs.push_back(pipe);
+        self.is_blocked = false;
+    }
+
     /// Says that a neighbour was found, or that it is known what became of that.
     pub fn set_talking(&mut self, is_talking: bool) {
         self.is_talking = is_talking;

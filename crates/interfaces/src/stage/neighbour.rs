@@ -8,7 +8,8 @@
 //! 3. the writer sends SWITCH and how many bytes it wrote to the pipe: after them the reader goes on in the ring.
 //!
 //! Where both are Linux stacks, WELCOME carries what the writer needs to join them in the kernel, or to move packets between both
-//! stacks' taps by itself ([`Stack`]); then it sends CABLE or PUMP instead of SWITCH.
+//! stacks' taps by itself ([`Stack`]); then it sends CABLE or PUMP instead of SWITCH. Before another stage is put in between, PART
+//! asks the writer to undo that, PARTED tells that it has, and both begin again, with a ring only.
 //!
 //! Nothing of this is ever written to the pipe itself. Whoever is refused stays with the pipe. The connection stays open: its
 //! end tells that the other process is gone.
@@ -29,6 +30,8 @@ use super::table::{lock, Shared};
 /// Pipes whose other ends are looked for.
 struct Desk {
     new: VecDeque<(Shared, PipeId, Side)>,
+    /// Interfaces whose packets are to come back from the kernel.
+    to_part: Vec<String>,
     waker: Waker,
 }
 
@@ -52,6 +55,10 @@ const WELCOME: u8 = 2;
 const SWITCH: u8 = 3;
 const CABLE: u8 = 4;
 const PUMP: u8 = 5;
+const PART: u8 = 6;
+const PARTED: u8 = 7;
+/// The number in a HELLO that asks for the ring and nothing else.
+const RING_ONLY: u64 = 1;
 /// Bytes of a message: magic, kind, a number, a device's name.
 const MESSAGE: usize = 32;
 /// Bytes of a device's name with the zero behind it (linux/if.h).
@@ -70,11 +77,25 @@ pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
         let office = Office { poller, ends: Vec::new(), waker: waker.clone() };
         let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(THREAD_STACK);
         thread.spawn(move || office.work()).map_err(|error| error.to_string())?;
-        *desk = Some(Desk { new: VecDeque::new(), waker });
+        *desk = Some(Desk { new: VecDeque::new(), to_part: Vec::new(), waker });
     }
     if let Some(desk) = desk.as_mut() {
         desk.new.extend(inputs.into_iter().map(|id| (shared.clone(), id, Side::Reader)));
         desk.new.extend(outputs.into_iter().map(|id| (shared.clone(), id, Side::Writer)));
+        desk.waker.wake();
+    }
+    Ok(())
+}
+
+/// Lets the packets of an interface that go from stack to stack in the kernel come back into this process, so that another stage
+/// can be put there. That takes a moment.
+pub fn part(name: &str) -> Result<(), String> {
+    if let Some(reason) = with_stack(|stack| stack.refuses_to_part()) {
+        return Err(reason);
+    }
+    let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(desk) = desk.as_mut() {
+        desk.to_part.push(name.to_string());
         desk.waker.wake();
     }
     Ok(())
@@ -97,6 +118,13 @@ pub trait Stack: Send {
     fn pump(&mut self, name: &str, tap: OwnedFd, peer_name: &str) -> Result<(), String>;
     /// A neighbour joined device `name` to its own, by a cable or a pump.
     fn joined(&mut self, name: &str);
+    /// Why [`Stack::part`] cannot be, if it cannot.
+    fn refuses_to_part(&self) -> Option<String>;
+    /// Undoes what [`Stack::join`] or [`Stack::pump`] did: packets of device `name` come to this process again. Yields the other
+    /// process's end of the neighbour's device, if that is a new one.
+    fn part(&mut self, name: &str) -> Result<Option<OwnedFd>, String>;
+    /// The neighbour undid what it did to device `name`; this is the device's new other end, if it got one.
+    fn parted(&mut self, name: &str, tap: Option<OwnedFd>) -> Result<(), String>;
 }
 
 static STACK: Mutex<Option<Box<dyn Stack>>> = Mutex::new(None);
@@ -173,6 +201,10 @@ enum Next {
     HangUp,
     /// The pipe goes on in the ring: the talk is over, the line is the rings'.
     Done,
+    /// Everything is agreed, for now.
+    Rest,
+    /// What was joined in the kernel is to come back.
+    ComeBack,
 }
 
 impl Office {
@@ -200,8 +232,12 @@ impl Office {
 
     fn take_new(&mut self) {
         let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
-        let new: Vec<_> = desk.as_mut().map(|desk| desk.new.drain(..).collect()).unwrap_or_default();
+        let (new, to_part) = match desk.as_mut() {
+            Some(desk) => (std::mem::take(&mut desk.new), std::mem::take(&mut desk.to_part)),
+            None => Default::default(),
+        };
         drop(desk);
+        to_part.iter().for_each(|name| self.part(name));
         self.forget_closed();
         for (shared, id, side) in new {
             if self.ends.iter().any(|end| end.id == id && end.side == side) {
@@ -215,9 +251,43 @@ impl Office {
             self.ends.push(End { shared, id, side, listener, talk: None });
             match side {
                 Side::Reader => drop(connect(id, Side::Writer)),
-                Side::Writer => self.call(self.ends.len() - 1),
+                Side::Writer => self.call(self.ends.len() - 1, 0),
             }
         }
+    }
+
+    /// Undoes a joint in the kernel, or asks the neighbour who made it to do so.
+    fn part(&mut self, name: &str) {
+        let is_meant = |end: &End| end.name() == name && lock(&end.shared).has_kernel_joint();
+        let Some(idx) = self.ends.iter().position(is_meant) else { return };
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(talk) = &end.talk else { return };
+        match end.side {
+            // If the neighbour is gone, the pipe says so.
+            Side::Reader => drop(Message::new(PART, 0).send(&talk.line, &[])),
+            Side::Writer => self.come_back(idx),
+        }
+    }
+
+    /// Undoes what the writer did, and begins again with a ring.
+    fn come_back(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(talk) = end.talk.take() else { return };
+        let name = end.name();
+        let tap = match with_stack(|stack| Some(stack.part(&name))) {
+            Some(Ok(tap)) => tap,
+            Some(Err(message)) => {
+                eprintln!("weir: {name}: {message}");
+                None
+            }
+            None => None,
+        };
+        lock(&end.shared).end_kernel_joint();
+        let fds: Vec<BorrowedFd<'_>> = tap.iter().map(|fd| fd.as_fd()).collect();
+        // If the neighbour is gone, the pipe says so.
+        let _ = Message::new(PARTED, 0).send(&talk.line, &fds);
+        let _ = self.poller.remove(talk.line.as_fd());
+        self.call(idx, RING_ONLY);
     }
 
     /// Stops looking for the other ends of pipes that are closed.
@@ -243,7 +313,7 @@ impl Office {
             return;
         }
         match end.side {
-            Side::Writer => self.call(idx),
+            Side::Writer => self.call(idx, 0),
             Side::Reader => {
                 let Some(neighbour) = trusted(&socket) else { return };
                 self.talk(idx, socket, neighbour, None);
@@ -252,7 +322,7 @@ impl Office {
     }
 
     /// Connects to the reader, if there is one, and offers it a pair of rings.
-    fn call(&mut self, idx: usize) {
+    fn call(&mut self, idx: usize, wish: u64) {
         let Some(end) = self.ends.get_mut(idx) else { return };
         if end.talk.is_some() || end.is_joined() {
             return;
@@ -260,7 +330,7 @@ impl Office {
         let Some(socket) = connect(end.id, Side::Reader) else { return };
         let Some(neighbour) = trusted(&socket) else { return };
         let line: Line = Arc::new(socket.into());
-        let Some(rings) = offer(end, &line) else { return };
+        let Some(rings) = offer(end, &line, wish) else { return };
         self.talk_on(idx, line, neighbour, Some(rings));
     }
 
@@ -291,6 +361,14 @@ impl Office {
         };
         match next {
             Next::Stay => end.talk = Some(talk),
+            Next::Rest => {
+                lock(&end.shared).set_talking(false);
+                end.talk = Some(talk);
+            }
+            Next::ComeBack => {
+                end.talk = Some(talk);
+                self.come_back(idx);
+            }
             Next::HangUp | Next::Done => {
                 lock(&end.shared).set_talking(false);
                 let _ = self.poller.remove(talk.line.as_fd());
@@ -336,7 +414,7 @@ impl End {
         match (self.side, message.kind) {
             (Side::Reader, HELLO) if talk.rings.is_none() => {
                 talk.rings = self.take_offer(talk, fds);
-                if talk.rings.is_some() && self.welcome(talk).is_some() {
+                if talk.rings.is_some() && self.welcome(talk, message.number).is_some() {
                     Next::Stay
                 } else {
                     Next::HangUp
@@ -355,17 +433,28 @@ impl End {
                     Some(())
                 });
                 lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
-                Next::Done
+                Next::Rest
             }
+            (Side::Reader, PARTED) => {
+                let name = self.name();
+                let told = with_stack(|stack| Some(stack.parted(&name, fds.into_iter().next())));
+                if let Some(Err(message)) = told {
+                    eprintln!("weir: {name}: {message}");
+                }
+                lock(&self.shared).end_kernel_joint();
+                Next::HangUp
+            }
+            (Side::Writer, PART) => Next::ComeBack,
             (Side::Writer, WELCOME) => {
                 let Some(rings) = talk.rings.take() else { return Next::HangUp };
                 let mut fds = fds.into_iter();
                 if !fds.next().is_some_and(|fd| is_pipe(fd.as_fd(), self.id)) {
                     return Next::HangUp;
                 }
-                if self.join_stacks(talk, message, fds).is_none() {
-                    lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
+                if self.join_stacks(talk, message, fds).is_some() {
+                    return Next::Rest;
                 }
+                lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
                 Next::Done
             }
             _ => Next::HangUp,
@@ -377,11 +466,12 @@ impl End {
     }
 
     /// Answers a writer; with what it needs to join both stacks, if this is one.
-    fn welcome(&self, talk: &Talk) -> Option<()> {
+    fn welcome(&self, talk: &Talk, wish: u64) -> Option<()> {
         let name = self.name();
         let proof = self.proof()?;
-        let handle = with_stack(|stack| stack.handle(&name));
-        let tap = with_stack(|stack| stack.tap(&name));
+        let is_any = wish != RING_ONLY;
+        let handle = with_stack(|stack| stack.handle(&name).filter(|_| is_any));
+        let tap = with_stack(|stack| stack.tap(&name).filter(|_| is_any));
         let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
         let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];
         let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().map(|fd| fd.as_fd()).collect();
@@ -430,7 +520,7 @@ impl End {
 }
 
 /// Makes a pair of rings and sends the reader its part.
-fn offer(end: &End, line: &Line) -> Option<(RingIn, RingOut)> {
+fn offer(end: &End, line: &Line, wish: u64) -> Option<(RingIn, RingOut)> {
     let memory = Memfd::create("weir-rings", ring::pair_len(CAPACITY)?).ok()?;
     let bells = || Some(Bells { data: Waker::new().ok()?, room: Waker::new().ok()? });
     let [forward, backward] = [bells()?, bells()?];
@@ -443,7 +533,7 @@ fn offer(end: &End, line: &Line) -> Option<(RingIn, RingOut)> {
         backward.data.as_fd(),
         backward.room.as_fd(),
     ];
-    Message::new(HELLO, 0).send(line, &fds).ok()?;
+    Message::new(HELLO, wish).send(line, &fds).ok()?;
     joint::ends(&memory, ring::Side::First, [forward, backward], line).ok()
 }
 

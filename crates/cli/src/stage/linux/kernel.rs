@@ -1,21 +1,26 @@
 //! Joining two neighbouring stacks without a graph in between.
 
-use std::os::fd::OwnedFd;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use interfaces::stage::neighbour::Stack as Neighbour;
 use interfaces::stage::{table, tap_port};
-use stack::Peer;
+use stack::{Peer, Port};
 use sys::tap::Tap;
 
-use super::{Joint, SharedStack};
+use super::{ends, Joint, SharedStack};
 use crate::stage::status::DeviceReader;
 
 /// What this stack offers to those next to it.
 pub struct Offer {
     stack: SharedStack,
     joint: Option<Joint>,
+    /// The stacks that were joined by a cable from here: by this device's name, and the name of theirs.
+    peers: HashMap<String, (Peer, String)>,
+    /// Taps that a neighbour moves packets of.
+    lent: HashMap<String, OwnedFd>,
 }
 
 /// How long to wait for a neighbour that was found.
@@ -26,7 +31,7 @@ const LOOK: Duration = Duration::from_micros(100);
 impl Offer {
     /// The offer of a stack; `joint` is the only kind of joint that the user wants.
     pub fn new(stack: SharedStack, joint: Option<Joint>) -> Offer {
-        Offer { stack, joint }
+        Offer { stack, joint, peers: HashMap::new(), lent: HashMap::new() }
     }
 
     fn allows(&self, joint: Joint) -> bool {
@@ -80,6 +85,8 @@ impl Neighbour for Offer {
         let joined = stack.join_veth(name, &mut peer, peer_name);
         joined.map_err(|error| error.to_string())?;
         let_go(name);
+        drop(stack);
+        self.peers.insert(name.to_string(), (peer, peer_name.to_string()));
         Ok(())
     }
 
@@ -103,8 +110,48 @@ impl Neighbour for Offer {
     }
 
     fn joined(&mut self, name: &str) {
+        if let Some(tap) = table::find(&inner(name)).and_then(|shared| table::lock(&shared).tap()) {
+            self.lent.insert(name.to_string(), tap);
+        }
         let_go(name);
     }
+
+    fn refuses_to_part(&self) -> Option<String> {
+        let stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        stack.note().map(|_| {
+            "joined to its neighbour in the kernel, which cannot be undone without taps\n  help: let the user open \
+             /dev/net/tun (`chmod 0666 /dev/net/tun`), or start the stacks with --joint ring"
+                .to_string()
+        })
+    }
+
+    fn part(&mut self, name: &str) -> Result<Option<OwnedFd>, String> {
+        let Some((mut peer, peer_name)) = self.peers.remove(name) else { return Ok(None) };
+        let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        let ports = stack.unjoin(name, &mut peer, &peer_name);
+        let (ours, theirs) = ports.map_err(|error| error.to_string())?;
+        take(name, ours)?;
+        match theirs {
+            Port::Tap(tap) => tap.as_fd().try_clone_to_owned().map(Some).map_err(|error| error.to_string()),
+            Port::Cable(_) => Err("the neighbour's device cannot be given back to it without a tap".into()),
+        }
+    }
+
+    fn parted(&mut self, name: &str, tap: Option<OwnedFd>) -> Result<(), String> {
+        let lent = self.lent.remove(name);
+        let tap = tap.or(lent).ok_or("its other end is gone")?;
+        let tap = Tap::from_received(tap, stack::tap_options(name)).map_err(|error| error.to_string())?;
+        take(name, Port::Tap(tap))
+    }
+}
+
+/// Gives the graph the device's packets again.
+fn take(name: &str, port: Port) -> Result<(), String> {
+    let shared = table::find(&inner(name)).ok_or("no such interface")?;
+    let (input, output) = ends(name, port);
+    let mut interface = table::lock(&shared);
+    let added = interface.add_input(input).and_then(|()| interface.add_output(output));
+    added.map_err(|error| error.to_string())
 }
 
 /// Waits until every interface's neighbour is known: for `patience` at most that one appears, longer once it has.
