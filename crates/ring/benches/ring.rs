@@ -1,6 +1,6 @@
 //! Frames from one process to another, on a core each: the ring against the best plain pipe.
 //!
-//! `cargo bench -p ring -- [--capacity BYTES] [--rounds N]` prints a table in Markdown. Both sides keep their frames as packets
+//! `cargo bench -p ring -- [--capacity BYTES] [--rounds N] [--cpu-time]` prints a table in Markdown. Both sides keep their frames as packets
 //! are kept, each in a buffer of its own, and touch the first bytes of every frame. The ring's frames are copied in and out
 //! with their headers; the pipe's writer is spared that and writes the same batch of bare frames with one call.
 
@@ -14,7 +14,7 @@ mod process;
 mod through;
 
 use contest::{Contest, Figures};
-use process::measure;
+use process::{measure, Time};
 
 /// The value behind an option of the command line.
 fn option(name: &str) -> Option<usize> {
@@ -23,18 +23,20 @@ fn option(name: &str) -> Option<usize> {
 }
 
 /// Million frames a second, each figure the median of the rounds; the rivals take turns.
-fn run(contest: Contest, capacity: usize, n_rounds: usize) -> Figures {
+fn run(contest: Contest, time: Time, capacity: usize, n_rounds: usize) -> Figures {
     let mut figures = Figures::default();
     for _ in 0..n_rounds {
-        figures.sleeping.push(measure(contest, || through::ends(capacity, true)));
-        figures.polling.push(measure(contest, || through::ends(capacity, false)));
-        figures.pipe.push(measure(contest, pipe::ends));
+        figures.sleeping.push(measure(contest, time, || through::ends(capacity, true)));
+        figures.polling.push(measure(contest, time, || through::ends(capacity, false)));
+        figures.pipe.push(measure(contest, time, pipe::ends));
     }
     figures
 }
 
 fn main() {
     let capacity = option("--capacity").unwrap_or(1 << 20);
+    let by_processor = std::env::args().any(|word| word == "--cpu-time");
+    let time = if by_processor { Time::Processor } else { Time::Elapsed };
     let n_rounds = option("--rounds").unwrap_or(5);
     let longest = contest::ALL.iter().map(|contest| contest.frame_len).max();
     assert!(
@@ -47,7 +49,7 @@ fn main() {
     );
     println!("| frame | batch | ring, eventfd | ring, polling | pipe | ring to pipe |");
     println!("|--:|--:|--:|--:|--:|--:|");
-    for contest in contest::ALL {
-        println!("{}", run(contest, capacity, n_rounds).row(contest));
+    for contest in contest::ALL.into_iter().take(option("--sizes").unwrap_or(3)) {
+        println!("{}", run(contest, time, capacity, n_rounds).row(contest));
     }
 }

@@ -13,7 +13,7 @@ use crate::prefetch;
 use crate::shared::{is_aligned, Ring};
 
 /// How far ahead of what is read the cache line is asked for.
-const AHEAD: usize = 512;
+const AHEAD: usize = 1024;
 
 /// The end of a ring that takes records out.
 pub struct Consumer {
@@ -94,7 +94,10 @@ impl Consumer {
         if header.wire_len < len {
             return Err(self.fail(Corrupt::WireLen { offset, len, wire_len: header.wire_len }));
         }
-        prefetch::for_reading(self.ring.ahead(offset, AHEAD));
+        if self.tail.wrapping_sub(self.next) as usize > AHEAD + 128 {
+            prefetch::for_reading(self.ring.ahead(offset, AHEAD));
+            prefetch::for_reading(self.ring.ahead(offset, AHEAD + 64));
+        }
         self.next = self.next.wrapping_add(record_len(len as usize) as u64);
         // SAFETY: the record ends before the ring does.
         let data = unsafe { self.ring.at(offset).add(HEADER_LEN) };

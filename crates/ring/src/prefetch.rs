@@ -4,7 +4,8 @@ pub(crate) use imp::{for_reading, for_writing};
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod imp {
-    use std::arch::x86_64::{_mm_prefetch, _MM_HINT_ET0, _MM_HINT_T0};
+    use std::arch::asm;
+    use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
 
     /// Brings the cache line of any address near.
     #[inline(always)]
@@ -16,8 +17,10 @@ mod imp {
     /// Brings the cache line of any address near, and takes it from other cores.
     #[inline(always)]
     pub(crate) fn for_writing(at: *const u8) {
+        // The compiler makes a plain prefetch of the intrinsic unless told that the processor has this instruction; on
+        // those that do not, it does nothing.
         // SAFETY: as above.
-        unsafe { _mm_prefetch(at.cast(), _MM_HINT_ET0) };
+        unsafe { asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly)) };
     }
 }
 

@@ -12,7 +12,7 @@ use crate::shared::{is_aligned, Ring};
 use crate::slot::Slot;
 
 /// How far ahead of what is written the cache line is asked for.
-const AHEAD: usize = 512;
+const AHEAD: usize = 2048;
 
 /// Why a record was not put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,10 @@ impl Producer {
     #[inline]
     pub fn push(&mut self, header: &Header, data: &[u8]) -> Result<(), Refused> {
         let place = self.place(data.len())?;
-        prefetch::for_writing(self.ring.ahead(place.offset, AHEAD));
+        if self.limit.wrapping_sub(self.tail) as usize > AHEAD + 128 {
+            prefetch::for_writing(self.ring.ahead(place.offset, AHEAD));
+            prefetch::for_writing(self.ring.ahead(place.offset, AHEAD + 64));
+        }
         // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released.
         unsafe { into_shared(data.as_ptr(), self.data_at(place), data.len()) };
         // SAFETY: this is the place just found, for this length.

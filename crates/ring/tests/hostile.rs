@@ -257,9 +257,9 @@ fn scribble(bytes: &Bytes, numbers: &mut Numbers) {
     let (kind, number) = (numbers.next() % 8, numbers.next());
     match kind {
         0 => bytes.word(HEAD).store(number % (2 * CAPACITY as u64), Ordering::Relaxed),
-        1 => bytes.word(TAIL).store(number % (2 * CAPACITY as u64) & !15, Ordering::Relaxed),
+        1 => bytes.word(TAIL).store((number % (2 * CAPACITY as u64)) & !15, Ordering::Relaxed),
         2 => bytes.word((number % 64 * 8) as usize).store(numbers.next(), Ordering::Relaxed),
-        3 => bytes.word(DATA + (number as usize % CAPACITY & !7)).store(u64::MAX, Ordering::Relaxed),
+        3 => bytes.word(DATA + ((number as usize % CAPACITY) & !7)).store(u64::MAX, Ordering::Relaxed),
         _ => bytes.byte(DATA + number as usize % CAPACITY).store(number as u8, Ordering::Relaxed),
     }
 }
@@ -289,4 +289,25 @@ fn a_neighbour_who_writes_meanwhile_does_no_harm() {
         let behind = ring_len(CAPACITY).unwrap();
         assert!((behind..bytes.0.len()).step_by(8).all(|at| bytes.word(at).load(Ordering::Relaxed) == 0));
     }
+}
+
+#[test]
+fn frames_go_from_a_descriptor_into_the_ring_and_out_again() {
+    use std::io::{Read, Write};
+    use std::os::fd::AsFd;
+    let (mut producer, mut consumer, _) = ring_and_bytes();
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"headframe").unwrap();
+    let mut prefix = [0; 4];
+    let mut slot = producer.reserve(2000).unwrap();
+    assert_eq!(slot.read_from(reader.as_fd(), &mut prefix).unwrap(), 9);
+    assert_eq!(&prefix, b"head");
+    slot.commit(5, &Header::default());
+    let _ = producer.publish();
+    let record = consumer.next().unwrap().unwrap();
+    assert_eq!(record.write_to(writer.as_fd(), b"tail").unwrap(), 9);
+    drop(writer);
+    let mut written = String::new();
+    reader.read_to_string(&mut written).unwrap();
+    assert_eq!(written, "tailframe");
 }

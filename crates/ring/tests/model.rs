@@ -111,7 +111,7 @@ impl Ring {
 
 fn explore(run: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
-    // Enough to find each mistake that was put in for trial, and done in seconds.
+    // Three reach every order of one wait against one wake-up, in seconds.
     model.preemption_bound = Some(3);
     model.check(run);
 }

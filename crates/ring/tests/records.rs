@@ -65,7 +65,7 @@ fn a_full_ring_takes_more_after_a_release() {
 fn the_longest_record_passes_at_every_place_of_an_empty_ring() {
     let (mut producer, mut consumer) = ring(CAPACITY_MIN);
     let longest = producer.max_data();
-    for seed in 0..400 {
+    for seed in 0..if cfg!(miri) { 8 } else { 400 } {
         for len in [longest, 300] {
             let (header, data) = record(seed, len);
             producer.push(&header, &data).unwrap();
@@ -329,7 +329,7 @@ proptest! {
     #[test]
     fn random_operations_agree_with_a_queue(
         shift in 0..3u32,
-        operations in proptest::collection::vec(operation(ring::max_data(CAPACITY_MIN)), 1..800),
+        operations in proptest::collection::vec(operation(ring::max_data(CAPACITY_MIN)), 1..if cfg!(miri) { 40 } else { 800 }),
     ) {
         let (mut producer, mut consumer) = ring(CAPACITY_MIN << shift);
         let mut model = Model::default();

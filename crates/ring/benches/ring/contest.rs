@@ -9,7 +9,7 @@ pub struct Contest {
 }
 
 pub const ALL: [Contest; 3] = [
-    Contest { frame_len: 64, batch: 64, n_batches: 600_000 },
+    Contest { frame_len: 64, batch: 64, n_batches: 200_000 },
     Contest { frame_len: 1500, batch: 64, n_batches: 60_000 },
     Contest { frame_len: 64 << 10, batch: 1, n_batches: 60_000 },
 ];
