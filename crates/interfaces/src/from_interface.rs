@@ -106,7 +106,7 @@ impl Element for FromInterface {
         for fault in faults {
             ctx.chatter(&format!("weir: {fault}"));
         }
-        if has_more {
+        if has_more || table::spins() {
             ctx.schedule(task);
         } else if has_ended {
             self.look_again(ctx);

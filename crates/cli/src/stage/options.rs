@@ -20,6 +20,9 @@ pub struct StageOptions {
     /// How long a stage whose input has ended waits for packets that its graph holds while none leaves.
     #[arg(long, default_value_t = 2.0, value_name = "SECONDS", global = true)]
     pub drain: f64,
+    /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
+    #[arg(long, global = true)]
+    pub spin: bool,
     /// Interfaces that the command itself brings; those of the environment and of `--if` go before them.
     #[arg(skip)]
     pub own: Vec<(String, Spec)>,
@@ -34,7 +37,10 @@ impl StageOptions {
     /// Declares the interfaces: `left` and `right`, those of the environment (`IF0=...`), those of `--if`; later ones replace
     /// earlier ones.
     pub fn declare(&self) -> Result<(), String> {
-        let format = self.format()?;
+        if self.spin {
+            table::spin();
+        }
+        let format = self.format();
         let mut specs = vec![(LEFT.to_string(), Spec::stdin()), (RIGHT.to_string(), Spec::stdout())];
         specs.extend(self.own.iter().cloned());
         for idx in 0..table::MAX {
@@ -65,8 +71,8 @@ impl StageOptions {
         own.chain(flags).chain(of_environment.map(numbered)).collect()
     }
 
-    fn format(&self) -> Result<Format, String> {
-        Ok(self.format.as_deref().and_then(Format::named).unwrap_or_default())
+    fn format(&self) -> Format {
+        self.format.as_deref().and_then(Format::named).unwrap_or_default()
     }
 
     /// The format of one interface, which the environment may name (`IFTYPE0=ascii`).

@@ -13,6 +13,7 @@ use crate::device::{check_up, from_frame, refusal, words};
 use crate::segment::segment;
 use crate::vnet;
 
+const ENETDOWN: i32 = 100;
 /// Packets sent with one system call.
 const BATCH: usize = 64;
 
@@ -64,6 +65,8 @@ impl Input for PacketIn {
         }
         match self.ring.take_error() {
             Ok(()) => Receipt::Nothing,
+            // It may come up again.
+            Err(error) if error.errno() == Some(ENETDOWN) => Receipt::Nothing,
             Err(error) => Receipt::Fault(format!("{}: {}", self.device, words(&error))),
         }
     }

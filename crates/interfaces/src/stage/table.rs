@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sys::pipe::{self, Kind, StandardStream};
@@ -37,6 +37,19 @@ enum Source {
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
+
+/// Whether packets are looked for without pause.
+static SPINS: AtomicBool = AtomicBool::new(false);
+
+/// Lets all interfaces of this process look for packets without pause: sooner seen, at the price of a processor.
+pub fn spin() {
+    SPINS.store(true, Ordering::Relaxed);
+}
+
+/// Whether packets are looked for without pause.
+pub fn spins() -> bool {
+    SPINS.load(Ordering::Relaxed)
+}
 
 fn table() -> MutexGuard<'static, Vec<Declared>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
