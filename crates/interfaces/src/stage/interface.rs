@@ -18,6 +18,9 @@ use crate::traffic::Traffic;
 /// Packets that wait for room before any other is turned away.
 pub const MAX_WAITING: usize = 4096;
 
+/// How long to leave the processor to whoever finds out what a neighbour has said.
+const SETTLE: Duration = Duration::from_micros(50);
+
 /// An input and an output under a name.
 pub struct Interface {
     name: String,
@@ -179,6 +182,11 @@ impl Interface {
                     return false;
                 }
                 Receipt::Nothing => {}
+                Receipt::End if self.is_talking && self.inputs.len() == 1 => {
+                    // The writer has gone, and perhaps said before how many packets there are elsewhere: that is about to be read.
+                    std::thread::sleep(SETTLE);
+                    return false;
+                }
                 Receipt::End => self.end_input(),
                 Receipt::Fault(message) => {
                     self.faults.push(message);

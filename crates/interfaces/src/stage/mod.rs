@@ -21,6 +21,8 @@ pub mod spec;
 mod stream;
 pub mod table;
 pub mod tap_port;
+#[cfg(test)]
+mod tests;
 
 use std::os::fd::BorrowedFd;
 

@@ -140,12 +140,15 @@ impl Input for PipeIn {
                     receipt => return receipt,
                 }
             }
-            if let Some(receipt) = self.take(batch, max) {
-                return receipt;
+            let taken = self.take(batch, max);
+            if taken.is_none() || matches!(taken, Some(Receipt::End)) {
+                self.enter_ring(poller);
+                if self.is_in_ring {
+                    continue;
+                }
             }
-            self.enter_ring(poller);
-            if self.is_in_ring {
-                continue;
+            if let Some(receipt) = taken {
+                return receipt;
             }
             if self.is_at_end {
                 return Receipt::End;

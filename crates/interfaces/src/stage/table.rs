@@ -71,6 +71,10 @@ pub fn declare_made(name: &str, input: Box<dyn Input>, output: Box<dyn Output>) 
 }
 
 fn add(name: &str, source: Source) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!("`{name}` is no name for an interface; use letters, digits, `_`, `-` and `.`"));
+    }
     let mut table = table();
     if let Some(declared) = table.iter_mut().find(|declared| declared.name == name) {
         if declared.opened.is_some() {

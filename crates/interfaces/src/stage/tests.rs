@@ -1,0 +1,189 @@
+//! Pipes that become shared memory, seen from both ends in one process.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use element::{Batch, Packet};
+use socket2::{Domain, Socket, Type};
+use sys::memfd::Memfd;
+use sys::pipe::{Kind, PipeId};
+use sys::poll::Waker;
+
+use super::joint::{self, Bells, Line, RingIn, RingOut};
+use super::pipe_in::PipeIn;
+use super::pipe_out::PipeOut;
+use super::{Format, Interface};
+
+/// Two interfaces with a pipe in between, as neighbouring stages have.
+struct Pair {
+    left: Interface,
+    right: Interface,
+    id: PipeId,
+    n_sent: u32,
+    n_received: u32,
+}
+
+/// The rings' ends of the writer and of the reader.
+fn rings() -> ([(RingIn, RingOut); 2], Line) {
+    let memory = Memfd::create("test", ring::pair_len(64 << 10).unwrap()).unwrap();
+    let bells = || Bells { data: Waker::new().unwrap(), room: Waker::new().unwrap() };
+    let both = [bells(), bells()];
+    let (here, there) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
+    let line = |socket: Socket| -> Line { Arc::new(OwnedFd::from(socket)) };
+    let (here, there) = (line(here), line(there));
+    let ends = [(ring::Side::First, &here), (ring::Side::Second, &there)]
+        .map(|(side, line)| joint::ends(&memory, side, both.clone(), line).unwrap());
+    (ends, there)
+}
+
+impl Pair {
+    fn new() -> Pair {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!() };
+        let reader: File = sys::pipe::reopen_to_read(reader.as_fd()).unwrap();
+        let writer: File = sys::pipe::reopen_to_write(writer.as_fd()).unwrap();
+        let mut left = Interface::new("right").unwrap();
+        left.mark_read();
+        left.add_output(Box::new(PipeOut::new(writer, "out".into(), Format::Pcap).unwrap())).unwrap();
+        let mut right = Interface::new("left").unwrap();
+        right.mark_read();
+        right.add_input(Box::new(PipeIn::new(reader, "in".into()).unwrap())).unwrap();
+        Pair { left, right, id, n_sent: 0, n_received: 0 }
+    }
+
+    fn send(&mut self, n: u32) {
+        for _ in 0..n {
+            let mut packet = Packet::zeroed(60 + self.n_sent as usize % 700);
+            packet.data_mut()[..4].copy_from_slice(&self.n_sent.to_be_bytes());
+            packet.set_timestamp_ns(1 + i64::from(self.n_sent));
+            let mut batch = Batch::of(packet);
+            self.left.send(&mut batch);
+            assert!(batch.is_empty(), "no room");
+            self.n_sent += 1;
+        }
+    }
+
+    /// Receives all there is, and checks that it is what was sent, in order.
+    fn receive(&mut self) {
+        loop {
+            let mut batch = Batch::new();
+            let has_more = self.right.receive(&mut batch, 32);
+            for packet in batch.iter() {
+                let n = self.n_received;
+                assert_eq!(packet.data()[..4], n.to_be_bytes());
+                assert_eq!(packet.len(), 60 + n as usize % 700);
+                assert_eq!(packet.timestamp_ns(), 1 + i64::from(n));
+                self.n_received += 1;
+            }
+            self.left.look_at_output();
+            if !has_more && batch.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// What the neighbours do once they have agreed.
+    fn upgrade(&mut self) {
+        let ([writer, reader], line) = rings();
+        self.left.upgrade_output(self.id, writer, 1);
+        let mut message = [0; 32];
+        sys::unix::recv_fds(line.as_fd(), &mut message).unwrap();
+        let n_written = u64::from_ne_bytes(*message[8..].first_chunk().unwrap());
+        self.right.upgrade_input(self.id, reader, n_written, 2);
+    }
+}
+
+#[test]
+fn packets_keep_their_order_through_pipe_and_ring() {
+    let mut pair = Pair::new();
+    pair.send(50);
+    pair.upgrade();
+    pair.send(200);
+    pair.receive();
+    assert_eq!(pair.n_received, 250);
+    assert_eq!((pair.left.report().joint, pair.right.report().joint), ("ring", "ring"));
+    pair.send(4000);
+    assert!(pair.left.is_full());
+    pair.receive();
+    assert_eq!(pair.n_received, 4250);
+    assert!(!pair.left.is_full());
+}
+
+#[test]
+fn packets_flow_back_through_the_other_ring() {
+    let mut pair = Pair::new();
+    let mut early = Batch::of(Packet::zeroed(60));
+    pair.right.send(&mut early);
+    pair.upgrade();
+    let mut late = Batch::of(Packet::zeroed(70));
+    pair.right.look_at_output();
+    pair.right.send(&mut late);
+    let mut batch = Batch::new();
+    pair.left.receive(&mut batch, 32);
+    assert_eq!(batch.iter().map(|packet| packet.len()).collect::<Vec<_>>(), [60, 70]);
+}
+
+#[test]
+fn what_a_writer_sent_before_it_went_is_read() {
+    for is_clean in [true, false] {
+        let mut pair = Pair::new();
+        pair.send(3);
+        pair.upgrade();
+        pair.send(60);
+        if is_clean {
+            assert!(pair.left.finish());
+        }
+        pair.left = Interface::new("gone").unwrap();
+        pair.receive();
+        assert_eq!(pair.n_received, 63);
+        assert!(pair.right.has_ended());
+    }
+}
+
+#[test]
+fn a_writer_learns_that_its_reader_is_gone() {
+    let mut pair = Pair::new();
+    pair.send(3);
+    pair.upgrade();
+    pair.right = Interface::new("gone").unwrap();
+    for _ in 0..3 {
+        pair.left.look_at_output();
+    }
+    assert!(pair.left.is_closed());
+}
+
+#[test]
+fn a_successor_is_read_when_the_first_pipe_has_ended() {
+    let mut first = Pair::new();
+    first.send(10);
+    first.upgrade();
+    first.send(10);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let input = PipeIn::new(sys::pipe::reopen_to_read(&reader).unwrap(), "in".into()).unwrap();
+    first.right.add_input(Box::new(input)).unwrap();
+    let output = PipeOut::new(sys::pipe::reopen_to_write(&writer).unwrap(), "out".into(), Format::Ascii);
+    first.left.add_output(Box::new(output.unwrap())).unwrap();
+    drop((reader, writer));
+    let mut batch = Batch::of(Packet::from_bytes(&[7; 60]));
+    first.left.send(&mut batch);
+    first.receive_all_but_last();
+    assert!(!first.right.has_ended());
+    assert!(first.left.finish());
+    first.left = Interface::new("gone").unwrap();
+    let mut batch = Batch::new();
+    first.right.receive(&mut batch, 32);
+    assert!(batch.is_empty() && first.right.has_ended());
+}
+
+impl Pair {
+    /// Receives what was sent, and then one packet of sevens.
+    fn receive_all_but_last(&mut self) {
+        let (mut bytes, mut batch) = (Vec::new(), Batch::new());
+        while self.right.receive(&mut batch, 32) {
+            bytes.extend(batch.iter().map(|packet| packet.data()[3]));
+            batch.clear();
+        }
+        assert_eq!(bytes, (0..self.n_sent as u8).chain([7]).collect::<Vec<u8>>());
+    }
+}
