@@ -23,6 +23,8 @@ impl Wire {
     }
 
     pub fn send(&mut self, vnet: VnetHeader, frame: &[u8]) {
+        // A ring that is full of what came long ago would have no room for the answer.
+        while self.fill() {}
         match &mut self.port {
             Port::Tap(tap) => {
                 assert!(tap.send(vnet, frame).unwrap());
@@ -62,7 +64,9 @@ impl Wire {
         }
     }
 
-    fn fill(&mut self) {
+    /// Takes packets out of the port; whether there were any.
+    fn fill(&mut self) -> bool {
+        let n_before = self.waiting.len();
         match &mut self.port {
             Port::Tap(tap) => {
                 let mut buf = vec![0; 70_000];
@@ -79,6 +83,7 @@ impl Wire {
                 }
             }
         }
+        self.waiting.len() > n_before
     }
 }
 
