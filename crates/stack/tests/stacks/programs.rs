@@ -181,8 +181,8 @@ fn a_shell_gets_the_terminal() {
     };
     keys.write_all(b"test -t 0 && echo terminal=$?\n").unwrap();
     read_until("terminal=0");
-    // Interrupts what runs in the foreground, and nothing else.
-    keys.write_all(b"sh -c 'echo wait$((1+1)); sleep 1000'\n").unwrap();
+    // Interrupts what runs in the foreground, and nothing else. A shell that is just forking would miss it: no fork.
+    keys.write_all(b"sh -c 'echo wait$((1+1)); exec sleep 1000'\n").unwrap();
     read_until("wait2");
     keys.write_all(b"\x03").unwrap();
     keys.write_all(b"echo alive=$((3+4))\n").unwrap();
