@@ -11,7 +11,7 @@ mod programs;
 mod users;
 mod wire;
 
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use users::User;
 
@@ -44,19 +44,18 @@ fn run_all(filter: &str) -> ExitCode {
     let stage = users::Stage::new();
     let (mut n_passed, mut failed) = (0, Vec::new());
     for (name, _) in tests() {
-        for user in User::ALL {
-            let full = format!("{name} ({user})");
-            if !full.contains(filter) {
-                continue;
-            }
-            let mut command = Command::new("timeout");
-            command.args(["-s", "KILL", LONGEST]).args(user.wrapper());
-            let output = command.arg(stage.program()).args(["--run", name]).output().expect("`timeout` runs");
+        let is_wanted = |user: &User| format!("{name} ({user})").contains(filter);
+        // At the same time, as they mostly wait; all start before the first is waited for.
+        let running: Vec<(User, Child)> =
+            User::ALL.into_iter().filter(is_wanted).map(|user| (user, start(name, user, &stage))).collect();
+        for (user, child) in running {
+            let output = child.wait_with_output().expect("it can be waited for");
             if output.status.success() {
                 n_passed += 1;
             } else {
-                println!("---- {full}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-                failed.push(full);
+                let errors = String::from_utf8_lossy(&output.stderr);
+                println!("---- {name} ({user}): {}\n{errors}", output.status);
+                failed.push(format!("{name} ({user})"));
             }
         }
     }
@@ -66,4 +65,11 @@ fn run_all(filter: &str) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Starts a test in a process of its own.
+fn start(name: &str, user: User, stage: &users::Stage) -> Child {
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", LONGEST]).args(user.wrapper()).arg(stage.program()).args(["--run", name]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("`timeout` runs")
 }
