@@ -29,7 +29,8 @@ impl User {
         }
         let (has_all_users, drop): (bool, &[&str]) = match is_privileged && is_real_root() {
             true => (true, &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]),
-            false => (false, &["setpriv", "--bounding-set=-all", "--inh-caps=-all"]),
+            // user_namespaces(7): mapping root of the outer namespace needs this one capability.
+            false => (false, &["setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all"]),
         };
         match self {
             Self::Root => {}
