@@ -85,7 +85,7 @@ fn make_devices(
     let (mut ports, mut note) = (Vec::new(), None);
     for (index, interface) in (FIRST_INDEX..).zip(&options.interfaces) {
         let opened = device::attach(inside, receive(status)?, index, interface)?;
-        note = note.or(opened.note);
+        note = note.or(opened.stand_in.map(|stand_in| stand_in.note));
         ports.push(Named { name: interface.name.clone(), port: opened.port });
     }
     // Routes may lead through addresses of other interfaces.

@@ -3,10 +3,11 @@
 mod saved;
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use sys::link_request::{self, CableEnd};
 use sys::namespace;
-use sys::netlink::{Request as Change, Socket};
+use sys::netlink::{attributes, Request as Change, Socket};
 
 use crate::agent::Reply;
 use crate::inside::Inside;
@@ -16,10 +17,29 @@ use crate::{Error, Result};
 
 pub use saved::Saved;
 
-/// This process's end of a device, and a sentence if it is no tap.
+/// This process's end of a device.
 pub(crate) struct Opened {
     pub(crate) port: Port,
-    pub(crate) note: Option<String>,
+    /// What there is to know if it is no tap.
+    pub(crate) stand_in: Option<StandIn>,
+}
+
+/// The far end of a cable that stands in for a tap.
+pub(crate) struct StandIn {
+    /// To its namespace.
+    tables: Socket,
+    /// A sentence on why there is no tap.
+    pub(crate) note: String,
+}
+
+impl Opened {
+    /// Waits until packets pass, once the device is up; a tap is ready at once.
+    pub(crate) fn settle(&mut self, name: &str) -> Result<()> {
+        match &mut self.stand_in {
+            Some(stand_in) => wait_until_running(&mut stand_in.tables, name),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Brings the device up.
@@ -37,7 +57,7 @@ pub(crate) fn attach(
     let Interface { name, mtu, mac, .. } = interface;
     let mtu = (*mtu != DEFAULT_MTU).then_some(*mtu);
     let end = CableEnd { index, mac: *mac, mtu, ..CableEnd::new(name) };
-    let opened = plug(inside, opened, &end)?;
+    let mut opened = plug(inside, opened, &end)?;
     let tables = &mut inside.netlink;
     if !interface.addresses.iter().any(|(address, _)| address.is_ipv6()) {
         // Nobody here speaks IPv6 yet: no address of its own, and nothing sent about it. Refused where the kernel
@@ -49,6 +69,7 @@ pub(crate) fn attach(
         changes.push(link_request::add_address(index, address, prefix_len)?);
     }
     tables.apply_all(changes, name)?;
+    opened.settle(name)?;
     Ok(opened)
 }
 
@@ -69,20 +90,27 @@ pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> R
             if near.mtu.is_some() || near.mac.is_some() {
                 inside.netlink.apply(reshape(near), near.name)?;
             }
-            Ok(Opened { port: port::tap(fd, near.name)?, note: None })
+            Ok(Opened { port: port::tap(fd, near.name)?, stand_in: None })
         }
         Reply::Cable { rx, tx, network, netlink, reason } => {
             let network = namespace::check_network(network)?;
             let far = CableEnd { mac: None, namespace: Some(network.as_fd()), ..*near };
             inside.netlink.apply(link_request::create_veth(near, &far)?, near.name)?;
-            Socket::from_received(netlink)?.apply(up(near.index), near.name)?;
+            let mut tables = Socket::from_received(netlink)?;
+            tables.apply(up(near.index), near.name)?;
             let port = port::cable(rx, tx, near.index, near.name)?;
             let note = format!("packet sockets on veth stand in for taps: {reason}");
-            Ok(Opened { port, note: Some(note) })
+            Ok(Opened { port, stand_in: Some(StandIn { tables, note }) })
         }
         _ => Err(Error::Silent),
     }
 }
+
+/// linux/if.h.
+const IF_OPER_UP: u8 = 6;
+/// A cable whose other end was taken down meanwhile never runs; that is no mistake.
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a new device has by itself.
 const DEFAULT_MTU: u32 = 1500;
@@ -93,6 +121,21 @@ const UP: u32 = libc::IFF_UP as u32;
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 /// `IN6_ADDR_GEN_MODE_NONE` of linux/if_link.h.
 const NO_ADDRESS: u8 = 1;
+
+/// Waits until an end of a cable sends: the kernel lets it only some time after the other end came up (linkwatch), and
+/// loses what comes before. New kernels (6.9) catch up when they are asked.
+pub(crate) fn wait_until_running(tables: &mut Socket, name: &str) -> Result<()> {
+    for _ in 0..TRIES {
+        let answers = tables.ask(link_request::describe(name)?, name)?;
+        let payload = answers.first().and_then(|answer| answer.payload.get(link_request::LINK_LEN..));
+        let mut found = attributes(payload.unwrap_or_default());
+        if found.any(|attribute| attribute == (libc::IFLA_OPERSTATE, &[IF_OPER_UP])) {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
 
 /// Gives a device the MTU and the Ethernet address of `end`.
 fn reshape(end: &CableEnd<'_>) -> Change {

@@ -31,6 +31,11 @@ impl Inside {
         Ok(Self { agent, network, netlink: Socket::from_received(netlink)? })
     }
 
+    /// Has the agent start the program.
+    pub(crate) fn start(&self) -> Result<()> {
+        Request::Go.send(&self.agent, None).map_err(silence)
+    }
+
     pub(crate) fn ask(&self, request: &Request) -> Result<Reply> {
         ask(&self.agent, request)
     }

@@ -51,10 +51,11 @@ pub(crate) fn unjoin(
 /// Makes the device of `saved` again, with a port as its other end.
 pub(crate) fn restore(inside: &mut Inside, saved: &Saved) -> Result<Port> {
     let opened = inside.ask(&Request::Open { index: saved.index(), name: saved.name().into() })?;
-    let port = device::plug(inside, opened, &saved.end())?.port;
+    let mut opened = device::plug(inside, opened, &saved.end())?;
     saved.put_link_back(inside)?;
     saved.put_tables_back(inside)?;
-    Ok(port)
+    opened.settle(saved.name())?;
+    Ok(opened.port)
 }
 
 /// Finds out, before anything is changed, whether the cable will be allowed.
@@ -82,11 +83,8 @@ fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &Saved) ->
     far.put_link_back(theirs)?;
     near.put_tables_back(ours)?;
     far.put_tables_back(theirs)?;
-    // Asked for a device, the kernel first makes it able to send: else it does so up to a second after it has a carrier, and
-    // drops what is sent meanwhile.
-    ours.netlink.ask(link_request::describe(near.name())?, near.name())?;
-    theirs.netlink.ask(link_request::describe(far.name())?, far.name())?;
-    Ok(())
+    device::wait_until_running(&mut ours.netlink, near.name())?;
+    device::wait_until_running(&mut theirs.netlink, far.name())
 }
 
 fn lost(ours: Saved, theirs: Saved, error: Error) -> Error {

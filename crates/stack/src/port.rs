@@ -36,8 +36,9 @@ pub(crate) fn tap(fd: OwnedFd, name: &str) -> Result<Port> {
 
 /// Binds two sockets of the agent's to device number `index` of their namespace.
 pub(crate) fn cable(rx: OwnedFd, tx: OwnedFd, index: u32, name: &str) -> Result<Port> {
-    // Small, as an instance shall not take much memory; a block holds the longest packet.
-    let options = RxOptions { block_len: 128 << 10, n_blocks: 4, ..RxOptions::default() };
+    // Small, as an instance shall not take much memory. A block holds the longest packet, but when packets are rare it
+    // holds only one.
+    let options = RxOptions { block_len: 128 << 10, n_blocks: 8, ..RxOptions::default() };
     let rx = RxRing::on_socket(rx, index, name, &options)?;
     let tx = Tx::on_socket(tx, index, name, &TxOptions::default())?;
     Ok(Port::Cable(Cable { rx, tx }))

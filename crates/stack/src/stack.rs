@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 
 use sys::terminal::Terminal;
 
-use crate::agent::{Reply, Request};
+use crate::agent::Reply;
 use crate::create::{create, Kept};
 use crate::inside::Inside;
 use crate::joint::{self, Peer};
@@ -72,7 +72,7 @@ impl Stack {
 
     /// Starts the program. Whether that worked [`Self::ended`] tells.
     pub fn start(&self) -> Result<()> {
-        Ok(Request::Go.send(&self.inside.agent, None)?)
+        self.inside.start()
     }
 
     /// Readable when there is something for [`Self::ended`] to tell.

@@ -119,3 +119,40 @@ struct CapData {
     permitted: u32,
     inheritable: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link;
+    use crate::testing::in_namespace;
+
+    #[test]
+    fn a_thread_goes_into_another_network_and_back() {
+        in_namespace(|| {
+            let first = network().unwrap();
+            link::create_veth("left", "right").unwrap();
+            unshare_network().unwrap();
+            assert!(link::index("left").is_err());
+            let second = check_network(network().unwrap()).unwrap();
+            enter_network(first.as_fd()).unwrap();
+            link::index("left").unwrap();
+            enter_network(second.as_fd()).unwrap();
+            assert!(link::index("left").is_err());
+        });
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        let (_, writer) = std::io::pipe().unwrap();
+        assert!(check_network(writer.into()).unwrap_err().to_string().contains("no network namespace"));
+        let mounts = File::open("/proc/self/ns/mnt").unwrap();
+        check_network(mounts.into()).unwrap_err();
+    }
+
+    #[test]
+    fn mounting_where_nothing_is_names_the_place() {
+        let error = bind(Path::new("/nonexistent/a"), Path::new("/nonexistent/b")).unwrap_err();
+        assert!(error.to_string().starts_with("/nonexistent/b: mount"), "{error}");
+        assert!(mount("proc", Path::new("a\0b")).unwrap_err().to_string().contains("NUL"));
+    }
+}

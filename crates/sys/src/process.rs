@@ -221,3 +221,26 @@ fn remedy(errno: i32) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a process of one thread can do the crate `stack` tests, as tests here have several.
+    #[test]
+    fn a_process_of_several_threads_is_not_copied() {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || stopped.recv());
+        let error = spawn(Namespaces::default(), || 0).unwrap_err();
+        assert!(error.to_string().contains("several threads"), "{error}");
+        drop(stop);
+        other.join().unwrap().unwrap_err();
+    }
+
+    #[test]
+    fn each_namespace_has_its_flag() {
+        let all = Namespaces { user: true, network: true, mount: true, pid: true };
+        assert_eq!(all.bits().count_ones(), 4);
+        assert_eq!(Namespaces::default().bits(), 0);
+    }
+}

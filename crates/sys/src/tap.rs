@@ -350,6 +350,25 @@ mod tests {
     }
 
     #[test]
+    fn a_tap_of_a_chosen_number_is_taken_over_by_who_knows_its_kind() {
+        in_namespace(|| {
+            let options = Options { vnet: VnetMode::Mergeable, ..Options::tap("handed") };
+            let tap = match Tap::open_with_index(&options, 77) {
+                Ok(tap) => tap,
+                Err(error) => return crate::testing::cannot_run(error),
+            };
+            assert_eq!(link::index("handed").unwrap(), 77);
+            let taken = Tap::from_received(tap.into(), options.clone()).unwrap();
+            assert_eq!(taken.name(), "handed");
+            taken.set_offload(Offload::ALL).unwrap();
+            let error = Tap::from_received(taken.into(), Options::tap("handed")).unwrap_err();
+            assert!(error.to_string().contains("its flags"), "{error}");
+            let (_, writer) = std::io::pipe().unwrap();
+            Tap::from_received(writer.into(), options).unwrap_err();
+        });
+    }
+
+    #[test]
     fn a_pattern_gets_the_first_free_number() {
         in_namespace(|| {
             let Some(first) = open(&Options::tap("weir%d")) else { return };

@@ -237,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_keeps_messages_apart_and_waits_no_longer_than_told() {
+        let (here, there) = message_pair(Some(Duration::from_millis(1))).unwrap();
+        for text in [&b"one"[..], b"two"] {
+            send_fds(&here, text, &[]).unwrap();
+        }
+        let mut data = [0; 16];
+        assert_eq!(recv_fds(&there, &mut data).unwrap().0, 3);
+        assert_eq!(recv_fds(&there, &mut data).unwrap().0, 3);
+        assert_eq!(&data[..3], b"two");
+        assert_eq!(recv_fds(&there, &mut data).unwrap_err().errno(), Some(libc::EAGAIN));
+    }
+
+    #[test]
     fn a_closed_peer_is_an_error_not_a_signal() {
         let (here, there) = UnixStream::pair().unwrap();
         drop(there);

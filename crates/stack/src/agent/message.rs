@@ -177,7 +177,8 @@ mod tests {
         Reply::Cable { rx: fd(), tx: fd(), network: fd(), netlink: fd(), reason }.send(&here).unwrap();
         Reply::Ended(-3).send(&here).unwrap();
         let cable = Reply::receive(&there).unwrap();
-        assert!(matches!(cable, Some(Reply::Cable { reason, .. }) if reason == "no taps"));
+        assert!(matches!(&cable, Some(Reply::Cable { reason, .. }) if reason == "no taps"));
+        drop(cable);
         assert!(matches!(Reply::receive(&there).unwrap(), Some(Reply::Ended(-3))));
         drop(here);
         assert!(Reply::receive(&there).unwrap().is_none());

@@ -149,11 +149,10 @@ fn addresses(tables: &mut Socket, index: u32) -> Result<Vec<Entry>> {
         if word(&address.fixed, 4) != index {
             continue;
         }
-        // Nobody else had the address while the device was away.
-        address.fixed[2] |= libc::IFA_F_NODAD as u8;
+        // How a search for others with the address went is no setting.
         for (_, value) in address.attributes.iter_mut().filter(|(kind, _)| *kind == libc::IFA_FLAGS) {
             let flags = word(value, 0) & !(libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED);
-            *value = (flags | libc::IFA_F_NODAD).to_ne_bytes().to_vec();
+            *value = flags.to_ne_bytes().to_vec();
         }
         found.push(address);
     }
