@@ -83,7 +83,7 @@ pub enum Command {
 
 /// The whole command line, the configuration tools included.
 pub fn full() -> clap::Command {
-    Cli::command().subcommands(crate::tools::commands())
+    Cli::command().subcommands(crate::functions::commands()).subcommands(crate::tools::commands())
 }
 
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.

@@ -9,6 +9,7 @@ mod command;
 mod control;
 mod cores;
 mod elements;
+mod functions;
 mod host;
 mod libraries;
 mod load;
@@ -44,7 +45,12 @@ fn main() -> ExitCode {
         args.remove(0);
         return click::main(args);
     }
-    let cli = match Cli::from_arg_matches(&command::full().get_matches()) {
+    let matches = command::full().get_matches();
+    if let Some((function, matches)) = functions::chosen(&matches) {
+        sys::signals::ignore_broken_pipe();
+        return report(functions::run(function, matches, args.get(2..).unwrap_or_default()));
+    }
+    let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
@@ -78,6 +84,11 @@ fn main() -> ExitCode {
         Command::Man { folder } => pages::man(folder.as_deref()),
         Command::Reference => elements::reference(),
     };
+    report(result)
+}
+
+/// The exit code of a command; what went wrong is told.
+fn report(result: Result<ExitCode, String>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(message) => {

@@ -39,4 +39,7 @@ element::elements![
     kernel_filter,
     from_interface,
     to_interface,
+    pcap_filter,
+    to_hex_dump,
+    traffic_report,
 ];

@@ -49,7 +49,11 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether packets' extra-length annotations count as their length. Default true.",
     ),
-    Arg::keyword("UNBUFFERED", "bool", "Whether to write every packet at once. Default false."),
+    Arg::keyword(
+        "UNBUFFERED",
+        "bool",
+        "Whether to write packets at once, those that come together by one call. Default false.",
+    ),
     Arg::keyword("NANO", "bool", "Whether timestamps have nanoseconds. Default true."),
     Arg::keyword("PER_NODE", "bool", "Accepted for compatibility; there are no simulated nodes."),
     Arg::keyword(
@@ -239,6 +243,9 @@ impl ToDump {
                 break;
             }
         }
+        if self.is_unbuffered && result.is_ok() {
+            result = self.writer.as_mut().map_or(Ok(()), Writer::flush);
+        }
         if let Err(error) = result {
             self.is_active = error.kind() == io::ErrorKind::WouldBlock;
             if !self.is_active {
@@ -259,9 +266,6 @@ impl ToDump {
         let extra = if self.counts_extra { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
         let wire_len = (packet.len() as u32).wrapping_add(extra);
         writer.write(time, wire_len, packet.data())?;
-        if self.is_unbuffered {
-            writer.flush()?;
-        }
         self.count += 1;
         self.traffic.add(packet);
         Ok(())

@@ -3,7 +3,7 @@
 //! Packets of at most MTU bytes, from the IPv4 header on, pass. Longer ones leave as fragments, in order (RFC 791, section 3.2),
 //! unless their don't-fragment bit is set: those leave by output 1, where an `ICMPError` usually is, or are dropped; the first
 //! five of them are told on standard error. Options are copied to the later fragments as their copy bits say, annotations to
-//! all; what is in front of the IPv4 header only to the first. A packet without a mark passes.
+//! all; what is in front of the IPv4 header only to the first, unless LINK is true. A packet without a mark passes.
 //!
 //! ```click
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> f :: IPFragmenter(1024) -> Discard;
@@ -29,6 +29,11 @@ const ARGS: &[Arg] = &[
     Arg::optional("HONOR_DF", "bool", "Whether to respect the don't-fragment bit. Default true."),
     Arg::optional("VERBOSE", "bool", "Whether to tell every packet that must not be cut. Default false."),
     Arg::keyword("HEADROOM", "unsigned", "Bytes of headroom of the fragments but the first. Default 128."),
+    Arg::keyword(
+        "LINK",
+        "bool",
+        "Whether all fragments get what is in front of the IPv4 header. Default false.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -52,6 +57,7 @@ pub struct IPFragmenter {
     honors_df: bool,
     is_verbose: bool,
     headroom: usize,
+    copies_link: bool,
     n_drops: u64,
     n_fragments: u64,
 }
@@ -62,12 +68,13 @@ impl Element for IPFragmenter {
         let honors_df = conf.args.get_or("HONOR_DF", true);
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let headroom: u32 = conf.args.get_or("HEADROOM", DEFAULT_HEADROOM as u32);
+        let copies_link = conf.args.get_or("LINK", false);
         if mtu < 8 {
             conf.args.fail("MTU must be at least 8");
         }
         conf.finish()?;
         let (mtu, headroom) = (mtu as usize, headroom.min(HEADROOM_MAX) as usize);
-        Ok(IPFragmenter { mtu, honors_df, is_verbose, headroom, n_drops: 0, n_fragments: 0 })
+        Ok(IPFragmenter { mtu, honors_df, is_verbose, headroom, copies_link, n_drops: 0, n_fragments: 0 })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
@@ -130,12 +137,16 @@ impl IPFragmenter {
         add(ctx, out, first);
         self.n_fragments += 1;
         let template = Template::new(packet.network(), header_len, flags);
+        let link = packet.network_offset().and_then(|offset| usize::try_from(offset).ok());
+        let link = link.filter(|_| self.copies_link).and_then(|len| packet.data().get(..len));
+        let link = link.unwrap_or_default();
         let mut offset = first_len;
         let payload_len = total_len.saturating_sub(header_len);
         while offset < payload_len {
             let len = (self.mtu.saturating_sub(template.header.len()) & !7).min(payload_len - offset);
-            let fragment =
+            let mut fragment =
                 template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
+            put_in_front(&mut fragment, link);
             add(ctx, out, fragment);
             self.n_fragments += 1;
             offset += len;
@@ -160,6 +171,17 @@ impl IPFragmenter {
         ctx.emit(0, std::mem::take(out));
         ctx.emit_or_drop(1, MUST_NOT_CUT, Batch::of(packet));
     }
+}
+
+/// Gives a fragment the link-layer header of its packet.
+fn put_in_front(fragment: &mut Packet, link: &[u8]) {
+    if link.is_empty() {
+        return;
+    }
+    if let Some(place) = fragment.prepend(link.len()).get_mut(..link.len()) {
+        place.copy_from_slice(link);
+    }
+    fragment.set_mac_offset(0);
 }
 
 /// Writes total length and flags, and the checksum.
@@ -280,6 +302,29 @@ mod tests {
             f.fragments: 3
             f.drops: 0
         "#]]);
+    }
+
+    #[test]
+    fn the_link_header_goes_to_all_fragments_if_so_told() {
+        let packet = "020000000001020000000002 0800 45000024 00070000 40110000 01000001 02000002 00010203 04050607 08090a0b 0c0d0e0f";
+        let source = format!("InfiniteSource(DATA \\<{packet}>, LIMIT 1, STOP true) -> MarkIPHeader(14)");
+        let rest = "Print(p, MAXLENGTH -1) -> Discard";
+        check_reading(
+            &format!("{source} -> IPFragmenter(28, LINK true) -> {rest}"),
+            &[],
+            expect![[r#"
+            p:   42 | 02000000 00010200 00000002 08004500 001c0007 20004011 57c80100 00010200 00020001 02030405 0607
+            p:   42 | 02000000 00010200 00000002 08004500 001c0007 00014011 77c70100 00010200 00020809 0a0b0c0d 0e0f
+        "#]],
+        );
+        check_reading(
+            &format!("{source} -> IPFragmenter(28, HEADROOM 0, LINK true) -> {rest}"),
+            &[],
+            expect![[r#"
+            p:   42 | 02000000 00010200 00000002 08004500 001c0007 20004011 57c80100 00010200 00020001 02030405 0607
+            p:   42 | 02000000 00010200 00000002 08004500 001c0007 00014011 77c70100 00010200 00020809 0a0b0c0d 0e0f
+        "#]],
+        );
     }
 
     #[test]

@@ -106,4 +106,6 @@ element::elements![
     set_anno_byte,
     set_crc32,
     timed_unqueue,
+    unbatch,
+    jitter_timestamp,
 ];

@@ -1,0 +1,116 @@
+//! Frames in words, wrong checksums included.
+
+use std::net::Ipv4Addr;
+
+use interfaces::capture::Reader;
+use wire::checksum;
+
+use super::BEGIN_S;
+
+/// The frames of a capture: when each left, in nanoseconds, and a line about it.
+pub fn capture(interface: &str, path: &str) -> Vec<(i64, String)> {
+    let Ok(mut reader) = Reader::open(path) else { return Vec::new() };
+    let mut lines = Vec::new();
+    while let Ok(Some(record)) = reader.next_record() {
+        let seconds = record.timestamp.seconds - BEGIN_S as i64;
+        let time_ns = seconds * 1_000_000_000 + i64::from(record.timestamp.nanoseconds);
+        let ms = (time_ns + 50_000) / 100_000;
+        let line = format!("to {interface} at {}.{} ms: {}", ms / 10, ms % 10, frame(record.data));
+        lines.push((time_ns, line));
+    }
+    lines
+}
+
+fn frame(data: &[u8]) -> String {
+    let Some((header, rest)) = data.split_first_chunk::<14>() else { return format!("short {data:02x?}") };
+    let (to, from) = (mac(&header[..6]), mac(&header[6..12]));
+    let what = match (header[12], header[13]) {
+        (8, 0) => ip(rest),
+        (8, 6) => arp(rest),
+        (0x81, 0) => format!("VLAN {} {}", word(rest, 0) & 0xfff, ip(rest.get(4..).unwrap_or_default())),
+        (a, b) => format!("type {a:02x}{b:02x}, {} bytes", rest.len()),
+    };
+    format!("{from} > {to} {what}")
+}
+
+fn mac(bytes: &[u8]) -> String {
+    let parts: Vec<String> = bytes.iter().map(|byte| format!("{byte:x}")).collect();
+    parts.join(":")
+}
+
+fn word(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..at + 2).map_or(0, |pair| u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+fn address(bytes: &[u8], at: usize) -> Ipv4Addr {
+    bytes.get(at..at + 4).map_or(Ipv4Addr::UNSPECIFIED, |a| Ipv4Addr::new(a[0], a[1], a[2], a[3]))
+}
+
+fn arp(bytes: &[u8]) -> String {
+    let (sender, target) = (address(bytes, 14), address(bytes, 24));
+    match word(bytes, 6) {
+        1 => format!("ARP who has {target} tell {sender}"),
+        _ => format!("ARP {sender} is at {} to {target}", mac(bytes.get(8..14).unwrap_or_default())),
+    }
+}
+
+fn ip(bytes: &[u8]) -> String {
+    if bytes.len() < 20 {
+        return format!("IP cut off: {bytes:02x?}");
+    }
+    let header_len = usize::from(bytes[0] & 15) * 4;
+    let (header, payload) = bytes.split_at(header_len.min(bytes.len()));
+    let fragment = word(header, 6) & 0x3fff;
+    let mut line = match fragment & 0x1fff {
+        0 => transport(header, payload),
+        offset => format!("{} > {} fragment at {}", address(header, 12), address(header, 16), offset * 8),
+    };
+    line += &format!(" ttl {} len {}", header[8], word(header, 2));
+    if fragment != 0 {
+        line += if fragment & 0x2000 != 0 { " more" } else { " last" };
+    } else if payload.len() + header_len == usize::from(word(header, 2)) && !is_valid(header, payload) {
+        line += " BAD CHECKSUM";
+    }
+    if checksum::checksum(header) != 0 {
+        line += " BAD HEADER CHECKSUM";
+    }
+    line
+}
+
+fn transport(header: &[u8], payload: &[u8]) -> String {
+    let (source, destination) = (address(header, 12), address(header, 16));
+    let ports = format!("{source}:{} > {destination}:{}", word(payload, 0), word(payload, 2));
+    match header[9] {
+        17 => format!("UDP {ports}"),
+        6 => {
+            let bits = payload.get(13).copied().unwrap_or(0);
+            let flags: String =
+                "FSRPA".chars().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, c)| c).collect();
+            format!("TCP {ports} {flags}")
+        }
+        1 => format!("{source} > {destination} {}", icmp(payload)),
+        protocol => format!("{source} > {destination} protocol {protocol}"),
+    }
+}
+
+fn icmp(message: &[u8]) -> String {
+    let [ty, code, ..] = *message else { return "ICMP cut off".to_string() };
+    match ty {
+        8 => format!("ping {}", word(message, 4)),
+        0 => format!("pong {}", word(message, 4)),
+        3 if code == 4 => format!("ICMP 3/4 mtu {} about [{}]", word(message, 6), ip(&message[8..])),
+        5 => format!("ICMP 5/{code} by {} about [{}]", address(message, 4), ip(&message[8..])),
+        _ => format!("ICMP {ty}/{code} about [{}]", ip(message.get(8..).unwrap_or_default())),
+    }
+}
+
+fn is_valid(header: &[u8], payload: &[u8]) -> bool {
+    let pseudo =
+        checksum::pseudo_ipv4(address(header, 12), address(header, 16), header[9], payload.len() as u16);
+    match header[9] {
+        6 => checksum::transport(pseudo, payload) == 0,
+        17 => word(payload, 6) == 0 || matches!(checksum::transport(pseudo, payload), 0 | 0xffff),
+        1 => checksum::checksum(payload) == 0,
+        _ => true,
+    }
+}

@@ -1,0 +1,58 @@
+//! Passes packets on one at a time.
+//!
+//! Where packets that come together take different ways, each way's packets go on together: what prints them prints one way's
+//! packets before the other's. Behind this element packets stay in the order in which they came, and cost more.
+//!
+//! ```click
+//! FromDump(in.pcap, STOP true) -> Unbatch -> c :: Classifier(12/0800, -);
+//! c[0] -> Print(ip) -> Discard; c[1] -> Print(other) -> Discard;
+//! ```
+
+use element::{Batch, Class, Configure, Ctx, Element, Failed};
+
+/// The class.
+pub const CLASS: Class = Class::new::<Unbatch>("Unbatch", "1/1", "h/h", "x/x");
+
+/// See the page above.
+pub struct Unbatch;
+
+impl Element for Unbatch {
+    fn configure(conf: &mut Configure<'_>) -> Result<Unbatch, Failed> {
+        conf.finish()?;
+        Ok(Unbatch)
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
+        while let Some(packet) = batch.drain_first(1).next() {
+            ctx.emit_now(0, Batch::of(packet));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_that_take_different_ways_stay_in_order() {
+        let source = "InfiniteSource(LIMIT 4, BURST 4, STOP true)";
+        let ways = "RoundRobinSwitch; s[0] -> Print(even) -> Discard; s[1] -> Print(odd) -> Discard";
+        let together = expect![[r#"
+            even:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            even:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            odd:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            odd:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+        "#]];
+        check(&format!("{source} -> s :: {ways}"), together);
+        check(
+            &format!("{source} -> Unbatch -> s :: {ways}"),
+            expect![[r#"
+            even:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            odd:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            even:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+            odd:   69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+        "#]],
+        );
+    }
+}
