@@ -73,25 +73,25 @@ impl PipeIn {
         self.has_successor = true;
     }
 
-    /// Goes on in shared memory once `after` bytes were read of the pipe. Only a pipe whose turn it is is watched.
+    /// Goes on in shared memory once `after` bytes were read of the pipe and made into packets. Only a pipe whose turn it is is
+    /// watched.
     pub fn upgrade(&mut self, ring: RingIn, after: u64, is_watched: bool, poller: &mut Poller) {
-        self.ring = Some((ring, after));
         if is_watched {
-            self.enter_ring(poller);
+            // A ring that cannot be watched is one that is never heard of.
+            let _ = ring.watch(poller);
         }
+        ring.call_self();
+        self.ring = Some((ring, after));
     }
 
-    /// Watches the ring instead of the pipe if it is its turn.
+    /// Reads the ring from now on if it is its turn: all that was read of the pipe is taken.
     fn enter_ring(&mut self, poller: &mut Poller) {
-        let Some((ring, after)) = &self.ring else { return };
-        if self.is_in_ring || self.n_read < *after {
-            return;
+        let is_due = self.ring.as_ref().is_some_and(|(_, after)| self.n_read >= *after);
+        if is_due && !self.is_in_ring {
+            self.is_in_ring = true;
+            // Whatever is not watched any more need not be removed.
+            let _ = poller.remove(self.file.as_fd());
         }
-        self.is_in_ring = true;
-        // The pipe was watched before; a ring that cannot be watched is one that is never heard of.
-        let _ = poller.remove(self.file.as_fd());
-        let _ = ring.watch(poller);
-        ring.call_self();
     }
 
     /// The writer left the ring: another may go on in the pipe, with a stream of its own.
@@ -182,18 +182,21 @@ impl Input for PipeIn {
     }
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
-        match &self.ring {
-            Some((ring, _)) if self.is_in_ring => ring.watch(poller),
-            _ => watch_fd(poller, self.fd(), Interest::READ),
+        if let Some((ring, _)) = &self.ring {
+            ring.watch(poller)?;
         }
+        if self.is_in_ring {
+            return Ok(());
+        }
+        watch_fd(poller, self.fd(), Interest::READ)
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        match &self.ring {
-            Some((ring, _)) if self.is_in_ring => ring.unwatch(poller),
-            // Whatever is not watched any more need not be removed.
-            _ => drop(poller.remove(self.fd())),
+        if let Some((ring, _)) = &self.ring {
+            ring.unwatch(poller);
         }
+        // Whatever is not watched any more need not be removed.
+        let _ = poller.remove(self.fd());
     }
 
     fn joint(&self) -> &'static str {

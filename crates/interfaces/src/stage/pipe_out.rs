@@ -86,7 +86,8 @@ impl PipeOut {
     /// Writes what was made; then goes on in the ring that was offered.
     fn write_pending(&mut self, poller: &mut Poller) -> Writing {
         let writing = self.pending.write(&mut self.file, &mut self.n_written);
-        if let (Writing::All, Some(ring)) = (&writing, self.next.take()) {
+        let next = if matches!(writing, Writing::All) { self.next.take() } else { None };
+        if let Some(ring) = next {
             // The neighbour reads so many bytes of the pipe, and then the ring. If it has gone, the pipe says so.
             if ring.announce(self.n_written) {
                 let _ = poller.remove(self.file.as_fd());

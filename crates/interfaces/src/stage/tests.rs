@@ -111,6 +111,19 @@ fn packets_keep_their_order_through_pipe_and_ring() {
 }
 
 #[test]
+fn what_was_read_of_the_pipe_is_taken_before_the_ring() {
+    let mut pair = Pair::new();
+    pair.send(200);
+    let mut batch = Batch::new();
+    assert!(pair.right.receive(&mut batch, 32));
+    pair.n_received = 32;
+    pair.upgrade();
+    pair.send(50);
+    pair.receive();
+    assert_eq!(pair.n_received, 250);
+}
+
+#[test]
 fn packets_flow_back_through_the_other_ring() {
     let mut pair = Pair::new();
     let mut early = Batch::of(Packet::zeroed(60));
