@@ -65,9 +65,6 @@ pub enum Joint {
 /// A stack that the graph's thread and the others around it share.
 pub type SharedStack = Arc<Mutex<Stack>>;
 
-/// How long a program waits for the stage's neighbours, which then are joined before it sets anything up.
-const NEIGHBOURLY_MS: u64 = 2;
-
 /// `weir linux`.
 pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     let names = interfaces(&options)?;
@@ -226,7 +223,7 @@ fn start(
     ending: Ending,
     wake: Box<dyn Fn() + Send>,
 ) -> Result<(), String> {
-    kernel::await_neighbours(names, std::time::Duration::from_millis(NEIGHBOURLY_MS));
+    kernel::await_neighbours(names);
     let words = |error: stack::Error| format!("linux: {error}");
     let locked = stack.lock().unwrap_or_else(PoisonError::into_inner);
     locked.start().map_err(words)?;
