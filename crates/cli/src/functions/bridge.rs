@@ -28,6 +28,7 @@ pub const FUNCTION: Function = Function {
         line: "weir read lan.pcap | weir bridge --ageing 60s | weir write out.pcap",
         purpose: "A bridge that forgets stations after a minute",
     }],
+    holds: None,
     graph,
 };
 

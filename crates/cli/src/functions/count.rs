@@ -25,6 +25,7 @@ pub const FUNCTION: Function = Function {
             purpose: "Report every second, for a program",
         },
     ],
+    holds: None,
     graph,
 };
 

@@ -36,6 +36,7 @@ pub const FUNCTION: Function = Function {
             purpose: "A slow way to the right only",
         },
     ],
+    holds: Some(holds),
     graph,
 };
 
@@ -44,6 +45,12 @@ fn check(text: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("expected a time below {MAX_S} s")),
     }
+}
+
+/// The longest that a packet is held.
+fn holds(values: &Values) -> f64 {
+    let seconds = |name| values.parse(name, time).map_or(0.0, |time| time.as_secs_f64());
+    seconds("time") + seconds("jitter")
 }
 
 fn graph(values: &Values) -> Result<String, String> {

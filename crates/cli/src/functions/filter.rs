@@ -25,6 +25,7 @@ pub const FUNCTION: Function = Function {
             purpose: "Let ARP and the first packets of connections go to the right, and everything to the left",
         },
     ],
+    holds: None,
     graph,
 };
 

@@ -52,6 +52,7 @@ pub const FUNCTION: Function = Function {
             purpose: "Rules of a file for both directions, each counted",
         },
     ],
+    holds: None,
     graph,
 };
 

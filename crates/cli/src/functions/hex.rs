@@ -31,6 +31,7 @@ pub const FUNCTION: Function = Function {
             purpose: "The same on standard error, 64 bytes of each",
         },
     ],
+    holds: None,
     graph,
 };
 

@@ -23,6 +23,7 @@ pub const FUNCTION: Function = Function {
         line: "weir read lan.pcap | weir loss 1% | weir write out.pcap",
         purpose: "Lose one packet of a hundred",
     }],
+    holds: None,
     graph,
 };
 

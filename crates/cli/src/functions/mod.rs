@@ -67,6 +67,8 @@ pub struct Function {
     leaves: &'static [Leaf],
     /// Command lines that show its use, and what each is for.
     examples: &'static [Example],
+    /// For how many seconds it holds a packet that nothing keeps it from sending.
+    holds: Option<fn(&Values) -> f64>,
     /// Makes the rest of the graph.
     graph: fn(&Values) -> Result<String, String>,
 }
@@ -78,7 +80,7 @@ pub struct Example {
 }
 
 /// A function with its parameters: a graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FunctionGraph {
     /// The function.
     pub name: &'static str,
@@ -86,6 +88,8 @@ pub struct FunctionGraph {
     pub text: String,
     /// The interfaces that the graph names, `left` and `right` first.
     pub interfaces: Vec<String>,
+    /// For how many seconds it holds a packet that nothing keeps it from sending.
+    pub holds_s: f64,
 }
 
 /// Name of the flag that prints the graph instead of running it.
@@ -93,7 +97,14 @@ const PRINT_GRAPH: &str = "print-graph";
 
 /// The commands of all functions.
 pub fn commands() -> Vec<clap::Command> {
-    FUNCTIONS.iter().map(|function| StageOptions::augment_args(page::command(function))).collect()
+    let command = |function| {
+        let command = page::command(function);
+        let short = command.get_about().cloned().unwrap_or_default();
+        let long = command.get_long_about().cloned().unwrap_or_default();
+        // Adding options replaces what the command is about.
+        StageOptions::augment_args(command).about(short).long_about(long)
+    };
+    FUNCTIONS.iter().map(command).collect()
 }
 
 /// The function that a command line names, and what it says of it.
@@ -110,7 +121,9 @@ pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result
         println!("{}", graph.text.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    let mut options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    // What it holds on purpose is not stuck.
+    options.drain += graph.holds_s;
     let function = format!("{name} {}", words.join(" "));
     stage::run(Plan::of_text(function.trim_end().to_string(), graph.text), &options)
 }
@@ -129,7 +142,8 @@ impl Function {
         let instance = (self.graph)(values)?;
         let text = [self.parts, &[self.source, &instance]].concat().join("\n");
         let interfaces = values.interfaces().to_vec();
-        Ok(FunctionGraph { name: self.name, text, interfaces })
+        let holds_s = self.holds.map_or(0.0, |holds| holds(values));
+        Ok(FunctionGraph { name: self.name, text, interfaces, holds_s })
     }
 }
 

@@ -59,6 +59,7 @@ pub const FUNCTION: Function = Function {
             purpose: "Translate what passes and leave everything else alone",
         },
     ],
+    holds: None,
     graph,
 };
 

@@ -32,6 +32,7 @@ pub const FUNCTION: Function = Function {
             purpose: "See the bytes of pings, too",
         },
     ],
+    holds: None,
     graph,
 };
 

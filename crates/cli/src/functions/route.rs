@@ -42,6 +42,7 @@ pub const FUNCTION: Function = Function {
             purpose: "The same with a default route, and a network behind a router on the left",
         },
     ],
+    holds: None,
     graph,
 };
 

@@ -43,6 +43,7 @@ pub const FUNCTION: Function = Function {
             purpose: "At most 2000 packets a second to the right, 10 at once, and a long queue",
         },
     ],
+    holds: None,
     graph,
 };
 

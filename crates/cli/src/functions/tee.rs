@@ -29,6 +29,7 @@ pub const FUNCTION: Function = Function {
             purpose: "Watch with tcpdump what goes to the right",
         },
     ],
+    holds: None,
     graph,
 };
 
