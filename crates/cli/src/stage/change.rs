@@ -133,7 +133,9 @@ fn part(left: u32) -> Result<(), String> {
     let begin = Instant::now();
     while joint(&status::read(left)?) != "ring" {
         if begin.elapsed() > PATIENCE {
-            return Err(format!("stage {left} and its neighbour could not be parted; the chain is as it was"));
+            return Err(format!(
+                "stage {left} and its neighbour could not be parted; the chain is as it was"
+            ));
         }
         std::thread::sleep(LOOK);
     }

@@ -173,7 +173,8 @@ enum OtherEnd {
 
 /// Programs that start others in their own place or beside them.
 const STARTERS: [&str; 14] = [
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "timeout", "nice", "sudo", "setpriv", "setsid", "strace",
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "timeout", "nice", "sudo", "setpriv",
+    "setsid", "strace",
 ];
 
 /// Who else has one of these pipes, as far as `/proc` tells.
@@ -192,7 +193,8 @@ fn other_end(pipes: &[PipeId]) -> OtherEnd {
             continue;
         }
         let Ok(program) = std::fs::read_link(process.path().join("exe")) else { continue };
-        let is_starter = program.file_name().and_then(|name| name.to_str()).is_some_and(|n| STARTERS.contains(&n));
+        let is_starter =
+            program.file_name().and_then(|name| name.to_str()).is_some_and(|n| STARTERS.contains(&n));
         found = found.max(match Some(&program) == own.as_ref() {
             true => OtherEnd::Weir,
             false if is_starter => OtherEnd::Unsettled,
