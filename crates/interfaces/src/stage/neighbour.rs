@@ -180,10 +180,18 @@ struct End {
     talk: Option<Talk>,
 }
 
+/// The process at the other end.
+#[derive(Clone, Copy)]
+struct Neighbour {
+    pid: u32,
+    /// Whether it is of the same user: only then may one reach into the other's stack.
+    is_same_user: bool,
+}
+
 /// A connection to the other end.
 struct Talk {
     line: Line,
-    neighbour: u32,
+    neighbour: Neighbour,
     /// What was offered or taken.
     rings: Option<(RingIn, RingOut)>,
 }
@@ -334,11 +342,11 @@ impl Office {
         self.talk_on(idx, line, neighbour, Some(rings));
     }
 
-    fn talk(&mut self, idx: usize, socket: Socket, neighbour: u32, rings: Option<(RingIn, RingOut)>) {
+    fn talk(&mut self, idx: usize, socket: Socket, neighbour: Neighbour, rings: Option<(RingIn, RingOut)>) {
         self.talk_on(idx, Arc::new(socket.into()), neighbour, rings);
     }
 
-    fn talk_on(&mut self, idx: usize, line: Line, neighbour: u32, rings: Option<(RingIn, RingOut)>) {
+    fn talk_on(&mut self, idx: usize, line: Line, neighbour: Neighbour, rings: Option<(RingIn, RingOut)>) {
         let watched = self.poller.add(line.as_fd(), token(line.as_fd()), Interest::READ);
         if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
             lock(&end.shared).set_talking(true);
@@ -422,7 +430,7 @@ impl End {
             }
             (Side::Reader, SWITCH) => {
                 let Some(rings) = talk.rings.take() else { return Next::HangUp };
-                lock(&self.shared).upgrade_input(self.id, rings, message.number, talk.neighbour);
+                lock(&self.shared).upgrade_input(self.id, rings, message.number, talk.neighbour.pid);
                 Next::Done
             }
             (Side::Reader, CABLE | PUMP) if talk.rings.take().is_some() => {
@@ -432,7 +440,7 @@ impl End {
                     stack.joined(&name);
                     Some(())
                 });
-                lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
+                lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
                 Next::Rest
             }
             (Side::Reader, PARTED) => {
@@ -454,7 +462,7 @@ impl End {
                 if self.join_stacks(talk, message, fds).is_some() {
                     return Next::Rest;
                 }
-                lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour);
+                lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour.pid);
                 Next::Done
             }
             _ => Next::HangUp,
@@ -470,7 +478,7 @@ impl End {
         let name = self.name();
         let proof = self.proof()?;
         let is_any = wish != RING_ONLY;
-        let handle = with_stack(|stack| stack.handle(&name).filter(|_| is_any));
+        let handle = with_stack(|stack| stack.handle(&name).filter(|_| is_any && talk.neighbour.is_same_user));
         let tap = with_stack(|stack| stack.tap(&name).filter(|_| is_any));
         let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
         let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];
@@ -488,7 +496,8 @@ impl End {
         let handle = if welcome.number & 1 != 0 { fds.next() } else { None };
         let tap = if welcome.number & 2 != 0 { fds.next() } else { None };
         let name = self.name();
-        let is_cable = handle.is_some_and(|handle| {
+        // Another user's handle might lead anywhere.
+        let is_cable = handle.filter(|_| talk.neighbour.is_same_user).is_some_and(|handle| {
             with_stack(|stack| stack.join(&name, handle, &welcome.name).ok()).is_some()
         });
         let is_pump = !is_cable
@@ -499,7 +508,7 @@ impl End {
             (_, true) => (PUMP, "pump"),
             _ => return None,
         };
-        lock(&self.shared).set_kernel_joint(joint, talk.neighbour, talk.line.clone());
+        lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
         // If the neighbour is gone, the pipe says so.
         let _ = Message::new(kind, 0).send(&talk.line, &[]);
         Some(())
@@ -542,10 +551,11 @@ fn is_pipe(fd: BorrowedFd<'_>, id: PipeId) -> bool {
 }
 
 /// The process at the other end if it is this user's, or one of both is root's.
-fn trusted(socket: &Socket) -> Option<u32> {
+fn trusted(socket: &Socket) -> Option<Neighbour> {
     let peer = peer_credentials(socket).ok()?;
     let own = sys::runtime_dir::effective_uid();
-    (peer.uid == own || peer.uid == 0 || own == 0).then_some(peer.pid as u32)
+    let is_same_user = peer.uid == own;
+    (is_same_user || peer.uid == 0 || own == 0).then_some(Neighbour { pid: peer.pid as u32, is_same_user })
 }
 
 fn address(id: PipeId, side: Side) -> Option<SockAddr> {
