@@ -47,6 +47,7 @@ pub struct Interface {
     /// Who is at the other end, as far as known: the number of its process.
     neighbour: Option<u32>,
     faults: Vec<String>,
+    has_failed: bool,
     /// Whether a neighbour was found with which nothing is agreed yet.
     is_talking: bool,
     /// How packets go that do not pass through this process, or not through a pipe or ring, and the line to the neighbour.
@@ -94,6 +95,7 @@ impl Interface {
             n_unread: 0,
             neighbour: None,
             faults: Vec::new(),
+            has_failed: false,
             is_talking: false,
             kernel_joint: None,
         })
@@ -165,7 +167,18 @@ impl Interface {
 
     /// What the user should be told, once.
     pub fn take_faults(&mut self) -> Vec<String> {
+        self.has_failed |= !self.faults.is_empty();
         std::mem::take(&mut self.faults)
+    }
+
+    /// Whether something failed that the user was told of.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Whether it has an output, or had one.
+    pub fn is_written(&self) -> bool {
+        !self.outputs.is_empty() || self.is_closed
     }
 
     /// Receives at most `max` packets; whether there may be more. `false`: a descriptor will tell.

@@ -242,10 +242,11 @@ pub enum Life {
 }
 
 /// Where this stage is: it ends when standard input has ended, or all streams that it reads have; and is closed when
-/// nobody reads its standard output any more.
+/// nobody reads its standard output any more, or none of its outputs takes anything.
 pub fn life() -> Life {
     let table = table();
     let (mut n_streams, mut n_ended) = (0, 0);
+    let (mut n_outputs, mut n_closed) = (0, 0);
     for declared in table.iter() {
         // What was made already is a stack's device, which comes and goes as its joints do.
         let (Some(shared), Source::Spec(spec, _)) = (&declared.opened, &declared.source) else { continue };
@@ -257,10 +258,15 @@ pub fn life() -> Life {
         if uses_stdin && interface.has_ended() {
             return Life::Ended;
         }
+        n_outputs += usize::from(interface.is_written());
+        n_closed += usize::from(interface.is_closed());
         if interface.is_read() && interface.reads_stream() && !uses_stdout {
             n_streams += 1;
             n_ended += usize::from(interface.has_ended());
         }
+    }
+    if n_outputs > 0 && n_outputs == n_closed {
+        return Life::Closed;
     }
     if n_streams > 0 && n_streams == n_ended {
         Life::Ended
