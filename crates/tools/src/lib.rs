@@ -10,6 +10,7 @@ mod connections;
 mod drawing;
 mod elements;
 mod expand;
+pub mod fuse;
 mod isomorphism;
 mod liveness;
 mod markup;
