@@ -2,6 +2,7 @@
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::chain::ChainOptions;
 use crate::stage::{change, linux, simple, status};
 
 /// Runs network functions: packets in, decisions, packets out.
@@ -35,6 +36,8 @@ pub enum Command {
     Port(simple::PortOptions),
     /// Stage: a whole Linux network stack, in which a command or a shell runs.
     Linux(linux::LinuxOptions),
+    /// Run the text of a shell pipeline of stages, in as few processes as possible.
+    Chain(ChainOptions),
     /// Show the running stages of this user.
     Status(status::StatusOptions),
     /// Put a stage into a running chain.
@@ -88,8 +91,8 @@ pub fn full() -> clap::Command {
 
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
 pub fn runs_graphs(command: &Command) -> bool {
-    use Command::{Bench, Linux, Port, Read, Run, Stage, Write};
-    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_))
+    use Command::{Bench, Chain, Linux, Port, Read, Run, Stage, Write};
+    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_) | Chain(_))
 }
 
 /// A configuration and its variables.

@@ -81,8 +81,18 @@ impl Origin {
     }
 }
 
-/// Reads and parses.
+/// Parses.
 pub fn parse(request: &Request, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+    parse_named(request, request.text.name(), text, diagnostics)
+}
+
+/// Parses; `name` is what diagnostics call the text.
+pub fn parse_named(
+    request: &Request,
+    name: &str,
+    text: &str,
+    diagnostics: &mut Diagnostics,
+) -> Option<Graph> {
     let libraries = Files { clickpath: request.clickpath.clone() };
     let options = Options {
         classes: catalog::stock(),
@@ -90,7 +100,7 @@ pub fn parse(request: &Request, text: &str, diagnostics: &mut Diagnostics) -> Op
         libraries: &libraries,
         packages: &[],
     };
-    lang::parse(&Source { name: request.text.name(), text }, &options, diagnostics)
+    lang::parse(&Source { name, text }, &options, diagnostics)
 }
 
 /// Builds a parsed graph.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chain;
 mod check;
 mod click;
 mod clp;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Command::Insert(options) => stage::change::insert(&options),
         Command::Remove(options) => stage::change::remove(&options),
         Command::Replace(options) => stage::change::replace(&options),
+        Command::Chain(options) => chain::run(options),
         Command::Check(options) => check::run(options),
         Command::Flatten(options) => texts::flatten(options),
         Command::Fmt(options) => texts::format(options),

@@ -405,6 +405,11 @@ impl World {
         }
     }
 
+    /// Lets the driver go on after it has stopped.
+    pub fn go_on(&mut self) {
+        self.runcount = 1;
+    }
+
     /// What to write to from elsewhere, a signal handler say, so that the driver does not sleep on.
     pub fn wake_writer(&mut self) -> Option<std::os::unix::net::UnixStream> {
         self.waker()?.writer().ok()

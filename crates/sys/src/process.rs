@@ -106,6 +106,18 @@ pub fn die_with_parent() -> Result<()> {
         .map(drop)
 }
 
+/// Has the kernel ask `command`, once it runs, to end when the thread that starts it does.
+pub fn ends_with_parent(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: the closure runs between fork and exec and makes one system call with numbers.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    };
+}
+
 /// Lets the files under `/proc/self` belong to this process's user, also if its program has capabilities of its own.
 pub fn become_visible() -> Result<()> {
     // SAFETY: takes numbers.

@@ -1,11 +1,13 @@
 //! The life of a stage: it runs until its input ends, drains, finishes its outputs and goes.
 
+use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::world::World;
-use engine::Engine;
+use engine::{Engine, Outcome};
 use interfaces::stage::table::{self, lock, Life};
 
 use super::options::StageOptions;
@@ -17,15 +19,19 @@ const BROKEN_PIPE: u8 = 141;
 /// How often a stage that has nothing else to do looks whether its outputs took everything.
 const LOOK: Duration = Duration::from_micros(200);
 
+/// How often a chain that drains looks whether it is empty.
+const TICK: Duration = Duration::from_millis(1);
+
 /// How long a stage that was told to stop tries to get rid of what waits.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A stage that runs.
 pub struct Stage {
     engine: Engine,
-    server: Server,
+    servers: Vec<Server>,
     drain: Duration,
     ending: Ending,
+    drains: bool,
 }
 
 /// The end of a stage for another reason than that of its streams, with an exit status.
@@ -51,13 +57,19 @@ impl Stage {
     /// A stage of a graph that is built.
     pub fn new(
         engine: Engine,
-        server: Server,
+        servers: Vec<Server>,
         options: &StageOptions,
         ending: Ending,
     ) -> Result<Stage, String> {
         let drain = Duration::try_from_secs_f64(options.drain)
             .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
-        Ok(Stage { engine, server, drain, ending })
+        Ok(Stage { engine, servers, drain, ending, drains: false })
+    }
+
+    /// Lets packets in the graph go on to its outputs when an element has stopped the driver, as they do in a pipeline whose
+    /// first stage stops.
+    pub fn draining_when_stopped(self, drains: bool) -> Stage {
+        Stage { drains, ..self }
     }
 
     /// Runs it to its end.
@@ -65,8 +77,8 @@ impl Stage {
         let stop = Stop::listen(&mut self.engine.world);
         let mut draining = Draining { patience: self.drain, least: None };
         let (mut life, mut has_stopped) = (Life::Running, false);
-        self.engine.run_while(|world| {
-            self.server.work(world);
+        let outcome = self.engine.run_while(|world| {
+            self.servers.iter().for_each(|server| server.work(world));
             stop.pass_on(world);
             life = match self.ending.0.get() {
                 Some(_) => Life::Ended,
@@ -84,6 +96,9 @@ impl Stage {
                 }
             }
         });
+        if outcome == Outcome::Stopped && !has_stopped && self.drains {
+            life = self.drain_stopped(&stop);
+        }
         if life != Life::Closed {
             self.finish(&stop);
         }
@@ -95,6 +110,39 @@ impl Stage {
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,
         })
+    }
+
+    /// Drains the graph though one of its elements has stopped the driver.
+    fn drain_stopped(&mut self, stop: &Stop) -> Life {
+        let Some(writer) = self.engine.world.wake_writer() else { return Life::Ended };
+        let over = Arc::new(AtomicBool::new(false));
+        let ticking = std::thread::spawn({
+            let over = over.clone();
+            move || {
+                // Packets that nothing moves wake nobody, yet the wait for them has an end.
+                while !over.load(Ordering::Relaxed) {
+                    // A full socket means that the driver will wake anyway.
+                    let _ = (&writer).write(&[0]);
+                    std::thread::sleep(TICK);
+                }
+            }
+        });
+        let mut draining = Draining { patience: self.drain, least: None };
+        let (mut life, mut is_done) = (Life::Ended, false);
+        while !is_done && !stop.is_asked() {
+            self.engine.world.go_on();
+            self.engine.run_while(|world| {
+                self.servers.iter().for_each(|server| server.work(world));
+                stop.pass_on(world);
+                life = table::life();
+                is_done = life == Life::Closed || draining.is_done(world);
+                !is_done
+            });
+        }
+        over.store(true, Ordering::Relaxed);
+        // It has nothing to say.
+        let _ = ticking.join();
+        life
     }
 
     /// Waits until everything that was sent is out, and says that nothing will follow. A user who stops the stage does not

@@ -10,7 +10,7 @@ pub mod status;
 use std::io::Write;
 use std::process::ExitCode;
 
-use graph::Diagnostics;
+use graph::{Diagnostics, Graph};
 use interfaces::stage::table;
 
 use crate::control::server::Server;
@@ -58,17 +58,53 @@ pub fn run_with(
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
-    let engine = graph.and_then(|graph| load::build(&plan.request, text, graph, &mut diagnostics));
+    let Plan { function, request, devices } = plan;
+    let ready = Ready { function, devices, request, text, graph, diagnostics, name: None, drains: false };
+    run_graph(ready, options, ending, begin)
+}
+
+/// A graph, and what it comes from.
+pub struct Ready {
+    /// What it is called in `weir status`.
+    pub function: String,
+    /// Tells what went through the devices of a stack.
+    pub devices: Option<DeviceReader>,
+    /// How it runs.
+    pub request: Request,
+    /// The text that stands for it.
+    pub text: String,
+    /// The graph, if there is one.
+    pub graph: Option<Graph>,
+    /// What was found wrong with it so far.
+    pub diagnostics: Diagnostics,
+    /// The name by which `weir handler` and the like find it, besides its own.
+    pub name: Option<String>,
+    /// Whether it drains when an element stops the driver.
+    pub drains: bool,
+}
+
+/// As [`run_with`], with a graph whose interfaces are declared.
+pub fn run_graph(
+    ready: Ready,
+    options: &StageOptions,
+    ending: Ending,
+    begin: impl FnOnce(Box<dyn Fn() + Send>) -> Result<(), String>,
+) -> Result<ExitCode, String> {
+    let Ready { request, text, mut diagnostics, .. } = ready;
+    let engine = ready.graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
     load::tell(&diagnostics);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
-    let server = Server::listen(&status::own_name(), &mut engine.world)?;
+    let mut servers = vec![Server::listen(&status::own_name(), &mut engine.world)?];
+    if let Some(name) = &ready.name {
+        servers.push(Server::listen(name, &mut engine.world)?);
+    }
     let started = std::time::SystemTime::now();
-    status::tell_about(About { function: plan.function, started, devices: plan.devices });
+    status::tell_about(About { function: ready.function, started, devices: ready.devices });
     let waker = engine.world.wake_writer().ok_or("no descriptor is left; raise the limit of open files")?;
     table::look_for_neighbours()?;
     // A full socket means that the driver will wake anyway.
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
-    Stage::new(engine, server, options, ending)?.run()
+    Stage::new(engine, servers, options, ending)?.draining_when_stopped(ready.drains).run()
 }
 
 /// Lets an interface go on in the pipe that `path` leads to.

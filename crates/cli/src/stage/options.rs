@@ -15,10 +15,10 @@ pub struct StageOptions {
     #[arg(long, value_name = "FORMAT", global = true, value_parser = Format::NAMES)]
     pub format: Option<String>,
     /// Packets that elements move at a time where the graph does not say.
-    #[arg(long, default_value_t = 64, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, default_value_t = BURST, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub burst: u16,
     /// How long a stage whose input has ended waits for packets that its graph holds while none leaves.
-    #[arg(long, default_value_t = 2.0, value_name = "SECONDS", global = true)]
+    #[arg(long, default_value_t = DRAIN, value_name = "SECONDS", global = true)]
     pub drain: f64,
     /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
     #[arg(long, global = true)]
@@ -28,23 +28,56 @@ pub struct StageOptions {
     pub own: Vec<(String, Spec)>,
 }
 
+/// How many packets elements move at a time unless told otherwise.
+pub const BURST: u16 = 64;
+/// How long a stage waits for packets that its graph holds unless told otherwise, in seconds.
+pub const DRAIN: f64 = 2.0;
+
+/// An interface as it is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// What the graph calls it.
+    pub name: String,
+    /// What it is.
+    pub spec: Spec,
+    /// How packets are written to it.
+    pub format: Format,
+}
+
+/// What the variables of an environment are.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Declared {
+    /// Makes elements find it.
+    pub fn declare(self) -> Result<(), String> {
+        table::declare(&self.name, self.spec, self.format)
+    }
+}
+
 /// The interfaces that a stage has unless told otherwise.
 pub const LEFT: &str = "left";
 /// See [`LEFT`].
 pub const RIGHT: &str = "right";
 
 impl StageOptions {
-    /// Declares the interfaces: `left` and `right`, those of the environment (`IF0=...`), those of `--if`; later ones replace
-    /// earlier ones.
+    /// Declares the interfaces.
     pub fn declare(&self) -> Result<(), String> {
         if self.spin {
             table::spin();
         }
+        let environment = |name: &str| std::env::var(name).ok();
+        let declared = self.declared(&environment)?;
+        declared.into_iter().try_for_each(|interface| interface.declare())
+    }
+
+    /// The interfaces: `left` and `right`, those of the environment (`IF0=...`), those of `--if`; later ones replace earlier
+    /// ones.
+    pub fn declared(&self, environment: Environment<'_>) -> Result<Vec<Declared>, String> {
         let format = self.format();
         let mut specs = vec![(LEFT.to_string(), Spec::stdin()), (RIGHT.to_string(), Spec::stdout())];
         specs.extend(self.own.iter().cloned());
         for idx in 0..table::MAX {
-            let Ok(value) = std::env::var(format!("IF{idx}")) else { continue };
+            let Some(value) = environment(&format!("IF{idx}")) else { continue };
             let spec = Spec::parse(&value).map_err(|error| format!("IF{idx}: {error}"))?;
             specs.push((numbered(idx), spec));
         }
@@ -56,11 +89,16 @@ impl StageOptions {
             specs.push((name.to_string(), spec));
         }
         refuse_shared(&specs)?;
+        let mut declared: Vec<Declared> = Vec::new();
         for (name, spec) in specs {
-            let format = self.format_of(&name, format)?;
-            table::declare(&name, spec, format)?;
+            let format = format_of(&name, format, environment)?;
+            let new = Declared { name, spec, format };
+            match declared.iter_mut().find(|known| known.name == new.name) {
+                Some(known) => *known = new,
+                None => declared.push(new),
+            }
         }
-        Ok(())
+        Ok(declared)
     }
 
     /// The names of the interfaces that the user speaks of.
@@ -74,23 +112,23 @@ impl StageOptions {
     fn format(&self) -> Format {
         self.format.as_deref().and_then(Format::named).unwrap_or_default()
     }
+}
 
-    /// The format of one interface, which the environment may name (`IFTYPE0=ascii`).
-    fn format_of(&self, name: &str, default: Format) -> Result<Format, String> {
-        let idx = match name {
-            LEFT => Some(0),
-            RIGHT => Some(1),
-            name => name.strip_prefix("if").and_then(|digits| digits.parse::<usize>().ok()),
-        };
-        let Some(idx) = idx else { return Ok(default) };
-        let variable = format!("IFTYPE{idx}");
-        match std::env::var(&variable) {
-            Ok(value) if value == "binary" => Ok(default),
-            Ok(value) => Format::named(&value).ok_or_else(|| {
-                format!("{variable}: `{value}` is no format; choose binary, {}", Format::NAMES.join(", "))
-            }),
-            Err(_) => Ok(default),
-        }
+/// The format of one interface, which the environment may name (`IFTYPE0=ascii`).
+fn format_of(name: &str, default: Format, environment: Environment<'_>) -> Result<Format, String> {
+    let idx = match name {
+        LEFT => Some(0),
+        RIGHT => Some(1),
+        name => name.strip_prefix("if").and_then(|digits| digits.parse::<usize>().ok()),
+    };
+    let Some(idx) = idx else { return Ok(default) };
+    let variable = format!("IFTYPE{idx}");
+    match environment(&variable) {
+        Some(value) if value == "binary" => Ok(default),
+        Some(value) => Format::named(&value).ok_or_else(|| {
+            format!("{variable}: `{value}` is no format; choose binary, {}", Format::NAMES.join(", "))
+        }),
+        None => Ok(default),
     }
 }
 

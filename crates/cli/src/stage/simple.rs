@@ -70,16 +70,28 @@ pub struct PortOptions {
 
 /// `weir stage`.
 pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
+    let (plan, options) = plan_graph(options)?;
+    super::run(plan, &options)
+}
+
+/// What `weir stage` runs.
+pub fn plan_graph(options: GraphOptions) -> Result<(Plan, StageOptions), String> {
     let request = Request::from_options(&options.source)?;
     let function = match &options.source.expression {
         Some(text) => format!("stage -e '{}'", text.split_whitespace().collect::<Vec<_>>().join(" ")),
         None => format!("stage {}", options.source.words.join(" ")),
     };
-    super::run(Plan::new(function, request), &options.stage)
+    Ok((Plan::new(function, request), options.stage))
 }
 
 /// `weir read`.
-pub fn read(mut options: ReadOptions) -> Result<ExitCode, String> {
+pub fn read(options: ReadOptions) -> Result<ExitCode, String> {
+    let (plan, options) = plan_read(options);
+    super::run(plan, &options)
+}
+
+/// What `weir read` runs.
+pub fn plan_read(mut options: ReadOptions) -> (Plan, StageOptions) {
     let file = &options.file;
     let function = format!("read {file}");
     let text = if options.timing {
@@ -92,25 +104,37 @@ pub fn read(mut options: ReadOptions) -> Result<ExitCode, String> {
         file => Spec { input: Some(Endpoint::File(file.to_string())), output: None },
     };
     options.stage.own.push((LEFT.to_string(), spec));
-    super::run(Plan::of_text(function, text), &options.stage)
+    (Plan::of_text(function, text), options.stage)
 }
 
 /// `weir write`.
-pub fn write(mut options: WriteOptions) -> Result<ExitCode, String> {
+pub fn write(options: WriteOptions) -> Result<ExitCode, String> {
+    let (plan, options) = plan_write(options);
+    super::run(plan, &options)
+}
+
+/// What `weir write` runs.
+pub fn plan_write(mut options: WriteOptions) -> (Plan, StageOptions) {
     let function = format!("write {}", options.file);
     let output = match options.file.as_str() {
         "-" => Endpoint::Stdout,
         file => Endpoint::File(file.to_string()),
     };
     options.stage.own.push((RIGHT.to_string(), Spec { input: None, output: Some(output) }));
-    super::run(
-        Plan::of_text(function, "FromInterface(left) -> ToInterface(right);".to_string()),
-        &options.stage,
-    )
+    (Plan::of_text(function, "FromInterface(left) -> ToInterface(right);".to_string()), options.stage)
 }
 
 /// `weir port`.
-pub fn port(mut options: PortOptions) -> Result<ExitCode, String> {
+pub fn port(options: PortOptions) -> Result<ExitCode, String> {
+    let (plan, options) = plan_port(options, free_side)?;
+    super::run(plan, &options)
+}
+
+/// What `weir port` runs, at the side that `free_side` tells unless the options do.
+pub fn plan_port(
+    mut options: PortOptions,
+    free_side: impl FnOnce() -> Result<&'static str, String>,
+) -> Result<(Plan, StageOptions), String> {
     let device = &options.device;
     let is_there = sys::link::index(device).is_ok();
     if is_there && (!options.address.is_empty() || options.mtu.is_some()) {
@@ -129,7 +153,7 @@ pub fn port(mut options: PortOptions) -> Result<ExitCode, String> {
     };
     options.stage.own.push((side, Spec { input: Some(endpoint), output: None }));
     let text = "FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(left);";
-    super::run(Plan::of_text(format!("port {device}"), text.to_string()), &options.stage)
+    Ok((Plan::of_text(format!("port {device}"), text.to_string()), options.stage))
 }
 
 fn tap(options: &PortOptions) -> Result<Endpoint, String> {
@@ -139,7 +163,7 @@ fn tap(options: &PortOptions) -> Result<Endpoint, String> {
 }
 
 /// The end of the stage where no pipe is.
-fn free_side() -> Result<&'static str, String> {
+pub fn free_side() -> Result<&'static str, String> {
     let is_stream = |fd: std::os::fd::BorrowedFd<'_>| {
         matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(_) | Kind::Socket | Kind::File))
     };

@@ -1,5 +1,6 @@
 //! What an interface is to be: `stdin`, `fifo:PATH`, `tap:NAME,address=10.0.0.1/24` ...
 
+use std::fmt;
 use std::net::IpAddr;
 
 /// What packets are read from or written to.
@@ -146,6 +147,37 @@ pub fn address(text: &str) -> Result<(IpAddr, u8), String> {
     Ok((address, len))
 }
 
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.input, &self.output) {
+            (Some(input), Some(output)) => write!(f, "{input} {output}"),
+            (Some(one), None) | (None, Some(one)) => write!(f, "{one}"),
+            (None, None) => f.write_str("nothing"),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Stdin => f.write_str("stdin"),
+            Endpoint::Stdout => f.write_str(Endpoint::STDOUT),
+            Endpoint::Fifo(path) => write!(f, "fifo:{path}"),
+            Endpoint::Tap { name, addresses, mtu } => {
+                write!(f, "tap:{name}")?;
+                for (address, len) in addresses {
+                    write!(f, ",address={address}/{len}")?;
+                }
+                mtu.map_or(Ok(()), |mtu| write!(f, ",mtu={mtu}"))
+            }
+            Endpoint::Device(name) => write!(f, "dev:{name}"),
+            Endpoint::File(path) => write!(f, "file:{path}"),
+            Endpoint::Unix(path) => write!(f, "unix:{path}"),
+            Endpoint::Descriptor(number) => write!(f, "fd:{number}"),
+        }
+    }
+}
+
 fn is_fifo(path: &str) -> bool {
     use std::os::unix::fs::FileTypeExt;
     std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
@@ -177,6 +209,21 @@ mod tests {
             spec("tap0").input,
             Some(Endpoint::Tap { name: "tap0".into(), addresses: vec![], mtu: None })
         );
+    }
+
+    #[test]
+    fn endpoints_are_written_as_they_are_read() {
+        for text in [
+            "stdin",
+            "stdout",
+            "stdin fifo:/tmp/back",
+            "tap:t0,address=10.0.0.1/24,address=fd00::1/64,mtu=9000",
+            "dev:eth0 file:f.pcap",
+            "unix:/tmp/s",
+            "fd:5",
+        ] {
+            assert_eq!(Spec::parse(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ enum Source {
 }
 
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
+/// The interfaces whose end is that of the stage, if it is not that of all.
+static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
 
@@ -206,6 +208,11 @@ fn stdout(format: Format) -> Result<Ends, String> {
     Ok(ends)
 }
 
+/// Says that the stage ends when what these interfaces receive has ended, whatever may come from others.
+pub fn end_with(names: Vec<String>) {
+    *SOURCES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
+}
+
 /// All interfaces that are open.
 pub fn opened() -> Vec<Shared> {
     table().iter().filter_map(|declared| declared.opened.clone()).collect()
@@ -241,9 +248,10 @@ pub enum Life {
     Closed,
 }
 
-/// Where this stage is: it ends when standard input has ended, or all streams that it reads have; and is closed when
-/// nobody reads its standard output any more, or none of its outputs takes anything.
+/// Where this stage is: it ends when standard input has ended, or all streams that it reads have, or those of [`end_with`]; and
+/// is closed when nobody reads its standard output any more, or none of its outputs takes anything.
 pub fn life() -> Life {
+    let sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
     let table = table();
     let (mut n_streams, mut n_ended) = (0, 0);
     let (mut n_outputs, mut n_closed) = (0, 0);
@@ -254,6 +262,9 @@ pub fn life() -> Life {
         let interface = lock(shared);
         if uses_stdout && interface.is_closed() {
             return Life::Closed;
+        }
+        if sources.as_ref().is_some_and(|names| !names.contains(&declared.name)) {
+            continue;
         }
         if uses_stdin && interface.has_ended() {
             return Life::Ended;
