@@ -2,6 +2,8 @@
 //!
 //! A command declares them before its graph is built; the first element that names one opens it.
 
+mod life;
+
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,6 +15,8 @@ use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
+
+pub use life::{end_with, life, Life};
 
 /// An interface that elements and the threads around them share.
 pub type Shared = Arc<Mutex<Interface>>;
@@ -35,8 +39,6 @@ enum Source {
 }
 
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
-/// The interfaces whose end is that of the stage, if it is not that of all.
-static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
 
@@ -208,11 +210,6 @@ fn stdout(format: Format) -> Result<Ends, String> {
     Ok(ends)
 }
 
-/// Says that the stage ends when what these interfaces receive has ended, whatever may come from others.
-pub fn end_with(names: Vec<String>) {
-    *SOURCES.lock().unwrap_or_else(PoisonError::into_inner) = Some(names);
-}
-
 /// All interfaces that are open.
 pub fn opened() -> Vec<Shared> {
     table().iter().filter_map(|declared| declared.opened.clone()).collect()
@@ -235,55 +232,6 @@ pub fn set_full(idx: usize, is_full: bool) -> bool {
 /// Whether packets wait at another interface than this one. What comes in may have to go out there.
 pub fn others_are_full(idx: usize) -> bool {
     FULL.load(Ordering::Relaxed) & !(1u64 << idx) != 0
-}
-
-/// Where a stage is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// Packets may come.
-    Running,
-    /// No more packets will come.
-    Ended,
-    /// Nobody will ever read what is sent.
-    Closed,
-}
-
-/// Where this stage is: it ends when standard input has ended, or all streams that it reads have, or those of [`end_with`]; and
-/// is closed when nobody reads its standard output any more, or none of its outputs takes anything.
-pub fn life() -> Life {
-    let sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
-    let table = table();
-    let (mut n_streams, mut n_ended) = (0, 0);
-    let (mut n_outputs, mut n_closed) = (0, 0);
-    for declared in table.iter() {
-        // What was made already is a stack's device, which comes and goes as its joints do.
-        let (Some(shared), Source::Spec(spec, _)) = (&declared.opened, &declared.source) else { continue };
-        let (uses_stdin, uses_stdout) = (spec.uses(&Endpoint::Stdin), spec.uses(&Endpoint::Stdout));
-        let interface = lock(shared);
-        if uses_stdout && interface.is_closed() {
-            return Life::Closed;
-        }
-        if sources.as_ref().is_some_and(|names| !names.contains(&declared.name)) {
-            continue;
-        }
-        if uses_stdin && interface.has_ended() {
-            return Life::Ended;
-        }
-        n_outputs += usize::from(interface.is_written());
-        n_closed += usize::from(interface.is_closed());
-        if interface.is_read() && interface.reads_stream() && !uses_stdout {
-            n_streams += 1;
-            n_ended += usize::from(interface.has_ended());
-        }
-    }
-    if n_outputs > 0 && n_outputs == n_closed {
-        return Life::Closed;
-    }
-    if n_streams > 0 && n_streams == n_ended {
-        Life::Ended
-    } else {
-        Life::Running
-    }
 }
 
 /// Makes neighbours find the pipes of all open interfaces.

@@ -61,25 +61,7 @@ impl Joints {
         let mut edges = Vec::new();
         let mut lost = Vec::new();
         let leaving = std::mem::take(&mut graph.connections);
-        let from_pullers = parts.iter().enumerate().filter_map(|(element, part)| match part {
-            Part::Puller(way) => Some((element, *way)),
-            _ => None,
-        });
-        let mut wanted: Vec<Connection> = leaving
-            .iter()
-            .filter(|connection| !matches!(parts[connection.from.element], Part::Receiver(_)))
-            .cloned()
-            .collect();
-        for (element, way) in from_pullers {
-            match self.beyond.get(&way) {
-                Some(next) => {
-                    names::become_class(&mut graph, element, "Unqueue", format!("BURST {burst}"));
-                    let from = Endpoint { element, port: 0 };
-                    wanted.push(Connection { from, to: *next, place: nowhere() });
-                }
-                None => lost.push(element),
-            }
-        }
+        let wanted = self.wanted(&mut graph, &parts, &leaving, burst, &mut lost);
         for connection in wanted {
             let to = match self.target(&parts, connection.to) {
                 Target::Input(to) => to,
@@ -109,6 +91,31 @@ impl Joints {
             Part::Receiver(_) => graph.elements[idx].class == IDLE,
         };
         keep(&graph, stays)
+    }
+
+    /// What is connected from elements that stay. Who pulls for a joint pushes into it from now on, or is lost.
+    fn wanted(
+        &self,
+        graph: &mut Graph,
+        parts: &[Part],
+        leaving: &[Connection],
+        burst: usize,
+        lost: &mut Vec<ElementIdx>,
+    ) -> Vec<Connection> {
+        let stays = |connection: &&Connection| !matches!(parts[connection.from.element], Part::Receiver(_));
+        let mut wanted: Vec<Connection> = leaving.iter().filter(stays).cloned().collect();
+        for (element, part) in parts.iter().enumerate() {
+            let Part::Puller(way) = part else { continue };
+            match self.beyond.get(way) {
+                Some(next) => {
+                    names::become_class(graph, element, "Unqueue", format!("BURST {burst}"));
+                    let from = Endpoint { element, port: 0 };
+                    wanted.push(Connection { from, to: *next, place: nowhere() });
+                }
+                None => lost.push(element),
+            }
+        }
+        wanted
     }
 
     /// Puts what never sends where a joint leads to but nothing comes from.

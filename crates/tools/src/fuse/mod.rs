@@ -152,17 +152,24 @@ impl Fused {
             self.graph.elements.push(element);
             self.parts.push(part);
         }
-        let moved = |end: Endpoint| Endpoint { element: first + end.element, ..end };
-        self.graph.connections.extend(stage.graph.connections.iter().map(|connection| Connection {
-            from: moved(connection.from),
-            to: moved(connection.to),
-            place: connection.place.clone(),
-        }));
+        self.connect(first, &stage.graph);
         for requirement in &stage.graph.requirements {
             if !self.graph.requirements.contains(requirement) {
                 self.graph.requirements.push(requirement.clone());
             }
         }
+    }
+}
+
+impl Fused {
+    /// Adds the connections of a graph whose elements begin at `first`.
+    fn connect(&mut self, first: usize, graph: &Graph) {
+        let moved = |end: Endpoint| Endpoint { element: first + end.element, ..end };
+        self.graph.connections.extend(graph.connections.iter().map(|connection| Connection {
+            from: moved(connection.from),
+            to: moved(connection.to),
+            place: connection.place.clone(),
+        }));
     }
 }
 
