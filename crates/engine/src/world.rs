@@ -420,6 +420,11 @@ impl World {
         !self.tasks.is_active() && self.timers.next_expiry().is_none() && self.selects.is_empty()
     }
 
+    /// Whether nothing moves unless a file or another thread tells of something.
+    pub fn is_still(&self) -> bool {
+        !self.tasks.is_active() && self.timers.next_expiry().is_none()
+    }
+
     /// The graph as text, each element with the configuration that it has now.
     pub fn flat_configuration(&mut self) -> String {
         crate::globals::flat(self)

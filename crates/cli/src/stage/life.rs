@@ -135,7 +135,9 @@ impl Stage {
                 self.servers.iter().for_each(|server| server.work(world));
                 stop.pass_on(world);
                 life = table::life();
-                is_done = life == Life::Closed || draining.is_done(world);
+                let is_stuck =
+                    world.is_still() && !table::opened().iter().any(|shared| lock(shared).is_full());
+                is_done = life == Life::Closed || is_stuck || draining.is_done(world);
                 !is_done
             });
         }
