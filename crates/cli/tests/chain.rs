@@ -498,7 +498,7 @@ fn pings_go_both_ways_through_a_fused_chain() {
          \"$WEIR\" chain --name ping-$$ \"{text}\" & chain=$!
          unshare --net sleep 60 & other=$!
          trap 'kill $chain $other' EXIT
-         until ip link show t1 > /dev/null 2>&1; do sleep 0.01; done
+         until ip link show t1 > /dev/null 2>&1; do kill -0 $chain; sleep 0.01; done
          until [ \"$(readlink /proc/$other/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do sleep 0.01; done
          ip link set t1 netns $other
          nsenter --net --target $other ip address add 10.77.0.2/24 dev t1
@@ -550,4 +550,20 @@ fn the_examples_of_the_page_run() {
         String::from_utf8(output.stdout).unwrap().lines().count()
     };
     assert!(count("udp.pcap") > 0 && count("no-dns.pcap") > 0 && count("tcp.pcap") > 0);
+}
+
+#[test]
+fn linux_stacks_are_children_of_a_chain() {
+    let scratch = Scratch::new("linux");
+    let text = "linux --right 10.78.0.1/24 -- sleep 1000 | count | \
+                linux --left 10.78.0.2/24 --while-running -- ping -q -c 3 -i 0.05 -W 5 10.78.0.1";
+    let output = scratch.chain(&[text]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+    if !output.status.success() && std::env::var_os("WEIR_MAY_SKIP").is_some() {
+        eprintln!("left out: {told}");
+        return;
+    }
+    assert!(output.status.success() && told.contains("3 received"), "{told}");
+    // What the graph in between has counted.
+    assert!(told.contains("right: ") && told.contains("left: "), "{told}");
 }
