@@ -365,6 +365,16 @@ impl Interface {
         (inputs, outputs)
     }
 
+    /// Says whether a pipe's writer may go on in a ring at any moment.
+    pub fn await_ring(&mut self, id: PipeId, awaits_ring: bool) {
+        let Interface { inputs, rx_poller, .. } = self;
+        for (idx, input) in inputs.iter_mut().enumerate() {
+            if let Some(pipe) = input.pipe().filter(|pipe| pipe.id() == Some(id)) {
+                pipe.await_ring(awaits_ring, idx == 0, rx_poller);
+            }
+        }
+    }
+
     /// Lets a pipe's reader go on in a ring after `n_bytes`, and answers through the other ring.
     pub fn upgrade_input(&mut self, id: PipeId, rings: (RingIn, RingOut), n_bytes: u64, neighbour: u32) {
         let (mut input, output) = rings;
@@ -484,7 +494,8 @@ impl Interface {
         Report {
             name: self.name.clone(),
             joint,
-            neighbour: self.neighbour,
+            // Whoever was there before may be gone: a plain pipe does not tell who is at its other end.
+            neighbour: self.neighbour.filter(|_| joint != "pipe"),
             received: self.received,
             sent: self.sent,
             n_dropped: n_bad + self.n_unread,

@@ -378,7 +378,7 @@ impl Office {
                 self.come_back(idx);
             }
             Next::HangUp | Next::Done => {
-                lock(&end.shared).set_talking(false);
+                end.settle();
                 let _ = self.poller.remove(talk.line.as_fd());
             }
         }
@@ -407,6 +407,15 @@ impl End {
                 Side::Reader => interface.pipe_in(self.id).is_some_and(|pipe| pipe.has_ring()),
                 Side::Writer => interface.pipe_out(self.id).is_some_and(|pipe| pipe.has_ring()),
             }
+    }
+
+    /// The talk is over.
+    fn settle(&self) {
+        let mut interface = lock(&self.shared);
+        interface.set_talking(false);
+        if self.side == Side::Reader {
+            interface.await_ring(self.id, false);
+        }
     }
 
     /// A reference to this process's end of the pipe.
@@ -483,6 +492,8 @@ impl End {
         let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
         let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];
         let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().map(|fd| fd.as_fd()).collect();
+        // From here on the end of the pipe is no end before the writer's answer, or its own end, is known.
+        lock(&self.shared).await_ring(self.id, true);
         Message { kind: WELCOME, number, name }.send(&talk.line, &fds).ok().map(drop)
     }
 

@@ -29,6 +29,10 @@ pub struct PipeIn {
     has_left_ring: bool,
     /// Whether another input follows: then the end of a ring is the end, whoever else may have the pipe.
     has_successor: bool,
+    /// Whether a writer was promised that it may go on in shared memory: it may have done so before it closed the pipe.
+    awaits_ring: bool,
+    /// Whether the pipe was found at its end meanwhile, and is not watched until the writer's answer is known.
+    is_paused: bool,
     is_at_end: bool,
 }
 
@@ -46,6 +50,8 @@ impl PipeIn {
             is_in_ring: false,
             has_left_ring: false,
             has_successor: false,
+            awaits_ring: false,
+            is_paused: false,
             is_at_end: false,
         })
     }
@@ -71,6 +77,14 @@ impl PipeIn {
     /// Says that another input follows.
     pub fn expect_successor(&mut self) {
         self.has_successor = true;
+    }
+
+    /// Says whether the writer may go on in shared memory at any moment.
+    pub fn await_ring(&mut self, awaits_ring: bool, is_watched: bool, poller: &mut Poller) {
+        self.awaits_ring = awaits_ring;
+        if !awaits_ring && std::mem::take(&mut self.is_paused) && is_watched && !self.is_in_ring {
+            let _ = watch_fd(poller, self.file.as_fd(), Interest::READ);
+        }
     }
 
     /// Goes on in shared memory once `after` bytes were read of the pipe and made into packets. Only a pipe whose turn it is is
@@ -158,6 +172,11 @@ impl Input for PipeIn {
                 // A named pipe without a writer so far has none to lose.
                 Ok(0) if self.id().is_some() && !sys::pipe::has_hung_up(&self.file) => {
                     return Receipt::Nothing
+                }
+                Ok(0) if self.awaits_ring => {
+                    self.is_paused = true;
+                    let _ = poller.remove(self.fd());
+                    return Receipt::Nothing;
                 }
                 Ok(0) => self.is_at_end = true,
                 Ok(n) => self.n_read += n as u64,
