@@ -48,6 +48,8 @@ pub struct ReplaceOptions {
 
 /// How long a new stage may take to come up, and an old one to go.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long two stages may take to find each other.
+const MEETING: Duration = Duration::from_millis(500);
 /// How often to look whether it has.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -106,8 +108,18 @@ fn ends_of(id: u32) -> Result<(u32, u32), String> {
     Ok((neighbour(id, LEFT).map_err(at_end)?, neighbour(id, RIGHT).map_err(at_end)?))
 }
 
-/// The stage on one side of another.
+/// The stage on one side of another. Where the chain was changed just now, both may not have met yet.
 fn neighbour(id: u32, side: &'static str) -> Result<u32, String> {
+    let begin = Instant::now();
+    loop {
+        match neighbour_now(id, side) {
+            Err(_) if begin.elapsed() < MEETING => std::thread::sleep(LOOK),
+            result => return result,
+        }
+    }
+}
+
+fn neighbour_now(id: u32, side: &'static str) -> Result<u32, String> {
     let status = status::read(id)?;
     let other = joined(&status, side).ok_or_else(|| {
         format!("stage {id} has no neighbour at its interface `{side}` that is a stage of weir")
