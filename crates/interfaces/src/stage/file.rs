@@ -25,7 +25,7 @@ pub fn fifo_in(path: &str) -> Result<Ends, String> {
     let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
     let file =
         OpenOptions::new().read(true).custom_flags(sys::pipe::NONBLOCK).open(path).map_err(|e| words(&e))?;
-    let input = PipeIn::new(file, path.to_string()).map_err(|error| error.to_string())?;
+    let input = PipeIn::awaiting_writer(file, path.to_string()).map_err(|error| error.to_string())?;
     Ok((Some(Box::new(input)), None))
 }
 

@@ -29,6 +29,8 @@ pub struct PipeIn {
     has_left_ring: bool,
     /// Whether another input follows: then the end of a ring is the end, whoever else may have the pipe.
     has_successor: bool,
+    /// Whether it is a named pipe that may have had no writer so far.
+    awaits_writer: bool,
     /// Whether a writer was promised that it may go on in shared memory: it may have done so before it closed the pipe.
     awaits_ring: bool,
     /// Whether the pipe was found at its end meanwhile, and is not watched until the writer's answer is known.
@@ -50,10 +52,16 @@ impl PipeIn {
             is_in_ring: false,
             has_left_ring: false,
             has_successor: false,
+            awaits_writer: false,
             awaits_ring: false,
             is_paused: false,
             is_at_end: false,
         })
+    }
+
+    /// As [`PipeIn::new`], from a named pipe that need not have a writer yet.
+    pub fn awaiting_writer(file: File, label: String) -> sys::Result<PipeIn> {
+        Ok(PipeIn { awaits_writer: true, ..PipeIn::new(file, label)? })
     }
 
     /// Which pipe it is, if it is one.
@@ -170,7 +178,7 @@ impl Input for PipeIn {
             let file = &mut self.file;
             match self.deframer.read(|room| stream::read(file, room)) {
                 // A named pipe without a writer so far has none to lose.
-                Ok(0) if self.id().is_some() && !sys::pipe::has_hung_up(&self.file) => {
+                Ok(0) if self.awaits_writer && !sys::pipe::has_hung_up(&self.file) => {
                     return Receipt::Nothing
                 }
                 Ok(0) if self.awaits_ring => {
