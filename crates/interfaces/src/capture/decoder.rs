@@ -202,6 +202,7 @@ impl Decoder {
                 return self.out_of_input(len as u64).map(Some);
             }
             Step::Skip(len) => self.to_skip = len,
+            Step::Restart => self.format = Format::Unknown,
             Step::Record(found) => {
                 self.to_skip = found.len as u64 - self.buffer.consume(found.len as u64);
                 return Ok(Some(Advance::Record(found, place)));

@@ -77,6 +77,8 @@ enum Step {
     Skip(u64),
     /// The window starts with a record.
     Record(Found),
+    /// Another capture starts here.
+    Restart,
 }
 
 /// Byte order of a capture's numbers.

@@ -74,6 +74,10 @@ impl Pcap {
                 rule,
             });
         }
+        // An empty packet whose time is a magic number is the header of another capture: streams of several writers.
+        if wire_len == 0 && matches!(self.order.u32(header, 0), MAGIC_MICRO | MAGIC_NANO) {
+            return Ok(Step::Restart);
+        }
         // Some writers claim to have captured more than there was; the surplus is not part of the packet, and need not be
         // there.
         let data_len = captured.min(wire_len) as usize;
