@@ -73,7 +73,7 @@ impl Element for FromInterface {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let (idx, shared) = table::open(&self.name)?;
+        let (idx, shared) = table::open_to_read(&self.name)?;
         let fd = {
             let mut interface = lock(&shared);
             if interface.is_read() {

@@ -94,8 +94,17 @@ fn add(name: &str, source: Source) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens the interface of this name, if it is not open; its number and itself.
-pub fn open(name: &str) -> Result<(usize, Shared), String> {
+/// Opens the interface of this name, if it is not open, for an element that reads it; its number and itself.
+pub fn open_to_read(name: &str) -> Result<(usize, Shared), String> {
+    open(name, true)
+}
+
+/// As [`open_to_read`], for an element that writes to it.
+pub fn open_to_write(name: &str) -> Result<(usize, Shared), String> {
+    open(name, false)
+}
+
+fn open(name: &str, is_read: bool) -> Result<(usize, Shared), String> {
     let mut table = table();
     let names: Vec<String> = table.iter().map(|declared| declared.name.clone()).collect();
     let Some(idx) = names.iter().position(|known| known == name) else {
@@ -110,13 +119,13 @@ pub fn open(name: &str) -> Result<(usize, Shared), String> {
     if let Some(shared) = &declared.opened {
         return Ok((idx, shared.clone()));
     }
-    let interface = make(name, &mut declared.source)?;
+    let interface = make(name, &mut declared.source, is_read)?;
     let shared = Arc::new(Mutex::new(interface));
     declared.opened = Some(shared.clone());
     Ok((idx, shared))
 }
 
-fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
+fn make(name: &str, source: &mut Source, is_read: bool) -> Result<Interface, String> {
     let words = |error: sys::SysError| error.to_string();
     let mut interface = Interface::new(name).map_err(words)?;
     let (input, output) = match source {
@@ -124,7 +133,7 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
             let (input, output) = made.take().ok_or_else(|| format!("interface `{name}` was closed"))?;
             (Some(input), Some(output))
         }
-        Source::Spec(spec, format) => open_spec(name, spec, *format)?,
+        Source::Spec(spec, format) => open_spec(name, &directed(spec, is_read), *format)?,
     };
     if let Some(input) = input {
         interface.add_input(input).map_err(words)?;
@@ -137,6 +146,18 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
 
 /// What an endpoint gives.
 pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
+
+/// What is read or written, but not both, is written where the first element that names the interface writes to it.
+fn directed(spec: &Spec, is_read: bool) -> Spec {
+    match spec {
+        Spec { input: Some(endpoint @ (Endpoint::File(_) | Endpoint::Fifo(_))), output: None }
+            if !is_read =>
+        {
+            Spec { input: None, output: Some(endpoint.clone()) }
+        }
+        spec => spec.clone(),
+    }
+}
 
 fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
     let (mut input, mut output) = (None, None);
