@@ -168,7 +168,9 @@ fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, St
         [] => Program::Shell,
         command => Program::Command(command.to_vec()),
     };
-    Ok(Options::new(list, program))
+    // Where packets leave through standard output, the program's own output goes elsewhere.
+    let output_to_errors = names.iter().any(|name| name == RIGHT);
+    Ok(Options { output_to_errors, ..Options::new(list, program) })
 }
 
 /// Adds the default route to the interface whose network has the gateway.
