@@ -161,9 +161,18 @@ pub fn close_all_but(kept: &[BorrowedFd<'_>]) -> Result<()> {
 
 /// Makes standard input and output of this process `/dev/null`.
 pub fn detach_standard_streams() -> Result<()> {
+    let_go_of_standard(2)
+}
+
+/// Makes standard input of this process `/dev/null`.
+pub fn detach_standard_input() -> Result<()> {
+    let_go_of_standard(1)
+}
+
+fn let_go_of_standard(n_streams: libc::c_int) -> Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(|e| SysError::call("open", "/dev/null", e))?;
-    for standard in 0..2 {
+    for standard in 0..n_streams {
         // SAFETY: takes numbers; the standard descriptors are owned by nobody.
         check(unsafe { libc::dup2(null.as_raw_fd(), standard) }, "dup2", "/dev/null")?;
     }

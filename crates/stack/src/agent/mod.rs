@@ -158,7 +158,11 @@ fn isolate(plan: &Plan<'_>, hidden: Option<&OwnedFd>) -> sys::Result<process::Re
     kept.extend(hidden.map(AsFd::as_fd));
     process::close_all_but(&kept)?;
     process::reset_signals()?;
-    process::detach_standard_streams()?;
+    if plan.options.output_to_errors {
+        process::detach_standard_streams()?;
+    } else {
+        process::detach_standard_input()?;
+    }
     process::Reaper::new()
 }
 
