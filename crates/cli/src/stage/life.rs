@@ -102,6 +102,7 @@ impl Stage {
         if life != Life::Closed {
             self.finish(&stop);
         }
+        tell_faults();
         self.engine.cleanup();
         let has_failed = table::opened().iter().any(|shared| lock(shared).has_failed());
         Ok(match (life, self.ending.0.get()) {
@@ -158,9 +159,13 @@ impl Stage {
             }
             std::thread::sleep(LOOK);
         }
-        for fault in interfaces.iter().flat_map(|shared| lock(shared).take_faults()) {
-            eprintln!("weir: {fault}");
-        }
+    }
+}
+
+/// Tells what no element told.
+fn tell_faults() {
+    for fault in table::opened().iter().flat_map(|shared| lock(shared).take_faults()) {
+        eprintln!("weir: {fault}");
     }
 }
 

@@ -331,9 +331,13 @@ impl Interface {
         if self.is_blocked {
             return false;
         }
-        match self.outputs.back_mut() {
-            Some(output) => output.finish(&mut self.tx_poller) != Dispatch::Blocked,
-            None => true,
+        let Some(output) = self.outputs.back_mut() else { return true };
+        match output.finish(&mut self.tx_poller) {
+            Dispatch::Fault(message) => {
+                self.faults.push(message);
+                true
+            }
+            dispatch => dispatch != Dispatch::Blocked,
         }
     }
 
