@@ -5,5 +5,9 @@
 
 mod captures;
 mod chaos;
+mod examples;
+mod hostile;
+mod linux;
+mod pipes;
 mod process;
 mod random;

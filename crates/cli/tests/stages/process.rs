@@ -78,11 +78,6 @@ impl Place {
         place
     }
 
-    /// Whether weir runs with all privileges here.
-    pub fn is_root(&self) -> bool {
-        self.uid == 0
-    }
-
     /// The path of a file in the folder.
     pub fn path(&self, name: &str) -> String {
         self.path.join(name).to_str().expect("names are text").to_string()
@@ -118,6 +113,23 @@ impl Place {
     pub fn start(&self, script: &str) -> Running {
         let mut command = self.command("bash");
         command.args(["-c", script]).stdin(Stdio::null());
+        Running::start(command, self, script)
+    }
+
+    /// As [`Place::start`], where the user may make taps: an ordinary one gets a device file of its own, which the others on
+    /// this machine do not see.
+    pub fn start_with_taps(&self, script: &str) -> Running {
+        if self.uid == own_uid() {
+            return self.start(script);
+        }
+        let prepare = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec \"$@\"";
+        let uid = self.uid.to_string();
+        let mut command = self.command("unshare");
+        command
+            .uid(0)
+            .gid(0)
+            .args(["--mount", "sh", "-c", prepare, "sh", "setpriv", "--reuid", &uid, "--regid", &uid]);
+        command.args(["--clear-groups", "bash", "-c", script]).stdin(Stdio::null());
         Running::start(command, self, script)
     }
 
@@ -239,11 +251,6 @@ impl Running {
     /// The number of its process.
     pub fn id(&self) -> u32 {
         self.child.id()
-    }
-
-    /// Sends a signal to its first process.
-    pub fn signal(&self, signal: Signal) {
-        nix::sys::signal::kill(self.pid(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.what));
     }
 
     fn pid(&self) -> Pid {

@@ -1,0 +1,196 @@
+//! Whole Linux stacks as stages, with the programs that people run in them.
+
+use nix::sys::signal::Signal;
+
+use super::process::{as_each_user, until, Place, Running};
+
+/// A web server without anything that needs privileges, and an iperf3 server that ends after one test.
+const SERVER: &str = "nginx -e stderr -p . -c nginx.conf & exec iperf3 -s -1 > iperf.server";
+/// What a client does; it ends with 0 if all of it works.
+const CLIENT: &str = "
+    exec > client.out 2>&1
+    until curl -sf -o got http://$1/page; do sleep 0.05; done
+    cmp page got && ping -c 2 -i 0.2 -W 5 $1 || exit 1
+    until iperf3 -c $1 -n 8M; do sleep 0.05; done
+    touch has-worked
+    read -r word < wait
+";
+
+/// Puts the page, the scripts and nginx's configuration into the folder.
+fn furnish(place: &Place) {
+    place.write("page", (0..300_000u32).map(|n| (n % 251) as u8).collect::<Vec<u8>>());
+    place.write("server.sh", SERVER);
+    place.write("client.sh", CLIENT);
+    let user = "user root;";
+    let temporary =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path temp;"));
+    place.write(
+        "nginx.conf",
+        format!(
+            "{user} daemon off; master_process off; error_log stderr crit; pid nginx.pid; events {{}}
+             http {{ access_log access.log; {} server {{ listen 80; root .; }} }}",
+            temporary.concat()
+        ),
+    );
+    place.output("mkfifo -m 666 wait");
+}
+
+/// What went wrong, as far as it is known.
+fn account(place: &Place, chain: &Running) -> String {
+    let read =
+        |name| String::from_utf8_lossy(&std::fs::read(place.path(name)).unwrap_or_default()).into_owned();
+    format!("{}{}", chain.stderr(), read("client.out"))
+}
+
+/// Joins a client and a server in one way, and expects `joint` in the status.
+fn works_through(place: &Place, flag: &str, joint: &str) {
+    furnish(place);
+    let mut chain = place.start_with_taps(&format!(
+        "weir linux --joint {flag} --right 10.0.0.1/24 -- sh server.sh \
+         | weir linux --joint {flag} --left 10.0.0.2/24 --while-running -- sh client.sh 10.0.0.1"
+    ));
+    let has_worked = place.path("has-worked");
+    until(&format!("ping, curl and iperf3 through {joint}"), || {
+        assert!(chain.runs(), "{}", account(place, &chain));
+        std::path::Path::new(&has_worked).exists()
+    });
+    let mut joints = place.joints("linux", 2);
+    joints.sort();
+    assert_eq!(joints, [format!("left {joint}"), format!("right {joint}")]);
+    place.output("echo > wait");
+    let finished = chain.finish();
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(!finished.stderr.contains("weir: "), "{finished:?}");
+}
+
+#[test]
+fn ping_curl_and_iperf_work_through_a_ring() {
+    as_each_user(|place| works_through(place, "ring", "ring"));
+}
+
+#[test]
+fn ping_curl_and_iperf_work_through_a_pump() {
+    as_each_user(|place| works_through(place, "pump", "pump"));
+}
+
+#[test]
+fn ping_curl_and_iperf_work_through_a_cable() {
+    as_each_user(|place| works_through(place, "veth", "cable"));
+}
+
+#[test]
+fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
+    as_each_user(|place| {
+        let seen = place.output("weir linux -- ip -o link");
+        assert!(seen.contains("lo:") && !seen.contains("left"), "{seen}");
+        place.output("weir linux -- ping -c 1 -W 5 127.0.0.1");
+        for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)] {
+            let finished = place.run(&format!("weir linux -- sh -c '{script}'"));
+            assert_eq!((finished.code, &*finished.stderr), (code, ""), "{script}");
+        }
+        place.write("no-program", "");
+        let finished = place.run("weir linux -- ./no-program");
+        assert!(finished.code != 0 && finished.stderr.contains("Permission denied"), "{finished:?}");
+        let finished = place.run("weir linux -- missing-program");
+        assert_eq!(finished.code, 127, "{finished:?}");
+        assert!(finished.stderr.contains("missing-program"), "{finished:?}");
+    });
+}
+
+#[test]
+fn a_stack_without_a_command_opens_a_shell() {
+    as_each_user(|place| {
+        let finished =
+            place.run("(echo 'echo $((6 * 7)) && ip -o link && exit 3') | SHELL=/bin/sh script -qec 'weir linux' /dev/null");
+        assert_eq!(finished.code, 3, "{finished:?}");
+        assert!(finished.stdout.contains("42") && finished.stdout.contains("lo:"), "{finished:?}");
+    });
+}
+
+#[test]
+fn while_running_ends_the_chain_with_the_command() {
+    as_each_user(|place| {
+        let codes = place.output(
+            "weir linux --right 10.0.0.1/24 --while-running -- sh -c 'exit 5' \
+             | weir linux --left 10.0.0.2/24 -- sleep 1000 > /dev/null; echo ${PIPESTATUS[@]}",
+        );
+        assert_eq!(codes, "5 0\n");
+        let codes = place.output(
+            "weir linux --right 10.0.0.1/24 -- sleep 1000 \
+             | weir linux --left 10.0.0.2/24 --while-running -- true; echo ${PIPESTATUS[@]}",
+        );
+        assert_eq!(codes, "141 0\n");
+    });
+}
+
+#[test]
+fn a_killed_stack_leaves_nothing_behind() {
+    as_each_user(|place| {
+        let sleep = format!("sleep 98765.{}", std::process::id());
+        let chain = place.start(&format!(
+            "weir linux --right 10.0.0.1/24 -- {sleep} | weir linux --left 10.0.0.2/24 -- {sleep}"
+        ));
+        until("two programs sleep", || processes_of(&sleep) == 2);
+        let status = place.status();
+        assert_eq!(status.len(), 2);
+        let victim = status[0]["id"].as_i64().expect("it is a number") as i32;
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(victim), Signal::SIGKILL).expect("it runs");
+        chain.finish();
+        until("all their processes are gone", || processes_of(&sleep) == 0);
+        assert_eq!(place.status().len(), 0);
+        let left: Vec<_> = std::fs::read_dir(place.path("run/weir")).expect("it was made").collect();
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
+
+/// How many processes have this command line.
+fn processes_of(command: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("there is /proc");
+    let line = |path: std::path::PathBuf| std::fs::read(path.join("cmdline")).unwrap_or_default();
+    let due: Vec<u8> = command.split(' ').flat_map(|word| [word.as_bytes(), &[0]].concat()).collect();
+    processes.flatten().filter(|process| line(process.path()) == due).count()
+}
+
+#[test]
+fn unmodified_iptables_scripts_translate_addresses_in_a_stage_between_others() {
+    as_each_user(|place| {
+        furnish(place);
+        place.write(
+            "nat.sh",
+            "set -e; echo 1 > /proc/sys/net/ipv4/ip_forward
+             iptables-legacy -t nat -A POSTROUTING -o right -j MASQUERADE",
+        );
+        let mut chain = place.start(
+            "weir linux --right 10.0.1.2/24 --gateway 10.0.1.1 --while-running -- sh client.sh 10.0.2.2 \
+             | weir linux --left 10.0.1.1/24 --right 10.0.2.1/24 -- sh nat.sh \
+             | weir linux --left 10.0.2.2/24 -- sh server.sh",
+        );
+        let has_worked = place.path("has-worked");
+        until("the client works", || {
+            assert!(chain.runs(), "{}", account(place, &chain));
+            std::path::Path::new(&has_worked).exists()
+        });
+        place.output("echo > wait");
+        let finished = chain.finish();
+        assert_eq!(finished.code, 0, "{finished:?}");
+        let log = String::from_utf8_lossy(&place.read("access.log")).into_owned();
+        assert!(!log.is_empty() && log.lines().all(|line| line.starts_with("10.0.2.1 ")), "{log}");
+    });
+}
+
+#[test]
+fn addresses_and_routes_that_a_script_sets_stay_when_stacks_are_joined() {
+    as_each_user(|place| {
+        place.output("mkfifo -m 666 answer");
+        let chain = place.start(
+            "weir linux -- sh -c 'ip address add 192.0.2.1/24 dev right; ip route add 198.51.100.0/24 via 192.0.2.2; \
+               read -r word < answer; ip -o route > routes; exec sleep 1000' \
+             | weir linux --while-running -- sh -c 'ip address add 192.0.2.2/24 dev left; \
+               ip address add 198.51.100.7/32 dev lo; \
+               until ping -c 1 -W 1 192.0.2.1 > /dev/null; do :; done; echo > answer; \
+               until grep -q 198.51.100 routes; do sleep 0.01; done; exit 0'",
+        );
+        let finished = chain.finish();
+        assert_eq!(finished.code, 0, "{finished:?}");
+    });
+}

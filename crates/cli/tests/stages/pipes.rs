@@ -1,0 +1,325 @@
+//! Pipes between stages, and between stages and other programs.
+
+use std::process::Stdio;
+
+use super::captures;
+use super::process::{as_each_user, until, Place, Running};
+
+/// A stage that only passes packets on.
+const WIRE: &str = "weir stage -e 'FromInterface(left) -> ToInterface(right);'";
+/// The status of a program that SIGPIPE ends.
+const BROKEN_PIPE: i32 = 128 + 13;
+
+/// A capture of `n` packets, as `NAME.pcap`.
+fn capture(place: &Place, name: &str, n: u64) -> Vec<u8> {
+    let mut bytes = captures::header();
+    (0..n).for_each(|idx| captures::add_record(&mut bytes, &captures::packet(7, idx)));
+    place.write(name, &bytes);
+    bytes
+}
+
+/// Compares two captures' packets without showing them.
+#[track_caller]
+fn assert_same(received: &[u8], sent: &[u8], what: &str) {
+    let (received, sent) = (captures::packets(received), captures::packets(sent));
+    let first = received.iter().zip(&sent).position(|(one, other)| one != other);
+    assert_eq!((received.len(), first), (sent.len(), None), "{what}: packets, and the first that differs");
+}
+
+/// The packets of a capture as lines of text.
+fn lines(capture: &[u8]) -> String {
+    let word = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let line = |packet: &&[u8]| {
+        let payload: Vec<String> = packet[14..].iter().map(|byte| format!("{byte:02x}")).collect();
+        let [to, from, kind] = [&packet[..6], &packet[6..12], &packet[12..14]].map(word);
+        format!("{to} {from} {kind} {}\n", payload.join(" "))
+    };
+    captures::packets(capture).iter().map(line).collect()
+}
+
+#[test]
+fn packets_arrive_as_they_were_through_any_number_of_stages() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 3000);
+        let codes = place.output(&format!(
+            "weir read in.pcap | {WIRE} | {WIRE} | weir write out.pcap; echo ${{PIPESTATUS[@]}}"
+        ));
+        assert_eq!(codes, "0 0 0 0\n");
+        assert_same(&place.read("out.pcap"), &sent, "out.pcap");
+    });
+}
+
+#[test]
+fn another_program_between_two_stages_sees_plain_bytes_and_they_are_the_right_ones() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 500);
+        for foreign in ["cat", "tee copy", "dd bs=7 status=none"] {
+            place.output(&format!("weir read in.pcap | {foreign} | {WIRE} | weir write - > out.pcap"));
+            assert!(place.read("out.pcap") == sent, "through {foreign}");
+        }
+        assert!(place.read("copy") == sent);
+        place.output(&format!("weir read in.pcap --format ascii | tee lines | {WIRE} | weir write out.pcap"));
+        assert!(String::from_utf8_lossy(&place.read("lines")) == lines(&sent));
+        assert_same(&place.read("out.pcap"), &sent, "out.pcap");
+    });
+}
+
+#[test]
+fn neighbours_join_by_a_ring_unless_another_program_is_between_them() {
+    as_each_user(|place| {
+        place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
+        let mut chain = place.start(&format!("exec 3<>feed; {WIRE} <&3 | {WIRE} | cat | {WIRE} > /dev/null"));
+        until("two of three stages are joined", || {
+            let status = place.status();
+            let joints: Vec<&str> = status
+                .iter()
+                .flat_map(|stage| stage["interfaces"].as_array().expect("a list"))
+                .filter_map(|interface| interface["joint"].as_str())
+                .collect();
+            let n = |joint: &str| joints.iter().filter(|other| **other == joint).count();
+            status.len() == 3 && n("ring") == 2 && n("pipe") == 3 && n("file") == 1
+        });
+        assert!(chain.runs());
+    });
+}
+
+#[test]
+fn both_directions_flow_through_one_pipe() {
+    as_each_user(|place| {
+        let (there, back) = (capture(place, "there.pcap", 700), capture(place, "back.pcap", 900));
+        place.command("mkfifo").args(["feed", "answers"]).status().expect("mkfifo runs");
+        let left = "FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(got);";
+        let right = "FromInterface(left) -> ToInterface(right); FromInterface(from) -> ToInterface(left);";
+        let chain = place.start(&format!(
+            "weir stage --if got=file:got.pcap -e '{left}' < feed \
+             | weir stage --if from=fifo:answers -e '{right}' > out.pcap"
+        ));
+        let feed =
+            place.start("exec 3>feed 4>answers; cat there.pcap >&3; cat back.pcap >&4; read -r word < stop");
+        place.command("mkfifo").arg("stop").status().expect("mkfifo runs");
+        until("all packets came", || {
+            let read = |name| std::fs::read(place.path(name)).unwrap_or_default();
+            captures::packets(&read("out.pcap")).len() == 700
+                && captures::packets(&read("got.pcap")).len() == 900
+        });
+        drop(feed);
+        assert_eq!(chain.finish().code, 0);
+        assert_same(&place.read("out.pcap"), &there, "out.pcap");
+        assert_same(&place.read("got.pcap"), &back, "got.pcap");
+    });
+}
+
+#[test]
+fn either_side_may_start_first() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 200);
+        place.command("mkfifo").arg("link").status().expect("mkfifo runs");
+        for scripts in [
+            ["weir read in.pcap > link", "weir write out.pcap < link"],
+            ["weir write out.pcap < link", "weir read in.pcap > link"],
+        ] {
+            let first = place.start(scripts[0]);
+            let second = place.start(scripts[1]);
+            assert_eq!((first.finish().code, second.finish().code), (0, 0));
+            assert_same(&place.read("out.pcap"), &sent, "out.pcap");
+        }
+    });
+}
+
+#[test]
+fn writers_may_follow_one_another() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 150);
+        place.output(
+            "(weir read in.pcap; weir read in.pcap; weir read in.pcap; cat in.pcap) | weir write out.pcap",
+        );
+        let four = [&sent[..], &sent[24..], &sent[24..], &sent[24..]].concat();
+        assert_same(&place.read("out.pcap"), &four, "all four");
+    });
+}
+
+#[test]
+fn a_reader_that_goes_ends_its_writers_as_sigpipe_does() {
+    as_each_user(|place| {
+        capture(place, "in.pcap", 3000);
+        let script =
+            format!("yes 001122334455 66778899aabb 0800 45 | {WIRE} | {WIRE} | head -c 999 > /dev/null");
+        let finished = place.run(&format!("{script}; echo ${{PIPESTATUS[@]:1:2}}"));
+        assert_eq!(finished.stdout, format!("{BROKEN_PIPE} {BROKEN_PIPE}\n"), "{finished:?}");
+        assert_eq!(finished.stderr, "");
+    });
+}
+
+#[test]
+fn formats_are_read_by_tcpdump_and_its_captures_are_read() {
+    as_each_user(|place| {
+        let lan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");
+        place.write("lan.pcap", std::fs::read(lan).expect("the capture is there"));
+        let direct = place.output("tcpdump -nn -r lan.pcap 2>/dev/null");
+        for format in ["pcap", "pcapng"] {
+            let seen =
+                place.output(&format!("weir read lan.pcap --format {format} | tcpdump -nn -r - 2>/dev/null"));
+            assert!(seen == direct, "{format}");
+        }
+        let seen = place
+            .output(&format!("tcpdump -r lan.pcap -w - 2>/dev/null | {WIRE} | tcpdump -nn -r - 2>/dev/null"));
+        assert!(seen == direct, "from tcpdump");
+        // Lines of text have no times.
+        let plain = place.output("tcpdump -t -nn -r lan.pcap 2>/dev/null");
+        let seen = place
+            .output("weir read lan.pcap --format ascii | weir write - | tcpdump -t -nn -r - 2>/dev/null");
+        assert!(seen == plain, "ascii");
+    });
+}
+
+#[test]
+fn text2pcap_grep_and_awk_understand_lines_of_text() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 100);
+        // What text2pcap reads: an offset, then bytes.
+        let dump = r#"awk '{ gsub(/../, "& ", $1); gsub(/../, "& ", $2); gsub(/../, "& ", $3); print "000000 " $0 }'"#;
+        place.output(&format!(
+            "weir read in.pcap --format ascii | {dump} | text2pcap -q - - | weir write out.pcap"
+        ));
+        assert_same(&place.read("out.pcap"), &sent, "out.pcap");
+        let first = lines(&sent).split(' ').next().expect("there is a line").to_string();
+        place.output(&format!(
+            "weir read in.pcap --format ascii | grep --line-buffered -v ^{first} | {WIRE} | weir write out.pcap"
+        ));
+        assert!(captures::packets(&place.read("out.pcap")) == captures::packets(&sent)[1..]);
+        place.output("weir read in.pcap --format ascii | awk 'NR % 2' | weir write out.pcap");
+        assert_eq!(captures::packets(&place.read("out.pcap")).len(), 50);
+    });
+}
+
+#[test]
+fn lines_that_are_no_packets_are_told_by_number_and_skipped() {
+    as_each_user(|place| {
+        place.write(
+            "lines",
+            "001122334455 66778899aabb 0800 45\nnonsense\n\n001122334455 66778899aabb 0800 zz\n",
+        );
+        let finished = place.run("cat lines | weir write out.pcap");
+        assert_eq!(finished.code, 0);
+        assert_eq!(captures::packets(&place.read("out.pcap")).len(), 1);
+        let told: Vec<&str> = finished.stderr.lines().collect();
+        assert_eq!(told, [
+            "weir: standard input: line 2: `nonsense` is no destination address of 12 hexadecimal digits; it is skipped",
+            "weir: standard input: line 4: `zz` is no byte of 2 hexadecimal digits; it is skipped",
+        ]);
+    });
+}
+
+#[test]
+fn the_environment_names_interfaces_as_in_the_paper() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 60);
+        place.command("mkfifo").args(["fifo1", "fifo2"]).status().expect("mkfifo runs");
+        place.output(
+            "(IF0=fifo1 IF1=stdout weir stage -e 'FromInterface(left) -> ToInterface(right);' \
+             | IF0=stdin IF1='stdin fifo2' IFTYPE1=ascii weir stage -e 'FromInterface(left) -> ToInterface(right);') & \
+             cat fifo2 > lines & cat in.pcap > fifo1; wait",
+        );
+        assert!(String::from_utf8_lossy(&place.read("lines")) == lines(&sent));
+    });
+}
+
+#[test]
+fn interfaces_of_every_kind_that_is_a_stream_carry_packets() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 80);
+        let graph = "-e 'FromInterface(left) -> ToInterface(right);'";
+        place.command("mkfifo").arg("link").status().expect("mkfifo runs");
+        for script in [
+            format!("weir stage {graph} --if left=file:in.pcap --if right=file:out.pcap"),
+            format!("weir read in.pcap > link & weir stage {graph} --if left=fifo:link > out.pcap; wait"),
+            format!("weir write out.pcap < link & weir stage {graph} --if right=fifo:link < in.pcap; wait"),
+            format!(
+                "weir stage {graph} --if right=unix:socket < in.pcap & \
+                 weir stage {graph} --if left=unix:socket > out.pcap; wait"
+            ),
+            format!("weir stage {graph} --if left=fd:5 --if right=fd:6 5< in.pcap 6> out.pcap"),
+        ] {
+            let _ = std::fs::remove_file(place.path("out.pcap"));
+            place.output(&script);
+            assert_same(&place.read("out.pcap"), &sent, &script);
+        }
+    });
+}
+
+#[test]
+fn terminals_are_refused_with_what_to_do() {
+    as_each_user(|place| {
+        let finished = place.run("script -qec \"weir stage -e 'FromInterface(left) -> Discard;'\" /dev/null");
+        assert_ne!(finished.code, 0, "{finished:?}");
+        assert!(
+            finished.stdout.contains("standard input is a terminal: give packets by a pipe"),
+            "{finished:?}"
+        );
+        capture(place, "in.pcap", 1);
+        let finished = place.run("script -qec 'weir read in.pcap' /dev/null");
+        assert_ne!(finished.code, 0, "{finished:?}");
+        assert!(
+            finished.stdout.contains("standard output is a terminal: give packets to a pipe"),
+            "{finished:?}"
+        );
+    });
+}
+
+#[test]
+fn a_full_disk_is_told_and_ends_the_stage_with_an_error() {
+    as_each_user(|place| {
+        capture(place, "in.pcap", 50);
+        for script in ["weir write /dev/full < in.pcap", "weir read in.pcap > /dev/full"] {
+            let finished = place.run(script);
+            assert!(finished.stderr.contains("No space left on device"), "{finished:?}");
+            assert_eq!(finished.code, 1, "{finished:?}");
+        }
+    });
+}
+
+#[test]
+fn errors_name_the_flag_its_value_and_what_to_do() {
+    as_each_user(|place| {
+        for (script, due) in [
+            ("weir read in --format xml", "invalid value 'xml' for '--format <FORMAT>'"),
+            ("weir read in --format xml", "[possible values: pcap, pcapng, ascii]"),
+            ("weir read /missing", "/missing: No such file"),
+            ("weir write - --if aux=eth9", "--if aux=eth9: `eth9` is no kind of interface; kinds are stdin"),
+            ("weir write - --if aux", "--if aux: give NAME=KIND, such as"),
+            ("weir write - --if aux=fd:x", "--if aux=fd:x: `fd:x`: `x` is no number of an open descriptor"),
+            ("weir stage -e 'FromInterface(left) -> ToInterface(aux);' < /dev/null", "--if aux=KIND"),
+            ("weir stage -e 'FromInterface(left) -> Discard;' --if left=fd:77", "descriptor 77 is not open"),
+            ("IF0=nothing weir write -", "IF0: `nothing` is no kind of interface"),
+            ("IFTYPE0=xml weir write -", "IFTYPE0: `xml` is no format; choose binary, pcap, pcapng, ascii"),
+            ("weir write - --drain=-1", "--drain -1: give a number of seconds"),
+            ("weir linux --mtu 12 -- true", "--mtu: `12` is no MTU; give a number of bytes from 68 to 65521"),
+            ("weir linux --left 10.0.0.1/99 -- true < <(:)", "--left: `10.0.0.1/99` is no address"),
+            ("weir linux --left 10.0.0.1/24 -- true", "--if left=KIND"),
+            ("weir remove 999999999", "no stage 999999999 runs (`weir status` lists them)"),
+            ("weir insert --after 999999999 stage", "no stage 999999999 runs"),
+        ] {
+            let finished = place.run(&format!("{script} > /dev/null"));
+            assert_ne!(finished.code, 0, "{finished:?}");
+            assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
+        }
+    });
+}
+
+#[test]
+fn interactive_traffic_is_not_delayed_by_plain_pipes() {
+    as_each_user(|place| {
+        let (input, mut to) = std::io::pipe().expect("pipes can be made");
+        let mut command = place.command("bash");
+        command.args(["-c", &format!("{WIRE} --format ascii | cat | {WIRE} --format ascii")]);
+        command.stdin(Stdio::from(input));
+        let chain = Running::start(command, place, "a chain of text");
+        for n in 1..=3 {
+            std::io::Write::write_all(&mut to, b"001122334455 66778899aabb 0800 45\n")
+                .expect("the chain reads");
+            until("the line came", || chain.stdout().lines().count() == n);
+        }
+        drop(to);
+        assert_eq!(chain.finish().code, 0);
+    });
+}
