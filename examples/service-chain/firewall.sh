@@ -1,0 +1,2 @@
+echo 1 >/proc/sys/net/ipv4/ip_forward
+iptables-legacy -A FORWARD -i left -p tcp --dport 81 -j DROP

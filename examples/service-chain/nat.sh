@@ -1,0 +1,2 @@
+echo 1 >/proc/sys/net/ipv4/ip_forward
+iptables-legacy -t nat -A POSTROUTING -o right -j MASQUERADE
