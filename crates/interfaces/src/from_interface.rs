@@ -61,6 +61,7 @@ impl Element for FromInterface {
             conf.args.fail("BURST must be between 1 and 256");
         }
         conf.finish()?;
+        table::mark_read(&name);
         Ok(FromInterface {
             name,
             burst: burst as usize,
@@ -73,7 +74,7 @@ impl Element for FromInterface {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let (idx, shared) = table::open_to_read(&self.name)?;
+        let (idx, shared) = table::open(&self.name)?;
         let fd = {
             let mut interface = lock(&shared);
             if interface.is_read() {

@@ -74,7 +74,7 @@ impl Element for ToInterface {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let (idx, shared) = table::open_to_write(&self.name)?;
+        let (idx, shared) = table::open(&self.name)?;
         let fd = lock(&shared).tx_fd().try_clone_to_owned();
         let fd = fd.map_err(|error| element::output::reason(&error))?;
         ctx.add_select(fd.as_fd(), Ready::READ)?;

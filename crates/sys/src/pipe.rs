@@ -32,6 +32,12 @@ pub enum Kind {
     Other,
 }
 
+/// Whether `fd` is a pipe without a name, as a shell makes them.
+pub fn is_anonymous(fd: impl AsFd) -> bool {
+    std::fs::read_link(path(fd.as_fd()))
+        .is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
+}
+
 /// What `fd` stands for.
 pub fn kind(fd: impl AsFd) -> Result<Kind> {
     let fd = fd.as_fd();
@@ -178,6 +184,7 @@ mod tests {
         assert_eq!(kind(&reader).unwrap(), kind(&writer).unwrap());
         assert_ne!(kind(&reader).unwrap(), kind(&other).unwrap());
         assert_eq!(kind(reference(&reader).unwrap()).unwrap(), kind(&writer).unwrap());
+        assert!(is_anonymous(&reader) && !is_anonymous(File::open("/dev/null").unwrap()));
         assert_eq!((access(&reader).unwrap(), access(&writer).unwrap()), ((true, false), (false, true)));
     }
 

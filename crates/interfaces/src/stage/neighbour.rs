@@ -486,8 +486,10 @@ impl End {
     fn welcome(&self, talk: &Talk, wish: u64) -> Option<()> {
         let name = self.name();
         let proof = self.proof()?;
-        let is_any = wish != RING_ONLY;
-        let handle = with_stack(|stack| stack.handle(&name).filter(|_| is_any && talk.neighbour.is_same_user));
+        // Where the way back has a pipe of its own, only one of the two is to join the stacks: the one that the shell made.
+        let is_any = wish != RING_ONLY && sys::pipe::is_anonymous(&proof);
+        let handle =
+            with_stack(|stack| stack.handle(&name).filter(|_| is_any && talk.neighbour.is_same_user));
         let tap = with_stack(|stack| stack.tap(&name).filter(|_| is_any));
         let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
         let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];

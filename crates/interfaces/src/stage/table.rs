@@ -39,6 +39,8 @@ enum Source {
 }
 
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
+/// The interfaces that elements read.
+static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
 
@@ -94,17 +96,21 @@ fn add(name: &str, source: Source) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens the interface of this name, if it is not open, for an element that reads it; its number and itself.
-pub fn open_to_read(name: &str) -> Result<(usize, Shared), String> {
-    open(name, true)
+/// Says, before anything is opened, that an element reads the interface of this name: a file or a named pipe, which can be read or
+/// written but not both, is then read.
+pub fn mark_read(name: &str) {
+    let mut names = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_string());
+    }
 }
 
-/// As [`open_to_read`], for an element that writes to it.
-pub fn open_to_write(name: &str) -> Result<(usize, Shared), String> {
-    open(name, false)
+fn is_read(name: &str) -> bool {
+    READ.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
 }
 
-fn open(name: &str, is_read: bool) -> Result<(usize, Shared), String> {
+/// Opens the interface of this name, if it is not open; its number and itself.
+pub fn open(name: &str) -> Result<(usize, Shared), String> {
     let mut table = table();
     let names: Vec<String> = table.iter().map(|declared| declared.name.clone()).collect();
     let Some(idx) = names.iter().position(|known| known == name) else {
@@ -119,13 +125,13 @@ fn open(name: &str, is_read: bool) -> Result<(usize, Shared), String> {
     if let Some(shared) = &declared.opened {
         return Ok((idx, shared.clone()));
     }
-    let interface = make(name, &mut declared.source, is_read)?;
+    let interface = make(name, &mut declared.source)?;
     let shared = Arc::new(Mutex::new(interface));
     declared.opened = Some(shared.clone());
     Ok((idx, shared))
 }
 
-fn make(name: &str, source: &mut Source, is_read: bool) -> Result<Interface, String> {
+fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
     let words = |error: sys::SysError| error.to_string();
     let mut interface = Interface::new(name).map_err(words)?;
     let (input, output) = match source {
@@ -133,7 +139,7 @@ fn make(name: &str, source: &mut Source, is_read: bool) -> Result<Interface, Str
             let (input, output) = made.take().ok_or_else(|| format!("interface `{name}` was closed"))?;
             (Some(input), Some(output))
         }
-        Source::Spec(spec, format) => open_spec(name, &directed(spec, is_read), *format)?,
+        Source::Spec(spec, format) => open_spec(name, &directed(name, spec), *format)?,
     };
     if let Some(input) = input {
         interface.add_input(input).map_err(words)?;
@@ -147,11 +153,11 @@ fn make(name: &str, source: &mut Source, is_read: bool) -> Result<Interface, Str
 /// What an endpoint gives.
 pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
 
-/// What is read or written, but not both, is written where the first element that names the interface writes to it.
-fn directed(spec: &Spec, is_read: bool) -> Spec {
+/// What can be read or written, but not both, is written if no element reads it.
+fn directed(name: &str, spec: &Spec) -> Spec {
     match spec {
         Spec { input: Some(endpoint @ (Endpoint::File(_) | Endpoint::Fifo(_))), output: None }
-            if !is_read =>
+            if !is_read(name) =>
         {
             Spec { input: None, output: Some(endpoint.clone()) }
         }
