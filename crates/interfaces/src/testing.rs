@@ -88,6 +88,9 @@ pub fn make_veth(name: &str, peer: &str) -> bool {
     for device in [name, peer] {
         sys::link::set_up(device, true).unwrap();
     }
+    for device in [name, peer] {
+        sys::link::await_running(device).unwrap();
+    }
     true
 }
 

@@ -3,11 +3,11 @@
 mod saved;
 
 use std::os::fd::AsFd;
-use std::time::Duration;
 
+use sys::link;
 use sys::link_request::{self, CableEnd};
 use sys::namespace;
-use sys::netlink::{attributes, Request as Change, Socket};
+use sys::netlink::{Request as Change, Socket};
 
 use crate::agent::Reply;
 use crate::inside::Inside;
@@ -36,7 +36,7 @@ impl Opened {
     /// Waits until packets pass, once the device is up; a tap is ready at once.
     pub(crate) fn settle(&mut self, name: &str) -> Result<()> {
         match &mut self.stand_in {
-            Some(stand_in) => wait_until_running(&mut stand_in.tables, name),
+            Some(stand_in) => Ok(link::wait_until_running(&mut stand_in.tables, name)?),
             None => Ok(()),
         }
     }
@@ -106,11 +106,6 @@ pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> R
     }
 }
 
-/// linux/if.h.
-const IF_OPER_UP: u8 = 6;
-/// A cable whose other end was taken down meanwhile never runs; that is no mistake.
-const TRIES: u32 = 200;
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a new device has by itself.
 const DEFAULT_MTU: u32 = 1500;
@@ -121,21 +116,6 @@ const UP: u32 = libc::IFF_UP as u32;
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 /// `IN6_ADDR_GEN_MODE_NONE` of linux/if_link.h.
 const NO_ADDRESS: u8 = 1;
-
-/// Waits until an end of a cable sends: the kernel lets it only some time after the other end came up (linkwatch), and
-/// loses what comes before. New kernels (6.9) catch up when they are asked.
-pub(crate) fn wait_until_running(tables: &mut Socket, name: &str) -> Result<()> {
-    for _ in 0..TRIES {
-        let answers = tables.ask(link_request::describe(name)?, name)?;
-        let payload = answers.first().and_then(|answer| answer.payload.get(link_request::LINK_LEN..));
-        let mut found = attributes(payload.unwrap_or_default());
-        if found.any(|attribute| attribute == (libc::IFLA_OPERSTATE, &[IF_OPER_UP])) {
-            return Ok(());
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Ok(())
-}
 
 /// Gives a device the MTU and the Ethernet address of `end`.
 fn reshape(end: &CableEnd<'_>) -> Change {

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use sys::link;
 use sys::link_request::{self, CableEnd};
 
 use crate::agent::Request;
@@ -83,8 +84,8 @@ fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &Saved) ->
     far.put_link_back(theirs)?;
     near.put_tables_back(ours)?;
     far.put_tables_back(theirs)?;
-    device::wait_until_running(&mut ours.netlink, near.name())?;
-    device::wait_until_running(&mut theirs.netlink, far.name())
+    link::wait_until_running(&mut ours.netlink, near.name())?;
+    Ok(link::wait_until_running(&mut theirs.netlink, far.name())?)
 }
 
 fn lost(ours: Saved, theirs: Saved, error: Error) -> Error {

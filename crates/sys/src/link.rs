@@ -4,10 +4,17 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use crate::error::{check, Result, SysError};
 use crate::link_request::{self, CableEnd};
-use crate::netlink::Request;
+use crate::netlink::{attributes, Request, Socket};
+
+/// `IF_OPER_UP` of linux/if.h.
+const IF_OPER_UP: u8 = 6;
+/// A cable whose other end was taken down meanwhile never runs; that is no mistake.
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The kernel's number of device `name`.
 pub fn index(name: &str) -> Result<u32> {
@@ -56,6 +63,26 @@ pub fn add_route(name: &str, destination: IpAddr, prefix_len: u8, gateway: IpAdd
 pub fn create_veth(name: &str, peer: &str) -> Result<()> {
     let request = link_request::create_veth(&CableEnd::new(name), &CableEnd::new(peer))?;
     request.send(name).map_err(|e| e.with_remedy(create_remedy))
+}
+
+/// As [`wait_until_running`], in the calling thread's network namespace.
+pub fn await_running(name: &str) -> Result<()> {
+    wait_until_running(&mut Socket::open()?, name)
+}
+
+/// Waits until an end of a cable sends: the kernel lets it only some time after the other end came up (linkwatch), and
+/// loses what comes before. New kernels (6.9) catch up when they are asked.
+pub fn wait_until_running(tables: &mut Socket, name: &str) -> Result<()> {
+    for _ in 0..TRIES {
+        let answers = tables.ask(link_request::describe(name)?, name)?;
+        let payload = answers.first().and_then(|answer| answer.payload.get(link_request::LINK_LEN..));
+        let mut found = attributes(payload.unwrap_or_default());
+        if found.any(|attribute| attribute == (libc::IFLA_OPERSTATE, &[IF_OPER_UP])) {
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// Moves device `name` to another network namespace; it loses its addresses.

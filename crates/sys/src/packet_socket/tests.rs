@@ -26,6 +26,9 @@ fn cable(mtu: u32) {
         link::set_mtu(name, mtu).unwrap();
         link::set_up(name, true).unwrap();
     }
+    for name in ["left", "right"] {
+        link::await_running(name).unwrap();
+    }
 }
 
 /// A broadcast frame of an experimental EtherType.
