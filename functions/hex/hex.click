@@ -6,7 +6,7 @@
 // A packet is a line with its direction (`O` to the right, `I` to the left), time (UTC) and length, then lines of an offset and
 // 16 bytes, then an empty line:
 //
-//     O 2026-01-31T12:00:00.000000001 18 bytes
+//     O 2026-01-31T12:00:00.000000001 len=18
 //     000000 02 00 00 00 00 02 02 00 00 00 00 01 08 06 00 01
 //     000010 08 00
 //

@@ -139,7 +139,7 @@ impl ToHexDump {
             self.text.push(' ');
         }
         write_time(&mut self.text, time);
-        let _ = writeln!(self.text, " {} bytes", packet.len());
+        let _ = writeln!(self.text, " len={}", packet.len());
         let data = packet.data().get(..self.max_len).unwrap_or(packet.data());
         for (i, line) in data.chunks(16).enumerate() {
             let _ = write!(self.text, "{:06x}", i * 16);
@@ -196,11 +196,11 @@ mod tests {
             "#]],
         );
         expect![[r#"
-            O 2001-09-09T01:46:40.000000000 18 bytes
+            O 2001-09-09T01:46:40.000000000 len=18
             000000 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f
             000010 10 11
 
-            I 2001-09-09T01:46:40.000000002 1 bytes
+            I 2001-09-09T01:46:40.000000002 len=1
             000000 ff
 
         "#]]
@@ -219,8 +219,8 @@ mod tests {
             "#]],
         );
         let text = std::fs::read_to_string(path).unwrap();
-        let lengths: Vec<&str> = text.lines().filter(|line| line.ends_with(" bytes")).collect();
-        assert!(lengths[0].ends_with(" 1514 bytes") && lengths[2].ends_with(" 1134 bytes"), "{lengths:?}");
+        let lengths: Vec<&str> = text.lines().filter(|line| line.contains(" len=")).collect();
+        assert!(lengths[0].ends_with(" len=1514") && lengths[2].ends_with(" len=1134"), "{lengths:?}");
     }
 
     #[test]
