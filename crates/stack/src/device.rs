@@ -106,7 +106,6 @@ pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> R
     }
 }
 
-
 /// What a new device has by itself.
 const DEFAULT_MTU: u32 = 1500;
 

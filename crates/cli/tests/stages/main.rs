@@ -1,7 +1,7 @@
 //! Stages as users run them: real processes in real pipelines, as root and as an ordinary user.
 //!
 //! Each test runs as the user who runs the tests, and, if that is root, again as an ordinary user without any privilege. A test
-//! that cannot run fails unless `WEIR_MAY_SKIP` is set.
+//! that cannot run fails.
 
 mod captures;
 mod chaos;

@@ -193,6 +193,17 @@ fn text2pcap_grep_and_awk_understand_lines_of_text() {
 }
 
 #[test]
+fn text2pcap_reads_what_weir_hex_writes() {
+    as_each_user(|place| {
+        place.write("lan.pcap", include_bytes!("../../../../captures/lan.pcap"));
+        let dump = |file| format!("tcpdump -ttnn -r {file} 2>/dev/null");
+        place.output("weir read lan.pcap | weir hex --out hex | weir write out.pcap");
+        place.output(r#"text2pcap -q -D -t "%Y-%m-%dT%H:%M:%S.%f" hex hex.pcap"#);
+        assert!(place.output(&dump("hex.pcap")) == place.output(&dump("lan.pcap")));
+    });
+}
+
+#[test]
 fn lines_that_are_no_packets_are_told_by_number_and_skipped() {
     as_each_user(|place| {
         place.write(

@@ -204,6 +204,11 @@ impl Input for PipeIn {
     fn may_sleep(&mut self) -> bool {
         match &mut self.ring {
             Some((ring, _)) if self.is_in_ring => ring.may_sleep(),
+            Some((ring, _)) => {
+                // The rest of the pipe comes first, and the pipe tells of it.
+                ring.hush();
+                true
+            }
             _ => true,
         }
     }
