@@ -40,7 +40,7 @@ impl Figures {
             }
             let gbps = median(figures) * frame_len as f64 * 8.0 / 1000.0;
             let (min, max) = (figures[0], figures[figures.len() - 1]);
-            format!("{:.2} Mpps, {gbps:.0} Gbps ({min:.2}-{max:.2})", median(figures))
+            format!("{:.3} Mpps, {gbps:.0} Gbps ({min:.3}-{max:.3})", median(figures))
         };
         let ratio = median(sleeping) / median(pipe);
         format!(
