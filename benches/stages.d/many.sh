@@ -10,13 +10,14 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # Starts all, waits until every chain has let a packet through, and counts those that run.
 at_once() {
-  local begin reader n file
+  local begin n file groups=()
   file=$(mktemp -p "$tmp")
   begin=$(now_ms)
   for n in $(seq $chains); do
-    (timeout -s KILL 60 sh -c "$weir stage -e 'RatedSource(LENGTH 64, RATE 100) -> ToInterface(right)' | $(pass $((length - 2))) |
+    setsid timeout -s KILL 60 sh -c "$weir stage -e 'RatedSource(LENGTH 64, RATE 100) -> ToInterface(right)' | $(pass $((length - 2))) |
       $weir stage -e 'FromInterface(left) -> c :: Counter -> Discard; DriverManager(label, wait 1ms, goto label \$(lt \$(c.count) 1), print through, wait 60s)'" \
-      >>"$file" 2>/dev/null || true) &
+      >>"$file" 2>/dev/null &
+    groups+=($!)
   done
   for _ in $(seq 600); do
     [ "$(grep -c through "$file")" = $chains ] && break
@@ -25,8 +26,8 @@ at_once() {
   echo $(($(now_ms) - begin)) | keep at-once-ms
   "$weir" status --json | wc -l | keep at-once-stages
   grep -c through "$file" | keep at-once-through
-  "$weir" status --json | jq .id | xargs -r kill 2>/dev/null || true
-  wait
+  for n in "${groups[@]}"; do kill -- "-$n" 2>/dev/null || true; done
+  wait "${groups[@]}" 2>/dev/null || true
 }
 
 # Million frames of 64 bytes a second through a chain of $1.
