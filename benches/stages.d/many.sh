@@ -15,7 +15,7 @@ at_once() {
   begin=$(now_ms)
   for n in $(seq $chains); do
     setsid timeout -s KILL 60 sh -c "$weir stage -e 'RatedSource(LENGTH 64, RATE 100) -> ToInterface(right)' | $(pass $((length - 2))) |
-      $weir stage -e 'FromInterface(left) -> c :: Counter -> Discard; DriverManager(label, wait 1ms, goto label \$(lt \$(c.count) 1), print \"through\", wait 60s)'" \
+      $weir stage -e 'FromInterface(left) -> c :: Counter -> Discard; DriverManager(label again, wait 1ms, goto again \$(lt \$(c.count) 1), print \"through\", wait 60s)'" \
       >>"$file" 2>/dev/null &
     groups+=($!)
   done
