@@ -1,6 +1,7 @@
 //! Frames from one process to another, on a core each: the ring against the best plain pipe.
 //!
-//! `cargo bench -p ring -- [--capacity BYTES] [--rounds N] [--cpu-time]` prints a table in Markdown. Both sides keep their frames as packets
+//! `cargo bench -p ring -- [--capacity BYTES] [--rounds N] [--cpu-time] [--frame BYTES --batch N]` prints a table in Markdown;
+//! with one round, the ring that is polled is left out. Both sides keep their frames as packets
 //! are kept, each in a buffer of its own, and touch the first bytes of every frame. The ring's frames are copied in and out
 //! with their headers; the pipe's writer is spared that and writes the same batch of bare frames with one call.
 
@@ -27,7 +28,9 @@ fn run(contest: Contest, time: Time, capacity: usize, n_rounds: usize) -> Figure
     let mut figures = Figures::default();
     for _ in 0..n_rounds {
         figures.sleeping.push(measure(contest, time, || through::ends(capacity, true)));
-        figures.polling.push(measure(contest, time, || through::ends(capacity, false)));
+        if n_rounds > 1 {
+            figures.polling.push(measure(contest, time, || through::ends(capacity, false)));
+        }
         figures.pipe.push(measure(contest, time, pipe::ends));
     }
     figures
@@ -38,7 +41,11 @@ fn main() {
     let by_processor = std::env::args().any(|word| word == "--cpu-time");
     let time = if by_processor { Time::Processor } else { Time::Elapsed };
     let n_rounds = option("--rounds").unwrap_or(5);
-    let longest = contest::ALL.iter().map(|contest| contest.frame_len).max();
+    let contests: Vec<Contest> = match option("--frame") {
+        Some(frame_len) => vec![Contest::of(frame_len, option("--batch").unwrap_or(64))],
+        None => contest::ALL.into_iter().take(option("--sizes").unwrap_or(3)).collect(),
+    };
+    let longest = contests.iter().map(|contest| contest.frame_len).max();
     assert!(
         longest <= Some(ring::max_data(capacity)),
         "a frame does not fit into a ring of {capacity} bytes"
@@ -49,7 +56,7 @@ fn main() {
     );
     println!("| frame | batch | ring, eventfd | ring, polling | pipe | ring to pipe |");
     println!("|--:|--:|--:|--:|--:|--:|");
-    for contest in contest::ALL.into_iter().take(option("--sizes").unwrap_or(3)) {
+    for contest in contests {
         println!("{}", run(contest, time, capacity, n_rounds).row(contest));
     }
 }

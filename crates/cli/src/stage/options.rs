@@ -23,6 +23,9 @@ pub struct StageOptions {
     /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
     #[arg(long, global = true)]
     pub spin: bool,
+    /// Leave packets in the pipes, where the neighbour is weir as well: no shared memory, no joint in the kernel.
+    #[arg(long, global = true)]
+    pub plain: bool,
     /// Interfaces that the command itself brings; those of the environment and of `--if` go before them.
     #[arg(skip)]
     pub own: Vec<(String, Spec)>,
@@ -64,6 +67,9 @@ impl StageOptions {
     pub fn declare(&self) -> Result<(), String> {
         if self.spin {
             table::spin();
+        }
+        if self.plain {
+            table::stay_with_pipes();
         }
         let environment = |name: &str| std::env::var(name).ok();
         let declared = self.declared(&environment)?;

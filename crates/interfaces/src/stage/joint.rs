@@ -15,7 +15,7 @@ use crate::segment::segment;
 use crate::vnet;
 
 /// Bytes of each ring.
-pub const CAPACITY: usize = 512 << 10;
+pub const CAPACITY: usize = 1 << 20;
 /// Most bytes of a pair of rings that a neighbour may send.
 pub const MAX_PAIR: usize = 2 * (4096 + ring::CAPACITY_MAX);
 /// Packets between two looks of the reader.
@@ -224,6 +224,12 @@ impl RingOut {
         self.producer.push(&header, packet.data())
     }
 
+    /// Puts packets in until one is refused: which, and why.
+    fn push_all(&mut self, batch: &Batch) -> Option<(usize, Refused)> {
+        let refused = |(idx, packet)| self.push(packet).err().map(|why| (idx, why));
+        batch.iter().enumerate().find_map(refused)
+    }
+
     fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {
         match why {
             Refused::NoRoom => {
@@ -265,27 +271,26 @@ impl RingOut {
 
 impl Output for RingOut {
     fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
-        let mut n_unseen = 0;
-        while let Some(packet) = waiting.pop_front() {
-            match self.push(&packet) {
-                Ok(()) => n_unseen += 1,
-                Err(why) => {
-                    if let Some(dispatch) = self.refused(packet, why, waiting) {
-                        self.publish();
-                        if is_gone(&self.line) {
-                            return Dispatch::Closed;
-                        }
-                        return dispatch;
-                    }
-                }
+        let mut batch = Batch::new();
+        loop {
+            waiting.pop_batch(&mut batch, PUBLISH);
+            if batch.is_empty() {
+                return Dispatch::All;
             }
-            if n_unseen == PUBLISH {
-                n_unseen = 0;
-                self.publish();
+            let refused = self.push_all(&batch);
+            self.publish();
+            let refused = refused.and_then(|(idx, why)| {
+                (idx + 1..batch.len())
+                    .for_each(|_| batch.pop().into_iter().for_each(|p| waiting.push_front(p)));
+                Some((batch.pop()?, why))
+            });
+            // All at once: an atomic count of what packets share waits for everything that was written before it.
+            batch.clear();
+            let dispatch = refused.and_then(|(packet, why)| self.refused(packet, why, waiting));
+            if let Some(dispatch) = dispatch {
+                return if is_gone(&self.line) { Dispatch::Closed } else { dispatch };
             }
         }
-        self.publish();
-        Dispatch::All
     }
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {

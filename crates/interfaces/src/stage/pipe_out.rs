@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
+use element::{Batch, BATCH_MAX};
 use packet::Ring;
 use sys::pipe::{Kind, PipeId};
 use sys::poll::{Interest, Poller};
@@ -120,6 +121,29 @@ impl PipeOut {
         self.is_closed
     }
 
+    /// Makes bytes of packets, as many as go out with one write.
+    fn gather(&mut self, waiting: &mut Ring) {
+        let mut batch = Batch::new();
+        while self.pending.bytes.len() < GATHER {
+            waiting.pop_batch(&mut batch, BATCH_MAX);
+            if batch.is_empty() {
+                return;
+            }
+            let mut n = 0;
+            for packet in batch.iter() {
+                if self.pending.bytes.len() >= GATHER {
+                    break;
+                }
+                self.framer.packet(&mut self.pending.bytes, packet);
+                n += 1;
+            }
+            while batch.len() > n {
+                batch.pop().into_iter().for_each(|packet| waiting.push_front(packet));
+            }
+            batch.clear();
+        }
+    }
+
     fn dispatch(&mut self, writing: Writing) -> Dispatch {
         match writing {
             Writing::All => Dispatch::All,
@@ -154,10 +178,7 @@ impl Output for PipeOut {
                     dispatch => return dispatch,
                 }
             }
-            while self.pending.bytes.len() < GATHER {
-                let Some(packet) = waiting.pop_front() else { break };
-                self.framer.packet(&mut self.pending.bytes, &packet);
-            }
+            self.gather(waiting);
             match self.write_pending(poller) {
                 Writing::All if waiting.is_empty() => return Dispatch::All,
                 Writing::All => {}

@@ -43,6 +43,8 @@ static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
 static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
+/// Whether neighbours are not looked for.
+static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
 /// Whether packets are looked for without pause.
 static SPINS: AtomicBool = AtomicBool::new(false);
@@ -263,10 +265,19 @@ pub fn others_are_full(idx: usize) -> bool {
 
 /// Makes neighbours find the pipes of all open interfaces.
 pub fn look_for_neighbours() -> Result<(), String> {
-    for shared in opened() {
-        neighbour::announce_pipes(&shared)?;
+    opened().iter().try_for_each(announce)
+}
+
+/// Leaves all packets in pipes, whoever is at their other ends.
+pub fn stay_with_pipes() {
+    IS_PLAIN.store(true, Ordering::Relaxed);
+}
+
+fn announce(shared: &Shared) -> Result<(), String> {
+    if IS_PLAIN.load(Ordering::Relaxed) {
+        return Ok(());
     }
-    Ok(())
+    neighbour::announce_pipes(shared)
 }
 
 /// Lets the interface of this name go on in another pipe: reads it once what it reads now has ended, or writes to it from now
@@ -286,7 +297,7 @@ pub fn succeed(name: &str, pipe: BorrowedFd<'_>, format: Format) -> Result<(), S
     added.map_err(|error| error.to_string())?;
     interface.flush();
     drop(interface);
-    neighbour::announce_pipes(&shared)
+    announce(&shared)
 }
 
 /// A pipe's end, opened anew so that it does not block.

@@ -14,6 +14,13 @@ pub const ALL: [Contest; 3] = [
     Contest { frame_len: 64 << 10, batch: 1, n_batches: 60_000 },
 ];
 
+impl Contest {
+    /// Half a gigabyte of frames.
+    pub fn of(frame_len: usize, batch: usize) -> Contest {
+        Contest { frame_len, batch, n_batches: (1 << 29) / (frame_len * batch) }
+    }
+}
+
 /// Million frames a second, one figure a round.
 #[derive(Default)]
 pub struct Figures {
@@ -28,9 +35,12 @@ impl Figures {
         let Contest { frame_len, batch, .. } = contest;
         let [sleeping, polling, pipe] = [&mut self.sleeping, &mut self.polling, &mut self.pipe].map(sorted);
         let cell = |figures: &[f64]| {
+            if figures.is_empty() {
+                return "-".to_string();
+            }
             let gbps = median(figures) * frame_len as f64 * 8.0 / 1000.0;
             let (min, max) = (figures[0], figures[figures.len() - 1]);
-            format!("{:.2} Mpps, {gbps:.0} Gbps ({min:.2}-{max:.2})", median(figures))
+            format!("{:.3} Mpps, {gbps:.0} Gbps ({min:.3}-{max:.3})", median(figures))
         };
         let ratio = median(sleeping) / median(pipe);
         format!(
