@@ -492,6 +492,11 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(text);
     }
 
+    /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
+    pub fn n_said(&mut self, what: &'static str) -> u32 {
+        self.runtime.n_said(what)
+    }
+
     /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
     pub fn chatter_on(&mut self, channel: &str, text: &str) {
         self.runtime.chatter_on(channel, text);

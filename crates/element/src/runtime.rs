@@ -159,6 +159,10 @@ pub trait Runtime {
     fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
     /// The output ports connected to an input.
     fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
+    /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
+    fn n_said(&mut self, what: &'static str) -> u32;
+    /// Gives an element another flow code than its class has, for searches for notifiers from then on.
+    fn set_flow_code(&mut self, idx: ElementIdx, code: &str);
 
     /// Reads `element.handler param` or a global handler, names being looked up from `from`'s compound outwards. The error is
     /// Click's message.

@@ -273,7 +273,10 @@ impl Search {
 /// The ports on the other side of an element that packets through `port` come from or go to.
 fn beyond(world: &World, (element, port): (ElementIdx, PortIdx), kind: Kind) -> Vec<(ElementIdx, PortIdx)> {
     let (n_inputs, n_outputs) = world.wiring.n_ports(element);
-    let Some(flow) = FlowCode::parse(world.classes[element].facts.flow) else { return Vec::new() };
+    let own = world.flow_codes.get(&element).map(String::as_str);
+    let Some(flow) = FlowCode::parse(own.unwrap_or(world.classes[element].facts.flow)) else {
+        return Vec::new();
+    };
     match kind {
         Kind::Empty => (0..n_inputs).filter(|i| flow.reaches(*i, port)).map(|i| (element, i)).collect(),
         Kind::Full => (0..n_outputs).filter(|o| flow.reaches(port, *o)).map(|o| (element, o)).collect(),

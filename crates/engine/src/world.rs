@@ -107,6 +107,10 @@ pub struct World {
     /// Those who look at packets on their way.
     watchers: Vec<Box<dyn Watcher>>,
     pub(crate) random: Random,
+    /// How often things were said that are said a few times only.
+    said: HashMap<&'static str, u32>,
+    /// Flow codes of elements that have others than their classes.
+    pub(crate) flow_codes: HashMap<ElementIdx, String>,
     /// The thread that what happens now comes from.
     pub(crate) thread: usize,
     /// How the parts of the graph are to be spread over threads, if they are.
@@ -189,6 +193,8 @@ impl World {
             chatter,
             watchers: Vec::new(),
             random: Random::unforeseen(),
+            said: HashMap::new(),
+            flow_codes: HashMap::new(),
             thread: replica.0,
             balance: None,
             home_threads: vec![0; n],
@@ -723,6 +729,16 @@ impl Runtime for World {
 
     fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
         self.wiring.downstream(idx, port)
+    }
+
+    fn n_said(&mut self, what: &'static str) -> u32 {
+        let n = self.said.entry(what).or_default();
+        *n = n.saturating_add(1);
+        *n - 1
+    }
+
+    fn set_flow_code(&mut self, idx: ElementIdx, code: &str) {
+        self.flow_codes.insert(idx, code.to_string());
     }
 
     fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {

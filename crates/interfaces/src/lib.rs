@@ -21,6 +21,7 @@ mod tunnel;
 mod vnet;
 
 element::elements![
+    change_uid,
     from_dump,
     to_dump,
     from_device,

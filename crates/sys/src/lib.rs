@@ -2,7 +2,7 @@
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`]), filters ([`bpf`]), waiting ([`poll`],
 //! [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), memory shared with others
-//! ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`namespace`], [`terminal`]) and the folder for sockets
+//! ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
@@ -21,6 +21,7 @@ pub mod netlink;
 pub mod packet_socket;
 pub mod pipe;
 pub mod poll;
+pub mod privileges;
 pub mod process;
 pub mod region;
 pub mod runtime_dir;

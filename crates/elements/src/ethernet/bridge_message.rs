@@ -139,6 +139,26 @@ impl Message {
     }
 }
 
+/// A frame in a line: all that it says, or that it tells of a change; `None` if it is too short.
+pub fn describe(frame: &[u8]) -> Option<String> {
+    let frame: &[u8; READ] = frame.first_chunk()?;
+    if frame[20] == TOPOLOGY_CHANGE {
+        return Some("TCM".to_string());
+    }
+    let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+    let long = |at: usize| (0..4).fold(0u64, |value, i| value << 16 | u64::from(word(at + 2 * i)));
+    let kind = if frame[20] == 0 { "CFG" } else { "???" };
+    let acknowledged = if frame[21] & FLAG_ACKNOWLEDGED != 0 { "TCA" } else { "tca" };
+    let change = if frame[21] & FLAG_CHANGE != 0 { "TC" } else { "tc" };
+    let cost = u32::from(word(30)) << 16 | u32::from(word(32));
+    let (bridge, port, root) = (long(34), word(42), long(22));
+    let [age, max_age, hello, delay] = [44, 46, 48, 50].map(word);
+    Some(format!(
+        "{kind} {bridge:>16x}:{port:04x}: {acknowledged} {change}  {cost:08x} -> {root:>16x}  \
+         a/m/h/d: {age:x}/{max_age:x}/{hello:x}/{delay:x}"
+    ))
+}
+
 /// A message's age in microseconds, from 256ths of a second; Click's product has 32 bits.
 fn age_us(age: u16) -> i32 {
     i32::from(age).wrapping_mul(1_000_000) / 256

@@ -13,6 +13,7 @@ element::elements![
     arp_responder,
     arp_table,
     check_arp_header,
+    debug_bridge,
     ensure_ether,
     ether_encap,
     ether_mirror,

@@ -43,6 +43,17 @@ impl Failures {
         }
     }
 
+    /// Whether failures are to be told.
+    #[inline]
+    pub fn are_untold(&self) -> bool {
+        !self.untold.is_empty()
+    }
+
+    /// Takes all failures as told.
+    pub fn settle(&mut self) {
+        self.untold.clear();
+    }
+
     /// Number of failures.
     pub fn count(&self) -> u64 {
         self.count

@@ -21,7 +21,7 @@ lookup!(
     LinearIPLookup,
     HANDLERS,
     Order::first_free(),
-    Complaints::few(|address| format!("LinearIPLookup: no route for {address}"))
+    Complaints::few("LinearIPLookup: no route", |address| format!("LinearIPLookup: no route for {address}"))
 );
 
 #[cfg(test)]

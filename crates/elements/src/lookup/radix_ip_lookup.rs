@@ -20,7 +20,7 @@ lookup!(
     RadixIPLookup,
     HANDLERS_WITH_FLUSH,
     Order::last_freed(),
-    Complaints::few(|address| format!("IPRouteTable: no route for {address}"))
+    Complaints::few("IPRouteTable: no route", |address| format!("IPRouteTable: no route for {address}"))
 );
 
 #[cfg(test)]

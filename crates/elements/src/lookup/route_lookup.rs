@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use args::Scope;
-use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Verdict};
+use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Verdict};
 
 use super::order::Order;
 use super::route::Route;
@@ -93,7 +93,22 @@ macro_rules! lookup {
 }
 pub(super) use lookup;
 
-/// How many packets without route an element complains about.
+/// The output to which a table sends a packet, which then has the gateway for its destination; the packet alone if there is no
+/// route.
+pub fn route(table: &RouteTable, mut packet: Packet) -> Result<(usize, Packet), Packet> {
+    let Some(hop) = table.lookup(packet.dst_ip().to_bits()) else { return Err(packet) };
+    if hop.gateway != 0 {
+        packet.set_dst_ip(Ipv4Addr::from_bits(hop.gateway));
+    }
+    Ok((hop.output as usize, packet))
+}
+
+/// An address as the integer that a little-endian processor reads, which is how Click prints some.
+pub fn raw(address: Ipv4Addr) -> u32 {
+    u32::from_le_bytes(address.octets())
+}
+
+/// How many packets without route the elements of a graph that use the same words complain about.
 const MAX_COMPLAINTS: u32 = 5;
 
 /// A change to a table.
@@ -116,6 +131,8 @@ pub type Complaint = fn(Ipv4Addr) -> String;
 
 /// Complaints about packets without route.
 pub struct Complaints {
+    /// Whose complaints are counted together; `None` if there is no end.
+    source: Option<&'static str>,
     words: Complaint,
     n_left: u32,
     waiting: Vec<Ipv4Addr>,
@@ -124,17 +141,17 @@ pub struct Complaints {
 impl Complaints {
     /// Nobody complains.
     pub fn none() -> Complaints {
-        Complaints { words: |_| String::new(), n_left: 0, waiting: Vec::new() }
+        Complaints { source: None, words: |_| String::new(), n_left: 0, waiting: Vec::new() }
     }
 
-    /// The first few packets are complained about.
-    pub fn few(words: Complaint) -> Complaints {
-        Complaints { words, n_left: MAX_COMPLAINTS, waiting: Vec::new() }
+    /// The first few packets of the elements that share a source are complained about.
+    pub fn few(source: &'static str, words: Complaint) -> Complaints {
+        Complaints { source: Some(source), words, n_left: MAX_COMPLAINTS, waiting: Vec::new() }
     }
 
     /// All packets are complained about.
     pub fn without_end(words: Complaint) -> Complaints {
-        Complaints { words, n_left: u32::MAX, waiting: Vec::new() }
+        Complaints { source: None, words, n_left: u32::MAX, waiting: Vec::new() }
     }
 
     #[cold]
@@ -148,7 +165,9 @@ impl Complaints {
     #[cold]
     fn speak(&mut self, ctx: &mut Ctx<'_>) {
         for address in self.waiting.drain(..) {
-            ctx.chatter(&(self.words)(address));
+            if self.source.is_none_or(|source| ctx.n_said(source) < MAX_COMPLAINTS) {
+                ctx.chatter(&(self.words)(address));
+            }
         }
     }
 }

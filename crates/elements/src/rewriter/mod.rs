@@ -4,7 +4,7 @@ mod base;
 mod choices;
 mod consistent_hash;
 mod flow;
-mod flow_id;
+pub(crate) mod flow_id;
 mod flow_set;
 mod handlers;
 mod heap;

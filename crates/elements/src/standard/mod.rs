@@ -108,4 +108,13 @@ element::elements![
     timed_unqueue,
     unbatch,
     jitter_timestamp,
+    null1,
+    null2,
+    null3,
+    null4,
+    null5,
+    null6,
+    null7,
+    null8,
+    unqueue2,
 ];

@@ -79,7 +79,7 @@ impl Element for Queue {
 
     fn room(&self) -> Option<usize> {
         self.notifies().full?;
-        Some(self.storage.capacity.saturating_sub(self.storage.packets.len()))
+        Some(self.space())
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
@@ -154,6 +154,11 @@ impl Queue {
             _ => Storage::new(capacity as usize),
         };
         Ok(Queue { storage, kind, is_original: false })
+    }
+
+    /// How many more packets it holds.
+    pub fn space(&self) -> usize {
+        self.storage.capacity.saturating_sub(self.storage.packets.len())
     }
 
     /// Number of packets in the queue.

@@ -1,7 +1,7 @@
 //! Computes the UDP checksum.
 //!
 //! The IPv4 header must be marked; the protocol is not looked at. Fragments, and packets shorter than their UDP length, leave by
-//! output 1 if there is one; else they are dropped, and the first is told on standard error. In a packet whose checksum hardware
+//! output 1 if there is one; else they are dropped, and the first in the graph is told on standard error. In a packet whose checksum hardware
 //! will complete, the field gets what hardware expects: the sum of the pseudo-header.
 //!
 //! ```click
@@ -59,10 +59,18 @@ impl SetUDPChecksum {
 
     #[inline(always)]
     fn tell(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.n_outputs() == 1 {
-            self.failures.tell(ctx, |ctx, _| {
-                format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element))
-            });
+        if ctx.n_outputs() == 1 && self.failures.are_untold() {
+            self.tell_once(ctx);
+        }
+    }
+
+    /// Tells of the first failure in the graph.
+    #[cold]
+    fn tell_once(&mut self, ctx: &mut Ctx<'_>) {
+        self.failures.settle();
+        if ctx.n_said(CLASS.facts.name) == 0 {
+            let text = format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element));
+            ctx.chatter(&text);
         }
     }
 }

@@ -1,0 +1,168 @@
+//! Pulls packets and pushes them on while there is room downstream.
+//!
+//! As `Unqueue`, which should be preferred. Each time it is scheduled it moves no more packets than have room in each of the
+//! queues in QUEUES, by default the nearest downstream.
+//!
+//! ```click
+//! InfiniteSource -> Queue -> Unqueue2(4, QUIET true) -> Queue(8) -> Idle;
+//! ```
+
+use element::{
+    handlers, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId, Wake,
+    BATCH_MAX,
+};
+
+use super::neighbours::{nearest, Towards};
+use super::queue::Queue;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<Unqueue2>("Unqueue2", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS).looks_around();
+
+const ARGS: &[Arg] = &[
+    Arg::optional("BURST", "int", "Most packets to move each time scheduled; 0 is no limit. Default 1."),
+    Arg::keyword("QUEUES", "names", "The queues whose room matters. Default the nearest downstream."),
+    Arg::keyword("QUIET", "bool", "Whether not to say that the class is old. Default false."),
+];
+
+const HANDLERS: &[Handler] = &[
+    Handler::read("packets", "Packets moved."),
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
+];
+
+/// The classes of queues.
+const QUEUES: &[&str] = &[
+    "Queue",
+    "SimpleQueue",
+    "NotifierQueue",
+    "FullNoteQueue",
+    "QuickNoteQueue",
+    "MixedQueue",
+    "FrontDropQueue",
+    "ThreadSafeQueue",
+];
+
+/// See the page above.
+pub struct Unqueue2 {
+    burst: i32,
+    /// Names that were given.
+    queues: Option<Vec<ElementIdx>>,
+    count: u32,
+    signal: Signal,
+}
+
+impl Element for Unqueue2 {
+    fn configure(conf: &mut Configure<'_>) -> Result<Unqueue2, Failed> {
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst() as i32);
+        let names: Option<args::Raw> = conf.args.get("QUEUES");
+        let is_quiet = conf.args.get_or("QUIET", false);
+        conf.proceed()?;
+        let mut queues = names.is_some().then(Vec::new);
+        for name in args::split_words(&names.unwrap_or_default().0) {
+            let queue = conf.element_called(&name, QUEUES).map_err(|_| "bad QUEUES")?;
+            queues.get_or_insert_default().push(queue);
+        }
+        if !is_quiet {
+            conf.note("Unqueue2 is deprecated, you should probably use Unqueue");
+        }
+        conf.finish()?;
+        let burst = if burst == 0 { i32::MAX } else { burst };
+        Ok(Unqueue2 { burst, queues, count: 0, signal: Signal::Busy })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.queues.is_none() {
+            let is_queue = |ctx: &mut Ctx<'_>, idx| ctx.with(idx, |_: &mut Queue, _| ()).is_some();
+            self.queues = Some(nearest(ctx, Towards::Outputs, 0, is_queue));
+        }
+        let task = ctx.new_task();
+        ctx.schedule(task);
+        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        Ok(())
+    }
+
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let limit = self.limit(ctx);
+        let mut n_moved = 0;
+        while n_moved < limit {
+            let wanted = (limit - n_moved).min(BATCH_MAX);
+            let batch = ctx.pull(0, wanted);
+            let n = batch.len();
+            n_moved += n;
+            self.count = self.count.wrapping_add(n as u32);
+            ctx.emit_now(0, batch);
+            if n < wanted {
+                if !ctx.is_active(&self.signal) {
+                    return n_moved > 0;
+                }
+                break;
+            }
+        }
+        ctx.schedule(task);
+        n_moved > 0
+    }
+
+    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match name {
+            "packets" => Ok(format!("{} packets\n", self.count)),
+            _ => Err(format!("no {name} read handler")),
+        }
+    }
+}
+
+impl Unqueue2 {
+    /// How many packets may be moved now.
+    fn limit(&self, ctx: &mut Ctx<'_>) -> usize {
+        // A negative burst is none, unless there is a queue.
+        let mut limit = usize::try_from(self.burst).ok();
+        for queue in self.queues.iter().flatten() {
+            let room = ctx.with(*queue, |queue: &mut Queue, _| queue.space()).unwrap_or(0);
+            limit = Some(limit.map_or(room, |limit| limit.min(room)));
+        }
+        limit.unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn packets_move_while_there_is_room() {
+        check_reading(
+            "RatedSource(RATE 100, LIMIT 20) -> Queue -> u :: Unqueue2(4) -> Null -> q :: Queue(6) -> Idle;
+            InfiniteSource(LIMIT 20) -> Queue -> v :: Unqueue2(0, QUEUES p, QUIET true) -> r :: Queue(6) -> Idle;
+            Idle -> p :: Queue(3) -> Idle;",
+            &["u.packets", "q.drops", "v.packets", "r.drops"],
+            expect![[r#"
+                config:1: While configuring 'u :: Unqueue2':
+                  Unqueue2 is deprecated, you should probably use Unqueue
+                r :: Queue: overflow
+                u.packets: 6 packets
+
+                q.drops: 0
+                v.packets: 20 packets
+
+                r.drops: 14
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_queue_is_told() {
+        check_reading(
+            "d :: Discard; Idle -> d; Idle -> Unqueue2(QUEUES d) -> Idle; Idle -> Unqueue2(QUEUES x) -> Idle",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'Unqueue2@4 :: Unqueue2':
+                  bad QUEUES
+                config:1: While configuring 'Unqueue2@7 :: Unqueue2':
+                  bad QUEUES
+                Router could not be initialized!
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Copies addresses and ports of one packet into others.
+//!
+//! Remembers source, destination and ports of the first UDP or TCP packet that comes to input 0 and writes them into all that
+//! come to input 1; checksums stay as they are. Packets leave by the output of their input's number; those without marked
+//! headers, and fragments, pass unchanged and unremembered.
+//!
+//! ```click
+//! c :: CopyFlowID;
+//! FromDump(a.pcap) -> Strip(14) -> CheckIPHeader -> [0]c[0] -> Discard;
+//! FromDump(b.pcap) -> Strip(14) -> CheckIPHeader -> [1]c[1] -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+
+use crate::rewriter::flow_id::FlowId;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<CopyFlowID>("CopyFlowID", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
+
+const HANDLERS: &[Handler] =
+    &[Handler::write("reset", "The next packet at input 0 is remembered.").flags("button")];
+
+/// See the page above.
+#[derive(Default)]
+pub struct CopyFlowID {
+    flow: FlowId,
+    has_begun: bool,
+}
+
+impl Element for CopyFlowID {
+    fn configure(conf: &mut Configure<'_>) -> Result<CopyFlowID, Failed> {
+        conf.finish()?;
+        Ok(CopyFlowID::default())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        batch.iter_mut().for_each(|packet| self.process(port, packet));
+        ctx.emit(port, batch);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+        let mut batch = ctx.pull(port, max);
+        batch.iter_mut().for_each(|packet| self.process(port, packet));
+        batch
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        match name {
+            "reset" => self.has_begun = false,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl CopyFlowID {
+    fn process(&mut self, port: usize, packet: &mut Packet) {
+        let Some(flow) = flow_of(packet) else { return };
+        if port == 1 {
+            set_flow(packet, &self.flow);
+        } else if !self.has_begun {
+            (self.flow, self.has_begun) = (flow, true);
+        }
+    }
+}
+
+/// The flow of a packet with marked headers that is not a later fragment.
+pub fn flow_of(packet: &Packet) -> Option<FlowId> {
+    let ip = packet.network().first_chunk::<20>()?;
+    let ports = packet.transport().first_chunk::<4>()?;
+    let is_first = u16::from_be_bytes([ip[6], ip[7]]) & 0x1fff == 0;
+    is_first.then(|| FlowId {
+        src: u32::from_be_bytes([ip[12], ip[13], ip[14], ip[15]]),
+        dst: u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]),
+        sport: u16::from_be_bytes([ports[0], ports[1]]),
+        dport: u16::from_be_bytes([ports[2], ports[3]]),
+    })
+}
+
+/// Writes addresses and ports into the marked headers.
+pub fn set_flow(packet: &mut Packet, flow: &FlowId) {
+    if let Some(addresses) = packet.network_mut().get_mut(12..20) {
+        addresses[..4].copy_from_slice(&flow.src.to_be_bytes());
+        addresses[4..].copy_from_slice(&flow.dst.to_be_bytes());
+    }
+    if let Some(ports) = packet.transport_mut().first_chunk_mut::<4>() {
+        ports[..2].copy_from_slice(&flow.sport.to_be_bytes());
+        ports[2..].copy_from_slice(&flow.dport.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn the_first_packet_names_the_flow_of_others() {
+        check(
+            r#"FromIPSummaryDump(DATA "!data ip_src sport ip_dst dport ip_proto
+1.0.0.1 1 2.0.0.2 80 U
+3.0.0.1 3 4.0.0.2 40 T
+", STOP false) -> MarkIPHeader -> [0]c :: CopyFlowID;
+            o :: FromIPSummaryDump(DATA "!data ip_src sport ip_dst dport ip_proto
+9.0.0.1 9 9.0.0.2 9 U
+9.0.0.1 9 9.0.0.2 9 T
+", STOP false, ACTIVE false) -> MarkIPHeader -> [1]c;
+            c[0] -> IPPrint(a) -> Discard; c[1] -> IPPrint(b) -> Discard;
+            Script(wait 1s, write o.active true, wait 1s, write c.reset, stop)"#,
+            expect![[r#"
+                a: 0.000000: 1.0.0.1.1 > 2.0.0.2.80: udp 8
+                a: 0.000000: 3.0.0.1.3 > 4.0.0.2.40: . 0:0(0,40,40) win 0
+                b: 0.000000: 1.0.0.1.1 > 2.0.0.2.80: udp 8
+                b: 0.000000: 1.0.0.1.1 > 2.0.0.2.80: . 0:0(0,40,40) win 0
+            "#]],
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Copies the latest TCP sequence number of some packets into others.
+//!
+//! Remembers the highest sequence number of the packets that come to input 0 and writes it into all that come to input 1;
+//! checksums stay as they are. Packets leave by the output of their input's number; those without a marked TCP header pass
+//! unchanged and unremembered.
+//!
+//! ```click
+//! c :: CopyTCPSeq;
+//! FromDump(a.pcap) -> Strip(14) -> CheckIPHeader -> [0]c[0] -> Discard;
+//! FromDump(b.pcap) -> Strip(14) -> CheckIPHeader -> [1]c[1] -> Discard;
+//! ```
+
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+
+use super::sequence::is_before;
+
+/// The class.
+pub const CLASS: Class =
+    Class::new::<CopyTCPSeq>("CopyTCPSeq", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+
+const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
+
+const HANDLERS: &[Handler] =
+    &[Handler::write("reset", "Forgets the sequence numbers so far.").flags("button")];
+
+/// See the page above.
+#[derive(Default)]
+pub struct CopyTCPSeq {
+    highest: u32,
+    has_begun: bool,
+}
+
+impl Element for CopyTCPSeq {
+    fn configure(conf: &mut Configure<'_>) -> Result<CopyTCPSeq, Failed> {
+        conf.finish()?;
+        Ok(CopyTCPSeq::default())
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        batch.iter_mut().for_each(|packet| self.process(port, packet));
+        ctx.emit(port, batch);
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+        let mut batch = ctx.pull(port, max);
+        batch.iter_mut().for_each(|packet| self.process(port, packet));
+        batch
+    }
+
+    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+        match name {
+            "reset" => self.has_begun = false,
+            _ => return Err(format!("no {name} write handler")),
+        }
+        Ok(())
+    }
+}
+
+impl CopyTCPSeq {
+    fn process(&mut self, port: usize, packet: &mut Packet) {
+        if port == 1 {
+            if let Some(tcp) = packet.transport_mut().first_chunk_mut::<8>() {
+                tcp[4..].copy_from_slice(&self.highest.to_be_bytes());
+            }
+        } else if let Some([_, _, _, _, sequence @ ..]) = packet.transport().first_chunk::<8>() {
+            let sequence = u32::from_be_bytes(*sequence);
+            if !self.has_begun || is_before(self.highest, sequence) {
+                (self.highest, self.has_begun) = (sequence, true);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+    use expect_test::expect;
+
+    #[test]
+    fn the_highest_number_is_copied() {
+        check(
+            r#"FromIPSummaryDump(DATA "!data tcp_seq ip_proto
+4294967290 T
+5 T
+4294967295 T
+", STOP false) -> MarkIPHeader -> [0]c :: CopyTCPSeq;
+            o :: FromIPSummaryDump(DATA "!data tcp_seq ip_proto
+9 T
+", STOP false, ACTIVE false) -> MarkIPHeader -> [1]c;
+            c[0] -> IPPrint(a) -> Discard; c[1] -> IPPrint(b) -> Discard;
+            Script(wait 1s, write o.active true, wait 1s, write c.reset, stop)"#,
+            expect![[r#"
+                a: 0.000000: 0.0.0.0.0 > 0.0.0.0.0: . 4294967290:4294967290(0,40,40) win 0
+                a: 0.000000: 0.0.0.0.0 > 0.0.0.0.0: . 5:5(0,40,40) win 0
+                a: 0.000000: 0.0.0.0.0 > 0.0.0.0.0: . 4294967295:4294967295(0,40,40) win 0
+                b: 0.000000: 0.0.0.0.0 > 0.0.0.0.0: . 5:5(0,40,40) win 0
+            "#]],
+        );
+    }
+}
