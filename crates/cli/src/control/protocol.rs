@@ -43,6 +43,8 @@ pub enum Ask {
         /// The interface.
         interface: String,
     },
+    /// Prepare a stage for being taken out of its chain.
+    Retire,
     /// Let an interface of a stage go on in another pipe.
     Succeed {
         /// The interface.

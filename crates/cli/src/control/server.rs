@@ -133,6 +133,10 @@ fn serve(stream: UnixStream, reach: &Reach) {
             });
             answer(&stream, &answer_of(result))
         }),
+        Ok(Ask::Retire) => {
+            interfaces::stage::table::retire();
+            answer(&stream, &Answer::Ok(String::new()))
+        }
         Ok(Ask::Part { interface }) => {
             let result = interfaces::stage::neighbour::part(&interface);
             answer(&stream, &answer_of(Some(result.map(|()| String::new()))))

@@ -81,6 +81,7 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
     part(left)?;
     part(id)?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("remove: {error}"))?;
+    status::ask(id, &Ask::Retire)?;
     hand_over(Place { id: right, interface: LEFT }, reader.as_raw_fd())?;
     hand_over(Place { id: left, interface: RIGHT }, writer.as_raw_fd())?;
     drop((reader, writer));
@@ -95,6 +96,7 @@ pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
     part(left)?;
     part(id)?;
     let new = Newcomer::start(&options.stage)?;
+    status::ask(id, &Ask::Retire)?;
     new.take_place(left, right)?;
     await_end(id)?;
     println!("{}", new.id());

@@ -5,6 +5,7 @@
 
 mod captures;
 mod chaos;
+mod duplex;
 mod examples;
 mod hostile;
 mod linux;

@@ -176,6 +176,11 @@ impl Interface {
         self.has_failed
     }
 
+    /// Whether something may still be received.
+    pub fn has_input(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
     /// Whether it has an output, or had one.
     pub fn is_written(&self) -> bool {
         !self.outputs.is_empty() || self.is_closed
@@ -400,6 +405,8 @@ impl Interface {
             output.call_self();
             let added = self.add_output(Box::new(output));
             self.faults.extend(added.err().map(|error| error.to_string()));
+            // What was used before is finished at once: its reader may be waiting for that.
+            self.flush();
         }
     }
 

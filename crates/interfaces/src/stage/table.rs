@@ -16,7 +16,7 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
-pub use life::{end_with, life, Life};
+pub use life::{end_with, life, retire, Life};
 
 /// An interface that elements and the threads around them share.
 pub type Shared = Arc<Mutex<Interface>>;

@@ -1,11 +1,22 @@
 //! When a stage ends.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::{lock, table, Endpoint, Source};
+use super::{lock, opened, table, Endpoint, Source};
 
 /// The interfaces whose end is that of the stage, if it is not that of all.
 static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Since when the stage is being taken out of its chain.
+static RETIRED: Mutex<Option<Instant>> = Mutex::new(None);
+/// How long a stage that is taken out of its chain waits for the neighbours to say that nothing more comes from them.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Says that the stage is being taken out of its chain: its neighbours go on without it, each way.
+pub fn retire() {
+    *RETIRED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+}
 
 /// Says that the stage ends when what these interfaces receive has ended, whatever may come from others.
 pub fn end_with(names: Vec<String>) {
@@ -26,6 +37,17 @@ pub enum Life {
 /// Where this stage is: it ends when standard input has ended, or all streams that it reads have, or those of [`end_with`]; and
 /// is closed when nobody reads its standard output any more, or none of its outputs takes anything.
 pub fn life() -> Life {
+    let life = life_of_streams();
+    let retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_waiting = retired.is_some_and(|since| since.elapsed() < FAREWELL);
+    // What comes from the right is as much worth as what came from the left.
+    if life == Life::Ended && is_waiting && opened().iter().any(|shared| lock(shared).has_input()) {
+        return Life::Running;
+    }
+    life
+}
+
+fn life_of_streams() -> Life {
     let sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
     let table = table();
     let (mut n_streams, mut n_ended) = (0, 0);
