@@ -139,6 +139,14 @@ pub fn is_unread(fd: impl AsFd) -> bool {
     poll.revents & (libc::POLLERR | libc::POLLHUP) != 0
 }
 
+/// Bytes that were written to a pipe and not yet read.
+pub fn n_unread_bytes(fd: impl AsFd) -> usize {
+    let mut n: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one integer.
+    unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::FIONREAD, &raw mut n) };
+    usize::try_from(n).unwrap_or(0)
+}
+
 /// The flag with which a file is opened so that it never blocks.
 pub const NONBLOCK: i32 = libc::O_NONBLOCK;
 

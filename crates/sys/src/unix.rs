@@ -89,16 +89,28 @@ pub fn recv_fds(socket: impl AsFd, data: &mut [u8]) -> Result<(usize, Vec<OwnedF
     Ok((n_bytes, fds))
 }
 
-/// Whether the other end of a connected socket is closed and everything it sent was received.
-pub fn is_closed(socket: impl AsFd) -> bool {
-    let mut byte = 0u8;
+/// The next bytes, which stay to be received; no bytes when the other end is closed.
+pub fn peek(socket: impl AsFd, data: &mut [u8]) -> io::Result<usize> {
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
     let fd = socket.as_fd().as_raw_fd();
-    // SAFETY: `byte` is one writable byte.
-    match retry(|| unsafe { libc::recv(fd, std::ptr::from_mut(&mut byte).cast(), 1, flags) }) {
+    // SAFETY: `data` is writable for its length.
+    retry(|| unsafe { libc::recv(fd, data.as_mut_ptr().cast(), data.len(), flags) })
+}
+
+/// Whether the other end of a connected socket is closed and everything it sent was received.
+pub fn is_closed(socket: impl AsFd) -> bool {
+    match peek(socket, &mut [0]) {
         Ok(n_bytes) => n_bytes == 0,
         Err(error) => error.kind() != io::ErrorKind::WouldBlock,
     }
+}
+
+/// Whether the other end of a connected socket has not received yet all that was sent to it. One that is closed will not.
+pub fn has_unreceived(socket: impl AsFd) -> bool {
+    let mut n: libc::c_int = 0;
+    // SAFETY: TIOCOUTQ, which is SIOCOUTQ, writes one integer.
+    unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut n) };
+    n > 0
 }
 
 const TARGET: &str = "unix socket";
@@ -232,8 +244,26 @@ mod tests {
         send_fds(&here, b"x", &[]).unwrap();
         drop(here);
         assert!(!is_closed(&there));
+        assert_eq!(peek(&there, &mut [0; 2]).unwrap(), 1);
         recv_fds(&there, &mut [0]).unwrap();
         assert!(is_closed(&there));
+    }
+
+    #[test]
+    fn a_message_is_unreceived_until_it_is_received_or_never_can_be() {
+        let (here, there) = message_pair(None).unwrap();
+        assert!(!has_unreceived(&here));
+        for text in [&b"one"[..], b"two"] {
+            send_fds(&here, text, &[here.as_fd()]).unwrap();
+        }
+        assert!(has_unreceived(&here));
+        recv_fds(&there, &mut [0; 4]).unwrap();
+        assert!(has_unreceived(&here));
+        recv_fds(&there, &mut [0; 4]).unwrap();
+        assert!(!has_unreceived(&here));
+        send_fds(&here, b"three", &[]).unwrap();
+        drop(there);
+        assert!(!has_unreceived(&here));
     }
 
     #[test]

@@ -5,11 +5,13 @@ use crate::process::as_each_user;
 /// Numbers of packets that come to each end, while the stage in the middle is replaced five times.
 const SCRIPT: &str = r#"
 WIRE='FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(left);'
-SOURCE='RatedSource(RATE 20000, LIMIT 30000) ->'
-weir stage -e "$SOURCE ToInterface(right); FromInterface(right) -> c :: Counter(COUNT_CALL 30000 stop) -> Discard;
-    DriverManager(pause, print >back \$(c.count))" |
+SOURCE='RatedSource(RATE 20000, LIMIT 30000'
+# The first one ends when it has sent everything and heard everything.
+weir stage -e "$SOURCE, STOP true) -> ToInterface(right);
+    FromInterface(right) -> c :: Counter(COUNT_CALL 30000 stop) -> Discard;
+    DriverManager(pause, pause, print >back \$(c.count))" |
   weir stage -e "$WIRE" |
-  weir stage -e "FromInterface(left) -> c :: Counter -> Discard; $SOURCE ToInterface(left);
+  weir stage -e "FromInterface(left) -> c :: Counter -> Discard; $SOURCE) -> ToInterface(left);
     DriverManager(pause, print >forth \$(c.count))" &
 middle() { weir status --json | grep '"left".*"right"' | sed 's/.*"id":\([0-9]*\).*/\1/'; }
 until [ -n "$(middle)" ]; do :; done

@@ -87,7 +87,7 @@ fn neighbours_join_by_a_ring_unless_another_program_is_between_them() {
 fn both_directions_flow_through_one_pipe() {
     as_each_user(|place| {
         let (there, back) = (capture(place, "there.pcap", 700), capture(place, "back.pcap", 900));
-        place.command("mkfifo").args(["feed", "answers"]).status().expect("mkfifo runs");
+        place.command("mkfifo").args(["feed", "answers", "stop"]).status().expect("mkfifo runs");
         let left = "FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(got);";
         let right = "FromInterface(left) -> ToInterface(right); FromInterface(from) -> ToInterface(left);";
         let chain = place.start(&format!(
@@ -96,7 +96,6 @@ fn both_directions_flow_through_one_pipe() {
         ));
         let feed =
             place.start("exec 3>feed 4>answers; cat there.pcap >&3; cat back.pcap >&4; read -r word < stop");
-        place.command("mkfifo").arg("stop").status().expect("mkfifo runs");
         until("all packets came", || {
             let read = |name| std::fs::read(place.path(name)).unwrap_or_default();
             captures::packets(&read("out.pcap")).len() == 700

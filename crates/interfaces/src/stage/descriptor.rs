@@ -1,8 +1,10 @@
 //! Descriptors that the process was given, and Unix sockets.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
 
 use element::output::reason;
 use sys::pipe::{self, Kind};
@@ -11,6 +13,11 @@ use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::table::{reopened, Ends};
 use super::{Format, Input, Output};
+
+/// How long a socket may be there before somebody listens.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often to look whether somebody does.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The directions `(reads, writes)` of a stream.
 pub fn stream(fd: BorrowedFd<'_>, label: &str, format: Format, uses: (bool, bool)) -> Result<Ends, String> {
@@ -49,33 +56,45 @@ pub fn inherited(number: i32, format: Format) -> Result<Ends, String> {
     if std::fs::symlink_metadata(&path).is_err() {
         return Err(format!("{label} is not open"));
     }
-    let own = |fd: BorrowedFd<'_>| -> Result<Ends, String> {
-        let kind = pipe::kind(fd).map_err(|error| error.to_string())?;
-        let (reads, writes) = pipe::access(fd).map_err(|error| error.to_string())?;
-        let uses = match kind {
-            Kind::Socket => (true, true),
-            _ if reads => (true, false),
-            _ => (false, writes),
-        };
-        stream(fd, &label, format, uses)
+    let fd = pipe::adopt(number).map_err(|error| error.to_string())?;
+    let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
+    let (reads, writes) = pipe::access(&fd).map_err(|error| error.to_string())?;
+    let uses = match kind {
+        Kind::Socket => (true, true),
+        _ if reads => (true, false),
+        _ => (false, writes),
     };
-    let fd = sys::pipe::adopt(number).map_err(|error| error.to_string())?;
-    own(fd.as_fd())
+    stream(fd.as_fd(), &label, format, uses)
 }
 
 /// A Unix socket: whoever listens there is the other side, else whoever connects first.
 pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
     let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
-    let socket = match UnixStream::connect(path) {
-        Ok(socket) => socket,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let listener = UnixListener::bind(path).map_err(words)?;
-            let accepted = listener.accept();
-            // One stage is at each end: nobody else is to find the socket.
-            let _ = std::fs::remove_file(path);
-            accepted.map_err(words)?.0
+    let begin = Instant::now();
+    let socket = loop {
+        match UnixStream::connect(path).map_err(|error| (error.kind(), error)) {
+            Ok(socket) => break socket,
+            Err((ErrorKind::NotFound, _)) => match UnixListener::bind(path) {
+                Ok(listener) => {
+                    let accepted = listener.accept();
+                    // One stage is at each end: nobody else is to find the socket.
+                    let _ = std::fs::remove_file(path);
+                    break accepted.map_err(words)?.0;
+                }
+                // The other side came first after all.
+                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => return Err(words(error)),
+            },
+            // It may be about to listen.
+            Err((ErrorKind::ConnectionRefused, _)) if begin.elapsed() < PATIENCE => std::thread::sleep(LOOK),
+            Err((ErrorKind::ConnectionRefused, error)) => {
+                return Err(format!(
+                    "{}\n  help: nobody listens there any more: remove the file",
+                    words(error)
+                ));
+            }
+            Err((_, error)) => return Err(words(error)),
         }
-        Err(error) => return Err(words(error)),
     };
     stream(socket.as_fd(), path, format, (true, true))
 }

@@ -157,21 +157,30 @@ impl Deframer {
         Deframer { n_bad: self.n_bad, ..Deframer::default() }
     }
 
-    /// Takes in what one call of `read` yields; how many bytes, none being the end of the stream.
+    /// Takes in what one call of `read` yields; how many bytes. None need not be the end, which is said by [`Deframer::end`].
     pub fn read(&mut self, mut read: impl FnMut(&mut [u8]) -> io::Result<usize>) -> io::Result<usize> {
         if let State::Capture(decoder) = &mut self.state {
             let n = read(decoder.room())?;
-            decoder.fill(n);
+            if n > 0 {
+                decoder.fill(n);
+            }
             return Ok(n);
         }
         let mut bytes = [0; READ_LEN];
         let n = read(&mut bytes)?;
-        self.feed(bytes.get(..n).unwrap_or_default());
+        if n > 0 {
+            self.feed(bytes.get(..n).unwrap_or_default());
+        }
         Ok(n)
     }
 
+    /// Nothing follows.
+    pub fn end(&mut self) {
+        self.feed(&[]);
+    }
+
     /// Takes in bytes; none are the end of the stream.
-    pub fn feed(&mut self, bytes: &[u8]) {
+    fn feed(&mut self, bytes: &[u8]) {
         match &mut self.state {
             State::Unknown(head) => {
                 head.extend_from_slice(bytes);
@@ -380,7 +389,7 @@ mod tests {
                 deframer.feed(part);
                 got.extend(packets(&mut deframer));
             }
-            deframer.feed(&[]);
+            deframer.end();
             got.extend(packets(&mut deframer));
             if bytes.is_empty() {
                 got.retain(|text| text != "end");
@@ -396,7 +405,7 @@ mod tests {
                 deframer.feed(part);
                 packets(&mut deframer);
             }
-            deframer.feed(&[]);
+            deframer.end();
             packets(&mut deframer);
         }
     }
@@ -405,7 +414,7 @@ mod tests {
     fn a_bad_line_is_told_with_its_number_and_skipped() {
         let mut deframer = Deframer::default();
         deframer.feed(b"001122334455 66778899aabb 0800 45\nhello\n\n001122334455 66778899aabb 0800 46");
-        deframer.feed(&[]);
+        deframer.end();
         assert_eq!(packets(&mut deframer).len(), 3);
         assert_eq!(
             deframer.notes,

@@ -342,7 +342,7 @@ impl Interface {
                 self.faults.push(message);
                 true
             }
-            dispatch => dispatch != Dispatch::Blocked,
+            dispatch => dispatch != Dispatch::Blocked && !output.must_stay(),
         }
     }
 
@@ -384,22 +384,17 @@ impl Interface {
         }
     }
 
-    /// Lets a pipe's reader go on in a ring after `n_bytes`, and answers through the other ring.
-    pub fn upgrade_input(&mut self, id: PipeId, rings: (RingIn, RingOut), n_bytes: u64, neighbour: u32) {
+    /// Lets a pipe's reader go on in a ring after what the pipe holds, and answers through the other ring.
+    pub fn upgrade_input(&mut self, id: PipeId, rings: (RingIn, RingOut), neighbour: u32) {
         let (mut input, output) = rings;
         if !self.is_read {
             input.refuse();
         }
-        let Some(idx) =
-            self.inputs.iter_mut().position(|input| input.pipe().is_some_and(|p| p.id() == Some(id)))
-        else {
-            return;
-        };
-        let poller = &mut self.rx_poller;
-        if let Some(pipe) = self.inputs.get_mut(idx).and_then(|input| input.pipe()) {
-            // Only the pipe that is being read is watched.
-            pipe.upgrade(input, n_bytes, idx == 0, poller);
-        }
+        let Interface { inputs, rx_poller, .. } = self;
+        let pipes = inputs.iter_mut().enumerate().filter_map(|(idx, input)| Some((idx, input.pipe()?)));
+        let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.id() == Some(id)) else { return };
+        // Only the pipe that is being read is watched.
+        pipe.upgrade(input, idx == 0, rx_poller);
         self.neighbour = Some(neighbour);
         if !self.outputs.iter_mut().any(|output| output.pipe().is_some()) {
             output.call_self();

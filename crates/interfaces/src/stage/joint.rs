@@ -203,9 +203,14 @@ impl Input for RingIn {
 }
 
 impl RingOut {
-    /// Tells the neighbour how many bytes of the pipe to read before the ring; false if it is gone.
-    pub fn announce(&self, n_written: u64) -> bool {
-        super::neighbour::announce(&self.line, n_written)
+    /// Tells the neighbour to read the ring after the pipe; false if it is gone.
+    pub fn announce(&self) -> bool {
+        super::neighbour::announce(&self.line)
+    }
+
+    /// Whether the neighbour has not been told yet, though it will be.
+    pub fn is_unannounced(&self) -> bool {
+        sys::unix::has_unreceived(self.line.as_fd())
     }
 
     /// Makes the own poller look.

@@ -127,6 +127,11 @@ pub trait Output: Send {
         Dispatch::All
     }
 
+    /// Whether this process is to stay though everything was sent: the other side does not know yet where that is.
+    fn must_stay(&self) -> bool {
+        false
+    }
+
     /// What packets go through.
     fn joint(&self) -> &'static str;
 

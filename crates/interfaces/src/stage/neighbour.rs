@@ -5,7 +5,9 @@
 //!
 //! 1. the writer sends HELLO: a reference to its pipe, memory with two rings, and what wakes either side;
 //! 2. the reader checks credentials, pipe and memory, and answers WELCOME with a reference to its own end;
-//! 3. the writer sends SWITCH and how many bytes it wrote to the pipe: after them the reader goes on in the ring.
+//! 3. the writer sends SWITCH, and writes nothing to the pipe any more: once the reader has read what is in it, it goes on in the
+//!    ring. SWITCH is received only when that is arranged, and the writer does not end before: so nobody takes what its successor
+//!    writes to the pipe for its own.
 //!
 //! Where both are Linux stacks, WELCOME carries what the writer needs to join them in the kernel, or to move packets between both
 //! stacks' taps by itself ([`Stack`]); then it sends CABLE or PUMP instead of SWITCH. Before another stage is put in between, PART
@@ -102,8 +104,8 @@ pub fn part(name: &str) -> Result<(), String> {
 }
 
 /// Sends SWITCH; false if the neighbour is gone.
-pub fn announce(line: &Line, n_written: u64) -> bool {
-    Message::new(SWITCH, n_written).send(line, &[]).is_ok()
+pub fn announce(line: &Line) -> bool {
+    Message::new(SWITCH, 0).send(line, &[]).is_ok()
 }
 
 /// What this process's stack offers to stacks next to it.
@@ -359,6 +361,11 @@ impl Office {
         let Some(end) = self.ends.get_mut(idx) else { return };
         let Some(mut talk) = end.talk.take() else { return };
         let mut bytes = [0; MESSAGE];
+        let is_switched = matches!(sys::unix::peek(talk.line.as_fd(), &mut bytes), Ok(n)
+            if Message::read(bytes.get(..n).unwrap_or_default()).is_some_and(|message| message.kind == SWITCH));
+        if is_switched {
+            end.switch(&mut talk);
+        }
         let next = match recv_fds(talk.line.as_fd(), &mut bytes) {
             Ok((n, fds)) => match Message::read(bytes.get(..n).unwrap_or_default()) {
                 Some(message) => end.step(&mut talk, &message, fds),
@@ -418,6 +425,13 @@ impl End {
         }
     }
 
+    /// Goes on in the ring after what the pipe holds: the writer is still there, and writes to it no more.
+    fn switch(&self, talk: &mut Talk) {
+        if let (Side::Reader, Some(rings)) = (self.side, talk.rings.take()) {
+            lock(&self.shared).upgrade_input(self.id, rings, talk.neighbour.pid);
+        }
+    }
+
     /// A reference to this process's end of the pipe.
     fn proof(&self) -> Option<OwnedFd> {
         let mut interface = lock(&self.shared);
@@ -437,11 +451,7 @@ impl End {
                     Next::HangUp
                 }
             }
-            (Side::Reader, SWITCH) => {
-                let Some(rings) = talk.rings.take() else { return Next::HangUp };
-                lock(&self.shared).upgrade_input(self.id, rings, message.number, talk.neighbour.pid);
-                Next::Done
-            }
+            (Side::Reader, SWITCH) => Next::Done,
             (Side::Reader, CABLE | PUMP) if talk.rings.take().is_some() => {
                 let joint = if message.kind == CABLE { "cable" } else { "pump" };
                 let name = self.name();

@@ -19,10 +19,8 @@ pub struct PipeIn {
     /// How messages call it.
     label: String,
     deframer: Deframer,
-    /// Bytes read so far.
-    n_read: u64,
-    /// Shared memory, and after how many bytes of the pipe it goes on there.
-    ring: Option<(RingIn, u64)>,
+    /// Shared memory, and how many bytes of the pipe are to be read before.
+    ring: Option<(RingIn, usize)>,
     /// Whether the ring is being read, and watched instead of the pipe.
     is_in_ring: bool,
     /// Whether a ring was read to its end.
@@ -47,7 +45,6 @@ impl PipeIn {
             kind,
             label,
             deframer: Deframer::default(),
-            n_read: 0,
             ring: None,
             is_in_ring: false,
             has_left_ring: false,
@@ -95,21 +92,20 @@ impl PipeIn {
         }
     }
 
-    /// Goes on in shared memory once `after` bytes were read of the pipe and made into packets. Only a pipe whose turn it is is
+    /// Goes on in shared memory once all that the pipe holds now was read and made into packets. Only a pipe whose turn it is is
     /// watched.
-    pub fn upgrade(&mut self, ring: RingIn, after: u64, is_watched: bool, poller: &mut Poller) {
+    pub fn upgrade(&mut self, ring: RingIn, is_watched: bool, poller: &mut Poller) {
         if is_watched {
             // A ring that cannot be watched is one that is never heard of.
             let _ = ring.watch(poller);
         }
         ring.call_self();
-        self.ring = Some((ring, after));
+        self.ring = Some((ring, sys::pipe::n_unread_bytes(&self.file)));
     }
 
     /// Reads the ring from now on if it is its turn: all that was read of the pipe is taken.
     fn enter_ring(&mut self, poller: &mut Poller) {
-        let is_due = self.ring.as_ref().is_some_and(|(_, after)| self.n_read >= *after);
-        if is_due && !self.is_in_ring {
+        if !self.is_in_ring && matches!(self.ring, Some((_, 0))) {
             self.is_in_ring = true;
             // Whatever is not watched any more need not be removed.
             let _ = poller.remove(self.file.as_fd());
@@ -124,6 +120,12 @@ impl PipeIn {
         (self.is_in_ring, self.has_left_ring) = (false, true);
         self.deframer = self.deframer.again();
         let _ = watch_fd(poller, self.fd(), Interest::READ);
+    }
+
+    /// Nothing follows in the pipe.
+    fn end(&mut self) {
+        self.is_at_end = true;
+        self.deframer.end();
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -175,24 +177,40 @@ impl Input for PipeIn {
             if self.is_at_end {
                 return Receipt::End;
             }
+            // Asked before reading: a writer may come, write and go at any moment.
+            let is_unused = self.awaits_writer && !sys::pipe::has_hung_up(&self.file);
+            let max = self.ring.as_ref().map_or(usize::MAX, |(_, n_left)| *n_left);
             let file = &mut self.file;
-            match self.deframer.read(|room| stream::read(file, room)) {
+            let read = |room: &mut [u8]| {
+                let n = max.min(room.len());
+                stream::read(file, &mut room[..n])
+            };
+            let result = self.deframer.read(read);
+            if let (Some((_, n_left)), Ok(0) | Err(_)) = (&mut self.ring, &result) {
+                // Another process has the pipe too, and took some.
+                *n_left = 0;
+                continue;
+            }
+            match result {
                 // A named pipe without a writer so far has none to lose.
-                Ok(0) if self.awaits_writer && !sys::pipe::has_hung_up(&self.file) => {
-                    return Receipt::Nothing
-                }
+                Ok(0) if is_unused => return Receipt::Nothing,
                 Ok(0) if self.awaits_ring => {
                     self.is_paused = true;
                     let _ = poller.remove(self.fd());
                     return Receipt::Nothing;
                 }
-                Ok(0) => self.is_at_end = true,
-                Ok(n) => self.n_read += n as u64,
+                Ok(0) => self.end(),
+                Ok(n) => {
+                    self.awaits_writer = false;
+                    if let Some((_, n_left)) = &mut self.ring {
+                        *n_left -= n;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let is_over = self.has_left_ring && self.has_successor;
                     return if is_over { Receipt::End } else { Receipt::Nothing };
                 }
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => self.is_at_end = true,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => self.end(),
                 Err(error) => {
                     self.is_at_end = true;
                     return Receipt::Fault(format!("{}: {}", self.label, element::output::reason(&error)));

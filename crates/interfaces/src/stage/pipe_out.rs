@@ -26,8 +26,6 @@ pub struct PipeOut {
     label: String,
     framer: Framer,
     pending: Pending,
-    /// Bytes written so far.
-    n_written: u64,
     ring: Option<RingOut>,
     /// Shared memory to go on in once everything that was begun is in the pipe.
     next: Option<RingOut>,
@@ -49,7 +47,6 @@ impl PipeOut {
             label,
             framer,
             pending,
-            n_written: 0,
             ring: None,
             next: None,
             has_asked: false,
@@ -86,11 +83,11 @@ impl PipeOut {
 
     /// Writes what was made; then goes on in the ring that was offered.
     fn write_pending(&mut self, poller: &mut Poller) -> Writing {
-        let writing = self.pending.write(&mut self.file, &mut self.n_written);
+        let writing = self.pending.write(&mut self.file);
         let next = if matches!(writing, Writing::All) { self.next.take() } else { None };
         if let Some(ring) = next {
-            // The neighbour reads so many bytes of the pipe, and then the ring. If it has gone, the pipe says so.
-            if ring.announce(self.n_written) {
+            // The neighbour reads what is in the pipe now, and then the ring. If it has gone, the pipe says so.
+            if ring.announce() {
                 let _ = poller.remove(self.file.as_fd());
                 let _ = ring.watch(poller);
                 ring.call_self();
@@ -230,6 +227,11 @@ impl Output for PipeOut {
         }
         let writing = self.write_pending(poller);
         self.dispatch(writing)
+    }
+
+    fn must_stay(&self) -> bool {
+        // Whoever has the pipe next may write to it at once: the reader could not tell that from what was written before.
+        self.ring.as_ref().is_some_and(|ring| ring.is_unannounced())
     }
 
     fn joint(&self) -> &'static str {

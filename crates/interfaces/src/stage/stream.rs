@@ -35,8 +35,8 @@ pub enum Writing {
 }
 
 impl Pending {
-    /// Writes as much as there is room for; adds what was written to `n_written`.
-    pub fn write(&mut self, file: &mut File, n_written: &mut u64) -> Writing {
+    /// Writes as much as there is room for.
+    pub fn write(&mut self, file: &mut File) -> Writing {
         loop {
             let rest = self.bytes.get(self.n_written..).unwrap_or_default();
             if rest.is_empty() {
@@ -45,10 +45,7 @@ impl Pending {
                 return Writing::All;
             }
             match file.write(rest) {
-                Ok(n) => {
-                    self.n_written += n;
-                    *n_written += n as u64;
-                }
+                Ok(n) => self.n_written += n,
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
                     ErrorKind::WouldBlock => return Writing::Blocked,

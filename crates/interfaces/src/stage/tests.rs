@@ -13,7 +13,8 @@ use sys::poll::Waker;
 use super::joint::{self, Bells, Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
-use super::{Format, Interface};
+use super::{file, Format, Interface};
+use crate::testing::Scratch;
 
 /// Two interfaces with a pipe in between, as neighbouring stages have.
 struct Pair {
@@ -87,10 +88,16 @@ impl Pair {
     fn upgrade(&mut self) {
         let ([writer, reader], line) = rings();
         self.left.upgrade_output(self.id, writer, 1);
-        let mut message = [0; 32];
-        sys::unix::recv_fds(line.as_fd(), &mut message).unwrap();
-        let n_written = u64::from_ne_bytes(*message[8..].first_chunk().unwrap());
-        self.right.upgrade_input(self.id, reader, n_written, 2);
+        self.right.upgrade_input(self.id, reader, 2);
+        sys::unix::recv_fds(line.as_fd(), &mut [0; 32]).unwrap();
+    }
+
+    /// Another process writes to the same pipe from now on; the first one has gone.
+    fn succeed(&mut self) {
+        let pipe = self.right.pipe_in(self.id).unwrap().proof().unwrap();
+        let writer = sys::pipe::reopen_to_write(pipe).unwrap();
+        self.left = Interface::new("right").unwrap();
+        self.left.add_output(Box::new(PipeOut::new(writer, "out".into(), Format::Pcap).unwrap())).unwrap();
     }
 }
 
@@ -121,6 +128,51 @@ fn what_was_read_of_the_pipe_is_taken_before_the_ring() {
     pair.send(50);
     pair.receive();
     assert_eq!(pair.n_received, 250);
+}
+
+#[test]
+fn writers_of_one_pipe_may_follow_one_another() {
+    let mut pair = Pair::new();
+    pair.send(200);
+    pair.succeed();
+    pair.send(50);
+    for _ in 0..3 {
+        pair.upgrade();
+        pair.send(40);
+        assert!(pair.left.finish());
+        pair.succeed();
+        pair.send(30);
+        pair.receive();
+        assert_eq!(pair.n_received, pair.n_sent);
+    }
+}
+
+#[test]
+fn a_named_pipe_is_read_whenever_its_writer_comes() {
+    let scratch = Scratch::new();
+    let path = scratch.path("fifo");
+    nix::unistd::mkfifo(path.as_str(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut reader = Interface::new("in").unwrap();
+    reader.add_input(file::fifo_in(&path).unwrap().0.unwrap()).unwrap();
+    let mut batch = Batch::new();
+    assert!(!reader.receive(&mut batch, 32) && !reader.has_ended());
+    let mut writer = Interface::new("out").unwrap();
+    writer.add_output(file::fifo_out(&path, Format::Pcap).unwrap().1.unwrap()).unwrap();
+    writer.send(&mut Batch::of(Packet::zeroed(60)));
+    drop(writer);
+    assert!(reader.receive(&mut batch, 32) && batch.len() == 1);
+    batch.clear();
+    assert!(!reader.receive(&mut batch, 32) && reader.has_ended());
+}
+
+#[test]
+fn a_writer_stays_until_the_reader_knows_that_it_goes_on_elsewhere() {
+    let mut pair = Pair::new();
+    let ([writer, _reader], line) = rings();
+    pair.left.upgrade_output(pair.id, writer, 1);
+    assert!(!pair.left.finish());
+    sys::unix::recv_fds(line.as_fd(), &mut [0; 32]).unwrap();
+    assert!(pair.left.finish());
 }
 
 #[test]
