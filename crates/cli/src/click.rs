@@ -53,6 +53,7 @@ fn run(options: Options) -> i32 {
         burst: 1,
         layout,
         cpus: cpus(layout, &options),
+        is_click: true,
     };
     if let (Layout::One, Some(cpu)) = (layout, options.affinity) {
         // As in Click, a processor that does not exist changes nothing.
@@ -71,6 +72,12 @@ fn run(options: Options) -> i32 {
     let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
     eprint!("{}", lang::click_texts(&diagnostics.list));
     let Some(mut engine) = engine else { return 1 };
+    if options.allow_reconfigure {
+        engine.world.has_hotconfig = true;
+        let own = options.clone();
+        let amend = move |graph| options::with_control_sockets(graph, &own);
+        engine.world.loader = Some(load::reader(request.clone(), amend));
+    }
     let exit = drive(&mut engine, &options, &request.text);
     engine.cleanup();
     exit

@@ -1,10 +1,13 @@
 //! Loading: from a file or an expression to a graph that can run.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use element::output::reason;
+use element::Class;
+use engine::change::Loader;
 use engine::{BuildOptions, Engine, Layout, Time};
-use graph::{Diagnostics, Graph};
+use graph::{Diagnostic, Diagnostics, Graph};
 use lang::{Options, Source};
 
 use crate::host::ThisHost;
@@ -27,6 +30,8 @@ pub struct Request {
     pub layout: Layout,
     /// The processor of each thread, if it is to stay on one.
     pub cpus: Vec<usize>,
+    /// Whether diagnostics are printed as Click prints them.
+    pub is_click: bool,
 }
 
 /// Where a configuration comes from.
@@ -110,7 +115,37 @@ pub fn build(request: &Request, text: String, graph: Graph, diagnostics: &mut Di
     engine.world.source = text;
     engine.world.flatten = lang::flatten;
     engine.world.class_names = stock.sorted_names();
+    engine.world.loader = Some(reader(request.clone(), |graph| graph));
     Some(engine)
+}
+
+/// What reads configurations that a running graph is to go on with, as the first one was read; `amend` adds what the command
+/// line adds.
+pub fn reader(request: Request, amend: impl Fn(Graph) -> Graph + Send + Sync + 'static) -> Arc<dyn Loader> {
+    Arc::new(Reader { request, amend: Box::new(amend) })
+}
+
+struct Reader {
+    request: Request,
+    amend: Box<dyn Fn(Graph) -> Graph + Send + Sync>,
+}
+
+impl Loader for Reader {
+    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+        parse_named(&self.request, "config", text, diagnostics).map(&self.amend)
+    }
+
+    fn class(&self, name: &str) -> Option<&'static Class> {
+        catalog::stock().get(name)
+    }
+
+    fn text(&self, told: &Diagnostic) -> String {
+        if self.request.is_click {
+            lang::click_text(told)
+        } else {
+            lang::weir_text(told)
+        }
+    }
 }
 
 impl Request {

@@ -4,7 +4,6 @@ use std::os::fd::BorrowedFd;
 
 use graph::{ElementIdx, PortIdx};
 use packet::{Batch, Packet};
-use smallvec::SmallVec;
 
 use crate::runtime::{HandlerUse, Runtime};
 use crate::{Clock, Element, HandlerCall, Outbox};
@@ -63,8 +62,8 @@ pub enum Signal {
     Busy,
     /// Never active: there is nothing upstream.
     Idle,
-    /// Active while one of these is.
-    AnyOf(SmallVec<[u32; 2]>),
+    /// What the search with this number has found; it may find something else when the graph changes.
+    Found(u32),
 }
 
 /// What an element can ask of the engine while one of its methods runs.
@@ -345,7 +344,7 @@ impl<'a> Ctx<'a> {
         match signal {
             Signal::Busy => true,
             Signal::Idle => false,
-            Signal::AnyOf(_) => self.runtime.signal_is_active(signal),
+            Signal::Found(_) => self.runtime.signal_is_active(signal),
         }
     }
 

@@ -64,8 +64,6 @@ fn say(text: &str) {
 pub struct Engine {
     /// The world in which it runs.
     pub world: World,
-    /// The order in which elements were initialised; they are cleaned up in reverse.
-    pub(crate) order: Vec<ElementIdx>,
 }
 
 impl Engine {
@@ -126,17 +124,8 @@ impl Engine {
 
     /// Initialises the elements; false if one cannot be.
     pub(crate) fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
-        for &idx in &self.order {
-            self.world.forget_times();
-            let (result, told) = self.world.hear(|world| world.call(idx, |e, ctx| e.initialize(ctx)));
-            let element = &self.world.graph.elements[idx];
-            let mut told: Vec<Told> = told.into_iter().map(remark).collect();
-            let is_failure = matches!(result, Some(Err(_)));
-            if let Some(Err(message)) = result.filter(|result| *result != Err(String::new())) {
-                told.push((Severity::Error, message));
-            }
-            tell(diagnostics, "While initializing", element, told);
-            if is_failure {
+        for idx in self.world.order.clone() {
+            if !self.world.initialize(idx, diagnostics) {
                 return false;
             }
         }
@@ -154,8 +143,24 @@ impl Engine {
 
     /// Cleans the elements of this world up.
     pub(crate) fn cleanup_alone(&mut self) {
-        for &idx in self.order.iter().rev() {
+        for idx in self.world.order.clone().into_iter().rev() {
             self.world.call(idx, |element, ctx| element.cleanup(ctx));
         }
+    }
+}
+
+impl World {
+    /// Initialises an element; false if it cannot be.
+    pub(crate) fn initialize(&mut self, idx: ElementIdx, diagnostics: &mut Diagnostics) -> bool {
+        self.forget_times();
+        let (result, told) = self.hear(|world| world.call(idx, |e, ctx| e.initialize(ctx)));
+        let element = &self.graph.elements[idx];
+        let mut told: Vec<Told> = told.into_iter().map(remark).collect();
+        let is_failure = matches!(result, Some(Err(_)));
+        if let Some(Err(message)) = result.filter(|result| *result != Err(String::new())) {
+            told.push((Severity::Error, message));
+        }
+        tell(diagnostics, "While initializing", element, told);
+        !is_failure
     }
 }

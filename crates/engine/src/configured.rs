@@ -64,24 +64,7 @@ impl Configured {
         setup: &Setup,
         diagnostics: &mut Diagnostics,
     ) -> Option<Configured> {
-        let mut classes = Vec::new();
-        for element in &mut graph.elements {
-            match registry(&element.class) {
-                Some(class) => {
-                    if let Some(name) = class.alias_of {
-                        element.class = name.into();
-                    }
-                    classes.push(class);
-                }
-                None => {
-                    let message = format!("unknown element class '{}'", element.class);
-                    diagnostics.error(&element.place, message);
-                }
-            }
-        }
-        if classes.len() < graph.elements.len() {
-            return None;
-        }
+        let classes = classes_of(&mut graph, registry, diagnostics)?;
         if setup.replica.0 == 0 {
             classes.iter().filter_map(|class| class.notice).for_each(|notice| setup.chatter.say(notice));
         }
@@ -102,8 +85,34 @@ impl Configured {
 
     /// The engine of these elements, which are still to be initialised.
     pub fn into_engine(self) -> Engine {
-        Engine { world: World::new(self.parts), order: self.order }
+        let mut world = World::new(self.parts);
+        world.order = self.order;
+        Engine { world }
     }
+}
+
+/// The class of each element, which is then known by its class's own name; `None` if a class does not exist.
+pub(crate) fn classes_of(
+    graph: &mut Graph,
+    registry: Registry<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<&'static Class>> {
+    let mut classes = Vec::new();
+    for element in &mut graph.elements {
+        match registry(&element.class) {
+            Some(class) => {
+                if let Some(name) = class.alias_of {
+                    element.class = name.into();
+                }
+                classes.push(class);
+            }
+            None => {
+                let message = format!("unknown element class '{}'", element.class);
+                diagnostics.error(&element.place, message);
+            }
+        }
+    }
+    (classes.len() == graph.elements.len()).then_some(classes)
 }
 
 /// The order in which elements of these classes are configured.
@@ -112,13 +121,13 @@ pub(crate) fn order_of(classes: &[&'static Class]) -> Vec<ElementIdx> {
 }
 
 /// The graph as elements see it while they are configured.
-struct Site<'a> {
-    graph: &'a Graph,
-    wiring: &'a Wiring,
-    classes: &'a [&'static Class],
-    burst: usize,
-    replica: (usize, usize),
-    n_threads: usize,
+pub(crate) struct Site<'a> {
+    pub graph: &'a Graph,
+    pub wiring: &'a Wiring,
+    pub classes: &'a [&'static Class],
+    pub burst: usize,
+    pub replica: (usize, usize),
+    pub n_threads: usize,
 }
 
 impl Environment for Site<'_> {
@@ -193,7 +202,7 @@ fn configure_all(
 }
 
 /// Makes an element; what is to be told about it includes an error if there is none.
-fn configure_one(
+pub(crate) fn configure_one(
     site: &dyn Environment,
     names: &Names,
     class: &'static Class,

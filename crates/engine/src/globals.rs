@@ -24,9 +24,18 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("drops", "Packets dropped: element, reason and number, a line each.").flags("unlisted"),
 ];
 
+/// The handler of graphs that may be changed.
+const HOTCONFIG: Handler =
+    Handler::write("hotconfig", "Runs this configuration from now on, in the place of the one that runs.");
+
 /// How a global handler is used, if it exists.
-pub fn kind(name: &str) -> Option<HandlerKind> {
-    HANDLERS.iter().find(|handler| handler.name == name).map(|handler| handler.kind)
+pub fn kind(world: &World, name: &str) -> Option<HandlerKind> {
+    all(world).find(|handler| handler.name == name).map(|handler| handler.kind)
+}
+
+/// The global handlers of a graph.
+fn all(world: &World) -> impl Iterator<Item = &'static Handler> {
+    HANDLERS.iter().chain(world.has_hotconfig.then_some(&HOTCONFIG))
 }
 
 /// Reads a global handler.
@@ -42,17 +51,15 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
         }
         "handlers" => {
             let mut text = String::new();
-            for handler in HANDLERS {
+            for handler in all(world) {
                 describe(&mut text, handler, handler.kind);
             }
             text
         }
         "list" => {
-            let mut text = format!("{}\n", world.n_elements());
-            for element in &world.graph.elements {
-                text += &format!("{}\n", element.name);
-            }
-            text
+            let present = world.graph.elements.iter().filter(|element| !element.name.is_empty());
+            let names: Vec<&str> = present.map(|element| element.name.as_str()).collect();
+            names.iter().fold(format!("{}\n", names.len()), |text, name| text + name + "\n")
         }
         "classes" => world.class_names.iter().map(|name| format!("{name}\n")).collect(),
         "packages" => String::new(),
@@ -77,7 +84,7 @@ pub(crate) fn flat(world: &mut World) -> String {
     for (idx, element) in graph.elements.iter_mut().enumerate() {
         element.config = configuration(world, idx);
     }
-    (world.flatten)(&graph)
+    (world.flatten)(&crate::change::compact(&graph))
 }
 
 fn requirement(kind: &str, value: &str) -> String {
@@ -99,6 +106,7 @@ pub fn write(world: &mut World, name: &str, value: &str) -> Result<(), String> {
             world.adjust_runcount(-i64::from(n));
             Ok(())
         }
+        "hotconfig" if world.has_hotconfig => world.change_to(value),
         "timewarp" if !world.clock.is_simulated() => {
             let speed = args::double(value.trim()).ok().filter(|speed| *speed > 0.0 && speed.is_finite());
             world.clock.set_speed(speed.ok_or("expected double")?);

@@ -39,7 +39,7 @@ fn resolve<'n>(world: &World, from: ElementIdx, name: &'n str) -> Result<(Target
         return Ok((Target::Element(from), name));
     }
     let Some(element) = element else { return Ok((Target::Global, name)) };
-    if globals::kind(name).is_some() {
+    if globals::kind(world, name).is_some() {
         return Ok((Target::Global, name));
     }
     // Elements can be named by number: the first is 1.
@@ -180,7 +180,7 @@ fn full_name(world: &World, target: &Target, handler: &str) -> String {
 /// How a handler is used, and whether it is private.
 fn kind_of(world: &World, from: ElementIdx, name: &str) -> Option<(HandlerKind, bool)> {
     match resolve(world, from, name).ok()? {
-        (Target::Global, handler) => Some((globals::kind(handler)?, false)),
+        (Target::Global, handler) => Some((globals::kind(world, handler)?, false)),
         (Target::Element(idx), handler) => {
             let is_private = |facts: &Handler| facts.flags.split_whitespace().any(|flag| flag == "private");
             Some((kind(world, idx, handler)?, facts(world, idx, handler).is_some_and(is_private)))
@@ -214,7 +214,7 @@ pub(crate) fn resolve_for<'n>(
 ) -> Result<(Target, &'n str), String> {
     let (target, handler) = resolve(world, from, name)?;
     let kind = match target {
-        Target::Global => globals::kind(handler),
+        Target::Global => globals::kind(world, handler),
         Target::Element(idx) => kind(world, idx, handler),
     };
     let full = || full_name(world, &target, handler);

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod change;
 mod chatter;
 mod clock;
 mod configured;

@@ -40,12 +40,35 @@ struct Listener {
     wake: Wake,
 }
 
+/// A search that an element made, and what was found.
+#[derive(Clone, Debug)]
+struct Searched {
+    element: ElementIdx,
+    port: PortIdx,
+    kind: Kind,
+    wake: Wake,
+    found: Found,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    /// Something that does not notify.
+    Busy,
+    /// Nothing.
+    Idle,
+    /// These notifiers.
+    AnyOf(SmallVec<[u32; 2]>),
+}
+
 /// The notifiers of a graph.
 #[derive(Debug, Default)]
 pub struct Notifiers {
     list: Vec<Notifier>,
     empty_of: Vec<Option<u32>>,
     full_of: Vec<Option<u32>>,
+    /// The searches that were made, by number; `None` where the element is gone.
+    searches: Vec<Option<Searched>>,
 }
 
 impl Notifiers {
@@ -55,6 +78,86 @@ impl Notifiers {
         let full = self.make(notifies.full);
         self.empty_of.push(empty);
         self.full_of.push(full);
+    }
+
+    /// Makes room for the notifiers of `n` elements.
+    pub fn resize(&mut self, n: usize) {
+        self.empty_of.resize(n, None);
+        self.full_of.resize(n, None);
+    }
+
+    /// Gives an element's place to an element with these notifiers, all of them active at first.
+    pub fn replace(&mut self, element: ElementIdx, notifies: Notifies) {
+        for (kind, search) in [(Kind::Empty, notifies.empty), (Kind::Full, notifies.full)] {
+            let kept = self.of(element, kind);
+            let id = match (kept.and_then(|id| self.list.get_mut(id as usize)), search) {
+                (Some(notifier), Some(search)) => {
+                    notifier.search = search;
+                    *notifier.active.get_mut() = true;
+                    kept
+                }
+                (None, Some(_)) => self.make_or_reuse(search),
+                (_, None) => None,
+            };
+            let table = if kind == Kind::Empty { &mut self.empty_of } else { &mut self.full_of };
+            if let Some(place) = table.get_mut(element) {
+                *place = id;
+            }
+        }
+    }
+
+    /// A notifier that no element has any more, or a new one.
+    fn make_or_reuse(&mut self, search: Option<SearchOp>) -> Option<u32> {
+        let used: Vec<u32> = self.empty_of.iter().chain(&self.full_of).flatten().copied().collect();
+        match (0..self.list.len() as u32).find(|id| !used.contains(id)) {
+            None => self.make(search),
+            Some(id) => {
+                let notifier = Notifier { search: search?, active: AtomicBool::new(true), listeners: Vec::new() };
+                *self.list.get_mut(id as usize)? = notifier;
+                Some(id)
+            }
+        }
+    }
+
+    /// Forgets the searches of an element that `is_dead` says are those of its predecessor, or all.
+    pub fn forget_searches(&mut self, element: ElementIdx, is_dead: impl Fn(Wake) -> bool) {
+        for place in &mut self.searches {
+            if place.as_ref().is_some_and(|made| made.element == element && is_dead(made.wake)) {
+                *place = None;
+            }
+        }
+    }
+
+    /// A number for what a search found.
+    fn number(&mut self, made: Searched) -> u32 {
+        let is_same = |other: &Searched| {
+            (other.element, other.port, other.kind, other.wake) == (made.element, made.port, made.kind, made.wake)
+        };
+        let same = self.searches.iter().position(|place| place.as_ref().is_some_and(is_same));
+        let at = same.or_else(|| self.searches.iter().position(Option::is_none)).unwrap_or_else(|| {
+            self.searches.push(None);
+            self.searches.len() - 1
+        });
+        self.searches[at] = Some(made);
+        at as u32
+    }
+
+    /// What a signal stands for.
+    #[inline]
+    fn found(&self, signal: &Signal) -> Option<&Found> {
+        let Signal::Found(number) = signal else { return None };
+        self.searches.get(*number as usize)?.as_ref().map(|made| &made.found)
+    }
+
+    #[inline]
+    fn is_found_active(&self, found: &Found) -> bool {
+        match found {
+            Found::Busy => true,
+            Found::Idle => false,
+            Found::AnyOf(ids) => {
+                ids.iter().any(|id| self.list.get(*id as usize).is_none_or(Notifier::is_active))
+            }
+        }
     }
 
     /// The same notifiers under the same numbers, with the listeners that are some elements'.
@@ -73,6 +176,7 @@ impl Notifiers {
             list: self.list.iter().map(copy).collect(),
             empty_of: self.empty_of.clone(),
             full_of: self.full_of.clone(),
+            searches: self.searches.clone(),
         }
     }
 
@@ -95,9 +199,7 @@ impl Notifiers {
         match signal {
             Signal::Busy => true,
             Signal::Idle => false,
-            Signal::AnyOf(ids) => {
-                ids.iter().any(|id| self.list.get(*id as usize).is_none_or(Notifier::is_active))
-            }
+            Signal::Found(_) => self.found(signal).is_none_or(|found| self.is_found_active(found)),
         }
     }
 
@@ -138,10 +240,34 @@ impl World {
 
     /// Searches for notifiers from a port of `element`: upstream for empty ones, downstream for full ones.
     pub fn search_notifiers(&mut self, element: ElementIdx, port: PortIdx, kind: Kind, wake: Wake) -> Signal {
+        let found = self.look_for_notifiers(element, port, kind, wake);
+        Signal::Found(self.notifiers.number(Searched { element, port, kind, wake, found }))
+    }
+
+    /// Makes all searches anew after the graph has changed, and wakes those who find something that is active.
+    pub(crate) fn search_anew(&mut self) {
+        self.notifiers.list.iter_mut().for_each(|notifier| notifier.listeners.clear());
+        for at in 0..self.notifiers.searches.len() {
+            let Some(Some(made)) = self.notifiers.searches.get(at) else { continue };
+            let Searched { element, port, kind, wake, .. } = *made;
+            let found = self.look_for_notifiers(element, port, kind, wake);
+            let Some(Some(made)) = self.notifiers.searches.get_mut(at) else { continue };
+            let is_other = std::mem::replace(&mut made.found, found.clone()) != found;
+            if is_other && self.notifiers.is_found_active(&found) {
+                match wake {
+                    Wake::Nobody => {}
+                    Wake::Task(task) => self.tasks.wake(task),
+                    Wake::Callback => self.notified(element),
+                }
+            }
+        }
+    }
+
+    fn look_for_notifiers(&mut self, element: ElementIdx, port: PortIdx, kind: Kind, wake: Wake) -> Found {
         let mut search = Search { kind, found: Vec::new(), busy: false, wakes_beyond: false };
         search.run(self, element, port, false);
         if search.busy {
-            return Signal::Busy;
+            return Found::Busy;
         }
         // What is beyond a notifier that speaks for it only wakes the listeners.
         let n_heeded = search.found.len();
@@ -154,11 +280,11 @@ impl World {
             }
         }
         if search.found.is_empty() {
-            return Signal::Idle;
+            return Found::Idle;
         }
         let mut ids: SmallVec<[u32; 2]> = SmallVec::from_slice(&search.found[..n_heeded]);
         ids.sort_unstable();
-        Signal::AnyOf(ids)
+        Found::AnyOf(ids)
     }
 }
 
@@ -176,10 +302,10 @@ struct Word {
 impl World {
     /// A signal as Click prints it. Click numbers notifiers as elements are configured, those of each kind from 0.
     pub(crate) fn signal_text(&self, signal: &Signal) -> String {
-        let ids = match signal {
-            Signal::Busy => return "busy*".to_string(),
-            Signal::Idle => return "idle".to_string(),
-            Signal::AnyOf(ids) => ids,
+        let ids = match (signal, self.notifiers.found(signal)) {
+            (_, Some(Found::AnyOf(ids))) => ids,
+            (Signal::Idle, _) | (_, Some(Found::Idle)) => return "idle".to_string(),
+            _ => return "busy*".to_string(),
         };
         let mut words: BTreeMap<(&str, usize), Word> = BTreeMap::new();
         for (kind, name) in [(Kind::Empty, "empty"), (Kind::Full, "full")] {

@@ -76,6 +76,9 @@ impl Engine {
 impl World {
     /// A round of the driver: tasks, and what else it is time for.
     pub(crate) fn round(&mut self, pace: &mut Pace) {
+        if self.awaited_change.is_some() {
+            self.make_awaited_change();
+        }
         pace.round = pace.round.wrapping_add(1);
         self.run_tasks();
         self.run_signals();

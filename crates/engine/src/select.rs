@@ -56,6 +56,11 @@ impl Selects {
         Selects { list: own }
     }
 
+    /// Puts back what was taken out.
+    pub fn append(&mut self, mut taken: Selects) {
+        self.list.append(&mut taken.list);
+    }
+
     /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

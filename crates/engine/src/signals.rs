@@ -40,6 +40,16 @@ impl Signals {
         Ok(())
     }
 
+    /// Forgets what an element waits for.
+    pub fn forget(&mut self, element: ElementIdx) {
+        self.waiting.retain(|(_, other)| *other != element);
+        for (signo, hook) in &self.hooks {
+            if !self.is_awaited(*signo) {
+                hook.is_usual.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+
     /// Whether an element waits for a signal, so that it has no other effect.
     pub fn is_awaited(&self, signo: i32) -> bool {
         self.waiting.iter().any(|(waited, _)| *waited == signo)

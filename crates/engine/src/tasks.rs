@@ -38,7 +38,12 @@ pub struct TaskList {
     /// Scheduled before the driver ran.
     pending: Vec<TaskId>,
     running: bool,
+    /// Numbers that no task has any more.
+    free: Vec<TaskId>,
 }
+
+/// The element of a task that was taken away.
+const NOBODY: ElementIdx = ElementIdx::MAX;
 
 /// Whether pass `a` is later than pass `b`; passes wrap around.
 fn later(a: u32, b: u32) -> bool {
@@ -60,7 +65,7 @@ impl TaskList {
     /// Makes a task that is not scheduled.
     pub fn add(&mut self, element: ElementIdx, home_thread: i32) -> TaskId {
         let stride = STRIDE_1 / DEFAULT_TICKETS;
-        self.tasks.push(Task {
+        let task = Task {
             element,
             tickets: DEFAULT_TICKETS,
             home_thread,
@@ -69,8 +74,28 @@ impl TaskList {
             scheduled: false,
             strongly_unscheduled: false,
             on_list: false,
-        });
-        TaskId(self.tasks.len() as u32 - 1)
+        };
+        let free = self.free.pop();
+        match free.and_then(|id| Some((id, self.get_mut(id)?))) {
+            Some((id, place)) => {
+                *place = task;
+                id
+            }
+            None => {
+                self.tasks.push(task);
+                TaskId(self.tasks.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Takes a task away; its number is given to the next one that is made.
+    pub fn remove(&mut self, id: TaskId) {
+        self.list.retain(|other| *other != id);
+        self.pending.retain(|other| *other != id);
+        if let Some(task) = self.get_mut(id) {
+            (task.element, task.scheduled, task.on_list) = (NOBODY, false, false);
+            self.free.push(id);
+        }
     }
 
     /// The task, if it exists.

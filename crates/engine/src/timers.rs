@@ -19,7 +19,12 @@ pub struct Timer {
 pub struct Timers {
     timers: Vec<Timer>,
     heap: Vec<u32>,
+    /// Numbers that no timer has any more.
+    free: Vec<TimerId>,
 }
+
+/// The element of a timer that was taken away.
+const NOBODY: ElementIdx = ElementIdx::MAX;
 
 /// Seconds a timer may be set into the past.
 const BEHIND_NS: i64 = 1_000_000_000;
@@ -27,7 +32,8 @@ const BEHIND_NS: i64 = 1_000_000_000;
 impl Timers {
     /// The same timers under the same numbers, of which only those of some elements are set.
     pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> Timers {
-        let mut own = Timers { timers: self.timers.clone(), heap: self.heap.clone() };
+        let mut own =
+            Timers { timers: self.timers.clone(), heap: self.heap.clone(), free: self.free.clone() };
         for (number, timer) in self.timers.iter().enumerate() {
             if !is_own(timer.element) {
                 own.unschedule(TimerId(number as u32));
@@ -38,8 +44,33 @@ impl Timers {
 
     /// Makes a timer that is not set.
     pub fn add(&mut self, element: ElementIdx) -> TimerId {
-        self.timers.push(Timer { element, expiry_ns: 0, position: None });
-        TimerId(self.timers.len() as u32 - 1)
+        let timer = Timer { element, expiry_ns: 0, position: None };
+        let free = self.free.pop();
+        match free.and_then(|id| Some((id, self.timers.get_mut(id.0 as usize)?))) {
+            Some((id, place)) => {
+                *place = timer;
+                id
+            }
+            None => {
+                self.timers.push(timer);
+                TimerId(self.timers.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// The timers of an element.
+    pub fn of_element(&self, element: ElementIdx) -> impl Iterator<Item = TimerId> + '_ {
+        let numbered = self.timers.iter().enumerate();
+        numbered.filter(move |(_, timer)| timer.element == element).map(|(id, _)| TimerId(id as u32))
+    }
+
+    /// Takes a timer away; its number is given to the next one that is made.
+    pub fn remove(&mut self, id: TimerId) {
+        self.unschedule(id);
+        if let Some(timer) = self.timers.get_mut(id.0 as usize) {
+            timer.element = NOBODY;
+            self.free.push(id);
+        }
     }
 
     /// The timer, if it exists.

@@ -7,7 +7,7 @@ use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 const NOWHERE: u32 = u32::MAX;
 
 /// Where each port of a graph leads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
     /// First output of each element in `targets`, and one more entry at the end.
     first_output: Vec<u32>,
@@ -114,6 +114,16 @@ impl Wiring {
         slot(&self.first_input, element, port).is_some_and(|slot| self.input_is_push[slot])
     }
 
+    /// Whether an element has the same ports here as in another wiring: as many, each as it was.
+    pub fn has_same_ports(&self, other: &Wiring, element: ElementIdx) -> bool {
+        let (n_inputs, n_outputs) = self.n_ports(element);
+        let is_same_input = |port| self.input_is_push(element, port) == other.input_is_push(element, port);
+        let is_same_output = |port| self.output_is_push(element, port) == other.output_is_push(element, port);
+        other.n_ports(element) == (n_inputs, n_outputs)
+            && (0..n_inputs).all(is_same_input)
+            && (0..n_outputs).all(is_same_output)
+    }
+
     /// Whether an output's class left open how it passes packets.
     pub fn output_is_agnostic(&self, element: ElementIdx, port: PortIdx) -> bool {
         slot(&self.first_output, element, port).is_some_and(|slot| self.output_is_agnostic[slot])
@@ -126,13 +136,17 @@ impl Wiring {
 
     /// The inputs connected to an output.
     pub fn downstream(&self, element: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
-        let matching = self.by_output.iter().filter(|c| (c[0] as usize, c[1] as usize) == (element, port));
+        let key = |c: &[u32; 4]| (c[0] as usize, c[1] as usize);
+        let begin = self.by_output.partition_point(|c| key(c) < (element, port));
+        let matching = self.by_output[begin..].iter().take_while(|c| key(c) == (element, port));
         matching.map(|c| (c[2] as usize, c[3] as usize)).collect()
     }
 
     /// The outputs connected to an input.
     pub fn upstream(&self, element: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
-        let matching = self.by_input.iter().filter(|c| (c[2] as usize, c[3] as usize) == (element, port));
+        let key = |c: &[u32; 4]| (c[2] as usize, c[3] as usize);
+        let begin = self.by_input.partition_point(|c| key(c) < (element, port));
+        let matching = self.by_input[begin..].iter().take_while(|c| key(c) == (element, port));
         matching.map(|c| (c[0] as usize, c[1] as usize)).collect()
     }
 }

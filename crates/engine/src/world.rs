@@ -13,6 +13,7 @@ use element::{
 use graph::Graph;
 use rustix::event::{poll, Timespec};
 
+use crate::change::{Loader, Prepared, Revisions};
 use crate::chatter::Voice;
 use crate::clock::Clock;
 use crate::crew::Crew;
@@ -51,6 +52,11 @@ pub struct Drops {
 }
 
 impl Drops {
+    /// Nothing was dropped yet by an element of this class.
+    pub(crate) fn of(class: &Class) -> Drops {
+        Drops { by_reason: vec![0; class.facts.drops.len()], unconnected: 0 }
+    }
+
     fn add(&mut self, other: &Drops) {
         for (counter, n) in self.by_reason.iter_mut().zip(&other.by_reason) {
             *counter += n;
@@ -73,6 +79,8 @@ pub struct World {
     pub(crate) wiring: Wiring,
     /// `None` while a method of the element runs.
     pub(crate) slots: Vec<Option<Box<dyn Element>>>,
+    /// The order in which elements were initialised; they are cleaned up in reverse.
+    pub(crate) order: Vec<ElementIdx>,
     pub(crate) by_name: HashMap<String, ElementIdx>,
     /// The configuration string that each element has now.
     pub(crate) configs: Vec<String>,
@@ -90,7 +98,7 @@ pub struct World {
     /// Times read in this task run, so that one run reads each clock once.
     wall_ns: Option<i64>,
     steady_ns: Option<i64>,
-    drops: Vec<Drops>,
+    pub(crate) drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     stack: Vec<Step>,
     /// Handler calls that wait for the elements that asked for them.
@@ -125,6 +133,16 @@ pub struct World {
     pub(crate) crew: Option<Box<Crew>>,
     pub(crate) replica: (usize, usize),
     pub(crate) n_threads: usize,
+    /// Counts the changes of the graph.
+    pub(crate) version: u64,
+    /// The graphs that ran.
+    pub(crate) revisions: Revisions,
+    /// A change that is made when no element is busy, and its text.
+    pub(crate) awaited_change: Option<(Prepared, String)>,
+    /// What a change of the graph is read with; without it the graph cannot be changed.
+    pub loader: Option<Arc<dyn Loader>>,
+    /// Whether the graph may be changed by the handler `hotconfig`.
+    pub has_hotconfig: bool,
     /// The configuration as it was given.
     pub source: String,
     /// Writes a graph as text.
@@ -152,9 +170,7 @@ impl World {
         let Parts { graph, classes, wiring, slots, clock, burst, chatter, names, replica, n_threads } = parts;
         let by_name = graph.elements.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
         let configs = graph.elements.iter().map(|element| element.config.clone()).collect();
-        let drops =
-            classes.iter().map(|class| Drops { by_reason: vec![0; class.facts.drops.len()], unconnected: 0 });
-        let drops = drops.collect();
+        let drops = classes.iter().map(|class| Drops::of(class)).collect();
         let mut notifiers = Notifiers::default();
         for slot in &slots {
             notifiers.add(slot.as_ref().map_or(Notifies::default(), |element| element.notifies()));
@@ -168,6 +184,7 @@ impl World {
             classes,
             wiring,
             slots,
+            order: Vec::new(),
             by_name,
             configs,
             tasks: TaskList::default(),
@@ -205,6 +222,11 @@ impl World {
             crew: None,
             replica,
             n_threads,
+            version: 0,
+            revisions: Revisions::default(),
+            awaited_change: None,
+            loader: None,
+            has_hotconfig: false,
             source: String::new(),
             flatten: |_| String::new(),
             class_names: Vec::new(),
@@ -434,6 +456,11 @@ impl World {
     /// The graph as text, each element with the configuration that it has now.
     pub fn flat_configuration(&mut self) -> String {
         crate::globals::flat(self)
+    }
+
+    /// The graphs that ran since the first change, and the one that runs.
+    pub fn revisions(&self) -> &Revisions {
+        &self.revisions
     }
 
     /// The graph.

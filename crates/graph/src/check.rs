@@ -53,10 +53,36 @@ pub fn check<'f>(
     facts: &dyn Fn(&str) -> Option<&'f ClassFacts>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Checked> {
+    check_as(graph, facts, Unused::Error, diagnostics)
+}
+
+/// As [`check`], for a graph under construction: ports may be connected to nothing, of which warnings tell.
+pub fn check_unfinished<'f>(
+    graph: &Graph,
+    facts: &dyn Fn(&str) -> Option<&'f ClassFacts>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Checked> {
+    check_as(graph, facts, Unused::Warning, diagnostics)
+}
+
+/// What a port that is connected to nothing is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unused {
+    Error,
+    Warning,
+}
+
+fn check_as<'f>(
+    graph: &Graph,
+    facts: &dyn Fn(&str) -> Option<&'f ClassFacts>,
+    unused: Unused,
+    diagnostics: &mut Diagnostics,
+) -> Option<Checked> {
     let facts = graph.elements.iter().map(|element| facts(&element.class)).collect();
     let connections = graph.sorted_connections();
     let mut checker = Checker { graph, facts, connections, ports: Vec::new(), diagnostics };
-    let ok = checker.ends_exist() && checker.ranges() && checker.push_and_pull() && checker.completeness();
+    let ok =
+        checker.ends_exist() && checker.ranges() && checker.push_and_pull() && checker.completeness(unused);
     ok.then_some(Checked { ports: checker.ports })
 }
 
@@ -244,7 +270,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// Push outputs and pull inputs take one connection; every port takes at least one.
-    fn completeness(&mut self) -> bool {
+    fn completeness(&mut self, unused: Unused) -> bool {
         let before = self.diagnostics.n_errors();
         for side in [Side::Input, Side::Output] {
             let ends = self.ends(side);
@@ -261,20 +287,26 @@ impl Checker<'_, '_, '_> {
                     let end = Endpoint { element, port };
                     while ends.next_if(|used| *used < end).is_some() {}
                     if ends.peek() != Some(&end) {
-                        self.hookup_error(
-                            end,
-                            |element, kind, port| format!("'{element}' {kind} {port} unused"),
-                            side,
-                        )
-                        .help(match side {
-                            Side::Input => "connect it, or feed it from an Idle",
-                            Side::Output => "connect it, or end it in a Discard",
-                        });
+                        self.unused(end, side, unused);
                     }
                 }
             }
         }
         self.diagnostics.n_errors() == before
+    }
+
+    fn unused(&mut self, end: Endpoint, side: Side, unused: Unused) {
+        let told = |element: &str, kind: &str, port| format!("'{element}' {kind} {port} unused");
+        if unused == Unused::Warning {
+            let element = &self.graph.elements[end.element];
+            let kind = if side == Side::Input { "input" } else { "output" };
+            self.diagnostics.warning(&element.place, told(&element.declaration(), kind, end.port));
+            return;
+        }
+        self.hookup_error(end, told, side).help(match side {
+            Side::Input => "connect it, or feed it from an Idle",
+            Side::Output => "connect it, or end it in a Discard",
+        });
     }
 
     fn reuse_error(&mut self, end: Endpoint, side: Side) {

@@ -15,7 +15,7 @@ mod query;
 #[cfg(test)]
 mod testing;
 
-pub use check::{check, Checked, Port, Ports};
+pub use check::{check, check_unfinished, Checked, Port, Ports};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Severity};
 pub use diff::{apply, diff, Action, NamedEnd};
 pub use facts::{Arg, ArgKind, ClassFacts, Drop, Handler, HandlerKind};

@@ -4,9 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use element::{Class, Runtime};
+use engine::change::Loader;
 use engine::world::World;
 use engine::{BuildOptions, Engine, Time};
-use graph::{ClassFacts, Diagnostics};
+use graph::{ClassFacts, Diagnostic, Diagnostics, Graph};
 use lang::{Options, Source};
 
 /// The classes that graphs of a test may use.
@@ -42,6 +43,8 @@ impl Library {
         let engine = graph.and_then(|graph| Engine::build(graph, &class, options, &mut diagnostics));
         let mut text = lang::click_texts(&diagnostics.list);
         let Some(mut engine) = engine else { return text };
+        engine.world.loader = Some(Arc::new(Library(self.0.clone())));
+        engine.world.has_hotconfig = true;
         engine.run_while(|world| !is_done(world));
         text += &lines.lock().expect("nobody panics here");
         for name in reads {
@@ -59,6 +62,20 @@ impl Library {
             rounds += 1;
             rounds >= most_rounds || world.is_idle()
         })
+    }
+}
+
+impl Loader for Library {
+    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+        lang::parse(&Source { name: "config", text }, &Options::new(self), diagnostics)
+    }
+
+    fn class(&self, name: &str) -> Option<&'static Class> {
+        self.get(name)
+    }
+
+    fn text(&self, told: &Diagnostic) -> String {
+        lang::click_text(told)
     }
 }
 

@@ -16,7 +16,7 @@ pub enum Parsed {
 }
 
 /// The options of a run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     pub origin: Option<Origin>,
     pub variables: Vec<(String, String)>,

@@ -53,13 +53,13 @@ pub(crate) fn split(
     };
     let board = Arc::new(Board::new(wakers.clone()));
     let (mut posts, entrances) = connect(&engine.world, &threads, n);
-    let order = engine.order.clone();
+    let order = engine.world.order.clone();
     let mut worlds: Vec<World> = Vec::new();
     for thread in 1..n {
         worlds.push(engine.world.part(thread, &threads, chatter.clone()));
     }
     engine.world.keep_part(&threads);
-    engine.order.retain(|idx| threads[*idx] == 0);
+    engine.world.order.retain(|idx| threads[*idx] == 0);
     for (from, idx, entrance) in entrances {
         let world = match from {
             0 => &mut engine.world,
@@ -89,8 +89,8 @@ pub(crate) fn split(
     for ((at, mut world), post) in worlds.into_iter().enumerate().zip(posts) {
         world.waker = wakers.get(at + 1).cloned();
         world.crew = Some(crew(at + 1, post));
-        let order = order.iter().copied().filter(|idx| threads[*idx] == at + 1).collect();
-        mates.push(Arc::new(Mate::new(at + 1, board.clone(), Engine { world, order })));
+        world.order = order.iter().copied().filter(|idx| threads[*idx] == at + 1).collect();
+        mates.push(Arc::new(Mate::new(at + 1, board.clone(), Engine { world })));
     }
     if let Some(crew) = &mut engine.world.crew {
         crew.mates = mates.into();

@@ -1,0 +1,141 @@
+//! Changing a graph while it runs.
+//!
+//! What stays goes on as it is: its tasks, timers and places keep their numbers. What is new, or has another configuration, is
+//! configured beside the running graph ([`Snapshot::prepare`], on any thread), and between two batches the edges move, new
+//! elements are initialised and take their predecessors' state ([`World::change`]). If any of that fails, the graph is as it was.
+
+mod apply;
+mod plan;
+mod revisions;
+
+use std::sync::Arc;
+
+use element::{Class, Configure, Element, ElementIdx, Failed};
+use graph::{Action, Diagnostic, Diagnostics, Graph};
+
+use crate::world::World;
+
+pub(crate) use plan::compact;
+pub use plan::{Prepared, Snapshot};
+pub use revisions::{Revision, Revisions};
+
+/// Reads configurations and knows classes, for graphs that change.
+pub trait Loader: Send + Sync {
+    /// The graph that a text describes.
+    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph>;
+    /// The class of this name.
+    fn class(&self, name: &str) -> Option<&'static Class>;
+    /// What is to be printed of a diagnostic.
+    fn text(&self, told: &Diagnostic) -> String;
+}
+
+/// The graph that is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// What is to run.
+    pub graph: Graph,
+    /// Whether ports may be connected to nothing: more changes will follow.
+    pub is_unfinished: bool,
+    /// Elements, by their new names, that begin without their predecessors' state.
+    pub without_state: Vec<String>,
+    /// Elements that take the place of others: the old name and the new one.
+    pub replaced: Vec<(String, String)>,
+    /// What the change is called in the history.
+    pub title: String,
+}
+
+/// Why a graph did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has changed since the snapshot was taken: take another one.
+    Stale,
+    /// An element could not be initialised, of which the diagnostics tell.
+    Failed,
+}
+
+/// A change that was made.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// The number of the graph in the history.
+    pub revision: u64,
+    /// The steps from the graph before.
+    pub actions: Vec<Action>,
+}
+
+/// What stands where an element was taken away, until another is added.
+pub(crate) static VACANT: Class = Class::new::<Vacancy>("", "0/0", "a/a", "x/x");
+
+struct Vacancy;
+
+impl Element for Vacancy {
+    fn configure(_conf: &mut Configure<'_>) -> Result<Vacancy, Failed> {
+        Ok(Vacancy)
+    }
+}
+
+/// An element that is not there.
+fn vacant() -> graph::Element {
+    let (name, class, config) = Default::default();
+    graph::Element { name, class, config, place: graph::Place::default() }
+}
+
+impl World {
+    /// Whether an element was taken away and its place is not used.
+    pub(crate) fn is_vacant(&self, idx: ElementIdx) -> bool {
+        self.classes.get(idx).is_none_or(|class| std::ptr::eq(*class, &VACANT))
+    }
+
+    /// What there is to know of the graph in order to prepare a change of it.
+    pub fn snapshot(&self) -> Result<Snapshot, String> {
+        let loader = self.loader.clone().ok_or("this graph cannot be changed while it runs")?;
+        if self.crew.is_some() || self.n_threads > 1 {
+            return Err("a graph on several threads cannot be changed while it runs; run it on one".into());
+        }
+        let mut graph = (*self.graph).clone();
+        for (element, config) in graph.elements.iter_mut().zip(&self.configs) {
+            element.config.clone_from(config);
+        }
+        Ok(Snapshot {
+            version: self.version,
+            graph,
+            classes: self.classes.clone(),
+            wiring: self.wiring.clone(),
+            names: self.names.clone(),
+            chatter: self.chatter.clone(),
+            burst: self.burst,
+            replica: self.replica,
+            loader,
+        })
+    }
+
+    /// Gives the graph another configuration, as soon as no element is busy; an error if the text cannot be a graph.
+    pub fn change_to(&mut self, text: &str) -> Result<(), String> {
+        let snapshot = self.snapshot()?;
+        let mut diagnostics = Diagnostics::default();
+        let graph = snapshot.loader.parse(text, &mut diagnostics);
+        let wish = graph.map(|graph| Wish { graph, title: "hotconfig".into(), ..Wish::default() });
+        let prepared = wish.and_then(|wish| snapshot.prepare(wish, &mut diagnostics));
+        let Some(prepared) = prepared else {
+            let lines = diagnostics.list.iter().map(|told| snapshot.loader.text(told));
+            return Err(lines.collect::<String>().trim_end().to_string());
+        };
+        self.awaited_change = Some((prepared, text.to_string()));
+        Ok(())
+    }
+
+    /// Makes the change that waits for all elements to be free.
+    pub(crate) fn make_awaited_change(&mut self) {
+        let Some((prepared, text)) = self.awaited_change.take() else { return };
+        let mut diagnostics = Diagnostics::default();
+        if self.change(prepared, &mut diagnostics).is_ok() {
+            self.source = text;
+        }
+        let Some(loader) = &self.loader else { return };
+        for told in &diagnostics.list {
+            self.chatter.say(loader.text(told).trim_end());
+        }
+    }
+}
+
+/// A loader that a world shares with its snapshots.
+pub(crate) type SharedLoader = Arc<dyn Loader>;

@@ -1,0 +1,321 @@
+//! What stays, what is built anew and what goes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use args::Names;
+use element::{Class, Element, ElementIdx, Phase, Role};
+use graph::{Action, Checked, Diagnostics, Graph, Ports};
+
+use super::{vacant, SharedLoader, Wish, VACANT};
+use crate::chatter::Voice;
+use crate::configured::{classes_of, configure_one, order_of, Site};
+use crate::told::tell;
+use crate::wiring::Wiring;
+
+/// A running graph as it was at a moment, for a change to be prepared on any thread.
+pub struct Snapshot {
+    pub(super) version: u64,
+    /// The graph, each element with its present configuration; elements that were taken away have no name.
+    pub(super) graph: Graph,
+    pub(super) classes: Vec<&'static Class>,
+    pub(super) wiring: Wiring,
+    pub(super) names: Arc<Names>,
+    pub(super) chatter: Voice,
+    pub(super) burst: usize,
+    pub(super) replica: (usize, usize),
+    pub(super) loader: SharedLoader,
+}
+
+/// A change whose new elements are configured.
+pub struct Prepared {
+    pub(super) version: u64,
+    /// The new graph, its elements where the world has them.
+    pub(super) graph: Graph,
+    pub(super) classes: Vec<&'static Class>,
+    pub(super) wiring: Wiring,
+    pub(super) names: Arc<Names>,
+    /// Elements to be put in, in the order in which they are initialised.
+    pub(super) new: Vec<New>,
+    pub(super) removed: Vec<ElementIdx>,
+    /// Whether searches for notifiers may find other things than before.
+    pub(super) is_rewired: bool,
+    pub(super) title: String,
+    /// The steps from the old graph to the new one.
+    pub actions: Vec<Action>,
+}
+
+/// An element to be put in.
+pub(super) struct New {
+    pub idx: ElementIdx,
+    pub element: Box<dyn Element>,
+    pub how: How,
+    /// Whether it takes its predecessor's state.
+    pub takes_state: bool,
+}
+
+/// How an element comes into the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// It has a place of its own.
+    Added,
+    /// It takes the place of another, with tasks and timers of its own.
+    Rebuilt,
+    /// It takes the place of another of its class, with that one's tasks and timers.
+    Reconfigured,
+}
+
+impl Snapshot {
+    /// The graph without the places of elements that were taken away.
+    pub fn graph(&self) -> Graph {
+        compact(&self.graph)
+    }
+
+    /// What reads configurations.
+    pub fn loader(&self) -> &dyn super::Loader {
+        self.loader.as_ref()
+    }
+
+    /// Checks the wanted graph and configures what is new in it; `None` if there were errors, which are in `diagnostics`.
+    pub fn prepare(&self, wish: Wish, diagnostics: &mut Diagnostics) -> Option<Prepared> {
+        let Wish { mut graph, is_unfinished, without_state, replaced, title } = wish;
+        let registry = |name: &str| self.loader.class(name);
+        let classes = classes_of(&mut graph, &registry, diagnostics)?;
+        let facts = |name: &str| registry(name).map(|class| &class.facts);
+        let checked = match is_unfinished {
+            true => graph::check_unfinished(&graph, &facts, diagnostics)?,
+            false => graph::check(&graph, &facts, diagnostics)?,
+        };
+        let actions = graph::diff(&self.graph(), &graph);
+        let numbers = self.numbers(&graph, &replaced);
+        let placed = Placed::new(graph, checked, &classes, &numbers, self.graph.elements.len());
+        let hows = Decision::new(self, &placed).hows();
+        let names = if placed.defines_other_names(self) {
+            Arc::new(self.names.of_same_host())
+        } else {
+            self.names.clone()
+        };
+        let new = self.configure(&placed, &hows, &names, &without_state, diagnostics)?;
+        let is_removed = |idx: &ElementIdx| !self.is_vacant(*idx) && placed.is_vacant(*idx);
+        let removed: Vec<_> = (0..self.graph.elements.len()).filter(is_removed).collect();
+        let is_rewired =
+            !removed.is_empty() || hows.iter().flatten().any(|how| *how != How::Reconfigured) || actions.iter().any(is_edge);
+        let Placed { graph, classes, wiring } = placed;
+        let version = self.version;
+        Some(Prepared { version, graph, classes, wiring, names, new, removed, is_rewired, title, actions })
+    }
+
+    fn is_vacant(&self, idx: ElementIdx) -> bool {
+        self.graph.elements.get(idx).is_none_or(|element| element.name.is_empty())
+    }
+
+    /// The place of each element of the wanted graph: its predecessor's, or one that nobody has.
+    fn numbers(&self, graph: &Graph, replaced: &[(String, String)]) -> Vec<ElementIdx> {
+        let old = self.graph.elements.iter().enumerate().filter(|(_, element)| !element.name.is_empty());
+        let old: HashMap<&str, ElementIdx> = old.map(|(idx, element)| (element.name.as_str(), idx)).collect();
+        let mut free: Vec<ElementIdx> =
+            (0..self.graph.elements.len()).rev().filter(|idx| self.is_vacant(*idx)).collect();
+        let mut n = self.graph.elements.len();
+        let place = |element: &graph::Element| {
+            let replaced = replaced.iter().find(|(_, new)| *new == element.name);
+            let name = replaced.map_or(element.name.as_str(), |(old, _)| old.as_str());
+            old.get(name).copied().or_else(|| free.pop()).unwrap_or_else(|| {
+                n += 1;
+                n - 1
+            })
+        };
+        graph.elements.iter().map(place).collect()
+    }
+
+    fn configure(
+        &self,
+        placed: &Placed,
+        hows: &[Option<How>],
+        names: &Names,
+        without_state: &[String],
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Vec<New>> {
+        let Placed { graph, wiring, classes } = placed;
+        let (burst, replica) = (self.burst, self.replica);
+        let site = Site { graph, wiring, classes, burst, replica, n_threads: 1 };
+        let (mut new, mut is_whole) = (Vec::new(), true);
+        for idx in order_of(classes) {
+            let Some(how) = hows[idx] else { continue };
+            let element = &graph.elements[idx];
+            if let Some(notice) = classes[idx].notice.filter(|_| how == How::Added) {
+                self.chatter.say(notice);
+            }
+            let (made, told) = configure_one(&site, names, classes[idx], idx, &element.config);
+            tell(diagnostics, "While configuring", element, told);
+            match made {
+                Some(made) => {
+                    let takes_state = how != How::Added && !without_state.contains(&element.name);
+                    new.push(New { idx, element: made, how, takes_state });
+                }
+                None => is_whole = false,
+            }
+        }
+        is_whole.then_some(new)
+    }
+}
+
+/// A graph without places that nobody has.
+pub(crate) fn compact(graph: &Graph) -> Graph {
+    let mut numbers = Vec::new();
+    let mut elements = Vec::new();
+    for element in &graph.elements {
+        numbers.push(elements.len());
+        if !element.name.is_empty() {
+            elements.push(element.clone());
+        }
+    }
+    let mut connections = graph.connections.clone();
+    renumber(&mut connections, &numbers);
+    Graph { elements, connections, requirements: graph.requirements.clone() }
+}
+
+fn renumber(connections: &mut Vec<graph::Connection>, numbers: &[ElementIdx]) {
+    for end in connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
+        end.element = numbers.get(end.element).copied().unwrap_or(ElementIdx::MAX);
+    }
+    connections.sort_by(|a, b| a.by_input(b));
+}
+
+fn is_edge(action: &Action) -> bool {
+    matches!(action, Action::Connect { .. } | Action::Disconnect { .. })
+}
+
+/// The wanted graph with its elements where the world has them.
+struct Placed {
+    graph: Graph,
+    classes: Vec<&'static Class>,
+    wiring: Wiring,
+}
+
+impl Placed {
+    /// Puts each element where `numbers` says; there are `n` places at least.
+    fn new(graph: Graph, checked: Checked, found: &[&'static Class], numbers: &[ElementIdx], n: usize) -> Placed {
+        let n = numbers.iter().map(|idx| idx + 1).max().unwrap_or(0).max(n);
+        let mut elements: Vec<graph::Element> = (0..n).map(|_| vacant()).collect();
+        let mut classes: Vec<&'static Class> = vec![&VACANT; n];
+        let mut ports: Vec<Ports> = (0..n).map(|_| Ports::default()).collect();
+        let Graph { elements: given, mut connections, requirements } = graph;
+        for (((element, class), own), idx) in given.into_iter().zip(found).zip(checked.ports).zip(numbers) {
+            (elements[*idx], classes[*idx], ports[*idx]) = (element, *class, own);
+        }
+        renumber(&mut connections, numbers);
+        let graph = Graph { elements, connections, requirements };
+        let mut wiring = Wiring::new(&graph, &Checked { ports });
+        wiring.shorten(&classes);
+        Placed { graph, classes, wiring }
+    }
+
+    fn is_vacant(&self, idx: ElementIdx) -> bool {
+        self.graph.elements.get(idx).is_none_or(|element| element.name.is_empty())
+    }
+
+    /// Whether elements that define names for others' arguments are others than before.
+    fn defines_other_names(&self, old: &Snapshot) -> bool {
+        definitions(&self.graph, &self.classes) != definitions(&old.graph, &old.classes)
+    }
+}
+
+/// The elements that define names, by name.
+fn definitions<'g>(graph: &'g Graph, classes: &[&'static Class]) -> HashMap<&'g str, (&'g str, &'g str)> {
+    let elements = graph.elements.iter().zip(classes);
+    let defining = elements.filter(|(element, class)| defines_names(class) && !element.name.is_empty());
+    defining.map(|(element, _)| (element.name.as_str(), (element.class.as_str(), element.config.as_str()))).collect()
+}
+
+fn defines_names(class: &Class) -> bool {
+    class.phase <= Phase::INFO
+}
+
+/// Words of a configuration that may be names.
+fn words(config: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
+    config.split(move |c| !is_name(c)).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+}
+
+/// What becomes of each element.
+struct Decision<'a> {
+    old: &'a Snapshot,
+    new: &'a Placed,
+    hows: Vec<Option<How>>,
+}
+
+impl<'a> Decision<'a> {
+    fn new(old: &'a Snapshot, new: &'a Placed) -> Decision<'a> {
+        let is_rewired = old.wiring != new.wiring;
+        let redefined: HashSet<&str> = match new.defines_other_names(old) {
+            false => HashSet::new(),
+            true => {
+                let configs = definitions(&new.graph, &new.classes).into_iter();
+                let configs = configs.chain(definitions(&old.graph, &old.classes)).map(|(_, (_, config))| config);
+                configs.flat_map(words).collect()
+            }
+        };
+        let mut decision = Decision { old, new, hows: vec![None; new.graph.elements.len()] };
+        for idx in 0..decision.hows.len() {
+            decision.hows[idx] = decision.alone(idx, is_rewired, &redefined);
+        }
+        decision
+    }
+
+    /// What becomes of an element whatever becomes of those that it names.
+    fn alone(&self, idx: ElementIdx, is_rewired: bool, redefined: &HashSet<&str>) -> Option<How> {
+        if self.new.is_vacant(idx) {
+            return None;
+        }
+        if self.old.is_vacant(idx) {
+            return Some(How::Added);
+        }
+        let (before, after) = (&self.old.graph.elements[idx], &self.new.graph.elements[idx]);
+        let class = self.new.classes[idx];
+        let is_other = !std::ptr::eq(self.old.classes[idx], class) || before.name != after.name;
+        let has_other_ports = !self.new.wiring.has_same_ports(&self.old.wiring, idx);
+        let looks = class.looks_around && is_rewired;
+        let is_redefined = !redefined.is_empty()
+            && (defines_names(class) || words(&after.config).any(|word| redefined.contains(word)));
+        if is_other || has_other_ports || looks || is_redefined {
+            Some(How::Rebuilt)
+        } else if before.config == after.config {
+            None
+        } else if class.live {
+            Some(How::Reconfigured)
+        } else {
+            Some(How::Rebuilt)
+        }
+    }
+
+    /// Rebuilds what names elements that are others than before, until nothing is left to do.
+    fn hows(mut self) -> Vec<Option<How>> {
+        let n = self.hows.len();
+        let named = |graph: &Graph, idx: ElementIdx| -> Vec<ElementIdx> {
+            let Some(element) = graph.elements.get(idx) else { return Vec::new() };
+            words(&element.config).filter_map(|word| graph.find_in(word, element.context())).collect()
+        };
+        // Scripts and the like find elements when they act.
+        let may_hold = |idx: &ElementIdx| {
+            let class = self.new.classes[*idx];
+            !self.new.is_vacant(*idx) && class.role != Role::Single && class.phase > Phase::INFO
+        };
+        let holders: Vec<(ElementIdx, Vec<ElementIdx>, Vec<ElementIdx>)> = (0..n)
+            .filter(may_hold)
+            .map(|idx| (idx, named(&self.old.graph, idx), named(&self.new.graph, idx)))
+            .collect();
+        loop {
+            let mut is_settled = true;
+            for (idx, before, after) in &holders {
+                let is_affected = before != after || after.iter().any(|other| self.hows[*other].is_some());
+                if is_affected && matches!(self.hows[*idx], None | Some(How::Reconfigured)) {
+                    self.hows[*idx] = Some(How::Rebuilt);
+                    is_settled = false;
+                }
+            }
+            if is_settled {
+                return self.hows;
+            }
+        }
+    }
+}
