@@ -3,6 +3,7 @@
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::chain::ChainOptions;
+use crate::live::LiveOptions;
 use crate::stage::{change, linux, simple, status};
 
 /// Runs network functions: packets in, decisions, packets out.
@@ -63,6 +64,8 @@ pub enum Command {
     },
     /// Read or write a handler of a running graph.
     Handler(HandlerOptions),
+    /// Change a running graph: nothing that stays loses packets or state.
+    Live(LiveOptions),
     /// Show what each element did with packets of a running graph.
     Trace(TraceOptions),
     /// Copy the packets on an edge of a running graph to a capture stream.
@@ -115,7 +118,7 @@ pub struct RunOptions {
     /// The configuration.
     #[command(flatten)]
     pub source: SourceOptions,
-    /// Name by which `weir handler`, `weir trace` and `weir tap` find the graph.
+    /// Name by which `weir handler`, `weir live`, `weir trace` and `weir tap` find the graph.
     #[arg(long)]
     pub name: Option<String>,
     /// Packets that elements move at a time where the graph does not say.

@@ -3,5 +3,6 @@
 //! A client sends one line of JSON; the graph answers with lines of JSON, or, for a tap, one line and then capture bytes.
 
 pub mod client;
+pub mod live;
 pub mod protocol;
 pub mod server;

@@ -13,6 +13,7 @@ mod elements;
 mod functions;
 mod host;
 mod libraries;
+mod live;
 mod load;
 mod pages;
 mod run;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         Command::Elements(options) => elements::list(options),
         Command::Help { element } => elements::help(&element),
         Command::Handler(options) => control::client::handler(options),
+        Command::Live(options) => live::run(options),
         Command::Trace(options) => control::client::trace(options),
         Command::Tap(options) => control::client::tap(options),
         Command::Bench(options) => bench::run(options),

@@ -143,15 +143,19 @@ fn elements_that_go_take_their_tasks_and_timers_with_them() {
 #[test]
 fn who_names_another_element_finds_the_one_that_took_its_place() {
     check(
-        "t :: ARPTable; a :: ARPQuerier(10.0.0.1, 1:2:3:4:5:6, TABLE t); Idle -> a -> Discard; Idle -> [1]a;
+        "t :: ARPTable(TIMEOUT 0); a :: ARPQuerier(10.0.0.1, 1:2:3:4:5:6, TABLE t); Idle -> a -> Discard; Idle -> [1]a;
          sc :: Script(write t.insert 10.0.0.7 7:7:7:7:7:7);",
-        &["t :: ARPTable(CAPACITY 7); a :: ARPQuerier(10.0.0.1, 1:2:3:4:5:6, TABLE t); Idle -> a -> Discard; Idle -> [1]a;
+        &["t :: ARPTable(TIMEOUT 0, CAPACITY 7); a :: ARPQuerier(10.0.0.1, 1:2:3:4:5:6, TABLE t); Idle -> a -> Discard; Idle -> [1]a;
            Script(write t.insert 10.0.0.8 8:8:8:8:8:8);"],
         50,
         &["a.table", "t.table"],
         expect![[r#"
-            a.table: 
-            t.table: 
+            a.table: 10.0.0.7 1 07-07-07-07-07-07 0.000000
+            10.0.0.8 1 08-08-08-08-08-08 0.000000
+
+            t.table: 10.0.0.7 1 07-07-07-07-07-07 0.000000
+            10.0.0.8 1 08-08-08-08-08-08 0.000000
+
         "#]],
     );
 }

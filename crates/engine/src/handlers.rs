@@ -2,7 +2,7 @@
 
 use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Runtime, TaskId};
 
-use graph::ArgKind;
+use graph::{Arg, ArgKind};
 
 use crate::globals;
 use crate::world::World;
@@ -80,10 +80,21 @@ fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>,
         Some(other) => other.strip_prefix('='),
         None => None,
     })?;
-    let args = world.classes.get(idx)?.facts.args;
-    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(argument))?;
+    argument_named(world.classes.get(idx)?.facts.args, argument)
+}
+
+/// The argument of this name, in capitals or not: its place, if it has one, and its name.
+fn argument_named(args: &[Arg], name: &str) -> Option<(Option<usize>, &'static str)> {
+    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
     Some((positional.position(|other| other.name == arg.name), arg.name))
+}
+
+/// A configuration of an element whose class has these arguments, with another value for one of them; `None` if the class has no
+/// such argument.
+pub fn with_argument(args: &[Arg], config: &str, name: &str, value: &str) -> Option<String> {
+    let (position, name) = argument_named(args, name)?;
+    Some(set_argument(config, position, name, value))
 }
 
 /// The place of the argument that a handler changes, and the handler's own argument, which is added if the configuration does

@@ -28,5 +28,6 @@ pub mod world;
 
 pub use build::{BuildOptions, Engine, Layout, Registry};
 pub use clock::Time;
+pub use handlers::with_argument;
 pub use run::Outcome;
 pub use tasks::{DEFAULT_TICKETS, MAX_TICKETS};

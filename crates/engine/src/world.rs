@@ -13,7 +13,7 @@ use element::{
 use graph::Graph;
 use rustix::event::{poll, Timespec};
 
-use crate::change::{Loader, Prepared, Revisions};
+use crate::change::{Loader, Prepared, Revisions, Subscriber};
 use crate::chatter::Voice;
 use crate::clock::Clock;
 use crate::crew::Crew;
@@ -137,6 +137,8 @@ pub struct World {
     pub(crate) version: u64,
     /// The graphs that ran.
     pub(crate) revisions: Revisions,
+    /// Handlers that are written for each step of a change, and the element that they want to hear of, or none.
+    pub(crate) subscribers: Vec<Subscriber>,
     /// A change that is made when no element is busy, and its text.
     pub(crate) awaited_change: Option<(Prepared, String)>,
     /// What a change of the graph is read with; without it the graph cannot be changed.
@@ -224,6 +226,7 @@ impl World {
             n_threads,
             version: 0,
             revisions: Revisions::default(),
+            subscribers: Vec::new(),
             awaited_change: None,
             loader: None,
             has_hotconfig: false,

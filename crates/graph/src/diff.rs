@@ -49,6 +49,34 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Whether the action has to do with an element.
+    pub fn concerns(&self, element: &str) -> bool {
+        match self {
+            Action::Disconnect { from, to } | Action::Connect { from, to } => {
+                from.element == element || to.element == element
+            }
+            Action::Remove { name } | Action::Reconfigure { name, .. } => name == element,
+            Action::Add { element: added } => added.name == element,
+        }
+    }
+}
+
+/// As a line of words: `bind a[0] [0]b`, `unbind a[0] [0]b`, `add NAME :: CLASS(CONFIG)`, `rm NAME`, `set NAME (CONFIG)`.
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let edge = |from: &NamedEnd, to: &NamedEnd| format!("{}[{}] [{}]{}", from.element, from.port, to.port, to.element);
+        match self {
+            Action::Disconnect { from, to } => write!(f, "unbind {}", edge(from, to)),
+            Action::Connect { from, to } => write!(f, "bind {}", edge(from, to)),
+            Action::Remove { name } => write!(f, "rm {name}"),
+            Action::Reconfigure { name, config } => write!(f, "set {name} ({config})"),
+            Action::Add { element } if element.config.is_empty() => write!(f, "add {}", element.declaration()),
+            Action::Add { element } => write!(f, "add {}({})", element.declaration(), element.config),
+        }
+    }
+}
+
 /// The actions that turn `old` into `new`, in an order in which each is possible.
 ///
 /// An element is the same one if its name and its class are the same. An element that changed its class is removed and

@@ -60,6 +60,17 @@ fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReade
     Ok((answer, reader))
 }
 
+/// Sends a request; the answer's value.
+pub fn request(graph: &GraphName, what: &Ask) -> Result<String, String> {
+    ask(graph, what)?.0
+}
+
+/// Sends a request that is answered by any number of lines.
+pub fn follow(graph: &GraphName, what: &Ask) -> Result<impl BufRead, String> {
+    let (answer, reader) = ask(graph, what)?;
+    answer.map(|_| reader)
+}
+
 /// `weir handler`.
 pub fn handler(options: HandlerOptions) -> Result<ExitCode, String> {
     let request = match options.action {

@@ -36,6 +36,27 @@ pub enum Ask {
         /// Link type of the capture.
         link_type: u32,
     },
+    /// Change the graph: the answer is an [`super::live::Outcome`].
+    Change {
+        /// How.
+        #[serde(flatten)]
+        edit: super::live::Edit,
+        /// Whether only to tell what would be done.
+        dry: bool,
+    },
+    /// Tell the graphs that ran, a [`super::live::Past`] each.
+    History,
+    /// Let a handler be written for each step of a change, or no longer.
+    Subscribe {
+        /// The handler.
+        handler: String,
+        /// The only element that it is to hear of.
+        element: Option<String>,
+        /// Whether the subscription ends.
+        ends: bool,
+    },
+    /// Tell of each change as it is made: a [`super::live::Past`] a line.
+    Events,
     /// Tell what a stage is and how it fares: a [`crate::stage::status::Status`].
     Status,
     /// Let the packets of an interface that go through the kernel come back into the stage.

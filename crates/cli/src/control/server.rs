@@ -8,9 +8,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use element::Runtime;
+use engine::change::{Refusal, Subscriber};
 use engine::world::World;
+use graph::Diagnostics;
 use interfaces::capture::{Precision, Timestamp, Writer};
 
+use super::live::{Edit, Outcome, Past};
 use super::protocol::{self, Answer, Ask};
 use crate::watch::{SharedTrace, Tap, Tapped, Trace};
 
@@ -145,9 +148,121 @@ fn serve(stream: UnixStream, reach: &Reach) {
             let result = crate::stage::succeed(&interface, &path);
             answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
         }),
+        Ok(Ask::Change { edit, dry }) => reach.answering(|| {
+            let result = change(reach, &edit, dry);
+            answer(&stream, &answer_of(result.transpose()))
+        }),
+        Ok(Ask::History) => reach.answering(|| {
+            let past = reach.ask(|world| history(world, 0));
+            answer(&stream, &answer_of(past.map(|past| as_json(&past))))
+        }),
+        Ok(Ask::Subscribe { handler, element, ends }) => reach.answering(|| {
+            let result = reach.ask(move |world| subscribe(world, Subscriber { handler, element }, ends));
+            answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
+        }),
+        Ok(Ask::Events) => events(&stream, reach),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
     };
+}
+
+/// How often a change is prepared anew because the graph has changed meanwhile.
+const MAX_TRIES: usize = 20;
+/// How often to look for changes that others have made.
+const LOOK: Duration = Duration::from_millis(20);
+
+fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}
+
+/// Changes the graph: everything is prepared here, beside the graph, which is only asked to go on with it. `None` if the graph has
+/// ended.
+fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, String> {
+    for _ in 0..MAX_TRIES {
+        let number = if let Edit::Rollback { number } = edit { Some(*number) } else { None };
+        let seen = reach.ask(move |world| {
+            let past = number.and_then(|number| world.revisions().get(number)).map(|past| past.graph.clone());
+            (world.snapshot(), past)
+        });
+        let Some((snapshot, past)) = seen else { return Ok(None) };
+        let snapshot = snapshot?;
+        let mut diagnostics = Diagnostics::default();
+        let wish = edit.wish(&snapshot, past.as_deref(), &mut diagnostics);
+        let told = |diagnostics: &Diagnostics| -> Vec<String> {
+            let texts = diagnostics.list.iter().map(|told| snapshot.loader().text(told));
+            texts.map(|text| text.trim_end().to_string()).collect()
+        };
+        let wish = wish.map_err(|message| told(&diagnostics).into_iter().chain([message]).collect::<Vec<_>>().join("\n"))?;
+        let Some(prepared) = snapshot.prepare(wish, &mut diagnostics) else {
+            return Err(told(&diagnostics).join("\n"));
+        };
+        let plan: Vec<String> = prepared.actions.iter().map(|action| action.to_string()).collect();
+        let warnings = told(&diagnostics);
+        if dry {
+            return as_json(&Outcome { revision: None, plan, warnings }).map(Some);
+        }
+        let changed = reach.ask(move |world| {
+            let mut diagnostics = Diagnostics::default();
+            (world.change(prepared, &mut diagnostics), diagnostics)
+        });
+        match changed {
+            None => return Ok(None),
+            Some((Ok(changed), more)) => {
+                let warnings = warnings.into_iter().chain(told(&more)).collect();
+                return as_json(&Outcome { revision: Some(changed.revision), plan, warnings }).map(Some);
+            }
+            Some((Err(Refusal::Failed), more)) => return Err(told(&more).join("\n")),
+            Some((Err(Refusal::Stale), _)) => {}
+        }
+    }
+    Err("others change the graph all the time; try again".to_string())
+}
+
+/// The graphs that ran, from a number on.
+fn history(world: &World, from: u64) -> Vec<Past> {
+    let last = world.revisions().iter().next_back().map(|last| last.number);
+    let wanted = world.revisions().iter().filter(|revision| revision.number >= from);
+    let past = |revision: &engine::change::Revision| Past {
+        revision: revision.number,
+        since_ns: revision.since_ns,
+        title: revision.title.clone(),
+        plan: revision.actions.iter().map(|action| action.to_string()).collect(),
+        runs: Some(revision.number) == last,
+    };
+    wanted.map(past).collect()
+}
+
+fn subscribe(world: &mut World, subscriber: Subscriber, ends: bool) -> Result<(), String> {
+    if !ends {
+        return world.subscribe(subscriber).map(drop);
+    }
+    if world.unsubscribe(&subscriber) {
+        return Ok(());
+    }
+    let known = world.subscribers().iter().map(|one| match &one.element {
+        Some(element) => format!("{} {element}", one.handler),
+        None => one.handler.clone(),
+    });
+    Err(format!("no such subscription; there are: {}", known.collect::<Vec<_>>().join(", ")))
+}
+
+/// Tells of changes until the client goes away.
+fn events(mut stream: &UnixStream, reach: &Reach) -> std::io::Result<()> {
+    answer(stream, &Answer::Ok(String::new()))?;
+    let next = |past: &[Past]| past.last().map(|last| last.revision + 1);
+    let Some(past) = reach.ask(|world| history(world, 0)) else { return Ok(()) };
+    // The first change makes two entries: the graph before it has number 0.
+    let mut from = next(&past).unwrap_or(1);
+    while !is_gone(stream) {
+        std::thread::sleep(LOOK);
+        let Some(past) = reach.ask(move |world| history(world, from)) else { return Ok(()) };
+        for one in &past {
+            let text = serde_json::to_string(one).map_err(std::io::Error::other)?;
+            writeln!(stream, "{text}")?;
+        }
+        from = next(&past).unwrap_or(from);
+    }
+    Ok(())
 }
 
 fn answer_of(result: Option<Result<String, String>>) -> Answer {

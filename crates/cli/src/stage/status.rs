@@ -257,7 +257,7 @@ fn text(list: &[Status]) -> String {
     text
 }
 
-fn uptime(seconds: f64) -> String {
+pub fn uptime(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -72,6 +72,9 @@ impl World {
         self.version += 1;
         let now = self.clock.wall_ns();
         let revision = self.revisions.add(now, &title, compact(&self.graph), &actions);
+        if !self.subscribers.is_empty() {
+            self.tell_subscribers(&actions);
+        }
         Ok(Changed { revision, actions })
     }
 

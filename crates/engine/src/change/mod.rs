@@ -10,7 +10,7 @@ mod revisions;
 
 use std::sync::Arc;
 
-use element::{Class, Configure, Element, ElementIdx, Failed};
+use element::{Class, Configure, Element, ElementIdx, Failed, HandlerUse, Runtime};
 use graph::{Action, Diagnostic, Diagnostics, Graph};
 
 use crate::world::World;
@@ -51,6 +51,15 @@ pub enum Refusal {
     Stale,
     /// An element could not be initialised, of which the diagnostics tell.
     Failed,
+}
+
+/// Somebody who wants to hear of changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscriber {
+    /// The handler that is written for each step of a change.
+    pub handler: String,
+    /// The only element that it is to hear of.
+    pub element: Option<String>,
 }
 
 /// A change that was made.
@@ -134,6 +143,49 @@ impl World {
         for told in &diagnostics.list {
             self.chatter.say(loader.text(told).trim_end());
         }
+    }
+}
+
+impl World {
+    /// Lets a handler be written for each step of a change that concerns an element, or any; false if it is already.
+    pub fn subscribe(&mut self, subscriber: Subscriber) -> Result<bool, String> {
+        self.check_handler(ElementIdx::MAX, &subscriber.handler, HandlerUse::Write)?;
+        let is_new = !self.subscribers.contains(&subscriber);
+        if is_new {
+            self.subscribers.push(subscriber);
+        }
+        Ok(is_new)
+    }
+
+    /// Ends a subscription; false if there is none such.
+    pub fn unsubscribe(&mut self, subscriber: &Subscriber) -> bool {
+        let n = self.subscribers.len();
+        self.subscribers.retain(|other| other != subscriber);
+        self.subscribers.len() < n
+    }
+
+    /// Who hears of changes.
+    pub fn subscribers(&self) -> &[Subscriber] {
+        &self.subscribers
+    }
+
+    /// Tells of the steps of a change.
+    pub(crate) fn tell_subscribers(&mut self, actions: &[Action]) {
+        let subscribers = std::mem::take(&mut self.subscribers);
+        for action in actions {
+            let concerned = |one: &&Subscriber| one.element.as_ref().is_none_or(|element| action.concerns(element));
+            for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
+                self.forget_times();
+                if let Err(message) = self.write_handler(ElementIdx::MAX, handler, &action.to_string()) {
+                    self.chatter.say(&format!("{handler}: {message}"));
+                }
+            }
+        }
+        // Those whose element is gone hear no more.
+        let hears = |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
+        let mut kept: Vec<_> = subscribers.into_iter().filter(hears).collect();
+        kept.append(&mut self.subscribers);
+        self.subscribers = kept;
     }
 }
 

@@ -1,0 +1,224 @@
+//! `weir live`: changing a running graph.
+
+use std::io::BufRead;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use element::output::reason;
+use serde::de::DeserializeOwned;
+
+use crate::command::GraphName;
+use crate::control::client;
+use crate::control::live::{Edit, Outcome, Past};
+use crate::control::protocol::Ask;
+use crate::load::Origin;
+use crate::stage::status::uptime;
+
+/// Options of `weir live`.
+#[derive(Args)]
+pub struct LiveOptions {
+    /// The name of the running graph (`weir run --name`).
+    pub graph: String,
+    /// What to do.
+    #[command(subcommand)]
+    pub action: LiveAction,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Tell what would be done, and do nothing.
+    #[arg(long, global = true)]
+    pub dry_run: bool,
+}
+
+/// What to do with a running graph.
+#[derive(Subcommand)]
+pub enum LiveAction {
+    /// Print the configuration that runs.
+    Show,
+    /// Add an element, connected to nothing or put into an edge.
+    Add {
+        /// Its name.
+        name: String,
+        /// Its class and configuration, such as `Counter` or 'Queue(500)'.
+        class: String,
+        /// Put it into the edge from output A to input B.
+        #[arg(long, num_args = 2, value_names = ["A[PORT]", "[PORT]B"])]
+        between: Option<Vec<String>>,
+    },
+    /// Take an element and its connections away.
+    Rm {
+        /// Its name.
+        name: String,
+        /// Connect what feeds its input 0 to what its output 0 feeds.
+        #[arg(long)]
+        heal: bool,
+    },
+    /// Give arguments of an element other values.
+    Set {
+        /// Its name.
+        name: String,
+        /// Arguments by their names in `weir help CLASS`, in capitals or not.
+        #[arg(required = true, value_name = "ARGUMENT=VALUE", value_parser = pair)]
+        values: Vec<(String, String)>,
+    },
+    /// Connect an output to an input.
+    Bind {
+        /// `A` or `A[PORT]`.
+        from: String,
+        /// `B` or `[PORT]B`.
+        to: String,
+    },
+    /// Take a connection away.
+    Unbind {
+        /// `A` or `A[PORT]`.
+        from: String,
+        /// `B` or `[PORT]B`.
+        to: String,
+    },
+    /// Put an element into the place of another: it gets the connections and takes over the state.
+    Replace {
+        /// The one to be replaced.
+        name: String,
+        /// 'Class(args)', or with another name 'NAME :: Class(args)'.
+        class: String,
+        /// Begin without the old one's state.
+        #[arg(long)]
+        drop_state: bool,
+    },
+    /// Go on with a whole configuration: elements of the same name go on with their state.
+    Apply {
+        /// The file, `-` for the standard input.
+        #[arg(required_unless_present = "expression")]
+        file: Option<String>,
+        /// The configuration is EXPR itself.
+        #[arg(short, long, value_name = "EXPR", conflicts_with = "file")]
+        expression: Option<String>,
+    },
+    /// List the graphs that ran, the oldest first.
+    History,
+    /// Go back to a graph of the history; elements that it shares with the present one go on with their state.
+    Rollback {
+        /// Its number in `history`.
+        revision: u64,
+    },
+    /// Write a handler for each step of every change, such as `log.run` of a Script: 'add c :: Counter', 'bind a[0] [0]c' ...
+    Subscribe {
+        /// `ELEMENT.HANDLER`.
+        handler: String,
+        /// Only for steps that concern this element.
+        element: Option<String>,
+    },
+    /// End a subscription.
+    Unsubscribe {
+        /// `ELEMENT.HANDLER`.
+        handler: String,
+        /// The element that it was given with.
+        element: Option<String>,
+    },
+    /// Print each change as it is made.
+    Events,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
+        _ => Err("give ARGUMENT=VALUE".to_string()),
+    }
+}
+
+/// `weir live`.
+pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
+    let LiveOptions { graph, action, json, dry_run } = options;
+    let graph = GraphName { graph: Some(graph) };
+    let edit = match action {
+        LiveAction::Show => {
+            print!("{}", client::request(&graph, &Ask::Read { handler: "flatconfig".into(), parameter: String::new() })?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        LiveAction::History => return history(&graph, json),
+        LiveAction::Events => return events(&graph, json),
+        LiveAction::Subscribe { handler, element } => return subscribe(&graph, handler, element, false),
+        LiveAction::Unsubscribe { handler, element } => return subscribe(&graph, handler, element, true),
+        LiveAction::Add { name, class, between } => {
+            let between = between.and_then(|ends| <[String; 2]>::try_from(ends).ok()).map(|[from, to]| (from, to));
+            Edit::Add { name, class, between }
+        }
+        LiveAction::Rm { name, heal } => Edit::Rm { name, heal },
+        LiveAction::Set { name, values } => Edit::Set { name, values },
+        LiveAction::Bind { from, to } => Edit::Bind { from, to },
+        LiveAction::Unbind { from, to } => Edit::Unbind { from, to },
+        LiveAction::Replace { name, class, drop_state } => Edit::Replace { name, class, drops_state: drop_state },
+        LiveAction::Apply { file, expression } => {
+            let origin = match (expression, file) {
+                (Some(text), _) => Origin::Expression(text),
+                (None, file) => Origin::named(&file.unwrap_or_default()),
+            };
+            Edit::Apply { name: origin.name().to_string(), text: origin.read()? }
+        }
+        LiveAction::Rollback { revision } => Edit::Rollback { number: revision },
+    };
+    change(&graph, edit, dry_run, json)
+}
+
+fn change(graph: &GraphName, edit: Edit, dry: bool, json: bool) -> Result<ExitCode, String> {
+    let text = client::request(graph, &Ask::Change { edit, dry })?;
+    if json {
+        println!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let outcome: Outcome = parse(&text)?;
+    outcome.warnings.iter().for_each(|warning| eprintln!("{warning}"));
+    match outcome.revision {
+        _ if outcome.plan.is_empty() => println!("nothing to change"),
+        Some(revision) => println!("revision {revision}"),
+        None => println!("would be done:"),
+    }
+    outcome.plan.iter().for_each(|step| println!("  {step}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("the graph answers in words of another version: {error}"))
+}
+
+fn history(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+    let text = client::request(graph, &Ask::History)?;
+    if json {
+        println!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let past: Vec<Past> = parse(&text)?;
+    if past.is_empty() {
+        println!("the graph has not changed since it began");
+    }
+    past.iter().for_each(tell);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(past: &Past) {
+    let mark = if past.runs { "*" } else { " " };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let age = uptime(now.as_secs_f64() - past.since_ns as f64 / 1e9);
+    println!("{mark} {:<5} {:>10} ago  {} ({} steps)", past.revision, age, past.title, past.plan.len());
+}
+
+fn events(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+    let reader = client::follow(graph, &Ask::Events)?;
+    for line in reader.lines() {
+        let line = line.map_err(|error| reason(&error))?;
+        if json {
+            println!("{line}");
+            continue;
+        }
+        let past: Past = parse(&line)?;
+        println!("revision {}: {}", past.revision, past.title);
+        past.plan.iter().for_each(|step| println!("  {step}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Result<ExitCode, String> {
+    client::request(graph, &Ask::Subscribe { handler, element, ends })?;
+    Ok(ExitCode::SUCCESS)
+}
