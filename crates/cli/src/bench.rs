@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::command::BenchOptions;
 use element::output::reason;
 
+mod changes;
 mod contestant;
 mod measure;
 mod report;
@@ -20,16 +21,17 @@ use report::Report;
 pub fn run(options: BenchOptions) -> Result<ExitCode, String> {
     let contestants = Contestant::all(&options.vs, options.cores)?;
     let files = match options.files.is_empty() {
-        _ if options.startup => Vec::new(),
+        _ if options.startup || options.changes.is_some() => Vec::new(),
         true => stock_files()?,
         false => options.files.clone(),
     };
     for file in &files {
         std::fs::File::open(file).map_err(|error| format!("{file}: {}", reason(&error)))?;
     }
-    let report = match options.startup {
-        true => startup::report(&contestants, &options)?,
-        false => graphs(&files, &contestants, &options)?,
+    let report = match options.changes {
+        Some(n) => changes::report(n, &options)?,
+        None if options.startup => startup::report(&contestants, &options)?,
+        None => graphs(&files, &contestants, &options)?,
     };
     if options.json {
         println!("{:#}", report.json());

@@ -287,6 +287,10 @@ pub struct BenchOptions {
     /// Measure instead how long a graph of ten elements takes from its start to its first packet.
     #[arg(long, conflicts_with = "files")]
     pub startup: bool,
+    /// Change instead a running graph of 50 elements at random N times while a million packets a second pass through it: how long
+    /// they stand still, and whether any is lost.
+    #[arg(long, value_name = "N", conflicts_with_all = ["files", "startup", "vs"])]
+    pub changes: Option<usize>,
     /// Runs of each graph, or starts; the median counts [default: 3, starts 50].
     #[arg(short, long, visible_alias = "runs", value_name = "N")]
     pub rounds: Option<usize>,

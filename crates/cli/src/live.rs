@@ -18,7 +18,7 @@ use crate::stage::status::uptime;
 /// Options of `weir live`.
 #[derive(Args)]
 pub struct LiveOptions {
-    /// The name of the running graph (`weir run --name`).
+    /// The running graph: its name (`weir run --name`), or a stage's number in `weir status`.
     pub graph: String,
     /// What to do.
     #[command(subcommand)]
@@ -133,7 +133,13 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
     let graph = GraphName { graph: Some(graph) };
     let edit = match action {
         LiveAction::Show => {
-            print!("{}", client::request(&graph, &Ask::Read { handler: "flatconfig".into(), parameter: String::new() })?);
+            print!(
+                "{}",
+                client::request(
+                    &graph,
+                    &Ask::Read { handler: "flatconfig".into(), parameter: String::new() }
+                )?
+            );
             return Ok(ExitCode::SUCCESS);
         }
         LiveAction::History => return history(&graph, json),
@@ -141,14 +147,17 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
         LiveAction::Subscribe { handler, element } => return subscribe(&graph, handler, element, false),
         LiveAction::Unsubscribe { handler, element } => return subscribe(&graph, handler, element, true),
         LiveAction::Add { name, class, between } => {
-            let between = between.and_then(|ends| <[String; 2]>::try_from(ends).ok()).map(|[from, to]| (from, to));
+            let between =
+                between.and_then(|ends| <[String; 2]>::try_from(ends).ok()).map(|[from, to]| (from, to));
             Edit::Add { name, class, between }
         }
         LiveAction::Rm { name, heal } => Edit::Rm { name, heal },
         LiveAction::Set { name, values } => Edit::Set { name, values },
         LiveAction::Bind { from, to } => Edit::Bind { from, to },
         LiveAction::Unbind { from, to } => Edit::Unbind { from, to },
-        LiveAction::Replace { name, class, drop_state } => Edit::Replace { name, class, drops_state: drop_state },
+        LiveAction::Replace { name, class, drop_state } => {
+            Edit::Replace { name, class, drops_state: drop_state }
+        }
         LiveAction::Apply { file, expression } => {
             let origin = match (expression, file) {
                 (Some(text), _) => Origin::Expression(text),
@@ -179,7 +188,8 @@ fn change(graph: &GraphName, edit: Edit, dry: bool, json: bool) -> Result<ExitCo
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| format!("the graph answers in words of another version: {error}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("the graph answers in words of another version: {error}"))
 }
 
 fn history(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
@@ -218,7 +228,12 @@ fn events(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Result<ExitCode, String> {
+fn subscribe(
+    graph: &GraphName,
+    handler: String,
+    element: Option<String>,
+    ends: bool,
+) -> Result<ExitCode, String> {
     client::request(graph, &Ask::Subscribe { handler, element, ends })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -131,8 +131,8 @@ struct Reader {
 }
 
 impl Loader for Reader {
-    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
-        parse_named(&self.request, "config", text, diagnostics).map(&self.amend)
+    fn parse(&self, name: &str, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+        parse_named(&self.request, name, text, diagnostics).map(&self.amend)
     }
 
     fn class(&self, name: &str) -> Option<&'static Class> {

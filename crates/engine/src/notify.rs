@@ -112,7 +112,8 @@ impl Notifiers {
         match (0..self.list.len() as u32).find(|id| !used.contains(id)) {
             None => self.make(search),
             Some(id) => {
-                let notifier = Notifier { search: search?, active: AtomicBool::new(true), listeners: Vec::new() };
+                let notifier =
+                    Notifier { search: search?, active: AtomicBool::new(true), listeners: Vec::new() };
                 *self.list.get_mut(id as usize)? = notifier;
                 Some(id)
             }
@@ -131,7 +132,8 @@ impl Notifiers {
     /// A number for what a search found.
     fn number(&mut self, made: Searched) -> u32 {
         let is_same = |other: &Searched| {
-            (other.element, other.port, other.kind, other.wake) == (made.element, made.port, made.kind, made.wake)
+            (other.element, other.port, other.kind, other.wake)
+                == (made.element, made.port, made.kind, made.wake)
         };
         let same = self.searches.iter().position(|place| place.as_ref().is_some_and(is_same));
         let at = same.or_else(|| self.searches.iter().position(Option::is_none)).unwrap_or_else(|| {

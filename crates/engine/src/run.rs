@@ -62,7 +62,11 @@ impl Engine {
         world.tasks.start();
         let mut pace = Pace::default();
         loop {
-            if world.runcount <= 0 && !world.manager_goes_on() {
+            if world.awaited_change.is_some() {
+                world.make_awaited_change();
+            }
+            // A configuration may end with asking for the next one.
+            if world.runcount <= 0 && !world.manager_goes_on() && world.awaited_change.is_none() {
                 return Outcome::Stopped;
             }
             if !go_on(world) {
@@ -76,9 +80,6 @@ impl Engine {
 impl World {
     /// A round of the driver: tasks, and what else it is time for.
     pub(crate) fn round(&mut self, pace: &mut Pace) {
-        if self.awaited_change.is_some() {
-            self.make_awaited_change();
-        }
         pace.round = pace.round.wrapping_add(1);
         self.run_tasks();
         self.run_signals();

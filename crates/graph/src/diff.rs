@@ -65,13 +65,17 @@ impl Action {
 /// As a line of words: `bind a[0] [0]b`, `unbind a[0] [0]b`, `add NAME :: CLASS(CONFIG)`, `rm NAME`, `set NAME (CONFIG)`.
 impl std::fmt::Display for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let edge = |from: &NamedEnd, to: &NamedEnd| format!("{}[{}] [{}]{}", from.element, from.port, to.port, to.element);
+        let edge = |from: &NamedEnd, to: &NamedEnd| {
+            format!("{}[{}] [{}]{}", from.element, from.port, to.port, to.element)
+        };
         match self {
             Action::Disconnect { from, to } => write!(f, "unbind {}", edge(from, to)),
             Action::Connect { from, to } => write!(f, "bind {}", edge(from, to)),
             Action::Remove { name } => write!(f, "rm {name}"),
             Action::Reconfigure { name, config } => write!(f, "set {name} ({config})"),
-            Action::Add { element } if element.config.is_empty() => write!(f, "add {}", element.declaration()),
+            Action::Add { element } if element.config.is_empty() => {
+                write!(f, "add {}", element.declaration())
+            }
             Action::Add { element } => write!(f, "add {}({})", element.declaration(), element.config),
         }
     }

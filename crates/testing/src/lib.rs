@@ -66,8 +66,8 @@ impl Library {
 }
 
 impl Loader for Library {
-    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
-        lang::parse(&Source { name: "config", text }, &Options::new(self), diagnostics)
+    fn parse(&self, name: &str, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph> {
+        lang::parse(&Source { name, text }, &Options::new(self), diagnostics)
     }
 
     fn class(&self, name: &str) -> Option<&'static Class> {

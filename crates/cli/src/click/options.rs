@@ -182,6 +182,9 @@ fn word(options: &mut Options, word: &str) -> Result<(), Stop> {
     origin(options, Origin::named(word))
 }
 
+/// Name of the first control socket of the command line; the others' have a number behind it.
+const FIRST_SOCKET: &str = "click_driver@@ControlSocket";
+
 /// Adds the control sockets that `-p` and `-u` ask for to a graph.
 pub fn with_control_sockets(mut graph: Graph, options: &Options) -> Graph {
     let tcp = options.ports.iter().map(|port| format!("TCP, {port}"));
@@ -189,7 +192,7 @@ pub fn with_control_sockets(mut graph: Graph, options: &Options) -> Graph {
     let unix_retry: Vec<String> = tcp.chain(unix).collect();
     for (i, config) in unix_retry.into_iter().enumerate() {
         graph.elements.push(Element {
-            name: format!("click_driver@@ControlSocket@{i}"),
+            name: if i == 0 { FIRST_SOCKET.to_string() } else { format!("{FIRST_SOCKET}@{i}") },
             class: "ControlSocket".to_string(),
             config,
             place: Place::default(),

@@ -14,12 +14,15 @@ use element::output::reason;
 /// Connects to the graph that the user means: the one named, or the only one that runs.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {
     if let Some(name) = &graph.graph {
-        return UnixStream::connect(protocol::path(name)?).map_err(|error| {
+        let stage = name.parse().ok().map(crate::stage::status::name_of);
+        let found = stage.and_then(|stage| UnixStream::connect(protocol::path(&stage).ok()?).ok());
+        return found.map_or_else(|| UnixStream::connect(protocol::path(name)?).map_err(|error| {
             format!(
-                "no running graph named `{name}` ({})\n  help: start one with `weir run --name {name} ...`",
+                "no running graph named `{name}` ({})\n  help: start one with `weir run --name {name} ...`, or give the \
+                 number of a stage in `weir status`",
                 reason(&error)
             )
-        });
+        }), Ok);
     }
     let folder = protocol::folder()?;
     let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {}", folder.display(), reason(&e)))?;

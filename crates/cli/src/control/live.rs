@@ -101,7 +101,8 @@ impl Edit {
             Edit::Add { name, class, .. } => format!("add {name} {class}"),
             Edit::Rm { name, .. } => format!("rm {name}"),
             Edit::Set { name, values } => {
-                let values: Vec<String> = values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                let values: Vec<String> =
+                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 format!("set {name} {}", values.join(" "))
             }
             Edit::Bind { from, to } => format!("bind {from} {to}"),
@@ -136,12 +137,14 @@ impl Edit {
                 }
                 wish.replaced.push((name.clone(), new));
             }
-            Edit::Apply { text, .. } => {
+            Edit::Apply { name, text } => {
                 wish.is_unfinished = false;
-                editor.graph = editor.parse(text)?;
+                editor.graph = editor.parse(name, text)?;
             }
             Edit::Rollback { number } => {
-                let past = past.ok_or_else(|| format!("there is no revision {number}; `weir live GRAPH history` lists them"))?;
+                let past = past.ok_or_else(|| {
+                    format!("there is no revision {number}; `weir live GRAPH history` lists them")
+                })?;
                 editor.graph = past.clone();
             }
         }
@@ -158,15 +161,16 @@ struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    fn parse(&mut self, text: &str) -> Result<Graph, String> {
+    fn parse(&mut self, name: &str, text: &str) -> Result<Graph, String> {
         // What is wrong is in the diagnostics.
-        self.snapshot.loader().parse(text, self.diagnostics).ok_or_else(String::new)
+        self.snapshot.loader().parse(name, text, self.diagnostics).ok_or_else(String::new)
     }
 
     fn find(&self, name: &str) -> Result<usize, String> {
         self.graph.find(name).ok_or_else(|| {
             let names = self.graph.elements.iter().map(|element| element.name.as_str());
-            let near = names.filter(|other| other.eq_ignore_ascii_case(name) || other.ends_with(&format!("/{name}")));
+            let near = names
+                .filter(|other| other.eq_ignore_ascii_case(name) || other.ends_with(&format!("/{name}")));
             let near: Vec<&str> = near.take(3).collect();
             let help = match near.as_slice() {
                 [] => "`weir live GRAPH show` prints the graph".to_string(),
@@ -181,7 +185,7 @@ impl Editor<'_> {
         if self.graph.find(name).is_some() {
             return Err(format!("there is an element named '{name}' already"));
         }
-        let made = self.parse(&format!("{name} :: {class};"))?;
+        let made = self.parse(name, &format!("{name} :: {class};"))?;
         let first = self.graph.elements.len();
         self.graph.elements.extend(made.elements);
         self.graph.connections.extend(made.connections.into_iter().map(|mut connection| {
@@ -270,11 +274,12 @@ impl Editor<'_> {
     /// Puts an element into the place of another; its name.
     fn replace(&mut self, name: &str, class: &str) -> Result<String, String> {
         let idx = self.find(name)?;
-        let (new, class) = class.split_once("::").map_or((name, class), |(new, class)| (new.trim(), class.trim()));
+        let (new, class) =
+            class.split_once("::").map_or((name, class), |(new, class)| (new.trim(), class.trim()));
         if new != name && self.graph.find(new).is_some() {
             return Err(format!("there is an element named '{new}' already"));
         }
-        let mut made = self.parse(&format!("{new} :: {class};"))?;
+        let mut made = self.parse(new, &format!("{new} :: {class};"))?;
         match (made.elements.pop(), made.elements.len()) {
             (Some(element), 0) => self.graph.elements[idx] = element,
             _ => return Err(format!("`{class}` is not one element; use `apply` for compound elements")),

@@ -192,7 +192,10 @@ fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, Strin
             let texts = diagnostics.list.iter().map(|told| snapshot.loader().text(told));
             texts.map(|text| text.trim_end().to_string()).collect()
         };
-        let wish = wish.map_err(|message| told(&diagnostics).into_iter().chain([message]).collect::<Vec<_>>().join("\n"))?;
+        let wish = wish.map_err(|message| {
+            let lines: Vec<String> = told(&diagnostics).into_iter().chain([message]).collect();
+            lines.join("\n").trim_end().to_string()
+        })?;
         let Some(prepared) = snapshot.prepare(wish, &mut diagnostics) else {
             return Err(told(&diagnostics).join("\n"));
         };

@@ -90,7 +90,12 @@ const PREFIX: &str = "stage-";
 
 /// The name of this process's socket.
 pub fn own_name() -> String {
-    format!("{PREFIX}{}", std::process::id())
+    name_of(std::process::id())
+}
+
+/// The name by which a stage's graph is found.
+pub fn name_of(id: u32) -> String {
+    format!("{PREFIX}{id}")
 }
 
 /// Says what this process is.
@@ -148,7 +153,7 @@ fn interface(report: &Report, about: &About) -> Interface {
 
 /// Asks a stage.
 pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
-    let path = protocol::path(&format!("{PREFIX}{id}"))?;
+    let path = protocol::path(&name_of(id))?;
     let gone = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::WouldBlock => format!("stage {id} does not answer: it may be stopped"),
         _ => format!("no stage {id} runs (`weir status` lists them)"),
@@ -191,7 +196,7 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
             Ok(Ok(status)) => list.push(status),
             // A socket without a process was left by one that was killed.
             _ if !std::path::Path::new(&format!("/proc/{id}")).exists() => {
-                if let Ok(path) = protocol::path(&format!("{PREFIX}{id}")) {
+                if let Ok(path) = protocol::path(&name_of(id)) {
                     let _ = std::fs::remove_file(path);
                 }
             }

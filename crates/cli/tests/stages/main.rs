@@ -9,6 +9,7 @@ mod duplex;
 mod examples;
 mod hostile;
 mod linux;
+mod live;
 mod pipes;
 mod process;
 mod random;

@@ -48,7 +48,8 @@ impl World {
         if prepared.version != self.version {
             return Err(Refusal::Stale);
         }
-        let Prepared { graph, classes, wiring, names, new, removed, is_rewired, title, actions, .. } = prepared;
+        let Prepared { graph, classes, wiring, names, new, removed, is_rewired, title, actions, .. } =
+            prepared;
         self.remember_first();
         let undo = self.put_in((graph, classes, wiring, names), new, &removed);
         let was_running = std::mem::replace(&mut self.is_running, false);
@@ -160,8 +161,19 @@ impl World {
                 self.call_apart(old.idx, |element, ctx| element.cleanup(ctx));
             }
         }
-        let Undo { graph, classes, wiring, names, by_name, notifiers, flow_codes, driver, runcount, olds, selects } =
-            undo;
+        let Undo {
+            graph,
+            classes,
+            wiring,
+            names,
+            by_name,
+            notifiers,
+            flow_codes,
+            driver,
+            runcount,
+            olds,
+            selects,
+        } = undo;
         (self.graph, self.classes, self.wiring, self.names) = (graph, classes, wiring, names);
         (self.by_name, self.flow_codes, self.driver, self.runcount) = (by_name, flow_codes, driver, runcount);
         self.classes.resize(self.slots.len(), &VACANT);
@@ -191,7 +203,8 @@ impl World {
         is_meant_timer: impl Fn(TimerId) -> bool,
     ) {
         let tasks: Vec<TaskId> = self.tasks.of_element(idx).filter(|task| is_meant(*task)).collect();
-        let timers: Vec<TimerId> = self.timers.of_element(idx).filter(|timer| is_meant_timer(*timer)).collect();
+        let timers: Vec<TimerId> =
+            self.timers.of_element(idx).filter(|timer| is_meant_timer(*timer)).collect();
         tasks.into_iter().for_each(|task| self.tasks.remove(task));
         timers.into_iter().for_each(|timer| self.timers.remove(timer));
     }

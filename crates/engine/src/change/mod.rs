@@ -11,7 +11,7 @@ mod revisions;
 use std::sync::Arc;
 
 use element::{Class, Configure, Element, ElementIdx, Failed, HandlerUse, Runtime};
-use graph::{Action, Diagnostic, Diagnostics, Graph};
+use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
 use crate::world::World;
 
@@ -21,8 +21,8 @@ pub use revisions::{Revision, Revisions};
 
 /// Reads configurations and knows classes, for graphs that change.
 pub trait Loader: Send + Sync {
-    /// The graph that a text describes.
-    fn parse(&self, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph>;
+    /// The graph that a text describes, which diagnostics call `name`.
+    fn parse(&self, name: &str, text: &str, diagnostics: &mut Diagnostics) -> Option<Graph>;
     /// The class of this name.
     fn class(&self, name: &str) -> Option<&'static Class>;
     /// What is to be printed of a diagnostic.
@@ -121,9 +121,15 @@ impl World {
     pub fn change_to(&mut self, text: &str) -> Result<(), String> {
         let snapshot = self.snapshot()?;
         let mut diagnostics = Diagnostics::default();
-        let graph = snapshot.loader.parse(text, &mut diagnostics);
+        let graph = snapshot.loader.parse("config", text, &mut diagnostics);
         let wish = graph.map(|graph| Wish { graph, title: "hotconfig".into(), ..Wish::default() });
-        let prepared = wish.and_then(|wish| snapshot.prepare(wish, &mut diagnostics));
+        let prepared = wish.and_then(|wish| {
+            let prepared = snapshot.prepare(wish, &mut diagnostics);
+            if prepared.is_none() {
+                diagnostics.error(&Place::default(), "Router could not be initialized!");
+            }
+            prepared
+        });
         let Some(prepared) = prepared else {
             let lines = diagnostics.list.iter().map(|told| snapshot.loader.text(told));
             return Err(lines.collect::<String>().trim_end().to_string());
@@ -138,6 +144,10 @@ impl World {
         let mut diagnostics = Diagnostics::default();
         if self.change(prepared, &mut diagnostics).is_ok() {
             self.source = text;
+            // The new configuration has its own reason to run, whatever the old one's end, unless the user has asked to stop.
+            if self.runcount > i32::MIN.into() {
+                self.runcount = self.runcount.max(1);
+            }
         }
         let Some(loader) = &self.loader else { return };
         for told in &diagnostics.list {
@@ -173,7 +183,8 @@ impl World {
     pub(crate) fn tell_subscribers(&mut self, actions: &[Action]) {
         let subscribers = std::mem::take(&mut self.subscribers);
         for action in actions {
-            let concerned = |one: &&Subscriber| one.element.as_ref().is_none_or(|element| action.concerns(element));
+            let concerned =
+                |one: &&Subscriber| one.element.as_ref().is_none_or(|element| action.concerns(element));
             for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
                 self.forget_times();
                 if let Err(message) = self.write_handler(ElementIdx::MAX, handler, &action.to_string()) {
@@ -182,7 +193,8 @@ impl World {
             }
         }
         // Those whose element is gone hear no more.
-        let hears = |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
+        let hears =
+            |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
         let mut kept: Vec<_> = subscribers.into_iter().filter(hears).collect();
         kept.append(&mut self.subscribers);
         self.subscribers = kept;

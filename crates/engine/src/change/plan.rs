@@ -98,8 +98,9 @@ impl Snapshot {
         let new = self.configure(&placed, &hows, &names, &without_state, diagnostics)?;
         let is_removed = |idx: &ElementIdx| !self.is_vacant(*idx) && placed.is_vacant(*idx);
         let removed: Vec<_> = (0..self.graph.elements.len()).filter(is_removed).collect();
-        let is_rewired =
-            !removed.is_empty() || hows.iter().flatten().any(|how| *how != How::Reconfigured) || actions.iter().any(is_edge);
+        let is_rewired = !removed.is_empty()
+            || hows.iter().flatten().any(|how| *how != How::Reconfigured)
+            || actions.iter().any(is_edge);
         let Placed { graph, classes, wiring } = placed;
         let version = self.version;
         Some(Prepared { version, graph, classes, wiring, names, new, removed, is_rewired, title, actions })
@@ -174,7 +175,7 @@ pub(crate) fn compact(graph: &Graph) -> Graph {
     Graph { elements, connections, requirements: graph.requirements.clone() }
 }
 
-fn renumber(connections: &mut Vec<graph::Connection>, numbers: &[ElementIdx]) {
+fn renumber(connections: &mut [graph::Connection], numbers: &[ElementIdx]) {
     for end in connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
         end.element = numbers.get(end.element).copied().unwrap_or(ElementIdx::MAX);
     }
@@ -194,7 +195,13 @@ struct Placed {
 
 impl Placed {
     /// Puts each element where `numbers` says; there are `n` places at least.
-    fn new(graph: Graph, checked: Checked, found: &[&'static Class], numbers: &[ElementIdx], n: usize) -> Placed {
+    fn new(
+        graph: Graph,
+        checked: Checked,
+        found: &[&'static Class],
+        numbers: &[ElementIdx],
+        n: usize,
+    ) -> Placed {
         let n = numbers.iter().map(|idx| idx + 1).max().unwrap_or(0).max(n);
         let mut elements: Vec<graph::Element> = (0..n).map(|_| vacant()).collect();
         let mut classes: Vec<&'static Class> = vec![&VACANT; n];
@@ -224,7 +231,9 @@ impl Placed {
 fn definitions<'g>(graph: &'g Graph, classes: &[&'static Class]) -> HashMap<&'g str, (&'g str, &'g str)> {
     let elements = graph.elements.iter().zip(classes);
     let defining = elements.filter(|(element, class)| defines_names(class) && !element.name.is_empty());
-    defining.map(|(element, _)| (element.name.as_str(), (element.class.as_str(), element.config.as_str()))).collect()
+    defining
+        .map(|(element, _)| (element.name.as_str(), (element.class.as_str(), element.config.as_str())))
+        .collect()
 }
 
 fn defines_names(class: &Class) -> bool {
@@ -234,7 +243,9 @@ fn defines_names(class: &Class) -> bool {
 /// Words of a configuration that may be names.
 fn words(config: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
-    config.split(move |c| !is_name(c)).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+    config
+        .split(move |c| !is_name(c))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
 /// What becomes of each element.
@@ -251,7 +262,8 @@ impl<'a> Decision<'a> {
             false => HashSet::new(),
             true => {
                 let configs = definitions(&new.graph, &new.classes).into_iter();
-                let configs = configs.chain(definitions(&old.graph, &old.classes)).map(|(_, (_, config))| config);
+                let configs =
+                    configs.chain(definitions(&old.graph, &old.classes)).map(|(_, (_, config))| config);
                 configs.flat_map(words).collect()
             }
         };

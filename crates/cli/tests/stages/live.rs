@@ -1,0 +1,178 @@
+//! Graphs that are changed by commands while they run.
+
+use serde_json::Value;
+
+use super::process::{as_each_user, until, Place};
+
+/// A graph with a source, a queue and a Script that tells what it hears.
+const GRAPH: &str = "s :: RatedSource(RATE 1000) -> c :: Counter -> q :: Queue(500) -> u :: RatedUnqueue(900) -> d :: Discard; \
+                     hook :: Script(TYPE PASSIVE, print >>heard $args);";
+
+/// Runs [`GRAPH`] as `g`, commands of `weir live g`, and yields what they print.
+fn with_graph(place: &Place, commands: &str) -> String {
+    let mut graph = place.start(&format!("weir run --quiet --name g -e '{GRAPH}'"));
+    until("the graph runs", || place.run("weir live g show").code == 0);
+    let text = place.output(&format!("live() {{ weir live g \"$@\" 2>&1; }}\n{commands}"));
+    assert!(graph.runs(), "{}", graph.stderr());
+    text
+}
+
+#[test]
+fn elements_come_go_and_change_by_commands() {
+    as_each_user(|place| {
+        let text = with_graph(
+            place,
+            "live add b Counter --between c q
+             live set q capacity=2000
+             live replace b 'avg :: AverageCounter'
+             live rm avg --heal
+             live bind d[3] q; live unbind c q; live bind c q
+             weir handler --graph g read list",
+        );
+        let expected = "revision 1
+  unbind c[0] [0]q
+  add b :: Counter
+  bind b[0] [0]q
+  bind c[0] [0]b
+revision 2
+  set q (2000)
+revision 3
+  unbind b[0] [0]q
+  unbind c[0] [0]b
+  rm b
+  add avg :: AverageCounter
+  bind avg[0] [0]q
+  bind c[0] [0]avg
+revision 4
+  unbind avg[0] [0]q
+  unbind c[0] [0]avg
+  rm avg
+  bind c[0] [0]q
+weir: config:1:93: 'd :: Discard' has no output 3
+  help: Discard allows this many outputs: 0
+config:1:48: warning: 'q :: Queue' input 0 unused
+config:1:32: warning: 'c :: Counter' output 0 unused
+revision 5
+  unbind c[0] [0]q
+revision 6
+  bind c[0] [0]q
+6
+s
+c
+q
+u
+d
+hook
+";
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
+fn a_whole_configuration_is_planned_applied_and_taken_back() {
+    as_each_user(|place| {
+        place.write("next.click", "s :: RatedSource(RATE 1000) -> c :: Counter -> d :: Discard;");
+        place.write("wrong.click", "s :: RatedSource(RATE none) -> x :: NoSuchClass;");
+        let text = with_graph(
+            place,
+            "live --dry-run apply next.click; live history
+             live apply wrong.click && exit 1; live history
+             live apply next.click | head -n 1; weir handler --graph g read list | head -n 1
+             live rollback 0 | head -n 1; weir handler --graph g read list | head -n 1
+             live rollback 9; live --json history",
+        );
+        let (told, json) = text.trim_end().rsplit_once('\n').expect("there are several lines");
+        let expected = "would be done:
+  unbind c[0] [0]q
+  unbind q[0] [0]u
+  unbind u[0] [0]d
+  rm q
+  rm u
+  rm hook
+  bind c[0] [0]d
+the graph has not changed since it began
+weir: wrong.click:1:37: unknown element class 'NoSuchClass'
+the graph has not changed since it began
+revision 1
+3
+revision 2
+6
+weir: there is no revision 9; `weir live GRAPH history` lists them";
+        let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("  help")).collect();
+        assert_eq!(told.join("\n"), expected);
+        let history: Value = serde_json::from_str(json).expect("it is JSON");
+        let titles: Vec<&str> = history
+            .as_array()
+            .expect("it is a list")
+            .iter()
+            .filter_map(|one| one["title"].as_str())
+            .collect();
+        assert_eq!(titles, ["start", "apply next.click", "rollback 0"]);
+    });
+}
+
+#[test]
+fn subscribers_hear_of_each_step() {
+    as_each_user(|place| {
+        with_graph(
+            place,
+            "live subscribe hook.run b; live add a 'Queue(5)'; live add b Null; live set a capacity=7; live rm b
+             live unsubscribe hook.run b; live add b Null; live subscribe nobody.run && exit 1; live unsubscribe hook.run && exit 1; true",
+        );
+        assert_eq!(String::from_utf8_lossy(&place.read("heard")), "add b :: Null\nrm b\n");
+    });
+}
+
+#[test]
+fn nothing_is_lost_or_disordered_by_changes_under_load() {
+    as_each_user(|place| {
+        let report: Value =
+            serde_json::from_str(&place.output("weir bench --changes 400 --json")).expect("it is JSON");
+        let row = &report["rows"][0];
+        assert_eq!(
+            (&row["changes"], &row["lost"], &row["out_of_order"]),
+            (&400.into(), &0.into(), &0.into()),
+            "{row}"
+        );
+        assert!(row["packets"].as_u64().is_some_and(|n| n > 1000), "{row}");
+    });
+}
+
+#[test]
+fn connections_live_through_every_change() {
+    as_each_user(|place| {
+        place.write("page", (0..20_000_000u32).map(|n| (n % 251) as u8).collect::<Vec<u8>>());
+        place.write(
+            "wire.click",
+            "FromInterface(left) -> a :: Counter -> ToInterface(right); \
+                                   FromInterface(right) -> b :: Counter -> ToInterface(left);",
+        );
+        place.write(
+            "client.sh",
+            "until curl -sf --limit-rate 8M -o got http://10.0.0.1:8000/page; do sleep 0.05; done; cmp page got && touch same",
+        );
+        let mut chain = place.start_with_taps(
+            "weir linux --right 10.0.0.1/24 -- python3 -m http.server 8000 2>/dev/null \
+             | weir stage wire.click \
+             | weir linux --left 10.0.0.2/24 --while-running -- sh client.sh",
+        );
+        until("the page begins to come", || {
+            std::fs::metadata(place.path("got")).is_ok_and(|got| got.len() > 0)
+        });
+        let is_middle =
+            |stage: &Value| stage["function"].as_str().is_some_and(|text| text.contains("wire.click"));
+        let id = place.status().iter().find(|stage| is_middle(stage)).and_then(|stage| stage["id"].as_u64());
+        let id = id.expect("the stage in the middle tells of itself");
+        let mut n_changes = 0;
+        while chain.runs() {
+            let script = format!(
+                "weir live {id} add n 'Paint(1)' --between a ToInterface@3 && weir live {id} replace n AverageCounter \
+                 && weir live {id} rm n --heal"
+            );
+            n_changes += usize::from(place.run(&script).code == 0);
+        }
+        let finished = chain.finish();
+        assert!(finished.code == 0 && std::path::Path::new(&place.path("same")).exists(), "{finished:?}");
+        assert!(n_changes > 3, "{n_changes} changes");
+    });
+}
