@@ -18,9 +18,6 @@ use crate::traffic::Traffic;
 /// Packets that wait for room before any other is turned away.
 pub const MAX_WAITING: usize = 4096;
 
-/// How long to leave the processor to whoever finds out what a neighbour has said.
-const SETTLE: Duration = Duration::from_micros(50);
-
 /// An input and an output under a name.
 pub struct Interface {
     name: String,
@@ -48,8 +45,6 @@ pub struct Interface {
     neighbour: Option<u32>,
     faults: Vec<String>,
     has_failed: bool,
-    /// Whether a neighbour was found with which nothing is agreed yet.
-    is_talking: bool,
     /// How packets go that do not pass through this process, or not through a pipe or ring, and the line to the neighbour.
     kernel_joint: Option<(&'static str, Line)>,
 }
@@ -96,7 +91,6 @@ impl Interface {
             neighbour: None,
             faults: Vec::new(),
             has_failed: false,
-            is_talking: false,
             kernel_joint: None,
         })
     }
@@ -195,16 +189,8 @@ impl Interface {
                     self.received.add_batch(batch);
                     return true;
                 }
-                Receipt::Nothing if input.may_sleep() => {
-                    // Clears what the poller keeps of descriptors that are ready no more.
-                    return false;
-                }
+                Receipt::Nothing if input.may_sleep() => return false,
                 Receipt::Nothing => {}
-                Receipt::End if self.is_talking && self.inputs.len() == 1 => {
-                    // The writer has gone, and perhaps said before how many packets there are elsewhere: that is about to be read.
-                    std::thread::sleep(SETTLE);
-                    return false;
-                }
                 Receipt::End => self.end_input(),
                 Receipt::Fault(message) => {
                     self.faults.push(message);
@@ -446,16 +432,6 @@ impl Interface {
         }
         self.outputs.push_back(pipe);
         self.is_blocked = false;
-    }
-
-    /// Says that a neighbour was found, or that it is known what became of that.
-    pub fn set_talking(&mut self, is_talking: bool) {
-        self.is_talking = is_talking;
-    }
-
-    /// Whether a neighbour was found with which nothing is agreed yet.
-    pub fn is_talking(&self) -> bool {
-        self.is_talking
     }
 
     /// Whether packets take another way than this interface's pipe.

@@ -211,8 +211,6 @@ enum Next {
     HangUp,
     /// The pipe goes on in the ring: the talk is over, the line is the rings'.
     Done,
-    /// Everything is agreed, for now.
-    Rest,
     /// What was joined in the kernel is to come back.
     ComeBack,
 }
@@ -351,7 +349,6 @@ impl Office {
     fn talk_on(&mut self, idx: usize, line: Line, neighbour: Neighbour, rings: Option<(RingIn, RingOut)>) {
         let watched = self.poller.add(line.as_fd(), token(line.as_fd()), Interest::READ);
         if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
-            lock(&end.shared).set_talking(true);
             end.talk = Some(Talk { line, neighbour, rings });
         }
     }
@@ -376,10 +373,6 @@ impl Office {
         };
         match next {
             Next::Stay => end.talk = Some(talk),
-            Next::Rest => {
-                lock(&end.shared).set_talking(false);
-                end.talk = Some(talk);
-            }
             Next::ComeBack => {
                 end.talk = Some(talk);
                 self.come_back(idx);
@@ -418,10 +411,8 @@ impl End {
 
     /// The talk is over.
     fn settle(&self) {
-        let mut interface = lock(&self.shared);
-        interface.set_talking(false);
         if self.side == Side::Reader {
-            interface.await_ring(self.id, false);
+            lock(&self.shared).await_ring(self.id, false);
         }
     }
 
@@ -460,7 +451,7 @@ impl End {
                     Some(())
                 });
                 lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
-                Next::Rest
+                Next::Stay
             }
             (Side::Reader, PARTED) => {
                 let name = self.name();
@@ -479,7 +470,7 @@ impl End {
                     return Next::HangUp;
                 }
                 if self.join_stacks(talk, message, fds).is_some() {
-                    return Next::Rest;
+                    return Next::Stay;
                 }
                 lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour.pid);
                 Next::Done
