@@ -202,17 +202,15 @@ impl Interface {
 
     /// Goes on with the next input.
     fn end_input(&mut self) {
-        let Some(mut input) = self.inputs.pop_front() else { return };
+        let Some(input) = self.inputs.pop_front() else { return };
         input.unwatch(&mut self.rx_poller);
-        // A ring that came with an output ends with its neighbour, who may be replaced; the output tells that.
-        let is_own = input.joint() != "ring" || input.pipe().is_some();
         match self.inputs.front() {
             Some(next) => {
                 if let Err(error) = next.watch(&mut self.rx_poller) {
                     self.faults.push(error.to_string());
                 }
             }
-            None => self.has_ended |= is_own,
+            None => self.has_ended |= !input.ends_with_neighbour(),
         }
     }
 
@@ -261,13 +259,12 @@ impl Interface {
 
     fn close_output(&mut self, fault: Option<String>) {
         self.faults.extend(fault);
-        let Some(mut output) = self.outputs.pop_front() else { return };
+        let Some(output) = self.outputs.pop_front() else { return };
         output.unwatch(&mut self.tx_poller);
         self.n_unread += self.waiting.len() as u64;
         self.waiting.truncate(0);
         self.is_blocked = false;
-        let is_own = output.joint() != "ring" || output.pipe().is_some();
-        self.is_closed |= is_own && self.outputs.is_empty() && output.is_stream();
+        self.is_closed |= !output.ends_with_neighbour() && self.outputs.is_empty() && output.is_stream();
     }
 
     /// Looks at what the descriptor of the output tells.

@@ -197,6 +197,10 @@ impl Input for RingIn {
         true
     }
 
+    fn ends_with_neighbour(&self) -> bool {
+        true
+    }
+
     fn n_bad(&self) -> u64 {
         self.n_bad
     }
@@ -334,6 +338,10 @@ impl Output for RingOut {
     }
 
     fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn ends_with_neighbour(&self) -> bool {
         true
     }
 

@@ -89,6 +89,11 @@ pub trait Input: Send {
     /// Whether its end is the end of the stage: a stream that another process feeds, not a device.
     fn is_stream(&self) -> bool;
 
+    /// Whether its end is no more than the neighbour's, who may be replaced: a ring that came with an output.
+    fn ends_with_neighbour(&self) -> bool {
+        false
+    }
+
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_in::PipeIn> {
         None
@@ -137,6 +142,11 @@ pub trait Output: Send {
 
     /// Whether its end is the end of the stage.
     fn is_stream(&self) -> bool;
+
+    /// Whether its end is no more than the neighbour's, who may be replaced: a ring that came with an input.
+    fn ends_with_neighbour(&self) -> bool {
+        false
+    }
 
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_out::PipeOut> {
