@@ -340,28 +340,30 @@ impl Interface {
 
     /// The pipe of this identity that packets are read from.
     pub fn pipe_in(&mut self, id: PipeId) -> Option<&mut PipeIn> {
-        self.inputs.iter_mut().filter_map(|input| input.pipe()).find(|pipe| pipe.id() == Some(id))
+        self.inputs.iter_mut().filter_map(|input| input.pipe()).find(|pipe| pipe.stream().is(id))
     }
 
     /// The pipe of this identity that packets are written to.
     pub fn pipe_out(&mut self, id: PipeId) -> Option<&mut PipeOut> {
         let outputs = self.outputs.iter_mut().chain(&mut self.idle);
-        outputs.filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id))
+        outputs.filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id))
     }
 
     /// The pipes that neighbours may be found by: those that are read, and those that are written.
     pub fn pipes(&mut self) -> (Vec<PipeId>, Vec<PipeId>) {
-        let inputs = self.inputs.iter_mut().filter_map(|input| input.pipe()?.id()).collect();
-        let outputs = self.outputs.iter_mut().chain(&mut self.idle).filter_map(|output| output.pipe()?.id());
-        let outputs = outputs.collect();
-        (inputs, outputs)
+        let Interface { inputs, outputs, idle, .. } = self;
+        let outputs = outputs.iter_mut().chain(idle);
+        (
+            inputs.iter_mut().filter_map(|input| input.pipe()?.stream().id()).collect(),
+            outputs.filter_map(|output| output.pipe()?.stream().id()).collect(),
+        )
     }
 
     /// Says whether a pipe's writer may go on in a ring at any moment.
     pub fn await_ring(&mut self, id: PipeId, awaits_ring: bool) {
         let Interface { inputs, rx_poller, .. } = self;
         for (idx, input) in inputs.iter_mut().enumerate() {
-            if let Some(pipe) = input.pipe().filter(|pipe| pipe.id() == Some(id)) {
+            if let Some(pipe) = input.pipe().filter(|pipe| pipe.stream().is(id)) {
                 pipe.await_ring(awaits_ring, idx == 0, rx_poller);
             }
         }
@@ -375,7 +377,7 @@ impl Interface {
         }
         let Interface { inputs, rx_poller, .. } = self;
         let pipes = inputs.iter_mut().enumerate().filter_map(|(idx, input)| Some((idx, input.pipe()?)));
-        let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.id() == Some(id)) else { return };
+        let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.stream().is(id)) else { return };
         // Only the pipe that is being read is watched.
         pipe.upgrade(input, idx == 0, rx_poller);
         self.neighbour = Some(neighbour);
@@ -396,7 +398,7 @@ impl Interface {
         }
         let is_duplex = !self.inputs.iter_mut().any(|input| input.pipe().is_some());
         let Interface { outputs, tx_poller, .. } = self;
-        let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id));
+        let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id));
         let Some(pipe) = pipe else { return };
         pipe.upgrade(output, tx_poller);
         self.neighbour = Some(neighbour);

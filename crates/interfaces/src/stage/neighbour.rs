@@ -427,8 +427,8 @@ impl End {
     fn proof(&self) -> Option<OwnedFd> {
         let mut interface = lock(&self.shared);
         match self.side {
-            Side::Reader => interface.pipe_in(self.id)?.proof().ok(),
-            Side::Writer => interface.pipe_out(self.id)?.proof().ok(),
+            Side::Reader => interface.pipe_in(self.id)?.stream().proof().ok(),
+            Side::Writer => interface.pipe_out(self.id)?.stream().proof().ok(),
         }
     }
 
