@@ -26,7 +26,7 @@ use super::summary::dump::{Dump, Next, Remark};
 use super::summary::input::Input;
 use super::summary::multipacket::Series;
 use super::summary::VERSION;
-use super::text_source::{Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
+use super::text_source::{checked_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
 use super::turn::Turn;
 
 /// The class.
@@ -96,7 +96,7 @@ impl Element for FromIpSummaryDump {
         let zeroes = conf.args.get_or("ZERO", true);
         let keeps_time = conf.args.get_or("TIMING", false);
         let sets_checksums = conf.args.get_or("CHECKSUM", false);
-        let FixedPoint(mut sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
         let protocol = conf.args.get_or("PROTO", wire::protocol::TCP);
         let splits = conf.args.get_or("MULTIPACKET", false);
         let contents: Option<Raw> = conf.args.get("DEFAULT_CONTENTS");
@@ -108,12 +108,7 @@ impl Element for FromIpSummaryDump {
         let may_be_missing = conf.args.get_or("ALLOW_NONEXISTENT", false);
         let data = conf.args.get::<Vec<u8>>("DATA").unwrap_or_default();
         conf.finish()?;
-        if sampling > ALWAYS {
-            conf.warning("SAMPLE probability reduced to 1");
-            sampling = ALWAYS;
-        } else if sampling == 0 {
-            conf.warning("SAMPLE probability is 0; emitting no packets");
-        }
+        let sampling = checked_sampling(conf, sampling);
         let filename = filename.map(|Filename(name)| name);
         let is_conflict = filename.is_some() && !data.is_empty();
         let is_named = filename.is_some();

@@ -42,6 +42,16 @@ pub const SAMPLE_BITS: u32 = 28;
 /// The probability 1.
 pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
 
+/// A probability that is one, with a warning if the argument SAMPLE is not, or makes the source of no use.
+pub fn checked_sampling(conf: &mut Configure<'_>, sampling: u32) -> u32 {
+    if sampling > ALWAYS {
+        conf.warning("SAMPLE probability reduced to 1");
+    } else if sampling == 0 {
+        conf.warning("SAMPLE probability is 0; emitting no packets");
+    }
+    sampling.min(ALWAYS)
+}
+
 /// What becomes of packets that are left out.
 pub const DROPS: &[DropReason] =
     &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
