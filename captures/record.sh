@@ -2,83 +2,23 @@
 # Records the bundled captures: a small network in namespaces, real programs, tcpdump on both sides of a NAT router.
 # Usage, as root: record.sh [FOLDER]. Writes FOLDER/lan.pcap and FOLDER/wan.pcap; FOLDER is this script's own if left out.
 set -euo pipefail
+. "$(dirname "$0")/recording.sh"
 
 folder=$(realpath "${1:-$(dirname "$0")}")
 max_bytes=1500000
-id=$$
 client1=client1-$id client2=client2-$id router=router-$id internet=internet-$id
 web=192.0.2.10 resolver=192.0.2.53 shell=198.51.100.20 silent=192.0.2.99
-pids=()
-work=
-jail=
 
-fail() {
-    echo "record.sh: $*" >&2
-    exit 1
-}
-
-cleanup() {
-    local pid name
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    for name in "$client1" "$client2" "$router" "$internet"; do ip netns del "$name" 2>/dev/null || true; done
-    [ -z "$jail" ] || rmdir "$jail"
-    [ -z "$work" ] || rm -rf "$work"
-}
-
-# Runs a command in a namespace, under the namespace's name as host name so that no other name gets into a capture.
-within() {
+# Every program finds its namespace's name as host name, so that no other name gets into a capture.
+enter() {
     local name=$1
     shift
-    ip netns exec "$name" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "${name%-*}" "$@"
-}
-
-# Runs a command in the background until the end. All wrappers replace themselves, so $! is the command's own id.
-serve() {
-    local name=$1
-    shift
-    ip netns exec "$name" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "${name%-*}" "$@" >>"$work/log" 2>&1 &
-    pids+=($!)
-}
-
-# Waits until a command succeeds, for ten seconds at most.
-await() {
-    local n_tries
-    for n_tries in $(seq 100); do
-        if "$@" >/dev/null 2>&1; then return; fi
-        sleep 0.1
-    done
-    cat "$work/log" >&2
-    fail "gave up after $n_tries tries: $*"
-}
-
-check_tools() {
-    local tool
-    [ "$(id -u)" = 0 ] || fail "must run as root, to make network namespaces"
-    [ -w "$folder" ] || fail "cannot write to $folder"
-    for tool in ip ethtool nft ss tcpdump nginx curl dnsmasq dig sshd ssh ssh-keygen iperf3 ping unshare; do
-        command -v "$tool" >/dev/null || fail "needs the program $tool"
-    done
-}
-
-# Joins two namespaces: NAMESPACE DEVICE MAC, twice. Offloads are off so that every packet is recorded as on a wire.
-join() {
-    ip link add "$2" netns "$1" address "$3" type veth peer name "$5" netns "$4" address "$6"
-    local name device
-    for name in "$1 $2" "$4 $5"; do
-        read -r name device <<<"$name"
-        ip netns exec "$name" ethtool -K "$device" rx off tx off tso off gso off gro off sg off >/dev/null
-        ip -n "$name" link set "$device" up
-    done
+    exec ip netns exec "$name" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "${name%-*}" "$@"
 }
 
 make_network() {
     local name
-    for name in "$client1" "$client2" "$router" "$internet"; do
-        ip netns add "$name"
-        ip netns exec "$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-        ip -n "$name" link set lo up
-    done
+    make_ipv4_namespaces "$client1" "$client2" "$router" "$internet"
     ip -n "$router" link add lan address 02:00:00:00:00:01 type bridge mcast_snooping 0
     join "$client1" eth0 02:00:00:00:01:10 "$router" port1 02:00:00:00:00:11
     join "$client2" eth0 02:00:00:00:01:11 "$router" port2 02:00:00:00:00:12
@@ -115,15 +55,8 @@ start_servers() {
     mkdir -p "$work/www"
     head -c 300 /dev/zero | tr '\0' a >"$work/www/index.html"
     seq 6000 >"$work/www/numbers.txt"
-    cat >"$work/nginx.conf" <<END
-user root; daemon off; pid $work/nginx.pid; error_log $work/log; worker_processes 1;
-events { worker_connections 64; }
-http { server_tokens off; access_log off; client_body_temp_path $work/body; proxy_temp_path $work/proxy;
-  fastcgi_temp_path $work/fastcgi; uwsgi_temp_path $work/uwsgi; scgi_temp_path $work/scgi;
-  absolute_redirect off;
-  server { listen $web:80; root $work/www; location /old { return 301 /numbers.txt; } } }
-END
-    serve "$internet" nginx -c "$work/nginx.conf" -e "$work/log"
+    serve_pages "$internet" "absolute_redirect off;
+  server { listen $web:80; root $work/www; location /old { return 301 /numbers.txt; } }"
     serve "$internet" dnsmasq --keep-in-foreground --conf-file=/dev/null --no-hosts --no-resolv --bind-interfaces \
         --listen-address="$resolver" --user=root --pid-file="$work/dnsmasq.pid" --local=/example.test/ \
         --address=/www.example.test/$web --address=/shell.example.test/$shell \
@@ -131,7 +64,7 @@ END
     ssh-keygen -qt ed25519 -N '' -C '' -f "$work/host_key"
     ssh-keygen -qt ed25519 -N '' -C '' -f "$work/user_key"
     # Where sshd jails itself; the system's own sshd, if there is one, has made it already.
-    if mkdir /run/sshd 2>/dev/null; then jail=/run/sshd; fi
+    if mkdir /run/sshd 2>/dev/null; then trap 'cleanup; rmdir /run/sshd' EXIT; fi
     cat >"$work/sshd.conf" <<END
 ListenAddress $shell:22
 HostKey $work/host_key
@@ -148,19 +81,6 @@ END
     for place in "$web:80" "$resolver:53" "$shell:22" "$shell:5201"; do
         await sh -c "ip netns exec $internet ss -Hltn src $place | grep -q ."
     done
-}
-
-start_recording() {
-    local device
-    for device in lan wan; do
-        serve "$router" tcpdump -i "$device" -s 0 -U --immediate-mode -Z root -w "$work/$device.pcap"
-        await grep -q "listening on $device" "$work/log"
-    done
-}
-
-# A command whose failure is what is wanted, or at least no reason to stop: a closed port, no answer.
-try() {
-    within "$@" >/dev/null 2>&1 || true
 }
 
 make_traffic() {
@@ -199,21 +119,6 @@ make_traffic() {
     try "$internet" ping -qc 1 -W 1 203.0.113.2
 }
 
-stop_recording() {
-    local pid
-    sleep 0.5
-    for pid in "${pids[@]: -2}"; do kill -INT "$pid" && wait "$pid"; done
-    ! grep 'packets dropped by kernel' "$work/log" | grep -v '^0 ' || fail "tcpdump dropped packets"
-}
-
-# Each kind of packet that the captures are for must be in them: CAPTURE LEAST-NUMBER FILTER.
-expect_packets() {
-    local n_found
-    n_found=$(tcpdump -nr "$work/$1.pcap" "$3" 2>/dev/null | wc -l)
-    [ "$n_found" -ge "$2" ] || fail "$1.pcap has $n_found instead of $2 or more packets of: $3"
-    printf '%s.pcap %5d  %s\n' "$1" "$n_found" "$3"
-}
-
 check_captures() {
     local total name
     expect_packets lan 2 'arp'
@@ -245,14 +150,13 @@ check_captures() {
     done
 }
 
-check_tools
-trap cleanup EXIT
-trap 'exit 1' INT TERM HUP
-work=$(mktemp -d)
+check_tools nft ss nginx curl dnsmasq dig sshd ssh ssh-keygen iperf3 ping unshare
+begin
 make_network
 start_servers
-start_recording
+record "$router" lan lan
+record "$router" wan wan
 make_traffic
-stop_recording
+stop_recording 2
 check_captures
 install -m 644 "$work/lan.pcap" "$work/wan.pcap" "$folder"

@@ -2,43 +2,21 @@
 # Records in.pcap: subscribers, the NAT of live.click and a server in network namespaces, real programs, tcpdump beside the NAT.
 # Usage, as root: record.sh WEIR [FOLDER]. FOLDER is this script's own if left out.
 set -euo pipefail
+. "$(dirname "$0")/../../captures/recording.sh"
 
 weir=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 folder=$(realpath "${2:-$here}")
-id=$$
 home=home-$id cgn=cgn-$id internet=internet-$id
 server=198.51.100.1
-pids=()
-work=$(mktemp -d)
-
-cleanup() {
-    local pid name
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    for name in "$home" "$cgn" "$internet"; do ip netns del "$name" 2>/dev/null || true; done
-    rm -rf "$work"
-}
-
-within() { ip netns exec "$@"; }
-
-serve() {
-    ip netns exec "$@" >>"$work/log" 2>&1 &
-    pids+=($!)
-}
 
 make_network() {
     local name
-    for name in "$home" "$cgn" "$internet"; do
-        ip netns add "$name"
-        within "$name" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-        ip -n "$name" link set lo up
-    done
+    make_ipv4_namespaces "$home" "$cgn" "$internet"
     ip link add eth0 netns "$home" type veth peer name inside netns "$cgn" address 02:00:00:00:00:01
     ip link add eth0 netns "$internet" type veth peer name outside netns "$cgn" address 02:00:00:00:00:02
     for name in "$home eth0" "$internet eth0" "$cgn inside" "$cgn outside"; do
-        # Offloads are off so that every packet is recorded as on a wire.
-        within ${name% *} ethtool -K ${name#* } rx off tx off tso off gso off gro off sg off >/dev/null
+        without_offloads ${name% *} ${name#* }
         ip -n ${name% *} link set ${name#* } up
     done
     # Two subscribers, one host.
@@ -56,14 +34,12 @@ start_servers() {
     serve "$internet" python3 -m http.server --bind $server --directory "$work/www" 80
     serve "$internet" python3 "$work/mirror.py"
     serve "$cgn" "$weir" run "$here/live.click"
-    for name in inside outside; do
-        serve "$cgn" tcpdump -i $name -Q in -s 0 -U --immediate-mode -Z root -w "$work/$name.pcap"
-    done
-    sleep 2
+    nat=${pids[-1]}
 }
 
-# Tells who asks what address and port they have outside, as STUN does.
-cat >"$work/mirror.py" <<'END'
+write_programs() {
+    # Tells who asks what address and port they have outside, as STUN does.
+    cat >"$work/mirror.py" <<'END'
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("198.51.100.1", 3478))
@@ -72,8 +48,8 @@ while True:
     s.sendto(f"{address} {port}".encode(), (address, port))
 END
 
-# Two subscribers learn their external endpoints and talk to each other by them.
-cat >"$work/peers.py" <<'END'
+    # Two subscribers learn their external endpoints and talk to each other by them.
+    cat >"$work/peers.py" <<'END'
 import socket
 def peer(address):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -90,6 +66,7 @@ a.sendto(b"welcome", seen)
 text, seen = b.recvfrom(2048)
 assert (text, seen) == (b"welcome", a_known), (text, seen)
 END
+}
 
 make_traffic() {
     within "$home" curl -sS --interface 100.64.0.1 "http://$server/numbers.txt" -o "$work/numbers.txt"
@@ -127,11 +104,17 @@ with open(sys.argv[3], "wb") as out:
 END
 }
 
-trap cleanup EXIT
+check_tools curl ping python3
+begin
+write_programs
 make_network
 start_servers
+record "$cgn" inside inside -Q in
+record "$cgn" outside outside -Q in
+sleep 2
 make_traffic
-for pid in "${pids[@]: -3}"; do kill -INT "$pid"; done
+stop_recording 2
+kill -INT "$nat"
 sleep 1
 cat "$work/log" >&2
 merge

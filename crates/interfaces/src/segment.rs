@@ -7,6 +7,7 @@
 use element::Packet;
 use packet::{Gso, Offload};
 use wire::checksum;
+use wire::word::{put_u16, u16_at};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -88,7 +89,7 @@ impl Plan {
         self.fix_ip(data, i);
         match self.protocol {
             TCP => self.fix_tcp(data, i, is_last),
-            _ => put(data, self.transport_at + 4, (UDP_HEADER + part.len()) as u16),
+            _ => put_u16(data, self.transport_at + 4, (UDP_HEADER + part.len()) as u16),
         }
         self.fix_checksum(data);
         packet.copy_annotations(whole);
@@ -103,15 +104,15 @@ impl Plan {
     fn fix_ip(&self, data: &mut [u8], i: usize) {
         let len = data.len() - self.ip_at;
         if self.is_v6 {
-            return put(data, self.ip_at + 4, (len - 40) as u16);
+            return put_u16(data, self.ip_at + 4, (len - 40) as u16);
         }
-        put(data, self.ip_at + 2, len as u16);
+        put_u16(data, self.ip_at + 2, len as u16);
         let id = get(data, self.ip_at + 4);
-        put(data, self.ip_at + 4, id.wrapping_add(i as u16));
-        put(data, self.ip_at + 10, 0);
+        put_u16(data, self.ip_at + 4, id.wrapping_add(i as u16));
+        put_u16(data, self.ip_at + 10, 0);
         let header = data.get(self.ip_at..self.transport_at).unwrap_or_default();
         let sum = checksum::checksum(header);
-        put(data, self.ip_at + 10, sum);
+        put_u16(data, self.ip_at + 10, sum);
     }
 
     /// Sets sequence number and flags: only the first segment tells that the window was reduced, only the last ends.
@@ -134,7 +135,7 @@ impl Plan {
 
     fn fix_checksum(&self, data: &mut [u8]) {
         let at = self.transport_at + if self.protocol == TCP { 16 } else { 6 };
-        put(data, at, 0);
+        put_u16(data, at, 0);
         let addresses =
             if self.is_v6 { self.ip_at + 8..self.ip_at + 40 } else { self.ip_at + 12..self.ip_at + 20 };
         let transport = data.get(self.transport_at..).unwrap_or_default();
@@ -146,7 +147,7 @@ impl Plan {
         if self.protocol == UDP {
             sum = checksum::nonzero(sum);
         }
-        put(data, at, sum);
+        put_u16(data, at, sum);
     }
 }
 
@@ -186,13 +187,7 @@ fn behind_ethernet(data: &[u8]) -> Option<usize> {
 }
 
 fn get(data: &[u8], at: usize) -> u16 {
-    data.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes))
-}
-
-fn put(data: &mut [u8], at: usize, value: u16) {
-    if let Some(bytes) = data.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *bytes = value.to_be_bytes();
-    }
+    u16_at(data, at).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -347,7 +342,7 @@ mod tests {
     fn a_partial_checksum_is_completed() {
         let mut bytes = packet(true, false, TCP, 33);
         let pseudo = add(sum(&bytes[22..54]), fold(u64::from(TCP) + 53));
-        put(&mut bytes, 14 + 40 + 16, pseudo);
+        put_u16(&mut bytes, 14 + 40 + 16, pseudo);
         check(&bytes, 14, Gso::None, 0, expect!["len 93 seq fffffff0 flags 99"]);
     }
 

@@ -18,6 +18,7 @@ mod udp;
 pub mod ethertype;
 pub mod icmpv6;
 pub mod protocol;
+pub mod word;
 
 pub use arp::{Arp, ARP_REPLY, ARP_REQUEST};
 pub use ethernet::{Ethernet, MacAddress, Vlan, BROADCAST};

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use engine::world::World;
 use engine::{Engine, Outcome};
 use interfaces::stage::table::{self, lock, Life};
 
@@ -18,10 +17,8 @@ use crate::stop::Stop;
 const BROKEN_PIPE: u8 = 141;
 /// How often a stage that has nothing else to do looks whether its outputs took everything.
 const LOOK: Duration = Duration::from_micros(200);
-
 /// How often a chain that drains looks whether it is empty.
 const TICK: Duration = Duration::from_millis(1);
-
 /// How long a stage that was told to stop tries to get rid of what waits.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -86,7 +83,7 @@ impl Stage {
             };
             match life {
                 Life::Running => true,
-                Life::Ended if !draining.is_done(world) => true,
+                Life::Ended if !draining.is_done() => true,
                 _ if has_stopped => !world.is_idle(),
                 _ => {
                     // The driver's manager may still have something to say.
@@ -138,7 +135,7 @@ impl Stage {
                 life = table::life();
                 let is_stuck =
                     world.is_still() && !table::opened().iter().any(|shared| lock(shared).is_full());
-                is_done = life == Life::Closed || is_stuck || draining.is_done(world);
+                is_done = life == Life::Closed || is_stuck || draining.is_done();
                 !is_done
             });
         }
@@ -171,7 +168,7 @@ fn tell_faults() {
 
 impl Draining {
     /// Whether the graph holds no more packets, or none has left it for long.
-    fn is_done(&mut self, _world: &mut World) -> bool {
+    fn is_done(&mut self) -> bool {
         let now = Instant::now();
         let (n_blocked, n_kept) = table::opened()
             .iter()

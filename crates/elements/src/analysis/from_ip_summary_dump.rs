@@ -17,8 +17,8 @@
 
 use args::{Filename, FixedPoint, Raw};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies,
-    Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet,
+    Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -26,6 +26,8 @@ use super::summary::dump::{Dump, Next, Remark};
 use super::summary::input::Input;
 use super::summary::multipacket::Series;
 use super::summary::VERSION;
+use super::text_source::{checked_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
+use super::turn::Turn;
 
 /// The class.
 pub const CLASS: Class = Class::new::<FromIpSummaryDump>("FromIPSummaryDump", "0/1", "a/a", "x/x")
@@ -71,14 +73,6 @@ const HANDLERS: &[Handler] = &[
     handlers::HOME_THREAD,
 ];
 
-const DROPS: &[DropReason] =
-    &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
-const NOT_SAMPLED: usize = 0;
-
-/// Bits of fraction of a probability.
-const SAMPLE_BITS: u32 = 28;
-const ALWAYS: u32 = 1 << SAMPLE_BITS;
-
 /// See the page above.
 pub struct FromIpSummaryDump {
     dump: Dump,
@@ -91,20 +85,7 @@ pub struct FromIpSummaryDump {
     /// The packet that comes next: it is not yet due, or is to be split further.
     next: Option<Packet>,
     series: Series,
-    /// What is added to a timestamp to get the steady time at which the packet is due.
-    offset_ns: Option<i64>,
-    is_push: bool,
-    is_awake: bool,
-    task: Option<TaskId>,
-    timer: Option<TimerId>,
-}
-
-/// What comes next.
-enum Step {
-    Packet(Packet),
-    Nothing,
-    End,
-    Wait,
+    turn: Turn,
 }
 
 impl Element for FromIpSummaryDump {
@@ -115,7 +96,7 @@ impl Element for FromIpSummaryDump {
         let zeroes = conf.args.get_or("ZERO", true);
         let keeps_time = conf.args.get_or("TIMING", false);
         let sets_checksums = conf.args.get_or("CHECKSUM", false);
-        let FixedPoint(mut sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
         let protocol = conf.args.get_or("PROTO", wire::protocol::TCP);
         let splits = conf.args.get_or("MULTIPACKET", false);
         let contents: Option<Raw> = conf.args.get("DEFAULT_CONTENTS");
@@ -127,12 +108,7 @@ impl Element for FromIpSummaryDump {
         let may_be_missing = conf.args.get_or("ALLOW_NONEXISTENT", false);
         let data = conf.args.get::<Vec<u8>>("DATA").unwrap_or_default();
         conf.finish()?;
-        if sampling > ALWAYS {
-            conf.warning("SAMPLE probability reduced to 1");
-            sampling = ALWAYS;
-        } else if sampling == 0 {
-            conf.warning("SAMPLE probability is 0; emitting no packets");
-        }
+        let sampling = checked_sampling(conf, sampling);
         let filename = filename.map(|Filename(name)| name);
         let is_conflict = filename.is_some() && !data.is_empty();
         let is_named = filename.is_some();
@@ -173,24 +149,12 @@ impl Element for FromIpSummaryDump {
             sampling,
             next: None,
             series: Series::default(),
-            offset_ns: None,
-            is_push: false,
-            is_awake: true,
-            task: None,
-            timer: None,
+            turn: Turn::new(),
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.is_push = ctx.output_is_push(0);
-        self.timer = Some(ctx.new_timer());
-        if self.is_push {
-            let task = ctx.new_task();
-            if self.is_active {
-                ctx.schedule(task);
-            }
-            self.task = Some(task);
-        }
+        self.turn.initialize(ctx, self.is_active);
         if !self.dump.input.open(self.may_be_missing)? {
             return Ok(());
         }
@@ -244,12 +208,12 @@ impl Element for FromIpSummaryDump {
                     true
                 }
                 Step::Nothing => {
-                    self.set_awake(ctx, true);
+                    self.turn.set_awake(ctx, true);
                     break;
                 }
                 Step::End | Step::Wait => false,
             };
-            self.set_awake(ctx, is_awake);
+            self.turn.set_awake(ctx, is_awake);
             if !is_awake {
                 break;
             }
@@ -259,7 +223,7 @@ impl Element for FromIpSummaryDump {
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
         if self.is_active {
-            self.wake(ctx);
+            self.turn.wake(ctx);
         }
     }
 
@@ -281,9 +245,9 @@ impl Element for FromIpSummaryDump {
             "active" => {
                 self.is_active = args::boolean(&args::uncomment(value)).map_err(|_| "type mismatch")?;
                 if self.is_active {
-                    self.wake(ctx);
-                } else if !self.is_push {
-                    self.set_awake(ctx, false);
+                    self.turn.wake(ctx);
+                } else if !self.turn.has_task() {
+                    self.turn.set_awake(ctx, false);
                 }
             }
             "stop" => {
@@ -319,7 +283,7 @@ impl FromIpSummaryDump {
                     }
                 },
             };
-            if self.keeps_time && !self.is_due(ctx, &packet) {
+            if self.keeps_time && !self.turn.is_due(ctx, &packet) {
                 self.next = Some(packet);
                 return Step::Wait;
             }
@@ -335,33 +299,6 @@ impl FromIpSummaryDump {
                 return Step::Packet(packet);
             }
             ctx.drop_packet(NOT_SAMPLED, packet);
-        }
-    }
-
-    /// Whether it is time for a packet; sets the timer if not.
-    fn is_due(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> bool {
-        let now = ctx.steady_ns();
-        let offset = *self.offset_ns.get_or_insert(now.saturating_sub(packet.timestamp_ns()));
-        let due = packet.timestamp_ns().saturating_add(offset);
-        if let Some(timer) = self.timer.filter(|_| now < due) {
-            ctx.schedule_at(timer, due);
-            return false;
-        }
-        true
-    }
-
-    fn wake(&mut self, ctx: &mut Ctx<'_>) {
-        match self.task {
-            Some(task) if !ctx.is_scheduled(task) => ctx.schedule(task),
-            Some(_) => {}
-            None => self.set_awake(ctx, true),
-        }
-    }
-
-    fn set_awake(&mut self, ctx: &mut Ctx<'_>, is_awake: bool) {
-        if self.is_awake != is_awake {
-            self.is_awake = is_awake;
-            ctx.set_empty_signal(is_awake);
         }
     }
 }

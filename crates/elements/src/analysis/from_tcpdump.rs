@@ -15,7 +15,7 @@ use args::{Filename, FixedPoint, Scope};
 use element::{Arg, Class, Configure, Failed, Handler, Role};
 
 use super::tcpdump_text::Reader;
-use super::text_source::{self, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
+use super::text_source::{self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<TextSource<Tcpdump>>("FromTcpdump", "0/1", "a/a", "x/x")
@@ -62,14 +62,9 @@ impl Format for Tcpdump {
         let is_active = conf.args.get_or("ACTIVE", true);
         conf.args.get::<bool>("ZERO");
         let sets_checksums = conf.args.get_or("CHECKSUM", false);
-        let FixedPoint(mut sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
         conf.finish()?;
-        if sampling > ALWAYS {
-            conf.warning("SAMPLE probability reduced to 1");
-            sampling = ALWAYS;
-        } else if sampling == 0 {
-            conf.warning("SAMPLE probability is 0; emitting no packets");
-        }
+        let sampling = checked_sampling(conf, sampling);
         let wishes = Wishes { filename, stops, is_active, sampling, keeps_time: false, splits: false };
         Ok((Tcpdump { reader: Reader::default(), sets_checksums, has_complained: false }, wishes))
     }

@@ -20,6 +20,7 @@ mod pair_numbers;
 mod tcpdump_text;
 mod text_source;
 mod time_window;
+mod turn;
 
 element::elements![
     adjust_timestamp,

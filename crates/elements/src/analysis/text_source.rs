@@ -8,6 +8,7 @@ use element::{
 
 use super::summary::input::Input;
 use super::summary::multipacket::Series;
+use super::turn::Turn;
 
 /// The argument FILENAME.
 pub const FILENAME: Arg = Arg::required("FILENAME", "file name", "The file; `-` is standard input.");
@@ -41,10 +42,21 @@ pub const SAMPLE_BITS: u32 = 28;
 /// The probability 1.
 pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
 
+/// A probability that is one, with a warning if the argument SAMPLE is not, or makes the source of no use.
+pub fn checked_sampling(conf: &mut Configure<'_>, sampling: u32) -> u32 {
+    if sampling > ALWAYS {
+        conf.warning("SAMPLE probability reduced to 1");
+    } else if sampling == 0 {
+        conf.warning("SAMPLE probability is 0; emitting no packets");
+    }
+    sampling.min(ALWAYS)
+}
+
 /// What becomes of packets that are left out.
 pub const DROPS: &[DropReason] =
     &[DropReason::new("not-sampled", "The packet was left out, as SAMPLE wants it.")];
-const NOT_SAMPLED: usize = 0;
+/// The first of them.
+pub const NOT_SAMPLED: usize = 0;
 
 /// What a line is.
 pub enum Line {
@@ -102,15 +114,11 @@ pub struct TextSource<F> {
     /// What is left of a packet that is being split.
     rest: Option<Packet>,
     series: Series,
-    /// What is added to a timestamp to get the steady time at which the packet is due.
-    offset_ns: Option<i64>,
-    is_awake: bool,
-    task: Option<TaskId>,
-    timer: Option<TimerId>,
+    turn: Turn,
 }
 
 /// What comes next.
-enum Step {
+pub enum Step {
     Packet(Packet),
     Nothing,
     End,
@@ -129,27 +137,17 @@ impl<F: Format> Element for TextSource<F> {
             next: None,
             rest: None,
             series: Series::default(),
-            offset_ns: None,
-            is_awake: true,
-            task: None,
-            timer: None,
+            turn: Turn::new(),
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.timer = Some(ctx.new_timer());
         self.input.open(false)?;
         let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
         if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
             ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
         }
-        if ctx.output_is_push(0) {
-            let task = ctx.new_task();
-            if self.wishes.is_active {
-                ctx.schedule(task);
-            }
-            self.task = Some(task);
-        }
+        self.turn.initialize(ctx, self.wishes.is_active);
         Ok(())
     }
 
@@ -187,23 +185,23 @@ impl<F: Format> Element for TextSource<F> {
                 Step::Packet(packet) => batch.push(packet),
                 Step::Nothing => break,
                 Step::End | Step::Wait => {
-                    self.set_awake(ctx, false);
+                    self.turn.set_awake(ctx, false);
                     return batch;
                 }
             }
         }
-        self.set_awake(ctx, self.wishes.is_active);
+        self.turn.set_awake(ctx, self.wishes.is_active);
         batch
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
         if self.wishes.is_active {
-            self.wake(ctx);
+            self.turn.wake(ctx);
         }
     }
 
     fn has_handler(&self, name: &str) -> bool {
-        self.task.is_some() || !TASK.iter().any(|handler| handler.name == name)
+        self.turn.has_task() || !TASK.iter().any(|handler| handler.name == name)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -223,9 +221,9 @@ impl<F: Format> Element for TextSource<F> {
             "active" => {
                 self.wishes.is_active = args::boolean(&args::uncomment(value)).map_err(|_| F::BAD_ACTIVE)?;
                 if self.wishes.is_active {
-                    self.wake(ctx);
-                } else if self.task.is_none() {
-                    self.set_awake(ctx, false);
+                    self.turn.wake(ctx);
+                } else if !self.turn.has_task() {
+                    self.turn.set_awake(ctx, false);
                 }
             }
             "stop" => {
@@ -259,7 +257,7 @@ impl<F: Format> TextSource<F> {
                     other => return other,
                 },
             };
-            if self.wishes.keeps_time && !self.is_due(ctx, &packet) {
+            if self.wishes.keeps_time && !self.turn.is_due(ctx, &packet) {
                 self.next = Some(packet);
                 return Step::Wait;
             }
@@ -311,33 +309,6 @@ impl<F: Format> TextSource<F> {
                 Line::Skip => {}
                 other => return other,
             }
-        }
-    }
-
-    /// Whether it is time for a packet; sets the timer if not.
-    fn is_due(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> bool {
-        let now = ctx.steady_ns();
-        let offset = *self.offset_ns.get_or_insert(now.saturating_sub(packet.timestamp_ns()));
-        let due = packet.timestamp_ns().saturating_add(offset);
-        if let Some(timer) = self.timer.filter(|_| now < due) {
-            ctx.schedule_at(timer, due);
-            return false;
-        }
-        true
-    }
-
-    fn wake(&mut self, ctx: &mut Ctx<'_>) {
-        match self.task {
-            Some(task) if !ctx.is_scheduled(task) => ctx.schedule(task),
-            Some(_) => {}
-            None => self.set_awake(ctx, true),
-        }
-    }
-
-    fn set_awake(&mut self, ctx: &mut Ctx<'_>, is_awake: bool) {
-        if self.is_awake != is_awake {
-            self.is_awake = is_awake;
-            ctx.set_empty_signal(is_awake);
         }
     }
 }

@@ -8,10 +8,10 @@
 //! FromDump(in.pcap) -> Classifier(12/0806) -> CheckARPHeader(14, DETAILS true) -> ARPPrint -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::{ethertype, Arp};
 
-use crate::ip::failures::Failures;
+use crate::ip::failures::{per_told_packet, Failures};
 use crate::ip::payload_check::{self, HANDLERS};
 
 /// The class.
@@ -58,16 +58,7 @@ impl Element for CheckArpHeader {
         Ok(CheckArpHeader { offset: offset as usize, failures })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
+    per_told_packet!(sentence);
 
     fn has_handler(&self, name: &str) -> bool {
         self.failures.has_handler(name)

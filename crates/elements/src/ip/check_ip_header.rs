@@ -14,9 +14,9 @@
 //! ```
 
 use args::Args;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
-use super::failures::Failures;
+use super::failures::{per_told_packet, Failures};
 use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
 
 /// The class.
@@ -63,16 +63,7 @@ impl Element for CheckIPHeader {
         CheckIPHeader::with_checksum(conf, true)
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
+    per_told_packet!(sentence);
 
     fn has_handler(&self, name: &str) -> bool {
         self.failures.has_handler(name)

@@ -7,10 +7,10 @@
 //! FromDevice(eth0) -> DropBroadcasts -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use packet::PacketType;
 
-use super::failures::Failures;
+use super::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class =
@@ -33,16 +33,7 @@ impl Element for DropBroadcasts {
         Ok(DropBroadcasts { failures: Failures::new(1, false, false) })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
+    per_told_packet!(sentence);
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])

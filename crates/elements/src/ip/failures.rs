@@ -2,6 +2,24 @@
 
 use element::Ctx;
 
+/// The methods `push` and `pull` of an element whose `process` looks at one packet at a time. Its `failures` are told after each
+/// batch, as the function says that the macro is given.
+macro_rules! per_told_packet {
+    ($sentence:expr) => {
+        fn push(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, batch: element::Batch) {
+            ctx.push_each(batch, |packet| self.process(packet));
+            self.failures.tell(ctx, $sentence);
+        }
+
+        fn pull(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, max: usize) -> element::Batch {
+            let batch = ctx.pull_each(max, |packet| self.process(packet));
+            self.failures.tell(ctx, $sentence);
+            batch
+        }
+    };
+}
+pub(crate) use per_told_packet;
+
 /// The packets that failed the checks of an element, by reason.
 #[derive(Default)]
 pub struct Failures {

@@ -1,5 +1,6 @@
 //! IPv4 headers: checking, changing, making.
 
+pub mod code_point;
 pub mod describe;
 pub mod failures;
 pub(crate) mod forced;

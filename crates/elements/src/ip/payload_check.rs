@@ -1,9 +1,9 @@
 //! The frame of the elements that check the header of one protocol over IPv4: arguments, counts, handlers, and where wrong
 //! packets go.
 
-use element::{Arg, Batch, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{Arg, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
-use super::failures::Failures;
+use super::failures::{per_told_packet, Failures};
 
 /// What one of these elements checks.
 pub trait Payload: Send + 'static {
@@ -49,16 +49,7 @@ impl<P: Payload> Element for Checker<P> {
         Ok(Checker { failures, payload: std::marker::PhantomData })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence::<P>);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence::<P>);
-        batch
-    }
+    per_told_packet!(sentence::<P>);
 
     fn has_handler(&self, name: &str) -> bool {
         self.failures.has_handler(name)

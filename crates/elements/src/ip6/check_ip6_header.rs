@@ -13,11 +13,11 @@
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use wire::Ipv6;
 
 use super::at_offset::at_offset;
-use crate::ip::failures::Failures;
+use crate::ip::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIP6Header>("CheckIP6Header", "1/1-2", "a/ah", "x/x")
@@ -73,16 +73,7 @@ impl Element for CheckIP6Header {
         Ok(CheckIP6Header { offset, bad_sources, failures: Failures::new(DROPS.len(), false, false) })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
+    per_told_packet!(sentence);
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])

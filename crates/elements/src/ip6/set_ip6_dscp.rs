@@ -6,73 +6,28 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> SetIP6DSCP(46) -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{Class, Packet};
 use wire::Ipv6;
 
+use crate::ip::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
+
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetIP6DSCP>("SetIP6DSCP", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SetCodePoint<Ipv6Header>>("SetIP6DSCP", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .live();
 
-const ARGS: &[Arg] = &[Arg::required("DSCP", "unsigned", "The code point, 0 to 63.")];
+/// The header that has the traffic class, behind the four bits of the version.
+pub struct Ipv6Header;
 
-const HANDLERS: &[Handler] =
-    &[Handler::read_write("dscp", "The argument DSCP, as written.").flags("calm setting")];
-
-const MAX: u32 = 63;
-const OUT_OF_RANGE: &str = "diffserv code point out of range";
-
-/// See the page above.
-pub struct SetIP6DSCP {
-    dscp: u32,
-    text: String,
-}
-
-impl Element for SetIP6DSCP {
-    fn configure(conf: &mut Configure<'_>) -> Result<SetIP6DSCP, Failed> {
-        let text = conf.args.text("DSCP").unwrap_or_default().to_string();
-        let dscp = conf.args.need("DSCP");
-        if dscp > MAX {
-            conf.args.fail(OUT_OF_RANGE);
-        }
-        conf.finish()?;
-        Ok(SetIP6DSCP { dscp, text })
-    }
-
-    per_packet!();
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        match name {
-            "dscp" => Ok(self.text.clone()),
-            _ => Err(format!("no {name} read handler")),
-        }
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
-        match name {
-            "dscp" => {
-                let dscp = args::integer(value).map_err(|error| format!("DSCP: {error}"))?;
-                if dscp > MAX {
-                    return Err(OUT_OF_RANGE.to_string());
-                }
-                self.dscp = dscp;
-                self.text = value.to_string();
-            }
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
-}
-
-impl SetIP6DSCP {
+impl Header for Ipv6Header {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet) -> Verdict {
+    fn set(packet: &mut Packet, bits: u8) {
         if let Some(header) = packet.network_mut().first_chunk_mut::<{ Ipv6::LEN }>() {
             let word = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
-            let word = word & !(MAX << 22) | self.dscp << 22;
+            let word = word & !(0xfc << 20) | u32::from(bits) << 20;
             header[..4].copy_from_slice(&word.to_be_bytes());
         }
-        Verdict::PASS
     }
 }
 

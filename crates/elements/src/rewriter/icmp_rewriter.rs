@@ -16,13 +16,14 @@
 //! ```
 
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, Verdict};
+use wire::word::{put_u16, put_u32, u16_at};
 use wire::{checksum, protocol};
 
 use super::flow_id::FlowId;
 use super::mapping::Mapping;
 use super::rewriters;
 use super::settings::DST_ANNO;
-use super::style::{fix_zero, is_first_fragment, put_u16, put_u32, u16_at, u32_from};
+use super::style::{fix_zero, is_first_fragment, u32_from};
 
 /// The class.
 pub const CLASS: Class =

@@ -1,5 +1,6 @@
 //! How each rewriter reads and writes packets.
 
+use wire::word::{put_u16, put_u32, u16_at};
 use wire::{checksum, protocol};
 
 use super::flow::{updated, updated_partial, Flow, SHIFTED};
@@ -372,26 +373,4 @@ fn u32_at(header: &[u8; 20], at: usize) -> u32 {
 /// The number at an offset; 0 outside the bytes.
 pub fn u32_from(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|tail| tail.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
-}
-
-/// The number at an offset.
-#[inline(always)]
-pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
-}
-
-/// Writes a number, if it lies within the bytes.
-#[inline(always)]
-pub fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
-    if let Some(word) = bytes.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
-        *word = value.to_be_bytes();
-    }
-}
-
-/// Writes a number, if it lies within the bytes.
-#[inline(always)]
-pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
-    if let Some(word) = bytes.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
-        *word = value.to_be_bytes();
-    }
 }

@@ -1,8 +1,8 @@
 //! The rewriters in running graphs.
 
 use expect_test::{expect, Expect};
+use wire::word::{put_u16, u16_at};
 
-use super::style::{put_u16, u16_at};
 use crate::testing;
 
 /// A graph around a rewriter `rw` with two inputs and two outputs, given packets one after the other; yields what leaves,

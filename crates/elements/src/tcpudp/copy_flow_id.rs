@@ -10,15 +10,14 @@
 //! FromDump(b.pcap) -> Strip(14) -> CheckIPHeader -> [1]c[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{Class, Handler, Packet};
 
+use super::copier::{Copied, Copier, ARGS};
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<CopyFlowID>("CopyFlowID", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
-
-const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
+    Class::new::<Copier<CopyFlowID>>("CopyFlowID", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const HANDLERS: &[Handler] =
     &[Handler::write("reset", "The next packet at input 0 is remembered.").flags("button")];
@@ -30,40 +29,21 @@ pub struct CopyFlowID {
     has_begun: bool,
 }
 
-impl Element for CopyFlowID {
-    fn configure(conf: &mut Configure<'_>) -> Result<CopyFlowID, Failed> {
-        conf.finish()?;
-        Ok(CopyFlowID::default())
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        batch.iter_mut().for_each(|packet| self.process(port, packet));
-        ctx.emit(port, batch);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let mut batch = ctx.pull(port, max);
-        batch.iter_mut().for_each(|packet| self.process(port, packet));
-        batch
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
-        match name {
-            "reset" => self.has_begun = false,
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
-}
-
-impl CopyFlowID {
-    fn process(&mut self, port: usize, packet: &mut Packet) {
-        let Some(flow) = flow_of(packet) else { return };
-        if port == 1 {
-            set_flow(packet, &self.flow);
-        } else if !self.has_begun {
+impl Copied for CopyFlowID {
+    fn remember(&mut self, packet: &Packet) {
+        if let Some(flow) = flow_of(packet).filter(|_| !self.has_begun) {
             (self.flow, self.has_begun) = (flow, true);
         }
+    }
+
+    fn write_into(&self, packet: &mut Packet) {
+        if flow_of(packet).is_some() {
+            set_flow(packet, &self.flow);
+        }
+    }
+
+    fn reset(&mut self) {
+        self.has_begun = false;
     }
 }
 

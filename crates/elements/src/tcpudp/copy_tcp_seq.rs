@@ -10,15 +10,14 @@
 //! FromDump(b.pcap) -> Strip(14) -> CheckIPHeader -> [1]c[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{Class, Handler, Packet};
 
+use super::copier::{Copied, Copier, ARGS};
 use super::sequence::is_before;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<CopyTCPSeq>("CopyTCPSeq", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
-
-const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
+    Class::new::<Copier<CopyTCPSeq>>("CopyTCPSeq", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
 
 const HANDLERS: &[Handler] =
     &[Handler::write("reset", "Forgets the sequence numbers so far.").flags("button")];
@@ -30,44 +29,24 @@ pub struct CopyTCPSeq {
     has_begun: bool,
 }
 
-impl Element for CopyTCPSeq {
-    fn configure(conf: &mut Configure<'_>) -> Result<CopyTCPSeq, Failed> {
-        conf.finish()?;
-        Ok(CopyTCPSeq::default())
-    }
-
-    fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        batch.iter_mut().for_each(|packet| self.process(port, packet));
-        ctx.emit(port, batch);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let mut batch = ctx.pull(port, max);
-        batch.iter_mut().for_each(|packet| self.process(port, packet));
-        batch
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
-        match name {
-            "reset" => self.has_begun = false,
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
-}
-
-impl CopyTCPSeq {
-    fn process(&mut self, port: usize, packet: &mut Packet) {
-        if port == 1 {
-            if let Some(tcp) = packet.transport_mut().first_chunk_mut::<8>() {
-                tcp[4..].copy_from_slice(&self.highest.to_be_bytes());
-            }
-        } else if let Some([_, _, _, _, sequence @ ..]) = packet.transport().first_chunk::<8>() {
+impl Copied for CopyTCPSeq {
+    fn remember(&mut self, packet: &Packet) {
+        if let Some([_, _, _, _, sequence @ ..]) = packet.transport().first_chunk::<8>() {
             let sequence = u32::from_be_bytes(*sequence);
             if !self.has_begun || is_before(self.highest, sequence) {
                 (self.highest, self.has_begun) = (sequence, true);
             }
         }
+    }
+
+    fn write_into(&self, packet: &mut Packet) {
+        if let Some(tcp) = packet.transport_mut().first_chunk_mut::<8>() {
+            tcp[4..].copy_from_slice(&self.highest.to_be_bytes());
+        }
+    }
+
+    fn reset(&mut self) {
+        self.has_begun = false;
     }
 }
 

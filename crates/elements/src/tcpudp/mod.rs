@@ -1,5 +1,6 @@
 //! TCP and UDP headers.
 
+mod copier;
 pub mod fast_source;
 pub mod segment;
 pub mod sequence;

@@ -8,11 +8,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> SetTCPChecksum -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 use super::segment::Outer;
-use crate::ip::failures::Failures;
+use crate::ip::failures::{per_told_packet, Failures};
 use crate::ip::offload;
 
 /// The class.
@@ -39,16 +39,7 @@ impl Element for SetTCPChecksum {
         Ok(SetTCPChecksum { fixes_header_len, failures: Failures::new(1, true, false) })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.push_each(batch, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = ctx.pull_each(max, |packet| self.process(packet));
-        self.failures.tell(ctx, sentence);
-        batch
-    }
+    per_told_packet!(sentence);
 }
 
 impl SetTCPChecksum {

@@ -11,7 +11,7 @@ use sys::pipe::{self, Kind};
 
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
-use super::table::{reopened, Ends};
+use super::table::Ends;
 use super::{Format, Input, Output};
 
 /// How long a socket may be there before somebody listens.
@@ -47,6 +47,12 @@ pub fn stream(fd: BorrowedFd<'_>, label: &str, format: Format, uses: (bool, bool
         false => None,
     };
     Ok((input, output))
+}
+
+/// A pipe's end, opened anew so that it does not block.
+pub fn reopened(fd: BorrowedFd<'_>, reads: bool) -> Result<File, String> {
+    let file = if reads { pipe::reopen_to_read(fd) } else { pipe::reopen_to_write(fd) };
+    file.map_err(|error| reason(&error))
 }
 
 /// A descriptor that was open when the process began.

@@ -10,10 +10,11 @@ use element::Batch;
 use packet::Ring;
 use sys::poll::Poller;
 
+use super::descriptor::reopened;
 use super::framing::{packet_of, Format, Framer};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
-use super::table::{reopened, Ends};
+use super::table::Ends;
 use super::{Dispatch, Input, Output, Receipt};
 use crate::capture::{self, Reader};
 

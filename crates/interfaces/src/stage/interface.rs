@@ -18,9 +18,6 @@ use crate::traffic::Traffic;
 /// Packets that wait for room before any other is turned away.
 pub const MAX_WAITING: usize = 4096;
 
-/// How long to leave the processor to whoever finds out what a neighbour has said.
-const SETTLE: Duration = Duration::from_micros(50);
-
 /// An input and an output under a name.
 pub struct Interface {
     name: String,
@@ -48,8 +45,6 @@ pub struct Interface {
     neighbour: Option<u32>,
     faults: Vec<String>,
     has_failed: bool,
-    /// Whether a neighbour was found with which nothing is agreed yet.
-    is_talking: bool,
     /// How packets go that do not pass through this process, or not through a pipe or ring, and the line to the neighbour.
     kernel_joint: Option<(&'static str, Line)>,
 }
@@ -96,7 +91,6 @@ impl Interface {
             neighbour: None,
             faults: Vec::new(),
             has_failed: false,
-            is_talking: false,
             kernel_joint: None,
         })
     }
@@ -195,16 +189,8 @@ impl Interface {
                     self.received.add_batch(batch);
                     return true;
                 }
-                Receipt::Nothing if input.may_sleep() => {
-                    // Clears what the poller keeps of descriptors that are ready no more.
-                    return false;
-                }
+                Receipt::Nothing if input.may_sleep() => return false,
                 Receipt::Nothing => {}
-                Receipt::End if self.is_talking && self.inputs.len() == 1 => {
-                    // The writer has gone, and perhaps said before how many packets there are elsewhere: that is about to be read.
-                    std::thread::sleep(SETTLE);
-                    return false;
-                }
                 Receipt::End => self.end_input(),
                 Receipt::Fault(message) => {
                     self.faults.push(message);
@@ -216,17 +202,15 @@ impl Interface {
 
     /// Goes on with the next input.
     fn end_input(&mut self) {
-        let Some(mut input) = self.inputs.pop_front() else { return };
+        let Some(input) = self.inputs.pop_front() else { return };
         input.unwatch(&mut self.rx_poller);
-        // A ring that came with an output ends with its neighbour, who may be replaced; the output tells that.
-        let is_own = input.joint() != "ring" || input.pipe().is_some();
         match self.inputs.front() {
             Some(next) => {
                 if let Err(error) = next.watch(&mut self.rx_poller) {
                     self.faults.push(error.to_string());
                 }
             }
-            None => self.has_ended |= is_own,
+            None => self.has_ended |= !input.ends_with_neighbour(),
         }
     }
 
@@ -275,13 +259,12 @@ impl Interface {
 
     fn close_output(&mut self, fault: Option<String>) {
         self.faults.extend(fault);
-        let Some(mut output) = self.outputs.pop_front() else { return };
+        let Some(output) = self.outputs.pop_front() else { return };
         output.unwatch(&mut self.tx_poller);
         self.n_unread += self.waiting.len() as u64;
         self.waiting.truncate(0);
         self.is_blocked = false;
-        let is_own = output.joint() != "ring" || output.pipe().is_some();
-        self.is_closed |= is_own && self.outputs.is_empty() && output.is_stream();
+        self.is_closed |= !output.ends_with_neighbour() && self.outputs.is_empty() && output.is_stream();
     }
 
     /// Looks at what the descriptor of the output tells.
@@ -357,28 +340,30 @@ impl Interface {
 
     /// The pipe of this identity that packets are read from.
     pub fn pipe_in(&mut self, id: PipeId) -> Option<&mut PipeIn> {
-        self.inputs.iter_mut().filter_map(|input| input.pipe()).find(|pipe| pipe.id() == Some(id))
+        self.inputs.iter_mut().filter_map(|input| input.pipe()).find(|pipe| pipe.stream().is(id))
     }
 
     /// The pipe of this identity that packets are written to.
     pub fn pipe_out(&mut self, id: PipeId) -> Option<&mut PipeOut> {
         let outputs = self.outputs.iter_mut().chain(&mut self.idle);
-        outputs.filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id))
+        outputs.filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id))
     }
 
     /// The pipes that neighbours may be found by: those that are read, and those that are written.
     pub fn pipes(&mut self) -> (Vec<PipeId>, Vec<PipeId>) {
-        let inputs = self.inputs.iter_mut().filter_map(|input| input.pipe()?.id()).collect();
-        let outputs = self.outputs.iter_mut().chain(&mut self.idle).filter_map(|output| output.pipe()?.id());
-        let outputs = outputs.collect();
-        (inputs, outputs)
+        let Interface { inputs, outputs, idle, .. } = self;
+        let outputs = outputs.iter_mut().chain(idle);
+        (
+            inputs.iter_mut().filter_map(|input| input.pipe()?.stream().id()).collect(),
+            outputs.filter_map(|output| output.pipe()?.stream().id()).collect(),
+        )
     }
 
     /// Says whether a pipe's writer may go on in a ring at any moment.
     pub fn await_ring(&mut self, id: PipeId, awaits_ring: bool) {
         let Interface { inputs, rx_poller, .. } = self;
         for (idx, input) in inputs.iter_mut().enumerate() {
-            if let Some(pipe) = input.pipe().filter(|pipe| pipe.id() == Some(id)) {
+            if let Some(pipe) = input.pipe().filter(|pipe| pipe.stream().is(id)) {
                 pipe.await_ring(awaits_ring, idx == 0, rx_poller);
             }
         }
@@ -392,7 +377,7 @@ impl Interface {
         }
         let Interface { inputs, rx_poller, .. } = self;
         let pipes = inputs.iter_mut().enumerate().filter_map(|(idx, input)| Some((idx, input.pipe()?)));
-        let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.id() == Some(id)) else { return };
+        let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.stream().is(id)) else { return };
         // Only the pipe that is being read is watched.
         pipe.upgrade(input, idx == 0, rx_poller);
         self.neighbour = Some(neighbour);
@@ -413,7 +398,7 @@ impl Interface {
         }
         let is_duplex = !self.inputs.iter_mut().any(|input| input.pipe().is_some());
         let Interface { outputs, tx_poller, .. } = self;
-        let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.id() == Some(id));
+        let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id));
         let Some(pipe) = pipe else { return };
         pipe.upgrade(output, tx_poller);
         self.neighbour = Some(neighbour);
@@ -446,16 +431,6 @@ impl Interface {
         }
         self.outputs.push_back(pipe);
         self.is_blocked = false;
-    }
-
-    /// Says that a neighbour was found, or that it is known what became of that.
-    pub fn set_talking(&mut self, is_talking: bool) {
-        self.is_talking = is_talking;
-    }
-
-    /// Whether a neighbour was found with which nothing is agreed yet.
-    pub fn is_talking(&self) -> bool {
-        self.is_talking
     }
 
     /// Whether packets take another way than this interface's pipe.

@@ -10,7 +10,7 @@ use sys::memfd::Memfd;
 use sys::poll::{Interest, Poller, Waker};
 use sys::vnet::VnetHeader;
 
-use super::{watch_fd, Dispatch, Input, Output, Receipt};
+use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
 use crate::segment::segment;
 use crate::vnet;
 
@@ -181,8 +181,8 @@ impl Input for RingIn {
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        // Whatever is not watched any more need not be removed.
-        let _ = (poller.remove(self.bells.data.as_fd()), poller.remove(self.line.as_fd()));
+        unwatch_fd(poller, self.bells.data.as_fd());
+        unwatch_fd(poller, self.line.as_fd());
     }
 
     fn joint(&self) -> &'static str {
@@ -194,6 +194,10 @@ impl Input for RingIn {
     }
 
     fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn ends_with_neighbour(&self) -> bool {
         true
     }
 
@@ -311,7 +315,8 @@ impl Output for RingOut {
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        let _ = (poller.remove(self.bells.room.as_fd()), poller.remove(self.line.as_fd()));
+        unwatch_fd(poller, self.bells.room.as_fd());
+        unwatch_fd(poller, self.line.as_fd());
     }
 
     fn woken(&mut self) {
@@ -334,6 +339,10 @@ impl Output for RingOut {
     }
 
     fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn ends_with_neighbour(&self) -> bool {
         true
     }
 

@@ -24,11 +24,11 @@ pub mod tap_port;
 #[cfg(test)]
 mod tests;
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use element::Batch;
 use packet::Ring;
-use sys::poll::Poller;
+use sys::poll::{Interest, Poller};
 
 pub use framing::Format;
 pub use interface::{Interface, Report};
@@ -89,6 +89,11 @@ pub trait Input: Send {
     /// Whether its end is the end of the stage: a stream that another process feeds, not a device.
     fn is_stream(&self) -> bool;
 
+    /// Whether its end is no more than the neighbour's, who may be replaced: a ring that came with an output.
+    fn ends_with_neighbour(&self) -> bool {
+        false
+    }
+
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_in::PipeIn> {
         None
@@ -138,6 +143,11 @@ pub trait Output: Send {
     /// Whether its end is the end of the stage.
     fn is_stream(&self) -> bool;
 
+    /// Whether its end is no more than the neighbour's, who may be replaced: a ring that came with an input.
+    fn ends_with_neighbour(&self) -> bool {
+        false
+    }
+
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_out::PipeOut> {
         None
@@ -155,7 +165,21 @@ pub trait Output: Send {
 }
 
 /// Adds a descriptor to a poller under its own number.
-fn watch_fd(poller: &mut Poller, fd: BorrowedFd<'_>, interest: sys::poll::Interest) -> sys::Result<()> {
-    use std::os::fd::AsRawFd;
+fn watch_fd(poller: &mut Poller, fd: BorrowedFd<'_>, interest: Interest) -> sys::Result<()> {
     poller.add(fd, fd.as_raw_fd() as u64, interest)
+}
+
+/// Watches an output's descriptor, which is watched already, for room as well, or only for the end of the other side.
+fn watch_room(poller: &mut Poller, fd: BorrowedFd<'_>, was_blocked: &mut bool, is_blocked: bool) {
+    if std::mem::replace(was_blocked, is_blocked) != is_blocked {
+        let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
+        // Once it is not watched any more, nobody waits for what it would tell.
+        let _ = poller.modify(fd, fd.as_raw_fd() as u64, interest);
+    }
+}
+
+/// Takes a descriptor away from a poller.
+fn unwatch_fd(poller: &mut Poller, fd: BorrowedFd<'_>) {
+    // Whatever is not watched any more need not be removed.
+    let _ = poller.remove(fd);
 }

@@ -8,7 +8,7 @@ use packet::Ring;
 use sys::packet_socket::{RxOptions, RxRing, Tx, TxFrame, TxOptions};
 use sys::poll::{Interest, Poller};
 
-use super::{watch_fd, Dispatch, Input, Output, Receipt};
+use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::{check_up, from_frame, refusal, words};
 use crate::segment::segment;
 use crate::vnet;
@@ -76,8 +76,7 @@ impl Input for PacketIn {
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        // Whatever is not watched any more need not be removed.
-        let _ = poller.remove(self.ring.as_fd());
+        unwatch_fd(poller, self.ring.as_fd());
     }
 
     fn joint(&self) -> &'static str {
@@ -111,17 +110,11 @@ impl Output for PacketOut {
     }
 
     fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
-        if self.is_blocked != is_blocked {
-            self.is_blocked = is_blocked;
-            let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
-            let token = std::os::fd::AsRawFd::as_raw_fd(&self.tx.as_fd()) as u64;
-            // It is watched already.
-            let _ = poller.modify(self.tx.as_fd(), token, interest);
-        }
+        watch_room(poller, self.tx.as_fd(), &mut self.is_blocked, is_blocked);
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        let _ = poller.remove(self.tx.as_fd());
+        unwatch_fd(poller, self.tx.as_fd());
     }
 
     fn woken(&mut self) {

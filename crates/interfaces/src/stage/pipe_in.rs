@@ -2,22 +2,19 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use element::Batch;
-use sys::pipe::{Kind, PipeId};
 use sys::poll::{Interest, Poller};
 
 use super::framing::{Deframer, Found};
 use super::joint::RingIn;
-use super::{stream, watch_fd, Input, Receipt};
+use super::stream::Stream;
+use super::{unwatch_fd, watch_fd, Input, Receipt};
 
 /// A stream of packets, which shared memory may take the place of.
 pub struct PipeIn {
-    file: File,
-    kind: Kind,
-    /// How messages call it.
-    label: String,
+    stream: Stream,
     deframer: Deframer,
     /// Shared memory, and how many bytes of the pipe are to be read before.
     ring: Option<(RingIn, usize)>,
@@ -39,11 +36,8 @@ pub struct PipeIn {
 impl PipeIn {
     /// Reads from `file`, which must not block.
     pub fn new(file: File, label: String) -> sys::Result<PipeIn> {
-        let kind = sys::pipe::kind(&file)?;
         Ok(PipeIn {
-            file,
-            kind,
-            label,
+            stream: Stream::new(file, label)?,
             deframer: Deframer::default(),
             ring: None,
             is_in_ring: false,
@@ -61,17 +55,9 @@ impl PipeIn {
         Ok(PipeIn { awaits_writer: true, ..PipeIn::new(file, label)? })
     }
 
-    /// Which pipe it is, if it is one.
-    pub fn id(&self) -> Option<PipeId> {
-        match self.kind {
-            Kind::Pipe(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// Something to show a neighbour that this process has the pipe.
-    pub fn proof(&self) -> std::io::Result<OwnedFd> {
-        sys::pipe::reference(&self.file)
+    /// The stream itself.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// Whether it is read through shared memory, or will be.
@@ -88,7 +74,7 @@ impl PipeIn {
     pub fn await_ring(&mut self, awaits_ring: bool, is_watched: bool, poller: &mut Poller) {
         self.awaits_ring = awaits_ring;
         if !awaits_ring && std::mem::take(&mut self.is_paused) && is_watched && !self.is_in_ring {
-            let _ = watch_fd(poller, self.file.as_fd(), Interest::READ);
+            let _ = watch_fd(poller, self.stream.as_fd(), Interest::READ);
         }
     }
 
@@ -100,15 +86,14 @@ impl PipeIn {
             let _ = ring.watch(poller);
         }
         ring.call_self();
-        self.ring = Some((ring, sys::pipe::n_unread_bytes(&self.file)));
+        self.ring = Some((ring, sys::pipe::n_unread_bytes(&self.stream)));
     }
 
     /// Reads the ring from now on if it is its turn: all that was read of the pipe is taken.
     fn enter_ring(&mut self, poller: &mut Poller) {
         if !self.is_in_ring && matches!(self.ring, Some((_, 0))) {
             self.is_in_ring = true;
-            // Whatever is not watched any more need not be removed.
-            let _ = poller.remove(self.file.as_fd());
+            unwatch_fd(poller, self.stream.as_fd());
         }
     }
 
@@ -119,17 +104,13 @@ impl PipeIn {
         }
         (self.is_in_ring, self.has_left_ring) = (false, true);
         self.deframer = self.deframer.again();
-        let _ = watch_fd(poller, self.fd(), Interest::READ);
+        let _ = watch_fd(poller, self.stream.as_fd(), Interest::READ);
     }
 
     /// Nothing follows in the pipe.
     fn end(&mut self) {
         self.is_at_end = true;
         self.deframer.end();
-    }
-
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 
     /// Takes packets from what was read.
@@ -140,13 +121,13 @@ impl PipeIn {
                 Found::NeedInput => break,
                 Found::End if batch.is_empty() && self.is_at_end => return Some(Receipt::End),
                 Found::Fault(message) if batch.is_empty() => {
-                    return Some(Receipt::Fault(format!("{}: {message}", self.label)));
+                    return Some(Receipt::Fault(self.stream.tell(&message)));
                 }
                 Found::End | Found::Fault(_) => break,
             }
         }
         for note in self.deframer.notes.drain(..) {
-            eprintln!("weir: {}: {note}", self.label);
+            eprintln!("weir: {}", self.stream.tell(&note));
         }
         (!batch.is_empty()).then_some(Receipt::Packets)
     }
@@ -178,12 +159,12 @@ impl Input for PipeIn {
                 return Receipt::End;
             }
             // Asked before reading: a writer may come, write and go at any moment.
-            let is_unused = self.awaits_writer && !sys::pipe::has_hung_up(&self.file);
+            let is_unused = self.awaits_writer && !sys::pipe::has_hung_up(&self.stream);
             let max = self.ring.as_ref().map_or(usize::MAX, |(_, n_left)| *n_left);
-            let file = &mut self.file;
+            let stream = &mut self.stream;
             let read = |room: &mut [u8]| {
                 let n = max.min(room.len());
-                stream::read(file, &mut room[..n])
+                stream.read(&mut room[..n])
             };
             let result = self.deframer.read(read);
             if let (Some((_, n_left)), Ok(0) | Err(_)) = (&mut self.ring, &result) {
@@ -196,7 +177,7 @@ impl Input for PipeIn {
                 Ok(0) if is_unused => return Receipt::Nothing,
                 Ok(0) if self.awaits_ring => {
                     self.is_paused = true;
-                    let _ = poller.remove(self.fd());
+                    unwatch_fd(poller, self.stream.as_fd());
                     return Receipt::Nothing;
                 }
                 Ok(0) => self.end(),
@@ -213,7 +194,7 @@ impl Input for PipeIn {
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => self.end(),
                 Err(error) => {
                     self.is_at_end = true;
-                    return Receipt::Fault(format!("{}: {}", self.label, element::output::reason(&error)));
+                    return Receipt::Fault(self.stream.fault(&error));
                 }
             }
         }
@@ -238,23 +219,21 @@ impl Input for PipeIn {
         if self.is_in_ring {
             return Ok(());
         }
-        watch_fd(poller, self.fd(), Interest::READ)
+        watch_fd(poller, self.stream.as_fd(), Interest::READ)
     }
 
     fn unwatch(&self, poller: &mut Poller) {
         if let Some((ring, _)) = &self.ring {
             ring.unwatch(poller);
         }
-        // Whatever is not watched any more need not be removed.
-        let _ = poller.remove(self.fd());
+        unwatch_fd(poller, self.stream.as_fd());
     }
 
     fn joint(&self) -> &'static str {
-        match self.kind {
-            _ if self.is_in_ring => "ring",
-            Kind::Pipe(_) => "pipe",
-            Kind::Socket => "socket",
-            _ => "file",
+        if self.is_in_ring {
+            "ring"
+        } else {
+            self.stream.joint()
         }
     }
 

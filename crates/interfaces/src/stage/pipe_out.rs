@@ -1,17 +1,16 @@
 //! A stream that packets are written to: standard output, a FIFO, a file, a socket.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use element::{Batch, BATCH_MAX};
 use packet::Ring;
-use sys::pipe::{Kind, PipeId};
 use sys::poll::{Interest, Poller};
 
 use super::framing::{Format, Framer};
 use super::joint::RingOut;
-use super::stream::{Pending, Writing};
-use super::{watch_fd, Dispatch, Output};
+use super::stream::{Pending, Stream, Writing};
+use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Output};
 
 /// Bytes of packets that are gathered for one write.
 const GATHER: usize = 64 * 1024;
@@ -20,10 +19,7 @@ const CAPACITY: usize = 1 << 20;
 
 /// A stream of packets, which shared memory may take the place of.
 pub struct PipeOut {
-    file: File,
-    kind: Kind,
-    /// How messages call it.
-    label: String,
+    stream: Stream,
     framer: Framer,
     pending: Pending,
     ring: Option<RingOut>,
@@ -37,14 +33,12 @@ pub struct PipeOut {
 impl PipeOut {
     /// Writes to `file`, which must not block.
     pub fn new(file: File, label: String, format: Format) -> sys::Result<PipeOut> {
-        let kind = sys::pipe::kind(&file)?;
+        let stream = Stream::new(file, label)?;
         let framer = Framer::new(format);
         let mut pending = Pending::default();
         framer.begin(&mut pending.bytes);
         Ok(PipeOut {
-            file,
-            kind,
-            label,
+            stream,
             framer,
             pending,
             ring: None,
@@ -55,17 +49,9 @@ impl PipeOut {
         })
     }
 
-    /// Which pipe it is, if it is one.
-    pub fn id(&self) -> Option<PipeId> {
-        match self.kind {
-            Kind::Pipe(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// Something to show a neighbour that this process has the pipe.
-    pub fn proof(&self) -> std::io::Result<OwnedFd> {
-        sys::pipe::reference(&self.file)
+    /// The stream itself.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// Whether it is written through shared memory, or will be.
@@ -83,12 +69,12 @@ impl PipeOut {
 
     /// Writes what was made; then goes on in the ring that was offered.
     fn write_pending(&mut self, poller: &mut Poller) -> Writing {
-        let writing = self.pending.write(&mut self.file);
+        let writing = self.pending.write(&mut self.stream);
         let next = if matches!(writing, Writing::All) { self.next.take() } else { None };
         if let Some(ring) = next {
             // The neighbour reads what is in the pipe now, and then the ring. If it has gone, the pipe says so.
             if ring.announce() {
-                let _ = poller.remove(self.file.as_fd());
+                unwatch_fd(poller, self.stream.as_fd());
                 let _ = ring.watch(poller);
                 ring.call_self();
                 self.ring = Some(ring);
@@ -105,7 +91,7 @@ impl PipeOut {
         }
         self.framer = self.framer.again();
         self.framer.begin(&mut self.pending.bytes);
-        let _ = watch_fd(poller, self.file.as_fd(), Interest::default());
+        let _ = watch_fd(poller, self.stream.as_fd(), Interest::default());
     }
 
     /// The other side of what is watched has gone; whether nobody can ever read from here again.
@@ -113,7 +99,7 @@ impl PipeOut {
         match self.ring.as_mut().map(|ring| ring.is_closed()) {
             Some(true) => self.leave_ring(poller),
             Some(false) => {}
-            None => self.is_closed |= sys::pipe::is_unread(&self.file),
+            None => self.is_closed |= sys::pipe::is_unread(&self.stream),
         }
         self.is_closed
     }
@@ -145,9 +131,9 @@ impl PipeOut {
         match writing {
             Writing::All => Dispatch::All,
             Writing::Blocked => {
-                if !self.has_asked && matches!(self.kind, Kind::Pipe(_)) {
+                if !self.has_asked && self.stream.id().is_some() {
                     self.has_asked = true;
-                    sys::pipe::ask_for_capacity(&self.file, CAPACITY);
+                    sys::pipe::ask_for_capacity(&self.stream, CAPACITY);
                 }
                 Dispatch::Blocked
             }
@@ -157,7 +143,7 @@ impl PipeOut {
             }
             Writing::Fault(error) => {
                 self.is_closed = true;
-                Dispatch::Fault(format!("{}: {}", self.label, element::output::reason(&error)))
+                Dispatch::Fault(self.stream.fault(&error))
             }
         }
     }
@@ -185,26 +171,20 @@ impl Output for PipeOut {
     }
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
-        watch_fd(poller, self.file.as_fd(), Interest::default())
+        watch_fd(poller, self.stream.as_fd(), Interest::default())
     }
 
     fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
         if let Some(ring) = &mut self.ring {
             return ring.set_blocked(poller, is_blocked);
         }
-        if self.is_blocked != is_blocked {
-            self.is_blocked = is_blocked;
-            let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
-            // It is watched already.
-            let token = std::os::fd::AsRawFd::as_raw_fd(&self.file) as u64;
-            let _ = poller.modify(self.file.as_fd(), token, interest);
-        }
+        watch_room(poller, self.stream.as_fd(), &mut self.is_blocked, is_blocked);
     }
 
     fn unwatch(&self, poller: &mut Poller) {
         match &self.ring {
             Some(ring) => ring.unwatch(poller),
-            None => drop(poller.remove(self.file.as_fd())),
+            None => unwatch_fd(poller, self.stream.as_fd()),
         }
     }
 
@@ -235,11 +215,10 @@ impl Output for PipeOut {
     }
 
     fn joint(&self) -> &'static str {
-        match self.kind {
-            _ if self.ring.is_some() => "ring",
-            Kind::Pipe(_) => "pipe",
-            Kind::Socket => "socket",
-            _ => "file",
+        if self.ring.is_some() {
+            "ring"
+        } else {
+            self.stream.joint()
         }
     }
 

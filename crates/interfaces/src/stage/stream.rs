@@ -2,14 +2,76 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Reads once.
-pub fn read(file: &mut File, room: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match file.read(room) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
+use sys::pipe::{Kind, PipeId};
+
+/// An open pipe, socket or file that does not block.
+pub struct Stream {
+    file: File,
+    kind: Kind,
+    /// How messages call it.
+    label: String,
+}
+
+impl Stream {
+    /// The stream of `file`, which must not block.
+    pub fn new(file: File, label: String) -> sys::Result<Stream> {
+        let kind = sys::pipe::kind(&file)?;
+        Ok(Stream { file, kind, label })
+    }
+
+    /// Which pipe it is, if it is one.
+    pub fn id(&self) -> Option<PipeId> {
+        match self.kind {
+            Kind::Pipe(id) => Some(id),
+            _ => None,
         }
+    }
+
+    /// Whether it is this pipe.
+    pub fn is(&self, id: PipeId) -> bool {
+        self.id() == Some(id)
+    }
+
+    /// Something to show a neighbour that this process has the pipe.
+    pub fn proof(&self) -> io::Result<OwnedFd> {
+        sys::pipe::reference(&self.file)
+    }
+
+    /// What packets go through.
+    pub fn joint(&self) -> &'static str {
+        match self.kind {
+            Kind::Pipe(_) => "pipe",
+            Kind::Socket => "socket",
+            _ => "file",
+        }
+    }
+
+    /// A message about it.
+    pub fn tell(&self, message: &str) -> String {
+        format!("{}: {message}", self.label)
+    }
+
+    /// What is told of an operation on it that failed.
+    pub fn fault(&self, error: &io::Error) -> String {
+        self.tell(&element::output::reason(error))
+    }
+
+    /// Reads once.
+    pub fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.file.read(room) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 
@@ -36,7 +98,7 @@ pub enum Writing {
 
 impl Pending {
     /// Writes as much as there is room for.
-    pub fn write(&mut self, file: &mut File) -> Writing {
+    pub fn write(&mut self, stream: &mut Stream) -> Writing {
         loop {
             let rest = self.bytes.get(self.n_written..).unwrap_or_default();
             if rest.is_empty() {
@@ -44,7 +106,7 @@ impl Pending {
                 self.n_written = 0;
                 return Writing::All;
             }
-            match file.write(rest) {
+            match stream.file.write(rest) {
                 Ok(n) => self.n_written += n,
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}

@@ -5,7 +5,7 @@
 mod life;
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -281,11 +281,10 @@ fn announce(shared: &Shared) -> Result<(), String> {
 }
 
 /// Lets the interface of this name go on in another pipe: reads it once what it reads now has ended, or writes to it from now
-/// on, while what was begun is finished in what was used before.
-pub fn succeed(name: &str, pipe: BorrowedFd<'_>, format: Format) -> Result<(), String> {
+/// on, while what was begun is finished in what was used before. `file` is one end of the pipe and must not block.
+pub fn succeed(name: &str, file: File, format: Format) -> Result<(), String> {
     let shared = find(name).ok_or_else(|| format!("no open interface `{name}`"))?;
-    let (reads, _) = pipe::access(pipe).map_err(|error| error.to_string())?;
-    let file = reopened(pipe, reads)?;
+    let (reads, _) = pipe::access(&file).map_err(|error| error.to_string())?;
     let label = format!("interface {name}");
     let mut interface = lock(&shared);
     let added = if reads {
@@ -298,10 +297,4 @@ pub fn succeed(name: &str, pipe: BorrowedFd<'_>, format: Format) -> Result<(), S
     interface.flush();
     drop(interface);
     announce(&shared)
-}
-
-/// A pipe's end, opened anew so that it does not block.
-pub fn reopened(fd: BorrowedFd<'_>, reads: bool) -> Result<File, String> {
-    let file = if reads { pipe::reopen_to_read(fd) } else { pipe::reopen_to_write(fd) };
-    file.map_err(|error| element::output::reason(&error))
 }

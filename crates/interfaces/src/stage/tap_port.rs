@@ -9,7 +9,7 @@ use sys::poll::{Interest, Poller};
 use sys::tap::{Offload, Options, Tap, VnetMode};
 
 use super::spec::Endpoint;
-use super::{watch_fd, Dispatch, Input, Output, Receipt};
+use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::words;
 use crate::segment::segment;
 use crate::vnet;
@@ -93,8 +93,7 @@ impl Input for TapIn {
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        // Whatever is not watched any more need not be removed.
-        let _ = poller.remove(self.tap.as_fd());
+        unwatch_fd(poller, self.tap.as_fd());
     }
 
     fn joint(&self) -> &'static str {
@@ -135,17 +134,11 @@ impl Output for TapOut {
     }
 
     fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
-        if self.is_blocked != is_blocked {
-            self.is_blocked = is_blocked;
-            let interest = if is_blocked { Interest::WRITE } else { Interest::default() };
-            let token = std::os::fd::AsRawFd::as_raw_fd(&self.tap.as_fd()) as u64;
-            // It is watched already.
-            let _ = poller.modify(self.tap.as_fd(), token, interest);
-        }
+        watch_room(poller, self.tap.as_fd(), &mut self.is_blocked, is_blocked);
     }
 
     fn unwatch(&self, poller: &mut Poller) {
-        let _ = poller.remove(self.tap.as_fd());
+        unwatch_fd(poller, self.tap.as_fd());
     }
 
     fn joint(&self) -> &'static str {

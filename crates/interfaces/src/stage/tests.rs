@@ -94,7 +94,7 @@ impl Pair {
 
     /// Another process writes to the same pipe from now on; the first one has gone.
     fn succeed(&mut self) {
-        let pipe = self.right.pipe_in(self.id).unwrap().proof().unwrap();
+        let pipe = self.right.pipe_in(self.id).unwrap().stream().proof().unwrap();
         let writer = sys::pipe::reopen_to_write(pipe).unwrap();
         self.left = Interface::new("right").unwrap();
         self.left.add_output(Box::new(PipeOut::new(writer, "out".into(), Format::Pcap).unwrap())).unwrap();

@@ -1,6 +1,7 @@
 //! Writing translated addresses and ports, and correcting the checksums by what changed (RFC 1624).
 
 use element::Packet;
+use wire::word::{put_u16, u16_at};
 use wire::{checksum, Icmp, Tcp, Udp};
 
 use super::look::{self, Kind, Seen};
@@ -66,10 +67,10 @@ fn apply_to_packet(network: &mut [u8], seen: &Seen, rewrite: &Rewrite, partial_a
     let Some(transport) = network.get_mut(seen.transport_at..) else { return };
     match seen.kind {
         Kind::Ports(protocol, _) => {
-            put(transport, 0, source.port);
-            put(transport, 2, destination.port);
+            put_u16(transport, 0, source.port);
+            put_u16(transport, 2, destination.port);
             let at = if protocol == Protocol::Tcp { Tcp::CHECKSUM_AT } else { Udp::CHECKSUM_AT };
-            let Some(old) = half(transport, at) else { return };
+            let Some(old) = u16_at(transport, at) else { return };
             let whole = gain.addresses + gain.ports;
             let new = match protocol {
                 // A partial checksum is the sum of the pseudo-header, which has no ports, not complemented.
@@ -79,7 +80,7 @@ fn apply_to_packet(network: &mut [u8], seen: &Seen, rewrite: &Rewrite, partial_a
                 _ if old == 0 => return,
                 _ => checksum::nonzero(Gain::applied(whole, old)),
             };
-            put(transport, at, new);
+            put_u16(transport, at, new);
         }
         Kind::Request => write_identifier(transport, source.port, gain.ports),
         Kind::Reply => write_identifier(transport, destination.port, gain.ports),
@@ -97,9 +98,9 @@ fn write_addresses(network: &mut [u8], source: u32, destination: u32, gain: u64)
 }
 
 fn write_identifier(icmp: &mut [u8], identifier: u16, gain: u64) {
-    put(icmp, 4, identifier);
-    let old = half(icmp, Icmp::CHECKSUM_AT).unwrap_or(0);
-    put(icmp, Icmp::CHECKSUM_AT, Gain::applied(gain, old));
+    put_u16(icmp, 4, identifier);
+    let old = u16_at(icmp, Icmp::CHECKSUM_AT).unwrap_or(0);
+    put_u16(icmp, Icmp::CHECKSUM_AT, Gain::applied(gain, old));
 }
 
 /// Rewrites an ICMP error: what is the source of the error is the destination of the packet it is about, and the other way
@@ -117,23 +118,9 @@ fn apply_to_error(network: &mut [u8], seen: &Seen, rewrite: &Rewrite) {
     }
     let after = network.get(about_at..end).map_or(0, checksum::sum);
     if let Some(icmp) = network.get_mut(seen.transport_at..) {
-        let old = half(icmp, Icmp::CHECKSUM_AT).unwrap_or(0);
-        put(icmp, Icmp::CHECKSUM_AT, checksum::update_u16(old, before, after));
+        let old = u16_at(icmp, Icmp::CHECKSUM_AT).unwrap_or(0);
+        put_u16(icmp, Icmp::CHECKSUM_AT, checksum::update_u16(old, before, after));
     }
     let outer = Seen { kind: Kind::LaterFragment, ..*seen };
     apply_to_packet(network, &outer, rewrite, None);
-}
-
-/// The number at an offset.
-#[inline(always)]
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
-}
-
-/// Writes a number, if it lies within the bytes.
-#[inline(always)]
-fn put(bytes: &mut [u8], at: usize, value: u16) {
-    if let Some(word) = bytes.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
-        *word = value.to_be_bytes();
-    }
 }

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use element::Packet;
+use wire::word::{put_u16, u16_at};
 use wire::{checksum, protocol};
 
 const IP_LEN: usize = 20;
@@ -57,18 +58,6 @@ impl Change {
 #[inline(always)]
 fn gained(sum: u16, gain: u16) -> u16 {
     !checksum::add(!sum, gain)
-}
-
-#[inline(always)]
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|field| u16::from_be_bytes(*field))
-}
-
-#[inline(always)]
-fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
-    if let Some(field) = bytes.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
-        *field = value.to_be_bytes();
-    }
 }
 
 /// Writes the address and the IP checksum.

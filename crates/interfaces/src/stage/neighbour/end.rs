@@ -1,0 +1,224 @@
+//! One end of a pipe, and the talk with the other end.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use socket2::Socket;
+use sys::memfd::Memfd;
+use sys::pipe::PipeId;
+use sys::poll::Waker;
+
+use super::message::{Message, CABLE, HELLO, PART, PARTED, PUMP, RING_ONLY, WELCOME};
+use super::rendezvous::{is_pipe, Neighbour};
+use super::{stack, Side};
+use crate::stage::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
+use crate::stage::table::{lock, Shared};
+
+/// One end of a pipe, and how far the talk with the other end came.
+pub struct End {
+    pub shared: Shared,
+    pub id: PipeId,
+    pub side: Side,
+    pub listener: Socket,
+    pub talk: Option<Talk>,
+}
+
+/// A connection to the other end.
+pub struct Talk {
+    pub line: Line,
+    pub neighbour: Neighbour,
+    /// What was offered or taken.
+    pub rings: Option<(RingIn, RingOut)>,
+}
+
+/// What to do with a connection after a message.
+pub enum Next {
+    Stay,
+    /// The talk is over. If the pipe goes on in the ring, the line is the rings'.
+    Over,
+    /// What was joined in the kernel is to come back.
+    ComeBack,
+}
+
+impl End {
+    /// Whether the pipe is still used.
+    pub fn is_open(&self) -> bool {
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id).is_some(),
+            Side::Writer => interface.pipe_out(self.id).is_some(),
+        }
+    }
+
+    /// Whether packets go another way than through the pipe, or will.
+    pub fn is_joined(&self) -> bool {
+        let mut interface = lock(&self.shared);
+        interface.has_kernel_joint()
+            || match self.side {
+                Side::Reader => interface.pipe_in(self.id).is_some_and(|pipe| pipe.has_ring()),
+                Side::Writer => interface.pipe_out(self.id).is_some_and(|pipe| pipe.has_ring()),
+            }
+    }
+
+    /// The talk is over.
+    pub fn settle(&self) {
+        if self.side == Side::Reader {
+            lock(&self.shared).await_ring(self.id, false);
+        }
+    }
+
+    /// Goes on in the ring after what the pipe holds: the writer is still there, and writes to it no more.
+    pub fn switch(&self, talk: &mut Talk) {
+        if let (Side::Reader, Some(rings)) = (self.side, talk.rings.take()) {
+            lock(&self.shared).upgrade_input(self.id, rings, talk.neighbour.pid);
+        }
+    }
+
+    /// A reference to this process's end of the pipe.
+    fn proof(&self) -> Option<OwnedFd> {
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id)?.stream().proof().ok(),
+            Side::Writer => interface.pipe_out(self.id)?.stream().proof().ok(),
+        }
+    }
+
+    /// What follows from a message, which these descriptors came with.
+    pub fn step(&mut self, talk: &mut Talk, message: &Message, fds: Vec<OwnedFd>) -> Next {
+        match (self.side, message.kind) {
+            (Side::Reader, HELLO) if talk.rings.is_none() => {
+                talk.rings = self.take_offer(talk, fds);
+                if talk.rings.is_some() && self.welcome(talk, message.number).is_some() {
+                    Next::Stay
+                } else {
+                    Next::Over
+                }
+            }
+            (Side::Reader, CABLE | PUMP) if talk.rings.take().is_some() => {
+                self.joined(talk, if message.kind == CABLE { "cable" } else { "pump" });
+                Next::Stay
+            }
+            (Side::Reader, PARTED) => {
+                self.parted(fds.into_iter().next());
+                Next::Over
+            }
+            (Side::Writer, PART) => Next::ComeBack,
+            (Side::Writer, WELCOME) => self.welcomed(talk, message, fds),
+            // SWITCH is one of them: what it asks for was done before it was received.
+            _ => Next::Over,
+        }
+    }
+
+    /// The writer joined both stacks.
+    fn joined(&self, talk: &Talk, joint: &'static str) {
+        let name = self.name();
+        stack::with(|stack| {
+            stack.joined(&name);
+            Some(())
+        });
+        lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
+    }
+
+    /// The writer undid that; `tap` is the other end of this stack's device, if it got a new one.
+    fn parted(&self, tap: Option<OwnedFd>) {
+        let name = self.name();
+        if let Some(Err(message)) = stack::with(|stack| Some(stack.parted(&name, tap))) {
+            eprintln!("weir: {name}: {message}");
+        }
+        lock(&self.shared).end_kernel_joint();
+    }
+
+    /// The reader has taken the offer: both stacks are joined, or the pipe goes on in the ring.
+    fn welcomed(&self, talk: &mut Talk, message: &Message, fds: Vec<OwnedFd>) -> Next {
+        let Some(rings) = talk.rings.take() else { return Next::Over };
+        let mut fds = fds.into_iter();
+        if !fds.next().is_some_and(|fd| is_pipe(fd.as_fd(), self.id)) {
+            return Next::Over;
+        }
+        if self.join_stacks(talk, message, fds).is_some() {
+            return Next::Stay;
+        }
+        lock(&self.shared).upgrade_output(self.id, rings, talk.neighbour.pid);
+        Next::Over
+    }
+
+    /// The interface's name.
+    pub fn name(&self) -> String {
+        lock(&self.shared).name().to_string()
+    }
+
+    /// Answers a writer; with what it needs to join both stacks, if this is one.
+    fn welcome(&self, talk: &Talk, wish: u64) -> Option<()> {
+        let name = self.name();
+        let proof = self.proof()?;
+        // Where the way back has a pipe of its own, only one of the two is to join the stacks: the one that the shell made.
+        let is_any = wish != RING_ONLY && sys::pipe::is_anonymous(&proof);
+        let handle =
+            stack::with(|stack| stack.handle(&name).filter(|_| is_any && talk.neighbour.is_same_user));
+        let tap = stack::with(|stack| stack.tap(&name).filter(|_| is_any));
+        let number = u64::from(handle.is_some()) | u64::from(tap.is_some()) << 1;
+        let fds = [Some(&proof), handle.as_ref(), tap.as_ref()];
+        let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().map(|fd| fd.as_fd()).collect();
+        // From here on the end of the pipe is no end before the writer's answer, or its own end, is known.
+        lock(&self.shared).await_ring(self.id, true);
+        Message { kind: WELCOME, number, name }.send(&talk.line, &fds).ok().map(drop)
+    }
+
+    /// Joins both stacks in the kernel, or else by moving packets between their taps.
+    fn join_stacks(
+        &self,
+        talk: &Talk,
+        welcome: &Message,
+        mut fds: impl Iterator<Item = OwnedFd>,
+    ) -> Option<()> {
+        let handle = if welcome.number & 1 != 0 { fds.next() } else { None };
+        let tap = if welcome.number & 2 != 0 { fds.next() } else { None };
+        let name = self.name();
+        // Another user's handle might lead anywhere.
+        let is_cable = handle.filter(|_| talk.neighbour.is_same_user).is_some_and(|handle| {
+            stack::with(|stack| stack.join(&name, handle, &welcome.name).ok()).is_some()
+        });
+        let is_pump = !is_cable
+            && tap
+                .is_some_and(|tap| stack::with(|stack| stack.pump(&name, tap, &welcome.name).ok()).is_some());
+        let (kind, joint) = match (is_cable, is_pump) {
+            (true, _) => (CABLE, "cable"),
+            (_, true) => (PUMP, "pump"),
+            _ => return None,
+        };
+        lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
+        // If the neighbour is gone, the pipe says so.
+        let _ = Message::new(kind, 0).send(&talk.line, &[]);
+        Some(())
+    }
+
+    /// Checks what the writer sent, and makes the reader's ends of it.
+    fn take_offer(&self, talk: &Talk, fds: Vec<OwnedFd>) -> Option<(RingIn, RingOut)> {
+        let [pipe, memory, a, b, c, d] = <[OwnedFd; 6]>::try_from(fds).ok()?;
+        if !is_pipe(pipe.as_fd(), self.id) {
+            return None;
+        }
+        let memory = Memfd::from_received(memory, MAX_PAIR).ok()?;
+        let bell = |fd| Waker::from_received(fd).ok();
+        let forward = Bells { data: bell(a)?, room: bell(b)? };
+        let backward = Bells { data: bell(c)?, room: bell(d)? };
+        joint::ends(&memory, ring::Side::Second, [forward, backward], &talk.line).ok()
+    }
+
+    /// Makes a pair of rings and sends the reader its part.
+    pub fn offer(&self, line: &Line, wish: u64) -> Option<(RingIn, RingOut)> {
+        let memory = Memfd::create("weir-rings", ring::pair_len(CAPACITY)?).ok()?;
+        let bells = || Some(Bells { data: Waker::new().ok()?, room: Waker::new().ok()? });
+        let [forward, backward] = [bells()?, bells()?];
+        let proof = self.proof()?;
+        let fds: [BorrowedFd<'_>; 6] = [
+            proof.as_fd(),
+            memory.as_fd(),
+            forward.data.as_fd(),
+            forward.room.as_fd(),
+            backward.data.as_fd(),
+            backward.room.as_fd(),
+        ];
+        Message::new(HELLO, wish).send(line, &fds).ok()?;
+        joint::ends(&memory, ring::Side::First, [forward, backward], line).ok()
+    }
+}

@@ -1,0 +1,189 @@
+//! The thread that talks with neighbours.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::{Arc, PoisonError};
+
+use sys::poll::{Interest, Poller, Waker};
+
+use super::end::{End, Next, Talk};
+use super::message::{self, Heard, Message, PART, PARTED, RING_ONLY, SWITCH};
+use super::rendezvous::{connect, listen, trusted, Neighbour};
+use super::{stack, Side, DESK};
+use crate::stage::joint::{Line, RingIn, RingOut};
+use crate::stage::table::lock;
+use crate::stage::{unwatch_fd, watch_fd};
+
+/// The thread and what it looks after.
+pub struct Office {
+    poller: Poller,
+    ends: Vec<End>,
+    waker: Waker,
+}
+
+impl Office {
+    /// A thread's work, to which `waker` calls it.
+    pub fn new(waker: Waker) -> sys::Result<Office> {
+        Ok(Office { poller: Poller::new()?, ends: Vec::new(), waker })
+    }
+
+    /// Does it for as long as the process lives.
+    pub fn work(mut self) {
+        if watch_fd(&mut self.poller, self.waker.as_fd(), Interest::READ).is_err() {
+            return;
+        }
+        loop {
+            self.take_new();
+            let Ok(events) = self.poller.wait(None) else { return };
+            let tokens: Vec<u64> = events.iter().map(|event| event.token).collect();
+            for ready in tokens {
+                let is_ready = |fd: BorrowedFd<'_>| fd.as_raw_fd() as u64 == ready;
+                let knocks = |end: &End| is_ready(end.listener.as_fd());
+                let speaks = |end: &End| end.talk.as_ref().is_some_and(|talk| is_ready(talk.line.as_fd()));
+                if is_ready(self.waker.as_fd()) {
+                    self.waker.reset();
+                } else if let Some(idx) = self.ends.iter().position(knocks) {
+                    self.accept(idx);
+                } else if let Some(idx) = self.ends.iter().position(speaks) {
+                    self.hear(idx);
+                }
+            }
+        }
+    }
+
+    fn take_new(&mut self) {
+        let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
+        let (new, to_part) = match desk.as_mut() {
+            Some(desk) => (std::mem::take(&mut desk.new), std::mem::take(&mut desk.to_part)),
+            None => Default::default(),
+        };
+        drop(desk);
+        to_part.iter().for_each(|name| self.part(name));
+        self.forget_closed();
+        for (shared, id, side) in new {
+            if self.ends.iter().any(|end| end.id == id && end.side == side) {
+                continue;
+            }
+            // Another process has this end too and was first: this one stays with the pipe.
+            let Ok(listener) = listen(id, side) else { continue };
+            if watch_fd(&mut self.poller, listener.as_fd(), Interest::READ).is_err() {
+                continue;
+            }
+            self.ends.push(End { shared, id, side, listener, talk: None });
+            match side {
+                Side::Reader => drop(connect(id, Side::Writer)),
+                Side::Writer => self.call(self.ends.len() - 1, 0),
+            }
+        }
+    }
+
+    /// Undoes a joint in the kernel, or asks the neighbour who made it to do so.
+    fn part(&mut self, name: &str) {
+        let is_meant = |end: &End| end.name() == name && lock(&end.shared).has_kernel_joint();
+        let Some(idx) = self.ends.iter().position(is_meant) else { return };
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(talk) = &end.talk else { return };
+        match end.side {
+            // If the neighbour is gone, the pipe says so.
+            Side::Reader => drop(Message::new(PART, 0).send(&talk.line, &[])),
+            Side::Writer => self.come_back(idx),
+        }
+    }
+
+    /// Undoes what the writer did, and begins again with a ring.
+    fn come_back(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(talk) = end.talk.take() else { return };
+        let name = end.name();
+        let tap = match stack::with(|stack| Some(stack.part(&name))) {
+            Some(Ok(tap)) => tap,
+            Some(Err(message)) => {
+                eprintln!("weir: {name}: {message}");
+                None
+            }
+            None => None,
+        };
+        lock(&end.shared).end_kernel_joint();
+        let fds: Vec<BorrowedFd<'_>> = tap.iter().map(|fd| fd.as_fd()).collect();
+        // If the neighbour is gone, the pipe says so.
+        let _ = Message::new(PARTED, 0).send(&talk.line, &fds);
+        unwatch_fd(&mut self.poller, talk.line.as_fd());
+        self.call(idx, RING_ONLY);
+    }
+
+    /// Stops looking for the other ends of pipes that are closed.
+    fn forget_closed(&mut self) {
+        let poller = &mut self.poller;
+        self.ends.retain(|end| {
+            let is_open = end.is_open();
+            if !is_open {
+                unwatch_fd(poller, end.listener.as_fd());
+                if let Some(talk) = &end.talk {
+                    unwatch_fd(poller, talk.line.as_fd());
+                }
+            }
+            is_open
+        });
+    }
+
+    /// Somebody connects: a writer who wants to talk, or a reader who only knocks.
+    fn accept(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Ok((socket, _)) = end.listener.accept() else { return };
+        if end.talk.is_some() || end.is_joined() {
+            return;
+        }
+        match end.side {
+            Side::Writer => self.call(idx, 0),
+            Side::Reader => {
+                let Some(neighbour) = trusted(&socket) else { return };
+                self.talk(idx, Arc::new(socket.into()), neighbour, None);
+            }
+        }
+    }
+
+    /// Connects to the reader, if there is one, and offers it a pair of rings.
+    fn call(&mut self, idx: usize, wish: u64) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        if end.talk.is_some() || end.is_joined() {
+            return;
+        }
+        let Some(socket) = connect(end.id, Side::Reader) else { return };
+        let Some(neighbour) = trusted(&socket) else { return };
+        let line: Line = Arc::new(socket.into());
+        let Some(rings) = end.offer(&line, wish) else { return };
+        self.talk(idx, line, neighbour, Some(rings));
+    }
+
+    /// Begins to listen to a neighbour.
+    fn talk(&mut self, idx: usize, line: Line, neighbour: Neighbour, rings: Option<(RingIn, RingOut)>) {
+        let watched = watch_fd(&mut self.poller, line.as_fd(), Interest::READ);
+        if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
+            end.talk = Some(Talk { line, neighbour, rings });
+        }
+    }
+
+    /// A message, or the end of the connection.
+    fn hear(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some(mut talk) = end.talk.take() else { return };
+        if message::is_next(&talk.line, SWITCH) {
+            end.switch(&mut talk);
+        }
+        let next = match message::hear(&talk.line) {
+            Heard::Message(message, fds) => end.step(&mut talk, &message, fds),
+            Heard::Nothing => Next::Stay,
+            Heard::End => Next::Over,
+        };
+        match next {
+            Next::Stay => end.talk = Some(talk),
+            Next::ComeBack => {
+                end.talk = Some(talk);
+                self.come_back(idx);
+            }
+            Next::Over => {
+                end.settle();
+                unwatch_fd(&mut self.poller, talk.line.as_fd());
+            }
+        }
+    }
+}
