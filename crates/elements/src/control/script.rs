@@ -263,10 +263,12 @@ impl Element for Script {
 fn claim_driver(conf: &Configure<'_>) -> Result<(), Failed> {
     let kind = args::NameKind::Own("driver script");
     let scope = args::Scope::new(conf.scope.names, "");
-    if scope.integer(kind, "driver").is_some() {
+    // Whoever claimed it before may have left the graph since.
+    let other = scope.integer(kind, "driver").map(|idx| idx as usize).filter(|idx| *idx != conf.element);
+    if other.is_some_and(|idx| ["Script", "DriverManager"].contains(&conf.environment.class(idx))) {
         return Err("router has more than one driver script".into());
     }
-    scope.define(kind, "driver", 1);
+    scope.define(kind, "driver", conf.element as u32);
     Ok(())
 }
 
