@@ -15,9 +15,15 @@ SCRIPT
   echo "COMMIT"
   echo "RULES"
 } >"$tmp/firewall"
-# Measures once the server answers, which iperf3's status does not tell; Gbps of what was received.
+# Measures once the way to the server is there and the server answers, which iperf3's status does not tell; Gbps of what was
+# received. A router that has no route yet answers a connection's first packet with an error, which lets iperf3 wait for ever
+# even if the second packet gets through.
 cat >"$tmp/client" <<SCRIPT
 #!/bin/sh
+for _ in \$(seq 100); do
+  ping -q -c 1 -W 1 10.9.3.2 >/dev/null 2>&1 && break
+  sleep 0.05
+done
 for _ in \$(seq 100); do
   iperf3 --client 10.9.3.2 --time $seconds --omit 0.3 --json >"\$1" 2>/dev/null
   grep -q sum_received "\$1" && exit 0

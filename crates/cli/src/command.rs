@@ -92,6 +92,15 @@ pub fn full() -> clap::Command {
     Cli::command().subcommands(crate::functions::commands()).subcommands(crate::tools::commands())
 }
 
+/// What of the command line `args` can need: to make all of it takes a while.
+pub fn of(args: &[String]) -> clap::Command {
+    let commands = Cli::command();
+    match args.get(1) {
+        Some(word) if commands.find_subcommand(word).is_some() => commands,
+        _ => full(),
+    }
+}
+
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
 pub fn runs_graphs(command: &Command) -> bool {
     use Command::{Bench, Chain, Linux, Port, Read, Run, Stage, Write};

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         args.remove(0);
         return click::main(args);
     }
-    let matches = command::full().get_matches();
+    let matches = command::of(&args).get_matches();
     if let Some((function, matches)) = functions::chosen(&matches) {
         sys::signals::ignore_broken_pipe();
         return report(functions::run(function, matches, args.get(2..).unwrap_or_default()));

@@ -17,7 +17,7 @@ use crate::{device, Error, Options, Program, Result};
 const FIRST_INDEX: u32 = 2;
 const LOOPBACK: u32 = 1;
 
-pub(crate) fn create(options: &Options) -> Result<Stack> {
+pub(crate) fn create(options: &Options, meanwhile: impl FnOnce()) -> Result<Stack> {
     check_names(&options.interfaces)?;
     let terminal = (options.program == Program::Shell).then(Terminal::open).transpose()?;
     let (agent, requests) = unix::message_pair(None)?;
@@ -34,6 +34,7 @@ pub(crate) fn create(options: &Options) -> Result<Stack> {
     let child = Kept(process::spawn(namespaces, || agent::run(&plan))?);
     // What is left of these are the agent's: their end tells of its end.
     drop((requests, status_there));
+    meanwhile();
     let mut inside = entered(&status, agent)?;
     let (ports, note) = make_devices(&mut inside, &status, options)?;
     let Reply::Done = receive(&status)? else { return Err(Error::Silent) };

@@ -56,7 +56,12 @@ impl Stack {
     ///
     /// This process must have no other thread, and the thread that calls this must stay: the stack dies with it.
     pub fn create(options: &Options) -> Result<Self> {
-        create(options)
+        create(options, || {})
+    }
+
+    /// As [`Self::create`]; runs `meanwhile`, which may start threads, as soon as the stack's first process is there.
+    pub fn create_beside(options: &Options, meanwhile: impl FnOnce()) -> Result<Self> {
+        create(options, meanwhile)
     }
 
     /// What to tell the user about how the stack was made: that taps could not be opened.

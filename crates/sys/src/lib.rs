@@ -1,8 +1,8 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`]), filters ([`bpf`]), waiting ([`poll`],
-//! [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), memory shared with others
-//! ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
+//! [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
+//! shared with others ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
@@ -13,6 +13,7 @@ pub mod clock;
 pub mod cpu;
 pub mod datagrams;
 mod error;
+pub mod heap;
 pub mod link;
 pub mod link_request;
 pub mod memfd;

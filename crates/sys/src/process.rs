@@ -118,6 +118,13 @@ pub fn ends_with_parent(command: &mut std::process::Command) {
     };
 }
 
+/// The session of a process; 0 if that is none of this process's namespace, as for all that the kernel does by itself.
+pub fn session(pid: u32) -> Option<u32> {
+    let pid = libc::pid_t::try_from(pid).ok()?;
+    // SAFETY: takes a number.
+    u32::try_from(unsafe { libc::getsid(pid) }).ok()
+}
+
 /// Lets the files under `/proc/self` belong to this process's user, also if its program has capabilities of its own.
 pub fn become_visible() -> Result<()> {
     // SAFETY: takes numbers.
@@ -256,6 +263,14 @@ mod tests {
         assert!(error.to_string().contains("several threads"), "{error}");
         drop(stop);
         other.join().unwrap().unwrap_err();
+    }
+
+    #[test]
+    fn a_process_has_the_session_of_its_parent_and_one_that_is_gone_has_none() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        assert_eq!(session(child.id()), session(std::process::id()));
+        child.wait().unwrap();
+        assert_eq!(session(child.id()), None);
     }
 
     #[test]

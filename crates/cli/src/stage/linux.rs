@@ -1,5 +1,6 @@
 //! `weir linux`: a whole Linux network stack as a stage.
 
+mod company;
 mod kernel;
 
 use std::ffi::OsString;
@@ -69,7 +70,12 @@ pub type SharedStack = Arc<Mutex<Stack>>;
 pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     let names = interfaces(&options)?;
     let stack_options = stack_options(&options, &names)?;
-    let mut stack = Stack::create(&stack_options).map_err(|error| format!("linux: {error}"))?;
+    // What the command line took is over; the stack's first process starts as a copy of this one.
+    sys::heap::give_back();
+    sys::heap::share();
+    let mut first_look = None;
+    let created = Stack::create_beside(&stack_options, || first_look = Some(company::FirstLook::begin()));
+    let mut stack = created.map_err(|error| format!("linux: {error}"))?;
     if let Some(note) = stack.note() {
         eprintln!("weir: {note}");
     }
@@ -94,6 +100,7 @@ pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     let mut plan = Plan::of_text(function(&options), text);
     plan.devices = Some(kernel::device_reader(stack.clone()));
     super::run_with(plan, &options.stage, ending.clone(), |waker| {
+        company::await_neighbours(&names, first_look);
         start(&stack, &options, &names, ending, waker)
     })
 }
@@ -217,7 +224,7 @@ fn ends(name: &str, port: Port) -> (Box<dyn Input>, Box<dyn Output>) {
     }
 }
 
-/// Starts the program once the neighbours are known, or soon anyway; and waits for its end.
+/// Starts the program, and waits for its end.
 fn start(
     stack: &SharedStack,
     options: &LinuxOptions,
@@ -225,7 +232,6 @@ fn start(
     ending: Ending,
     wake: Box<dyn Fn() + Send>,
 ) -> Result<(), String> {
-    kernel::await_neighbours(names);
     let words = |error: stack::Error| format!("linux: {error}");
     let locked = stack.lock().unwrap_or_else(PoisonError::into_inner);
     locked.start().map_err(words)?;
@@ -235,6 +241,8 @@ fn start(
     let command = options.command.first().map(|word| word.to_string_lossy().into_owned());
     let stack = stack.clone();
     let watch = move || {
+        // What making the graph took is over too.
+        sys::heap::give_back();
         let Ok(mut poller) = sys::poll::Poller::new() else { return };
         if poller.add(status.as_fd(), 0, sys::poll::Interest::READ).is_err() {
             return;

@@ -1,5 +1,6 @@
 //! What a running stage tells of itself, and `weir status`, which shows it.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -88,11 +89,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What the names of stages' sockets begin with.
 const PREFIX: &str = "stage-";
 
-/// The name of this process's socket.
-pub fn own_name() -> String {
-    name_of(std::process::id())
-}
-
 /// The name by which a stage's graph is found.
 pub fn name_of(id: u32) -> String {
     format!("{PREFIX}{id}")
@@ -177,19 +173,21 @@ pub fn read(id: u32) -> Result<Status, String> {
     serde_json::from_str(&text).map_err(|error| format!("stage {id} runs another version of weir: {error}"))
 }
 
-/// The stages of this user that run, by age, and those that do not answer.
-pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
+/// The stages of this user that can be asked, and those that could be when they were killed.
+pub fn ids() -> Result<HashSet<u32>, String> {
     let folder = protocol::folder()?;
     let entries = std::fs::read_dir(&folder)
         .map_err(|error| format!("{}: {}", folder.display(), element::output::reason(&error)))?;
-    let ids: Vec<u32> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let file = entry.file_name().to_string_lossy().into_owned();
-            file.strip_prefix(PREFIX)?.strip_suffix(".sock")?.parse().ok()
-        })
-        .collect();
-    let asked: Vec<_> = ids.into_iter().map(|id| (id, std::thread::spawn(move || read(id)))).collect();
+    let id = |entry: std::fs::DirEntry| {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        file.strip_prefix(PREFIX)?.strip_suffix(".sock")?.parse().ok()
+    };
+    Ok(entries.flatten().filter_map(id).collect())
+}
+
+/// The stages of this user that run, by age, and those that do not answer.
+pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
+    let asked: Vec<_> = ids()?.into_iter().map(|id| (id, std::thread::spawn(move || read(id)))).collect();
     let (mut list, mut silent) = (Vec::new(), Vec::new());
     for (id, answer) in asked {
         match answer.join() {

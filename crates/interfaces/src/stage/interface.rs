@@ -12,7 +12,7 @@ use sys::poll::Poller;
 use super::joint::{Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
-use super::{Dispatch, Input, Output, Receipt};
+use super::{meeting, Dispatch, Input, Output, Receipt};
 use crate::traffic::Traffic;
 
 /// Packets that wait for room before any other is turned away.
@@ -45,6 +45,8 @@ pub struct Interface {
     neighbour: Option<u32>,
     faults: Vec<String>,
     has_failed: bool,
+    /// Whether a neighbour was found with which something is about to be agreed.
+    is_meeting: bool,
     /// How packets go that do not pass through this process, or not through a pipe or ring, and the line to the neighbour.
     kernel_joint: Option<(&'static str, Line)>,
 }
@@ -91,6 +93,7 @@ impl Interface {
             neighbour: None,
             faults: Vec::new(),
             has_failed: false,
+            is_meeting: false,
             kernel_joint: None,
         })
     }
@@ -380,7 +383,7 @@ impl Interface {
         let Some((idx, pipe)) = pipes.into_iter().find(|(_, pipe)| pipe.stream().is(id)) else { return };
         // Only the pipe that is being read is watched.
         pipe.upgrade(input, idx == 0, rx_poller);
-        self.neighbour = Some(neighbour);
+        self.meet(neighbour);
         if !self.outputs.iter_mut().any(|output| output.pipe().is_some()) {
             output.call_self();
             let added = self.add_output(Box::new(output));
@@ -401,7 +404,7 @@ impl Interface {
         let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id));
         let Some(pipe) = pipe else { return };
         pipe.upgrade(output, tx_poller);
-        self.neighbour = Some(neighbour);
+        self.meet(neighbour);
         if is_duplex {
             input.call_self();
             let added = self.add_input(Box::new(input));
@@ -412,7 +415,27 @@ impl Interface {
     /// Packets go from stack to stack in the kernel, or through one of both processes alone.
     pub fn set_kernel_joint(&mut self, joint: &'static str, neighbour: u32, line: Line) {
         self.kernel_joint = Some((joint, line));
+        self.meet(neighbour);
+    }
+
+    fn meet(&mut self, neighbour: u32) {
         self.neighbour = Some(neighbour);
+        meeting::tell();
+    }
+
+    /// Whether it was agreed with a neighbour how packets go.
+    pub fn has_met(&self) -> bool {
+        self.neighbour.is_some()
+    }
+
+    /// Says whether a neighbour was found with which something is about to be agreed.
+    pub fn set_meeting(&mut self, is_meeting: bool) {
+        self.is_meeting = is_meeting;
+    }
+
+    /// Whether a neighbour was found with which something is about to be agreed.
+    pub fn is_meeting(&self) -> bool {
+        self.is_meeting
     }
 
     /// Packets go through the pipe again.

@@ -13,6 +13,7 @@ mod file;
 pub mod framing;
 mod interface;
 mod joint;
+pub mod meeting;
 pub mod neighbour;
 pub mod packet_port;
 mod pipe_in;

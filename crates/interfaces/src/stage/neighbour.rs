@@ -23,7 +23,8 @@ mod rendezvous;
 mod stack;
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use sys::pipe::PipeId;
 use sys::poll::Waker;
@@ -35,15 +36,23 @@ use office::Office;
 
 pub use stack::{offer_stack, Stack};
 
+/// An end of a pipe whose other end is to be looked for.
+type New = (Shared, PipeId, Side);
+
 /// Pipes whose other ends are looked for.
 struct Desk {
-    new: VecDeque<(Shared, PipeId, Side)>,
+    new: VecDeque<New>,
     /// Interfaces whose packets are to come back from the kernel.
     to_part: Vec<String>,
+    /// How often it was asked whether everything that others said was heard, and how often that was answered.
+    n_asked: u64,
+    n_answered: u64,
     waker: Waker,
 }
 
 static DESK: Mutex<Option<Desk>> = Mutex::new(None);
+/// An answer was given.
+static ANSWERED: Condvar = Condvar::new();
 
 /// Which end of the pipe this process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,26 +64,43 @@ enum Side {
 /// Stack of the thread.
 const THREAD_STACK: usize = 128 * 1024;
 
-/// Looks for the other ends of an interface's pipes from now on.
-pub fn announce_pipes(shared: &Shared) -> Result<(), String> {
-    let (inputs, outputs) = lock(shared).pipes();
-    if inputs.is_empty() && outputs.is_empty() {
+/// Looks for the other ends of these interfaces' pipes from now on. For the first ones it has begun when this returns: their
+/// neighbours either were found or will find these.
+pub fn announce_pipes(interfaces: &[Shared]) -> Result<(), String> {
+    let mut new = VecDeque::new();
+    for shared in interfaces {
+        let (inputs, outputs) = lock(shared).pipes();
+        new.extend(inputs.into_iter().map(|id| (shared.clone(), id, Side::Reader)));
+        new.extend(outputs.into_iter().map(|id| (shared.clone(), id, Side::Writer)));
+    }
+    if new.is_empty() {
         return Ok(());
     }
     let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
-    if desk.is_none() {
-        let waker = Waker::new().map_err(|error| error.to_string())?;
-        let office = Office::new(waker.clone()).map_err(|error| error.to_string())?;
-        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(THREAD_STACK);
-        thread.spawn(move || office.work()).map_err(|error| error.to_string())?;
-        *desk = Some(Desk { new: VecDeque::new(), to_part: Vec::new(), waker });
-    }
     if let Some(desk) = desk.as_mut() {
-        desk.new.extend(inputs.into_iter().map(|id| (shared.clone(), id, Side::Reader)));
-        desk.new.extend(outputs.into_iter().map(|id| (shared.clone(), id, Side::Writer)));
+        desk.new.extend(new);
         desk.waker.wake();
+        return Ok(());
     }
+    let waker = Waker::new().map_err(|error| error.to_string())?;
+    let mut office = Office::new(waker.clone()).map_err(|error| error.to_string())?;
+    new.into_iter().for_each(|new| office.add(new));
+    let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(THREAD_STACK);
+    thread.spawn(move || office.work()).map_err(|error| error.to_string())?;
+    *desk = Some(Desk { new: VecDeque::new(), to_part: Vec::new(), n_asked: 0, n_answered: 0, waker });
     Ok(())
+}
+
+/// Waits until what others have said before is heard; it may take `patience` at most.
+pub fn hear_out(patience: Duration) {
+    let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(open) = desk.as_mut() else { return };
+    open.n_asked += 1;
+    open.waker.wake();
+    let asked = open.n_asked;
+    let is_open = |desk: &mut Option<Desk>| desk.as_ref().is_some_and(|desk| desk.n_answered < asked);
+    // Whatever it yields, who waits looks for itself.
+    let _ = ANSWERED.wait_timeout_while(desk, patience, is_open);
 }
 
 /// Lets the packets of an interface that go from stack to stack in the kernel come back into this process, so that another stage
@@ -94,4 +120,12 @@ pub fn part(name: &str) -> Result<(), String> {
 /// Sends SWITCH; false if the neighbour is gone.
 pub fn announce(line: &Line) -> bool {
     Message::new(message::SWITCH, 0).send(line, &[]).is_ok()
+}
+
+/// Answers a question: everything was heard.
+fn answer(asked: u64) {
+    if let Some(desk) = DESK.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        desk.n_answered = asked;
+    }
+    ANSWERED.notify_all();
 }

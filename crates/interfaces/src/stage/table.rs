@@ -265,7 +265,7 @@ pub fn others_are_full(idx: usize) -> bool {
 
 /// Makes neighbours find the pipes of all open interfaces.
 pub fn look_for_neighbours() -> Result<(), String> {
-    opened().iter().try_for_each(announce)
+    announce(&opened())
 }
 
 /// Leaves all packets in pipes, whoever is at their other ends.
@@ -273,11 +273,16 @@ pub fn stay_with_pipes() {
     IS_PLAIN.store(true, Ordering::Relaxed);
 }
 
-fn announce(shared: &Shared) -> Result<(), String> {
-    if IS_PLAIN.load(Ordering::Relaxed) {
+/// Whether [`stay_with_pipes`] was called.
+pub fn stays_with_pipes() -> bool {
+    IS_PLAIN.load(Ordering::Relaxed)
+}
+
+fn announce(interfaces: &[Shared]) -> Result<(), String> {
+    if stays_with_pipes() {
         return Ok(());
     }
-    neighbour::announce_pipes(shared)
+    neighbour::announce_pipes(interfaces)
 }
 
 /// Lets the interface of this name go on in another pipe: reads it once what it reads now has ended, or writes to it from now
@@ -296,5 +301,5 @@ pub fn succeed(name: &str, file: File, format: Format) -> Result<(), String> {
     added.map_err(|error| error.to_string())?;
     interface.flush();
     drop(interface);
-    announce(&shared)
+    announce(&[shared])
 }

@@ -62,8 +62,11 @@ pub fn both(tap: Tap) -> (TapIn, TapOut) {
 
 impl Input for TapIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
-        // Taken when first needed: a stack whose packets stay in the kernel never does.
-        self.buffer.resize(BUFFER_LEN, 0);
+        if self.buffer.is_empty() {
+            // Taken when first needed: a stack whose packets stay in the kernel never does. What is made zero by the kernel
+            // takes memory only as far as packets are long.
+            self.buffer = vec![0; BUFFER_LEN];
+        }
         while batch.len() < max {
             match self.tap.recv(&mut self.buffer) {
                 Ok(Some(received)) if !received.truncated => {

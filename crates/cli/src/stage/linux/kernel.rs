@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
 
 use interfaces::stage::neighbour::Stack as Neighbour;
 use interfaces::stage::{table, tap_port};
 use stack::{Peer, Port};
-use sys::pipe::PipeId;
 use sys::tap::Tap;
 
 use super::{ends, Joint, SharedStack};
@@ -24,15 +21,6 @@ pub struct Offer {
     /// Taps that a neighbour moves packets of.
     lent: HashMap<String, OwnedFd>,
 }
-
-/// When to look who is at the other end, if nobody has come forward.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
-/// How long to wait for a shell to become another program.
-const SETTLED: Duration = Duration::from_millis(10);
-/// How long to wait for a neighbour that is this program.
-const MOST: Duration = Duration::from_secs(1);
-/// How often to see whether a neighbour is known.
-const LOOK: Duration = Duration::from_micros(100);
 
 impl Offer {
     /// The offer of a stack; `joint` is the only kind of joint that the user wants.
@@ -158,86 +146,4 @@ fn take(name: &str, port: Port) -> Result<(), String> {
     let mut interface = table::lock(&shared);
     let added = interface.add_input(input).and_then(|()| interface.add_output(output));
     added.map_err(|error| error.to_string())
-}
-
-/// Who has the other end of a pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum OtherEnd {
-    /// Nobody that can be seen, or only programs that know nothing of joints.
-    Foreign,
-    /// A shell or the like, which may be about to become something else.
-    Unsettled,
-    /// This program.
-    Weir,
-}
-
-/// Programs that start others in their own place or beside them.
-const STARTERS: [&str; 14] = [
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "timeout", "nice", "sudo", "setpriv",
-    "setsid", "strace",
-];
-
-/// Who else has one of these pipes, as far as `/proc` tells.
-fn other_end(pipes: &[PipeId]) -> OtherEnd {
-    let own = std::fs::read_link("/proc/self/exe").ok();
-    let links: Vec<String> = pipes.iter().map(|id| format!("pipe:[{}]", id.inode)).collect();
-    let mut found = OtherEnd::Foreign;
-    for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let name = process.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        // Others' processes cannot be looked into.
-        let Ok(fds) = std::fs::read_dir(process.path().join("fd")) else { continue };
-        let mut targets = fds.flatten().filter_map(|fd| std::fs::read_link(fd.path()).ok());
-        let has_pipe = |target: PathBuf| links.iter().any(|link| target.as_os_str() == link.as_str());
-        if pid == std::process::id() || !targets.any(has_pipe) {
-            continue;
-        }
-        let Ok(program) = std::fs::read_link(process.path().join("exe")) else { continue };
-        let is_starter =
-            program.file_name().and_then(|name| name.to_str()).is_some_and(|n| STARTERS.contains(&n));
-        found = found.max(match Some(&program) == own.as_ref() {
-            true => OtherEnd::Weir,
-            false if is_starter => OtherEnd::Unsettled,
-            false => OtherEnd::Foreign,
-        });
-    }
-    found
-}
-
-/// Waits until every interface's neighbour is known, so that a program does not set devices up while they are exchanged: long for
-/// a neighbour that is this program too, a little for one that may become it.
-pub fn await_neighbours(names: &[String]) {
-    let begin = Instant::now();
-    let mut next_look = FIRST_LOOK;
-    let mut patience = FIRST_LOOK;
-    loop {
-        let open = |name: &&String| is_open(name);
-        let Some(name) = names.iter().find(open) else { return };
-        let elapsed = begin.elapsed();
-        if elapsed > next_look {
-            patience = match other_end(&pipes_of(name)) {
-                OtherEnd::Weir => MOST,
-                OtherEnd::Unsettled => SETTLED,
-                OtherEnd::Foreign => elapsed,
-            };
-            next_look = elapsed + FIRST_LOOK;
-        }
-        if elapsed > patience {
-            return;
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// Whether it is not known yet who is at an interface.
-fn is_open(name: &str) -> bool {
-    let pipes = pipes_of(name);
-    !pipes.is_empty()
-        && table::find(name).is_some_and(|shared| table::lock(&shared).report().neighbour.is_none())
-}
-
-fn pipes_of(name: &str) -> Vec<PipeId> {
-    let Some(shared) = table::find(name) else { return Vec::new() };
-    let (inputs, outputs) = table::lock(&shared).pipes();
-    inputs.into_iter().chain(outputs).collect()
 }

@@ -61,8 +61,10 @@ impl End {
 
     /// The talk is over.
     pub fn settle(&self) {
+        let mut interface = lock(&self.shared);
+        interface.set_meeting(false);
         if self.side == Side::Reader {
-            lock(&self.shared).await_ring(self.id, false);
+            interface.await_ring(self.id, false);
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use sys::poll::{Interest, Poller, Waker};
 
 use super::end::{End, Next, Talk};
 use super::message::{self, Heard, Message, PART, PARTED, RING_ONLY, SWITCH};
 use super::rendezvous::{connect, listen, trusted, Neighbour};
-use super::{stack, Side, DESK};
+use super::{answer, stack, New, Side, DESK};
 use crate::stage::joint::{Line, RingIn, RingOut};
 use crate::stage::table::lock;
 use crate::stage::{unwatch_fd, watch_fd};
@@ -32,9 +33,14 @@ impl Office {
             return;
         }
         loop {
-            self.take_new();
-            let Ok(events) = self.poller.wait(None) else { return };
+            let asked = self.take_new();
+            // Whoever asked whether all was heard is answered when nothing more is to be heard.
+            let patience = asked.map(|_| Duration::ZERO);
+            let Ok(events) = self.poller.wait(patience) else { return };
             let tokens: Vec<u64> = events.iter().map(|event| event.token).collect();
+            if let (Some(asked), true) = (asked, tokens.is_empty()) {
+                answer(asked);
+            }
             for ready in tokens {
                 let is_ready = |fd: BorrowedFd<'_>| fd.as_raw_fd() as u64 == ready;
                 let knocks = |end: &End| is_ready(end.listener.as_fd());
@@ -50,29 +56,46 @@ impl Office {
         }
     }
 
-    fn take_new(&mut self) {
+    /// Does what is new on the desk; the number of a question that is not answered yet.
+    fn take_new(&mut self) -> Option<u64> {
         let mut desk = DESK.lock().unwrap_or_else(PoisonError::into_inner);
-        let (new, to_part) = match desk.as_mut() {
-            Some(desk) => (std::mem::take(&mut desk.new), std::mem::take(&mut desk.to_part)),
+        let (new, to_part, asked) = match desk.as_mut() {
+            Some(desk) => {
+                let asked = (desk.n_answered < desk.n_asked).then_some(desk.n_asked);
+                (std::mem::take(&mut desk.new), std::mem::take(&mut desk.to_part), asked)
+            }
             None => Default::default(),
         };
         drop(desk);
         to_part.iter().for_each(|name| self.part(name));
         self.forget_closed();
-        for (shared, id, side) in new {
-            if self.ends.iter().any(|end| end.id == id && end.side == side) {
-                continue;
-            }
-            // Another process has this end too and was first: this one stays with the pipe.
-            let Ok(listener) = listen(id, side) else { continue };
-            if watch_fd(&mut self.poller, listener.as_fd(), Interest::READ).is_err() {
-                continue;
-            }
-            self.ends.push(End { shared, id, side, listener, talk: None });
-            match side {
-                Side::Reader => drop(connect(id, Side::Writer)),
-                Side::Writer => self.call(self.ends.len() - 1, 0),
-            }
+        new.into_iter().for_each(|new| self.add(new));
+        asked
+    }
+
+    /// Begins to look for the other end of a pipe.
+    pub fn add(&mut self, (shared, id, side): New) {
+        if self.ends.iter().any(|end| end.id == id && end.side == side) {
+            return;
+        }
+        // Another process has this end too and was first: this one stays with the pipe.
+        let Ok(listener) = listen(id, side) else { return };
+        if watch_fd(&mut self.poller, listener.as_fd(), Interest::READ).is_err() {
+            return;
+        }
+        self.ends.push(End { shared, id, side, listener, talk: None });
+        match side {
+            Side::Reader => self.knock(self.ends.len() - 1),
+            Side::Writer => self.call(self.ends.len() - 1, 0),
+        }
+    }
+
+    /// Lets the writer know that there is a reader, which it then calls.
+    fn knock(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        let writer = connect(end.id, Side::Writer);
+        if writer.as_ref().and_then(trusted).is_some() {
+            lock(&end.shared).set_meeting(true);
         }
     }
 
@@ -158,6 +181,7 @@ impl Office {
     fn talk(&mut self, idx: usize, line: Line, neighbour: Neighbour, rings: Option<(RingIn, RingOut)>) {
         let watched = watch_fd(&mut self.poller, line.as_fd(), Interest::READ);
         if let (Ok(()), Some(end)) = (watched, self.ends.get_mut(idx)) {
+            lock(&end.shared).set_meeting(true);
             end.talk = Some(Talk { line, neighbour, rings });
         }
     }

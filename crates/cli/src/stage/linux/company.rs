@@ -1,0 +1,234 @@
+//! Who is at the other ends of a stack's pipes, as far as that is known before its program starts.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use interfaces::stage::{meeting, neighbour, table};
+
+use crate::stage::status;
+
+/// Who has the other end of a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum OtherEnd {
+    /// Nobody that can be seen, or only programs that know nothing of joints.
+    Foreign,
+    /// A shell or the like, which may be about to become something else.
+    Unsettled,
+    /// This program.
+    Weir,
+}
+
+/// Programs that start others in their own place or beside them.
+const STARTERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "timeout", "nice", "sudo", "setpriv",
+    "setsid", "strace",
+];
+
+/// How long to wait for a shell to become another program.
+const SETTLED: Duration = Duration::from_millis(10);
+/// How long to wait for a neighbour that is this program.
+const MOST: Duration = Duration::from_secs(1);
+/// When to look again who is at the other end; then after twice as long, and so on.
+const SECOND_LOOK: Duration = Duration::from_micros(300);
+/// The longest time between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// Waits until every interface's neighbour is known, so that a program does not set devices up while they are exchanged: long for
+/// a neighbour that is this program too, a little for one that may become it, not at all for others.
+///
+/// `first` came before this process told anybody of its pipes: stages that it passed over were there already, and were
+/// found then.
+pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
+    if table::stays_with_pipes() {
+        return;
+    }
+    let begin = Instant::now();
+    let saw_nobody = first.is_some_and(FirstLook::saw_nobody);
+    if saw_nobody && !unmet(names).iter().any(|shared| table::lock(shared).is_meeting()) {
+        return;
+    }
+    let mut pause = SECOND_LOOK;
+    loop {
+        let n_met = meeting::count();
+        let unmet = unmet(names);
+        if unmet.is_empty() {
+            return;
+        }
+        let patience = match other_end(&unmet) {
+            OtherEnd::Weir => MOST,
+            OtherEnd::Unsettled => SETTLED,
+            OtherEnd::Foreign => return,
+        };
+        let elapsed = begin.elapsed();
+        if elapsed >= patience {
+            return;
+        }
+        meeting::wait(n_met, pause.min(patience - elapsed));
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+}
+
+/// A look at who is at the other ends of all pipes that this process was given, beside what else it does.
+pub struct FirstLook(Option<JoinHandle<OtherEnd>>);
+
+impl FirstLook {
+    /// Begins to look. Not before this process may have threads.
+    pub fn begin() -> FirstLook {
+        let links: Vec<String> = given_pipes().collect();
+        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(64 * 1024);
+        FirstLook(thread.spawn(move || look(&links).0).ok())
+    }
+
+    /// Whether nobody was seen who could be met, then or later.
+    fn saw_nobody(self) -> bool {
+        self.0.and_then(|thread| thread.join().ok()) == Some(OtherEnd::Foreign)
+    }
+}
+
+/// The pipes of this process but that of its errors, as `/proc` calls them.
+fn given_pipes() -> impl Iterator<Item = String> {
+    let fds = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let targets = fds.filter(|fd| fd.file_name() != "2").filter_map(|fd| std::fs::read_link(fd.path()).ok());
+    targets
+        .filter_map(|target| Some(target.to_str()?.to_string()))
+        .filter(|target| target.starts_with("pipe:"))
+}
+
+/// The interfaces with pipes of which it is not known yet who has their other ends.
+fn unmet(names: &[String]) -> Vec<table::Shared> {
+    let is_unmet = |shared: &table::Shared| {
+        let mut interface = table::lock(shared);
+        let (inputs, outputs) = interface.pipes();
+        !(interface.has_met() || inputs.is_empty() && outputs.is_empty())
+    };
+    names.iter().filter_map(|name| table::find(name)).filter(is_unmet).collect()
+}
+
+/// Who is at the other ends of these interfaces' pipes.
+fn other_end(unmet: &[table::Shared]) -> OtherEnd {
+    let is_meeting = || unmet.iter().any(|shared| table::lock(shared).is_meeting());
+    if is_meeting() {
+        return OtherEnd::Weir;
+    }
+    let links = |shared: &table::Shared| {
+        let (inputs, outputs) = table::lock(shared).pipes();
+        inputs.into_iter().chain(outputs).map(|id| format!("pipe:[{}]", id.inode))
+    };
+    let links: Vec<String> = unmet.iter().flat_map(links).collect();
+    let (found, has_passed_stages) = look(&links);
+    if found == OtherEnd::Foreign && has_passed_stages {
+        neighbour::hear_out(MOST);
+        if is_meeting() || unmet.iter().any(|shared| table::lock(shared).has_met()) {
+            return OtherEnd::Weir;
+        }
+    }
+    found
+}
+
+/// Who else has one of these pipes, as far as `/proc` tells; and whether stages were passed over that can be asked. Those have
+/// begun to look for their neighbours: if one is at the other end, it has called, or was called. Others' processes cannot be
+/// looked into.
+fn look(links: &[String]) -> (OtherEnd, bool) {
+    let own = Path::new("/proc/self");
+    let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
+    let stages = status::ids().unwrap_or_default();
+    let (mut found, mut has_passed_stages) = (OtherEnd::Foreign, false);
+    for pid in processes() {
+        if stages.contains(&pid) {
+            has_passed_stages = true;
+            continue;
+        }
+        let path = PathBuf::from(format!("/proc/{pid}"));
+        // Its program comes first, as hardly any is worth another look.
+        let Ok(other) = std::fs::read_link(path.join("exe")) else { continue };
+        let kind = if Some(&other) == program.as_ref() { OtherEnd::Weir } else { kind_of(&other) };
+        if kind <= found {
+            continue;
+        }
+        // In another network it cannot be met, like all that runs in stacks.
+        if network_of(&path) == network && has_link(&path, links) {
+            found = kind;
+        }
+        if found == OtherEnd::Weir {
+            break;
+        }
+    }
+    (found, has_passed_stages)
+}
+
+/// All processes but this one and the kernel's own.
+fn processes() -> impl Iterator<Item = u32> {
+    let own = std::process::id();
+    // To whom all sessions are foreign, those of others tell nothing.
+    let can_tell = sys::process::session(own) != Some(0);
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(move |pid| *pid != own && !(can_tell && sys::process::session(*pid) == Some(0)))
+}
+
+fn kind_of(program: &Path) -> OtherEnd {
+    let name = program.file_name().and_then(OsStr::to_str);
+    if name.is_some_and(|name| STARTERS.contains(&name)) {
+        OtherEnd::Unsettled
+    } else {
+        OtherEnd::Foreign
+    }
+}
+
+/// The inode of a process's network namespace.
+fn network_of(process: &Path) -> Option<u64> {
+    std::fs::metadata(process.join("ns/net")).ok().map(|network| network.ino())
+}
+
+/// Whether a descriptor of a process leads to one of these.
+fn has_link(process: &Path, links: &[String]) -> bool {
+    let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+    targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use sys::pipe::Kind;
+
+    use super::*;
+
+    /// Runs a command with a pipe to it, and waits until it is seen there as what is expected.
+    fn is_seen_as(expected: OtherEnd, command: &mut Command) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let Kind::Pipe(id) = sys::pipe::kind(&writer).unwrap() else { panic!("no pipe") };
+        let links = [format!("pipe:[{}]", id.inode)];
+        let mut child = command.stdin(reader).stdout(Stdio::null()).spawn().unwrap();
+        // Another test's child is this program until it is its own.
+        let begin = Instant::now();
+        while look(&links).0 != expected {
+            assert!(begin.elapsed() < Duration::from_secs(10), "{command:?} is seen as {:?}", look(&links).0);
+        }
+        drop(writer);
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_shell_at_the_other_end_may_become_a_neighbour_and_another_program_may_not() {
+        is_seen_as(OtherEnd::Unsettled, Command::new("sh").args(["-c", "read -r line; exit 0"]));
+        is_seen_as(OtherEnd::Foreign, &mut Command::new("cat"));
+    }
+
+    #[test]
+    fn this_program_at_the_other_end_is_a_neighbour() {
+        // Lists its tests, which takes as long as nobody reads them.
+        let (reader, writer) = std::io::pipe().unwrap();
+        let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
+        let links = [format!("pipe:[{}]", id.inode)];
+        sys::pipe::ask_for_capacity(&writer, 4096);
+        let mut child = Command::new("/proc/self/exe").arg("--list").stdout(writer).spawn().unwrap();
+        assert_eq!(look(&links), (OtherEnd::Weir, false));
+        drop(reader);
+        child.wait().unwrap();
+    }
+}
