@@ -1,6 +1,7 @@
 //! Every class of the catalogue is given arguments, handler values and packets that nobody meant.
 
 use element::Runtime;
+use engine::change::{Loader, Wish};
 use engine::{BuildOptions, Engine, Time};
 use graph::{ArgKind, ClassFacts, Diagnostics};
 use lang::{Options, Source};
@@ -378,6 +379,64 @@ fn wire_checksum(header: &[u8]) -> u16 {
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
 
+/// The graph that sends packets through an element of a class, with its inputs push or else pull.
+fn graphs_with_packets(class: &str, name: &str, packets: &[(Vec<u8>, usize)], burst: u8) -> [String; 2] {
+    let mut sources = String::new();
+    for (packet, kind) in packets {
+        let (ether, mark) = match kind {
+            0 => ("", "MarkIPHeader(0)"),
+            1 => (ETHER, "MarkIPHeader(14)"),
+            2 => (ETHER, "Null"),
+            _ => ("", "Null"),
+        };
+        let data = format!("\\<{ether}{}>", hex(packet));
+        sources += &format!("InfiniteSource(DATA {data}, LIMIT {burst}, BURST {burst}) -> {mark} -> tee; ");
+    }
+    let graph = graph_of(class, arguments(class), "SOURCE").replace("x ::", &format!("{name} ::"));
+    let graph = graph.replace("(x.", &format!("({name}."));
+    let graph = graph.replace(" x;", &format!(" {name};")).replace(" x[", &format!(" {name}["));
+    let mut text = format!("tee :: Tee -> Discard; {sources} {graph}");
+    (0..n_ports(class).0).for_each(|port| {
+        text = text.replacen("SOURCE", &format!("tee[{}] -> Queue -> Unqueue", port + 1), 1)
+    });
+    let pulled = text.replace("Queue -> Unqueue ->", "Queue ->");
+    [text, pulled]
+}
+
+/// Reads and knows what the catalogue does.
+struct Stock;
+
+impl Loader for Stock {
+    fn parse(&self, _name: &str, text: &str, diagnostics: &mut Diagnostics) -> Option<graph::Graph> {
+        lang::parse(&Source { name: "config", text }, &Options::new(catalog::stock()), diagnostics)
+    }
+
+    fn class(&self, name: &str) -> Option<&'static element::Class> {
+        catalog::stock().get(name)
+    }
+
+    fn text(&self, told: &graph::Diagnostic) -> String {
+        lang::click_text(told)
+    }
+}
+
+/// Lets element `to` of a graph take the place of element `from` in the running one; what is wrong if it cannot.
+fn replace(engine: &mut Engine, text: &str, from: &str, to: &str) -> Result<(), String> {
+    let mut diagnostics = Diagnostics::default();
+    let snapshot = engine.world.snapshot()?;
+    let graph = snapshot.loader().parse("config", text, &mut diagnostics);
+    let replaced = vec![(from.to_string(), to.to_string())];
+    let wish = graph.map(|graph| Wish { graph, replaced, ..Wish::default() });
+    let prepared = wish.and_then(|wish| snapshot.prepare(wish, &mut diagnostics));
+    let is_changed = prepared.is_some_and(|prepared| engine.world.change(prepared, &mut diagnostics).is_ok());
+    let told: String = diagnostics.list.iter().map(|told| told.message.clone() + "; ").collect();
+    if is_changed {
+        Ok(())
+    } else {
+        Err(told)
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -408,25 +467,36 @@ proptest! {
 
     #[test]
     fn any_packet_is_survived(class in any_class(), packets in prop::collection::vec((packet(), 0..4usize), 1..5), burst in 1..40u8) {
-        let mut sources = String::new();
-        for (packet, kind) in &packets {
-            let (ether, mark) = match kind {
-                0 => ("", "MarkIPHeader(0)"),
-                1 => (ETHER, "MarkIPHeader(14)"),
-                2 => (ETHER, "Null"),
-                _ => ("", "Null"),
-            };
-            let data = format!("\\<{ether}{}>", hex(packet));
-            sources += &format!("InfiniteSource(DATA {data}, LIMIT {burst}, BURST {burst}) -> {mark} -> tee; ");
-        }
-        let mut text = format!("tee :: Tee -> Discard; {sources} {}", graph_of(class, arguments(class), "SOURCE"));
-        (0..n_ports(class).0).for_each(|port| text = text.replacen("SOURCE", &format!("tee[{}] -> Queue -> Unqueue", port + 1), 1));
-        let pulled = text.replace("Queue -> Unqueue ->", "Queue ->");
-        let mut engine = build(&text).or_else(|_| build(&pulled)).expect("the class can be built");
+        let texts = graphs_with_packets(class, "x", &packets, burst);
+        let mut engine = texts.iter().find_map(|text| build(text).ok()).expect("the class can be built");
         run(&mut engine);
         for handler in facts(class).handlers {
             // Whatever it reads, it must not panic.
             let _ = engine.world.read_handler(usize::MAX, &format!("x.{}", handler.name), "");
+        }
+        engine.cleanup();
+    }
+
+    #[test]
+    fn any_element_takes_the_place_of_any_other(
+        (before, after) in any_class().prop_flat_map(|class| (Just(class), prop_oneof![Just(class), any_class()])),
+        packets in prop::collection::vec((packet(), 0..4usize), 1..5),
+        burst in 1..40u8,
+    ) {
+        let [first, back] = [(before, "x"), (before, "z")].map(|(class, name)| graphs_with_packets(class, name, &packets, burst));
+        let second = graphs_with_packets(after, "y", &packets, burst);
+        let mut engine = first.iter().find_map(|text| build(text).ok()).expect("the class can be built");
+        engine.world.loader = Some(std::sync::Arc::new(Stock));
+        run(&mut engine);
+        for (texts, from, to) in [(second, "x", "y"), (back, "y", "z")] {
+            let result = replace(&mut engine, &texts[0], from, to);
+            let result = result.or_else(|_| replace(&mut engine, &texts[1], from, to));
+            prop_assert_eq!(result, Ok(()), "{} in the place of {}", after, before);
+            run(&mut engine);
+        }
+        for handler in facts(before).handlers {
+            // Whatever it reads, it must not panic.
+            let _ = engine.world.read_handler(usize::MAX, &format!("z.{}", handler.name), "");
         }
         engine.cleanup();
     }

@@ -174,6 +174,17 @@ impl Detector {
             }
         }
     }
+
+    /// What it may use, and what it may do.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Sets what it may use, and what it may do; flows that are too many end.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.flows.set_limits(limits.n_flows, limits.stream_memory);
+    }
 }
 
 fn number_of(bits: &mut Vec<String>, name: &str) -> u16 {

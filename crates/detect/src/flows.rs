@@ -269,4 +269,17 @@ impl Flows {
             flow.streams.iter_mut().for_each(Stream::forget_marks);
         }
     }
+
+    /// Sets how many flows there may be, and how many bytes for their streams; those that are too many end.
+    pub fn set_limits(&mut self, limit: u32, stream_memory: usize) {
+        let limit = limit.max(1);
+        self.table.set_limit(limit);
+        self.memory.set_limit(stream_memory);
+        let indexes: Vec<u32> = self.table.iter().map(|(idx, ..)| idx).collect();
+        let n_too_many = indexes.len().saturating_sub(limit as usize);
+        for idx in indexes.into_iter().take(n_too_many) {
+            self.n_evicted += 1;
+            self.end(idx);
+        }
+    }
 }

@@ -43,4 +43,9 @@ impl Memory {
             self.spare.push(block);
         }
     }
+
+    /// Sets how many bytes there may be; what is in use stays.
+    pub fn set_limit(&mut self, n_bytes: usize) {
+        self.limit = n_bytes / BLOCK;
+    }
 }

@@ -15,6 +15,7 @@ pub mod llrpc;
 mod outbox;
 pub mod output;
 mod runtime;
+mod succession;
 mod verdict;
 
 use std::any::Any;
@@ -30,6 +31,7 @@ pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
 pub use runtime::{Balance, Delivery, Ear, HandlerUse, Notifies, Runtime};
+pub use succession::{same, same_ref};
 pub use verdict::Verdict;
 
 /// An element of a running graph.
@@ -145,8 +147,19 @@ pub trait Element: Any + Send {
     /// Called once, in reverse order, when the graph ends, also if it never ran: finish files, close devices.
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {}
 
-    /// Takes over the state of its predecessor in a graph that is being changed.
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {}
+    /// Looks, before it is initialised, at the element that it will replace in a graph that is being changed: what it will
+    /// take from it (a file, a port on which it listens, a device) it must not make as well. The change may still fail; then
+    /// the old element goes on.
+    fn foresee(&mut self, old: &dyn Element) {}
+
+    /// Takes over the state of its predecessor in a graph that is being changed, and ends it: what it does not take is lost,
+    /// and nobody else calls the old one's [`Element::cleanup`]. The old one may be of another class ([`same`]).
+    ///
+    /// If the class is live, and only the configuration changed, this element has been configured, but not initialised: then
+    /// it takes the old one's tasks, timers, signals and descriptors as well. If it has been initialised, it has its own.
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, mut old: Box<dyn Element>) {
+        old.cleanup(ctx);
+    }
 }
 
 /// Implements [`Element::push`] and [`Element::pull`] by a method `fn process(&mut self, packet: &mut Packet) -> Verdict`

@@ -155,6 +155,20 @@ impl DumpSource {
         };
         format!("{}: {what}", self.print_filename())
     }
+
+    /// Whether the file is open.
+    pub fn is_open(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// Goes on in the file of another one, where that stands; what is read of it stays as it is here.
+    pub fn go_on_from(&mut self, old: &mut DumpSource) {
+        std::mem::swap(self, old);
+        self.sample = old.sample;
+        if !self.window.is_like(&old.window) {
+            std::mem::swap(&mut self.window, &mut old.window);
+        }
+    }
 }
 
 /// A packet of a record's bytes.

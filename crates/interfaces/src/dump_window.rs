@@ -37,6 +37,8 @@ pub struct Window {
     first_is_relative: bool,
     last_is: Bound,
     is_settled: bool,
+    /// First and last time as they were given.
+    given: [Timestamp; 2],
 }
 
 impl Window {
@@ -50,7 +52,14 @@ impl Window {
             first_is_relative: first.0 != Bound::Absolute,
             last_is: last.0,
             is_settled: false,
+            given: [first.1, last.1],
         }
+    }
+
+    /// Whether it was made as another one was.
+    pub fn is_like(&self, other: &Window) -> bool {
+        let form = |of: &Window| (of.has_first, of.has_last, of.first_is_relative, of.last_is, of.given);
+        form(self) == form(other)
     }
 
     /// Whether a last time was asked for.

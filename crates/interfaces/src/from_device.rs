@@ -17,7 +17,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Word;
 use element::{
-    Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready, TaskId, TimerId,
+    same, same_ref, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready,
+    TaskId, TimerId,
 };
 use sys::packet_socket::RxRing;
 
@@ -101,6 +102,10 @@ pub struct FromDevice {
     burst: usize,
     stamps: bool,
     ring: Option<RxRing>,
+    /// Whether the ring will be that of the element which this one replaces.
+    goes_on: bool,
+    /// Whether that one has hidden the device from the kernel.
+    is_hidden: bool,
     /// Received and not yet emitted.
     pending: VecDeque<Packet>,
     task: Option<TaskId>,
@@ -154,6 +159,8 @@ impl Element for FromDevice {
             burst: burst as usize,
             stamps,
             ring: None,
+            goes_on: false,
+            is_hidden: false,
             pending: VecDeque::new(),
             task: None,
             count: 0,
@@ -165,9 +172,11 @@ impl Element for FromDevice {
         if self.device.is_empty() {
             return Err("interface not set".to_string());
         }
-        let ring = self.open(ctx)?;
-        ctx.add_select(ring.as_fd(), Ready::READ)?;
-        self.ring = Some(ring);
+        if !self.goes_on {
+            let ring = self.open(ctx)?;
+            ctx.add_select(ring.as_fd(), Ready::READ)?;
+            self.ring = Some(ring);
+        }
         self.task = Some(ctx.new_task());
         let timer = ctx.new_timer();
         ctx.schedule_after(timer, LOOK_NS);
@@ -176,7 +185,7 @@ impl Element for FromDevice {
             ctx.chatter(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
         }
         self.is_sniffer |= ctx.runtime().replica().0 > 0;
-        if !self.is_sniffer {
+        if !self.is_sniffer && !self.is_hidden {
             if let Err(message) = hide_from_kernel(&self.device, true) {
                 ctx.chatter(&message);
                 self.is_sniffer = true;
@@ -233,19 +242,42 @@ impl Element for FromDevice {
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let Some(ring) = self.ring.take() else { return };
         ctx.remove_select(ring.as_fd().as_raw_fd(), Ready::READ);
-        if !self.is_sniffer {
+        if !self.is_sniffer && !self.is_hidden {
             if let Err(message) = hide_from_kernel(&self.device, false) {
                 ctx.chatter(&message);
             }
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(mut old) = old.downcast::<FromDevice>() else { return };
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<FromDevice>(ctx, old) else { return };
         if old.device == self.device {
             self.pending.append(&mut old.pending);
-            self.traffic = old.traffic;
+            (self.count, self.traffic) = (old.count, old.traffic);
+        }
+        if self.goes_on {
+            self.watch(ctx, old.ring.take());
+        }
+        if self.is_hidden && !self.is_sniffer {
+            old.is_sniffer = true;
+        } else if self.goes_on && self.is_hidden {
+            if let Err(message) = hide_from_kernel(&self.device, false) {
+                ctx.chatter(&message);
+            }
+        }
+        self.is_hidden = false;
+        if let Some(task) = self.task {
+            ctx.schedule(task);
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        let Some(old) = same_ref::<FromDevice>(old).filter(|old| old.ring.is_some()) else { return };
+        self.goes_on = self.is_of_same(old);
+        self.is_hidden = !old.is_sniffer && old.device == self.device;
+        if self.goes_on {
+            self.encap = self.encap.or(old.encap);
         }
     }
 }

@@ -18,8 +18,8 @@ mod reading;
 
 use args::{Filename, FixedPoint};
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Role,
-    SearchOp, TaskId, TimerId, BATCH_MAX,
+    handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use self::bounds::{bounds, check_bounds, warn_of_sample};
@@ -98,6 +98,8 @@ const TRIES_PER_PACKET: usize = 16;
 pub struct FromDump {
     source: DumpSource,
     filepos: u64,
+    /// Whether the file is one that another element has begun to read.
+    goes_on: bool,
     keeps_timing: bool,
     forces_ip: bool,
     is_active: bool,
@@ -148,6 +150,7 @@ impl Element for FromDump {
         Ok(FromDump {
             source: DumpSource::new(filename, window, sample.min(ALWAYS)),
             filepos,
+            goes_on: false,
             keeps_timing,
             forces_ip,
             is_active,
@@ -176,6 +179,9 @@ impl Element for FromDump {
             ctx.set_empty_signal(true);
             Output::Pull(timer)
         };
+        if self.goes_on {
+            return Ok(());
+        }
         self.open()
     }
 
@@ -298,26 +304,31 @@ impl Element for FromDump {
         self.source.close();
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<FromDump>() else { return };
-        if old.source.filename != self.source.filename {
-            return;
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<FromDump>(ctx, old) else { return };
+        if self.is_of_same(&old) {
+            // The file stays open where it stands; what is read of it, and how often, is as told now.
+            self.source.go_on_from(&mut old.source);
+            self.next = std::mem::replace(&mut old.next, Next::Nothing);
+            self.forces_ip |= self.source.link_type() == link::RAW;
+            self.timing_offset_ns = old.timing_offset_ns;
+            (self.count, self.traffic) = (old.count, old.traffic);
         }
-        let old = *old;
-        // The file stays open where it stands; what is read of it, and how often, is as told now.
-        let own = std::mem::replace(&mut self.source, old.source);
-        (self.source.window, self.source.sample) = (own.window, own.sample);
-        self.next = old.next;
-        self.timing_offset_ns = old.timing_offset_ns;
-        self.traffic = old.traffic;
-        if matches!(self.output, Output::Unknown) {
-            self.output = old.output;
-        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<FromDump>(old).is_some_and(|old| self.is_of_same(old) && old.source.is_open());
     }
 }
 
 impl FromDump {
+    /// Whether another one reads the same file from the same place on.
+    fn is_of_same(&self, old: &FromDump) -> bool {
+        (&old.source.filename, old.filepos) == (&self.source.filename, self.filepos)
+    }
+
     fn open(&mut self) -> Result<(), String> {
         self.source.open(self.filepos)?;
         let link_type = self.source.link_type();

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use args::{EtherAddr, Prefix};
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Ready, Role, Signal, TaskId, Wake,
-    BATCH_MAX,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Ready, Role, Signal,
+    TaskId, Wake, BATCH_MAX,
 };
 use sys::link;
 use sys::tap::{Options, Tap};
@@ -65,7 +65,12 @@ pub struct FromHost {
     buffer: Vec<u8>,
     tap: Option<Arc<Tap>>,
     has_room: Signal,
+    /// What another element has given the device, if it was that one's before.
+    given: Option<Addresses>,
 }
+
+/// The kernel's address, its gateway and its hardware address.
+type Addresses = (Option<Prefix>, Option<Ipv4Addr>, Option<EtherAddr>);
 
 impl Element for FromHost {
     fn configure(conf: &mut Configure<'_>) -> Result<FromHost, Failed> {
@@ -95,17 +100,21 @@ impl Element for FromHost {
             buffer: vec![0; mtu.unsigned_abs() as usize],
             tap: None,
             has_room: Signal::Busy,
+            given: None,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let tap = self.open(ctx)?;
+        let tap = match self.tap.take() {
+            Some(tap) => tap,
+            None => Arc::new(self.open(ctx)?),
+        };
         self.name = tap.name().to_string();
         self.set_up(ctx)?;
         let task = ctx.new_task();
         self.has_room = ctx.downstream_full_signal(0, Wake::Task(task));
         ctx.add_select(tap.as_fd(), Ready::READ)?;
-        self.tap = Some(Arc::new(tap));
+        self.tap = Some(tap);
         Ok(())
     }
 
@@ -158,6 +167,22 @@ impl Element for FromHost {
             ctx.remove_select(tap.as_fd().as_raw_fd(), Ready::READ);
         }
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<FromHost>(ctx, old) else { return };
+        if self.given.is_some() {
+            // It is watched for this element now.
+            old.tap = None;
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        if let Some(old) = same_ref::<FromHost>(old).filter(|old| old.name == self.name) {
+            self.tap.clone_from(&old.tap);
+            self.given = Some((old.near, old.gateway, old.hardware_address));
+        }
+    }
 }
 
 impl FromHost {
@@ -176,15 +201,26 @@ impl FromHost {
         })
     }
 
+    /// The address, gateway and hardware address that the device has not got yet.
+    fn changes(&self) -> Addresses {
+        let (near, gateway, hardware_address) = self.given.unwrap_or_default();
+        (
+            self.near.filter(|_| self.near != near),
+            self.gateway.filter(|_| self.gateway != gateway),
+            self.hardware_address.filter(|_| self.hardware_address != hardware_address),
+        )
+    }
+
     /// Sets addresses and routes, and brings the device up if it has an address.
     fn set_up(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let name = &self.name;
-        if let Some(address) = self.hardware_address {
+        let (near, gateway, hardware_address) = self.changes();
+        if let Some(address) = hardware_address {
             if let Err(error) = link::set_hardware_address(name, address.0) {
                 ctx.tell(&format!("/sbin/ifconfig {name} hw ether {address}: {}", words(&error)));
             }
         }
-        if let Some(near) = self.near {
+        if let Some(near) = near {
             let prefix_len = near.len().unwrap_or(32) as u8;
             let result = link::add_address(name, IpAddr::V4(near.addr), prefix_len);
             result.and_then(|()| link::set_up(name, true)).map_err(|_| {
@@ -194,7 +230,7 @@ impl FromHost {
                 )
             })?;
         }
-        if let Some(gateway) = self.gateway {
+        if let Some(gateway) = gateway {
             link::add_route(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0, IpAddr::V4(gateway))
                 .map_err(|_| format!("{name}: '/sbin/route -n add default gw {gateway}' failed"))?;
         }

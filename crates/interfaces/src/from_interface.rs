@@ -15,7 +15,8 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Ready, Role, TaskId, TimerId, BATCH_MAX,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Ready, Role, TaskId,
+    TimerId, BATCH_MAX,
 };
 
 use crate::stage::table::{self, lock, Shared};
@@ -51,6 +52,8 @@ pub struct FromInterface {
     task: Option<TaskId>,
     timer: Option<TimerId>,
     is_paused: bool,
+    /// Whether the interface is one that it reads instead of another element.
+    goes_on: bool,
 }
 
 impl Element for FromInterface {
@@ -70,6 +73,7 @@ impl Element for FromInterface {
             task: None,
             timer: None,
             is_paused: false,
+            goes_on: false,
         })
     }
 
@@ -77,7 +81,7 @@ impl Element for FromInterface {
         let (idx, shared) = table::open(&self.name)?;
         let fd = {
             let mut interface = lock(&shared);
-            if interface.is_read() {
+            if interface.is_read() && !self.goes_on {
                 return Err(format!("interface '{}' is read by another element", self.name));
             }
             interface.mark_read();
@@ -155,6 +159,22 @@ impl Element for FromInterface {
         if let Some(fd) = self.watched.take() {
             ctx.remove_select(fd.as_raw_fd(), Ready::READ);
         }
+        if let Some((_, shared)) = self.interface.take().filter(|_| !self.goes_on) {
+            lock(&shared).unmark_read();
+        }
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<FromInterface>(old)
+            .is_some_and(|old| old.interface.is_some() && old.name == self.name);
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<FromInterface>(ctx, old) else { return };
+        if std::mem::take(&mut self.goes_on) {
+            old.interface = None;
+        }
+        old.cleanup(ctx);
     }
 }
 

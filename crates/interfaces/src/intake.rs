@@ -102,6 +102,14 @@ impl Intake {
             }
         }
     }
+
+    /// Takes what another intake has not emitted, to emit it soon.
+    pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: &mut Intake) {
+        self.pending.append(&mut old.pending);
+        if self.is_pending() {
+            ctx.schedule_now(self.resume);
+        }
+    }
 }
 
 impl Receiving {

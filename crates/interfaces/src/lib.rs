@@ -14,6 +14,8 @@ pub mod segment;
 mod send_queue;
 pub mod stage;
 #[cfg(test)]
+mod succession;
+#[cfg(test)]
 mod testing;
 mod traffic;
 mod transport;

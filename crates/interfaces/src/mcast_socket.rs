@@ -16,7 +16,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::Port;
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ready, Role, TaskId, TimerId,
+    handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ready, Role,
+    TaskId, TimerId,
 };
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -100,7 +101,10 @@ impl Element for McastSocket {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.declaration = declaration(ctx);
-        let (receiver, sender) = self.open()?;
+        let (receiver, sender) = match (self.receiver.take(), self.sender.take()) {
+            (Some(receiver), Some(sender)) => (receiver, sender),
+            _ => self.open()?,
+        };
         if ctx.n_outputs() > 0 {
             ctx.add_select(receiver.as_fd(), Ready::READ)?;
             self.intake = Some(Intake::of_datagrams(ctx, self.receiving));
@@ -146,9 +150,35 @@ impl Element for McastSocket {
         self.queue.forget_socket();
         self.queue.clear().for_each(drop);
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<McastSocket>(ctx, old) else { return };
+        if self.is_of_same(&old) {
+            self.queue.take_over(&mut old.queue);
+            if let (Some(own), Some(old)) = (&mut self.intake, &mut old.intake) {
+                own.take_over(ctx, old);
+            }
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        if let Some(old) = same_ref::<McastSocket>(old).filter(|old| self.is_of_same(old)) {
+            let shared = |socket: &Option<Socket>| socket.as_ref().and_then(|socket| socket.try_clone().ok());
+            (self.receiver, self.sender) = (shared(&old.receiver), shared(&old.sender));
+            self.source = old.source;
+        }
+    }
 }
 
 impl McastSocket {
+    /// Whether another one's sockets are as its own would be; a port that the system chose is as good as any.
+    fn is_of_same(&self, old: &McastSocket) -> bool {
+        let options = |of: &McastSocket| (of.group, of.receive_buffer, of.send_buffer, of.has_loop);
+        let is_any = self.source.port() == 0 && self.source.ip() == old.source.ip();
+        options(self) == options(old) && (self.source == old.source || is_any)
+    }
+
     /// Opens a socket that receives and one that sends.
     fn open(&mut self) -> Result<(Socket, Socket), String> {
         let open = || Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).map_err(during("socket"));

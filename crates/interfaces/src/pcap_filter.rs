@@ -10,7 +10,7 @@
 
 use args::Word;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 use sys::bpf::Program;
 
@@ -81,9 +81,8 @@ impl Element for PcapFilter {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<PcapFilter>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<PcapFilter>(ctx, old) {
             (self.n_matched, self.n_others) = (old.n_matched, old.n_others);
         }
     }

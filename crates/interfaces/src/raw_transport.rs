@@ -53,6 +53,8 @@ pub struct RawTransport {
     port_holder: Option<Socket>,
     intake: Option<Intake>,
     queue: SendQueue,
+    /// Whether the socket is that of another element.
+    goes_on: bool,
 }
 
 impl RawTransport {
@@ -77,17 +79,17 @@ impl RawTransport {
             port_holder: None,
             intake: None,
             queue: SendQueue::with_empty_packets(),
+            goes_on: false,
         })
     }
 
     /// Opens the socket.
     pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(self.protocol)));
-        let socket = socket.map_err(during("socket"))?;
-        self.port_holder = self.hold_port()?;
-        socket.set_nonblocking(true).map_err(during("fcntl"))?;
-        socket.set_header_included_v4(true).map_err(during("IP_HDRINCL"))?;
-        socket.set_broadcast(true).map_err(during("SO_BROADCAST"))?;
+        self.goes_on = self.socket.is_some();
+        let socket = match self.socket.take() {
+            Some(socket) => socket,
+            None => self.open()?,
+        };
         if ctx.n_outputs() > 0 && ctx.output_is_push(0) {
             ctx.add_select(socket.as_fd(), Ready::READ)?;
             self.intake = Some(Intake::of_datagrams(ctx, self.receiving));
@@ -95,6 +97,35 @@ impl RawTransport {
         self.queue.look_upstream(ctx);
         self.socket = Some(socket);
         Ok(())
+    }
+
+    fn open(&mut self) -> Result<Socket, String> {
+        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(self.protocol)));
+        let socket = socket.map_err(during("socket"))?;
+        self.port_holder = self.hold_port()?;
+        socket.set_nonblocking(true).map_err(during("fcntl"))?;
+        socket.set_header_included_v4(true).map_err(during("IP_HDRINCL"))?;
+        socket.set_broadcast(true).map_err(during("SO_BROADCAST"))?;
+        Ok(socket)
+    }
+
+    /// Goes on with the socket of another one for the same packets.
+    pub fn foresee(&mut self, old: &RawTransport) {
+        if (old.protocol, old.port) == (self.protocol, self.port) {
+            let shared = |socket: &Option<Socket>| socket.as_ref().and_then(|socket| socket.try_clone().ok());
+            (self.socket, self.port_holder) = (shared(&old.socket), shared(&old.port_holder));
+        }
+    }
+
+    /// Takes what is on its way through another one, and ends that.
+    pub fn take_state(&mut self, ctx: &mut Ctx<'_>, old: &mut RawTransport) {
+        if self.goes_on {
+            self.queue.take_over(&mut old.queue);
+            if let (Some(own), Some(old)) = (&mut self.intake, &mut old.intake) {
+                own.take_over(ctx, old);
+            }
+        }
+        old.cleanup(ctx);
     }
 
     /// A socket that does nothing but have the port.

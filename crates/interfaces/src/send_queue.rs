@@ -243,6 +243,11 @@ impl SendQueue {
         }
         Ok(())
     }
+
+    /// Takes the packets that wait in another queue; the task that pulls sends them.
+    pub fn take_over(&mut self, old: &mut SendQueue) {
+        self.waiting.append(&mut old.waiting);
+    }
 }
 
 impl Way<'_> {

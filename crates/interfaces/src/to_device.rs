@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use args::{Timestamp, Word};
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready,
-    Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase,
+    Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use sys::packet_socket::{Tx, TxFrame, TxOptions};
 use sys::SysError;
@@ -191,13 +191,13 @@ impl Element for ToDevice {
         self.queue.clear();
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(mut old) = old.downcast::<ToDevice>() else { return };
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ToDevice>(ctx, old) else { return };
         if old.device == self.device {
             self.queue.append(&mut old.queue);
-            self.traffic = old.traffic;
+            (self.n_pulls, self.traffic) = (old.n_pulls, old.traffic);
         }
+        old.cleanup(ctx);
     }
 }
 

@@ -15,8 +15,8 @@ use std::io;
 
 use args::{Filename, Word};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role,
-    Signal, TaskId, Wake, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
+    Packet, Phase, Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
@@ -75,6 +75,9 @@ const HANDLERS: &[Handler] = &[
     handlers::HOME_THREAD,
 ];
 
+/// The name of standard output.
+const STDOUT: &str = "<stdout>";
+
 /// See the page above.
 pub struct ToDump {
     filename: String,
@@ -86,6 +89,8 @@ pub struct ToDump {
     precision: Precision,
     segments: bool,
     writer: Option<Writer<Output>>,
+    /// What the file holds if it is one that another element has begun.
+    goes_on: Option<(u32, Precision)>,
     is_active: bool,
     count: u64,
     traffic: Traffic,
@@ -125,6 +130,7 @@ impl Element for ToDump {
             precision: if is_nano { Precision::Nano } else { Precision::Micro },
             segments,
             writer: None,
+            goes_on: None,
             is_active: true,
             count: 0,
             traffic: Traffic::default(),
@@ -136,16 +142,12 @@ impl Element for ToDump {
         if !self.encap_from.is_empty() {
             self.link_type = encap_of(ctx, &self.encap_from)?;
         }
-        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
-        let writer = Writer::create(&self.filename, encoder);
-        let mut writer = writer.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
+        if self.goes_on != Some((self.link_type, self.precision)) {
+            self.create()?;
+        }
         if self.filename == "-" {
-            self.filename = "<stdout>".to_string();
+            self.filename = STDOUT.to_string();
         }
-        if self.is_unbuffered {
-            writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
-        }
-        self.writer = Some(writer);
         if !ctx.input_is_push(0) && ctx.n_outputs() == 0 {
             let task = ctx.new_task();
             ctx.schedule(task);
@@ -210,20 +212,42 @@ impl Element for ToDump {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(mut old) = old.downcast::<ToDump>() else { return };
-        if old.filename == self.filename && old.link_type == self.link_type {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ToDump>(ctx, old) else { return };
+        if self.writer.is_none() && old.filename == self.filename {
             self.writer = old.writer.take();
-            self.traffic = old.traffic;
+            if let Some(writer) = &mut self.writer {
+                writer.set_snaplen(self.snaplen);
+            }
         }
-        if self.puller.is_none() {
-            self.puller = old.puller.take();
+        (self.count, self.traffic) = (old.count, old.traffic);
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        let Some(old) = same_ref::<ToDump>(old).filter(|old| old.writer.is_some()) else { return };
+        if old.filename == self.filename || old.filename == STDOUT && self.filename == "-" {
+            self.goes_on = Some((old.link_type, old.precision));
         }
     }
 }
 
 impl ToDump {
+    fn create(&mut self) -> Result<(), String> {
+        let told = |error: io::Error| format!("{}: {}", self.filename, reason(&error));
+        if self.goes_on.is_some() && std::fs::metadata(&self.filename).is_ok_and(|about| about.is_file()) {
+            // The old element will still write the rest of its packets, to a file that has no name then.
+            std::fs::remove_file(&self.filename).map_err(told)?;
+        }
+        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
+        let mut writer = Writer::create(&self.filename, encoder).map_err(told)?;
+        if self.is_unbuffered {
+            writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
+        }
+        self.writer = Some(writer);
+        Ok(())
+    }
+
     fn write_batch(&mut self, ctx: &mut Ctx<'_>, batch: &Batch) {
         if !self.is_active || batch.is_empty() {
             return;

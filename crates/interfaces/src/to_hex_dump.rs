@@ -17,7 +17,9 @@ use std::io::{self, Write};
 
 use args::Filename;
 use element::output::reason;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role};
+use element::{
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role,
+};
 
 use crate::segment::segment;
 
@@ -43,6 +45,8 @@ pub struct ToHexDump {
     directions: Vec<String>,
     max_len: usize,
     out: Option<Box<dyn Write + Send>>,
+    /// Whether the file is one that another element has begun.
+    goes_on: bool,
     text: String,
     count: u64,
 }
@@ -62,10 +66,21 @@ impl Element for ToHexDump {
         }
         conf.finish()?;
         let max_len = if max_len == 0 { usize::MAX } else { max_len as usize };
-        Ok(ToHexDump { filename, directions, max_len, out: None, text: String::new(), count: 0 })
+        Ok(ToHexDump {
+            filename,
+            directions,
+            max_len,
+            out: None,
+            goes_on: false,
+            text: String::new(),
+            count: 0,
+        })
     }
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.goes_on {
+            return Ok(());
+        }
         let out: Box<dyn Write + Send> = match self.filename.as_deref() {
             None => Box::new(io::stderr()),
             Some("-") => Box::new(io::stdout()),
@@ -95,12 +110,17 @@ impl Element for ToHexDump {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<ToHexDump>() else { return };
-        if old.filename == self.filename {
-            (self.out, self.count) = (old.out, old.count);
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ToHexDump>(ctx, old) else { return };
+        if self.goes_on {
+            self.out = old.out;
         }
+        self.count = old.count;
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<ToHexDump>(old).is_some_and(|old| old.out.is_some() && old.filename == self.filename);
     }
 }
 

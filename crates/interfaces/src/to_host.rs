@@ -10,7 +10,9 @@
 
 use std::sync::Arc;
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Role};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Role,
+};
 use sys::tap::Tap;
 use sys::vnet::VnetHeader;
 
@@ -96,6 +98,11 @@ impl Element for ToHost {
 
     fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
         self.tap = None;
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ToHost>(ctx, old) else { return };
+        self.n_drops = old.n_drops;
     }
 }
 

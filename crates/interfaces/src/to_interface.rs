@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Notifies, Ready,
-    Role, SearchOp, Signal, TaskId, Wake, BATCH_MAX,
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Ready, Role, SearchOp,
+    Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use crate::from_interface::FromInterface;
@@ -57,8 +57,6 @@ pub struct ToInterface {
     watched: Option<OwnedFd>,
     /// Who pulls, if the input is pull.
     puller: Option<(TaskId, Signal)>,
-    /// The elements that pause while packets wait here.
-    sources: Vec<ElementIdx>,
 }
 
 impl Element for ToInterface {
@@ -69,8 +67,7 @@ impl Element for ToInterface {
             conf.args.fail("BURST must be between 1 and 256");
         }
         conf.finish()?;
-        let (watched, puller, sources) = (None, None, Vec::new());
-        Ok(ToInterface { name, burst: burst as usize, interface: None, watched, puller, sources })
+        Ok(ToInterface { name, burst: burst as usize, interface: None, watched: None, puller: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -80,15 +77,14 @@ impl Element for ToInterface {
         ctx.add_select(fd.as_fd(), Ready::READ)?;
         self.watched = Some(fd);
         self.interface = Some((idx, shared));
-        let n_elements = ctx.runtime().n_elements();
-        self.sources = (0..n_elements).filter(|idx| ctx.class(*idx) == "FromInterface").collect();
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
             let task = ctx.new_task();
             ctx.schedule(task);
             let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
             self.puller = Some((task, signal));
         }
-        ctx.set_full_signal(true);
+        let is_full = self.interface.as_ref().is_some_and(|(_, shared)| lock(shared).is_full());
+        ctx.set_full_signal(!is_full);
         Ok(())
     }
 
@@ -103,7 +99,7 @@ impl Element for ToInterface {
         let is_full = interface.is_full();
         drop(interface);
         if !batch.is_empty() {
-            self.wait(&mut batch);
+            self.wait(ctx, &mut batch);
             ctx.drop_batch(NO_ROOM, batch);
         }
         self.settle(ctx, is_full);
@@ -168,8 +164,9 @@ impl ToInterface {
         if is_full {
             return;
         }
-        for source in &self.sources {
-            ctx.with::<FromInterface, _>(*source, |source, ctx| source.go_on(ctx));
+        // They pause while packets wait here.
+        for source in 0..ctx.runtime().n_elements() {
+            ctx.with::<FromInterface, _>(source, |source, ctx| source.go_on(ctx));
         }
         if let Some((task, _)) = &self.puller {
             ctx.schedule(*task);
@@ -178,8 +175,10 @@ impl ToInterface {
 
     /// As many packets as may wait do so already: stays here until there is room, as a write to a full pipe does. Where this
     /// stage receives as well, its neighbour may be waiting for it in the same way, so that patience has an end.
-    fn wait(&self, batch: &mut Batch) {
+    fn wait(&self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
         let Some((_, shared)) = &self.interface else { return };
+        let n_elements = ctx.runtime().n_elements();
+        let has_sources = (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface");
         let mut until = Instant::now() + PATIENCE;
         while !batch.is_empty() {
             let mut interface = lock(shared);
@@ -192,7 +191,7 @@ impl ToInterface {
                 until = Instant::now() + PATIENCE;
             }
             interface.send(batch);
-            if !self.sources.is_empty() && Instant::now() > until {
+            if has_sources && Instant::now() > until {
                 break;
             }
         }

@@ -13,7 +13,7 @@
 use std::fmt::Write;
 
 use args::Timestamp;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Role, TimerId};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Role, TimerId};
 use packet::Gso;
 
 use crate::traffic::Traffic;
@@ -117,11 +117,12 @@ impl Element for TrafficReport {
         self.tell(ctx);
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<TrafficReport>() else { return };
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<TrafficReport>(ctx, old) else { return };
         if old.names == self.names {
             (self.counts, self.begin_ns, self.last_ns) = (old.counts, old.begin_ns, old.last_ns);
+        } else {
+            old.cleanup(ctx);
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Transport {
     file: Option<String>,
     intake: Option<Intake>,
     queue: SendQueue,
+    /// Whether the sockets are those of another element.
+    goes_on: bool,
 }
 
 /// The methods of an element that is a tuple struct around a [`Transport`].
@@ -74,6 +76,18 @@ macro_rules! methods {
         fn cleanup(&mut self, ctx: &mut element::Ctx<'_>) {
             self.0.cleanup(ctx);
         }
+
+        fn foresee(&mut self, old: &dyn element::Element) {
+            if let Some(old) = element::same_ref::<Self>(old) {
+                self.0.foresee(&old.0);
+            }
+        }
+
+        fn take_state(&mut self, ctx: &mut element::Ctx<'_>, old: Box<dyn element::Element>) {
+            if let Some(mut old) = element::same::<Self>(ctx, old) {
+                self.0.take_state(ctx, &mut old.0);
+            }
+        }
     };
 }
 pub(crate) use methods;
@@ -90,6 +104,7 @@ impl Transport {
             file: None,
             intake: None,
             queue: SendQueue::default(),
+            goes_on: false,
         })
     }
 
@@ -104,6 +119,30 @@ impl Transport {
         }
         self.intake = None;
         self.queue.clear().for_each(drop);
+    }
+
+    /// Goes on with the sockets of another one, if they are where they should be.
+    pub fn foresee(&mut self, old: &Transport) {
+        let place = |of: &Transport| (of.settings.place.clone(), of.settings.is_client);
+        if place(old) != place(self) {
+            return;
+        }
+        // Descriptors of their own for the same sockets: should nothing come of the change, the other one keeps its.
+        let shared = |socket: &Option<Socket>| socket.as_ref().and_then(|socket| socket.try_clone().ok());
+        (self.listener, self.active) = (shared(&old.listener), shared(&old.active));
+        self.remote.clone_from(&old.remote);
+    }
+
+    /// Takes what is on its way through another one, and ends that.
+    pub fn take_state(&mut self, ctx: &mut Ctx<'_>, old: &mut Transport) {
+        if self.goes_on {
+            self.file = old.file.take();
+            self.queue.take_over(&mut old.queue);
+            if let (Some(own), Some(old)) = (&mut self.intake, &mut old.intake) {
+                own.take_over(ctx, old);
+            }
+        }
+        old.cleanup(ctx);
     }
 
     /// Tells of what happens, if asked to.

@@ -6,6 +6,7 @@ mod writing;
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
 
 use args::{EtherAddr, Prefix};
 use element::{handlers, Arg, Configure, Ctx, DropReason, Failed, Handler, Ready, Signal, Wake};
@@ -91,7 +92,7 @@ pub struct Tunnel {
     mtu: i32,
     name: String,
     offloads: bool,
-    tap: Option<Tap>,
+    tap: Option<Arc<Tap>>,
     buffer: Vec<u8>,
     has_told_read: bool,
     has_told_write: bool,
@@ -99,6 +100,19 @@ pub struct Tunnel {
     received: Traffic,
     sent: Traffic,
     puller: Option<Signal>,
+    /// Whether the arguments name the device.
+    is_named: bool,
+    /// What another element has given the device, if it was that one's before.
+    given: Option<Given>,
+}
+
+/// What is set up of a device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Given {
+    near: Prefix,
+    gateway: Option<Ipv4Addr>,
+    hardware_address: Option<EtherAddr>,
+    mtu: i32,
 }
 
 /// The methods of an element that is a tuple struct around a [`Tunnel`].
@@ -130,6 +144,18 @@ macro_rules! methods {
 
         fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
             self.0.cleanup(ctx);
+        }
+
+        fn foresee(&mut self, old: &dyn element::Element) {
+            if let Some(old) = element::same_ref::<Self>(old) {
+                self.0.foresee(&old.0);
+            }
+        }
+
+        fn take_state(&mut self, ctx: &mut element::Ctx<'_>, old: Box<dyn element::Element>) {
+            if let Some(mut old) = element::same::<Self>(ctx, old) {
+                self.0.take_state(ctx, &mut old.0);
+            }
         }
     };
 }
@@ -172,6 +198,8 @@ impl Tunnel {
             hardware_address,
             ignores_overflows,
             mtu,
+            is_named: !name.is_empty(),
+            given: None,
             name,
             offloads,
             tap: None,
@@ -187,7 +215,10 @@ impl Tunnel {
 
     /// Makes the device and sets it up.
     pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let tap = self.open()?;
+        let tap = match self.tap.take() {
+            Some(tap) => tap,
+            None => Arc::new(self.open()?),
+        };
         self.name = tap.name().to_string();
         self.set_up(ctx)?;
         ctx.add_select(tap.as_fd(), Ready::READ)?;
@@ -199,6 +230,30 @@ impl Tunnel {
             self.puller = Some(ctx.upstream_empty_signal(0, Wake::Task(task)));
         }
         Ok(())
+    }
+
+    /// Goes on with the device of another one, if it would make the same.
+    pub fn foresee(&mut self, old: &Tunnel) {
+        let has_name = if self.is_named { old.name == self.name } else { !old.is_named };
+        if has_name && (old.kind, old.offloads) == (self.kind, self.offloads) {
+            self.tap.clone_from(&old.tap);
+            self.given = Some(old.wishes());
+        }
+    }
+
+    /// Goes on from another one's counts, and ends that.
+    pub fn take_state(&mut self, ctx: &mut Ctx<'_>, old: &mut Tunnel) {
+        if self.given.is_some() {
+            // It is watched for this element now.
+            old.tap = None;
+            (self.n_selected, self.received, self.sent) = (old.n_selected, old.received, old.sent);
+        }
+        old.cleanup(ctx);
+    }
+
+    fn wishes(&self) -> Given {
+        let Tunnel { near, gateway, hardware_address, mtu, .. } = *self;
+        Given { near, gateway, hardware_address, mtu }
     }
 
     /// Reads a handler.

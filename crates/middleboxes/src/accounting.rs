@@ -24,6 +24,12 @@ impl Traffic {
         Traffic { meter: Meter::new(rate, now_ns), ..Traffic::default() }
     }
 
+    /// Goes on from the counts of another one, with a limit of its own that is as far used.
+    pub fn go_on_from(&mut self, old: &Traffic) {
+        let meter = Meter { full_at: old.meter.full_at.max(self.meter.full_at), ..self.meter };
+        *self = Traffic { meter, ..*old };
+    }
+
     /// Counts a packet; false if it is over the rate.
     #[inline(always)]
     pub fn take(&mut self, n_bytes: usize, now_ns: i64) -> bool {
@@ -216,6 +222,11 @@ impl Journal {
             self.file = Some(element::output::create_text_file(filename)?);
         }
         Ok(())
+    }
+
+    /// Goes on with the file and the numbers of another one.
+    pub fn go_on_from(&mut self, old: &mut Journal) {
+        std::mem::swap(self, old);
     }
 
     /// A number for a new account: the time in seconds and a running number.

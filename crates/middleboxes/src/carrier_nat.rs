@@ -30,7 +30,8 @@ use std::io::Write;
 
 use element::output::create_text_file;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role, TimerId, Verdict,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role,
+    TimerId, Verdict,
 };
 
 use crate::cgnat::listing;
@@ -133,6 +134,8 @@ pub struct CarrierNAT {
     nat: Nat,
     log_name: String,
     log: Option<Box<dyn Write + Send>>,
+    /// Whether the log is one that another element has begun.
+    goes_on: bool,
     timer: Option<TimerId>,
     is_ticking: bool,
     failures: [u64; N_REFUSALS],
@@ -152,6 +155,7 @@ impl Element for CarrierNAT {
             nat: Nat::new(settings, journal),
             log_name: log.name,
             log: None,
+            goes_on: false,
             timer: None,
             is_ticking: false,
             failures: [0; N_REFUSALS],
@@ -161,7 +165,7 @@ impl Element for CarrierNAT {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if !self.log_name.is_empty() {
+        if !self.log_name.is_empty() && !self.goes_on {
             self.log = Some(create_text_file(&self.log_name)?);
         }
         if self.nat.settings.is_random {
@@ -248,15 +252,21 @@ impl Element for CarrierNAT {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(mut old) = old.downcast::<CarrierNAT>() else { return };
-        if old.nat.settings == self.nat.settings {
-            std::mem::swap(&mut self.nat.journal, &mut old.nat.journal);
-            std::mem::swap(&mut self.nat, &mut old.nat);
-            self.failures = old.failures;
-            let now_ns = now_ns(ctx);
-            self.tick(ctx, now_ns);
+        let Some(mut old) = same::<CarrierNAT>(ctx, old) else { return };
+        let now_ns = now_ns(ctx);
+        self.failures = old.failures;
+        if self.goes_on {
+            self.log = old.log.take();
         }
+        self.nat.take_over(&mut old.nat, now_ns);
+        self.write_log(ctx);
+        old.cleanup(ctx);
+        self.tick(ctx, now_ns);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<CarrierNAT>(old).is_some_and(|old| old.log.is_some() && old.log_name == self.log_name);
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Eve {
     file: Option<Box<dyn Write + Send>>,
     /// Lines that are still to be written.
     lines: Vec<u8>,
+    /// Whether the file is one that another element has begun.
+    goes_on: bool,
 }
 
 impl Eve {
@@ -29,6 +31,9 @@ impl Eve {
 
     /// Opens the file.
     pub fn open(&mut self) -> Result<(), String> {
+        if self.goes_on {
+            return Ok(());
+        }
         self.file = match self.name.as_str() {
             "" => None,
             "-" => Some(Box::new(std::io::stdout())),
@@ -38,6 +43,19 @@ impl Eve {
             }
         };
         Ok(())
+    }
+
+    /// Whether the file is the one of another, which writes until that is replaced.
+    pub fn foresee(&mut self, old: &Eve) {
+        self.goes_on = old.file.is_some() && old.name == self.name;
+    }
+
+    /// Goes on with the file of another if it is the same.
+    pub fn go_on_from(&mut self, ctx: &mut Ctx<'_>, old: &mut Eve) {
+        old.flush(ctx);
+        if self.goes_on {
+            self.file = old.file.take();
+        }
     }
 
     /// Adds a line for each rule that the packet matched.

@@ -29,7 +29,7 @@ mod tests;
 
 use args::{Anno, Filename, Scope, Seconds};
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
+    annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
 };
 
 use cache::{Ended, Rules};
@@ -259,8 +259,7 @@ impl Element for FlowExporter {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(mut old) = old.downcast::<FlowExporter>() else { return };
+        let Some(mut old) = same::<FlowExporter>(ctx, old) else { return };
         if self.outlet.file.is_some() && old.filename == self.filename {
             self.outlet.file = old.outlet.file.take();
         }
@@ -277,7 +276,7 @@ impl Element for FlowExporter {
         std::mem::swap(&mut self.outlet.file, &mut old.outlet.file);
         self.outlet.packets.append(&mut old.outlet.packets);
         self.exporter.continue_from(&old.exporter);
-        self.n_counted = old.n_counted;
+        (self.n_counted, self.n_skip) = (old.n_counted, old.n_skip.min(self.sampling.saturating_sub(1)));
         self.set_timer(ctx);
     }
 }

@@ -13,8 +13,8 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId, Wake,
-    BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId,
+    Wake, BATCH_MAX,
 };
 use wire::{checksum, protocol, Ipv4, Udp};
 
@@ -162,6 +162,14 @@ impl Element for FlowSource {
         }
         self.task.into_iter().for_each(|task| ctx.schedule(task));
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<FlowSource>(ctx, old) else { return };
+        self.count = old.count;
+        if old.flows.order.n == self.flows.order.n {
+            self.flows.order = old.flows.order;
+        }
     }
 }
 

@@ -218,6 +218,15 @@ impl Encapsulation {
         ip.update_checksum();
         self.next_id = self.next_id.wrapping_add(1);
     }
+
+    /// Goes on from the identifications of another one and, if both have the same ends and key, from its numbers.
+    pub fn go_on_from(&mut self, old: &Encapsulation) {
+        self.next_id = old.next_id;
+        let tunnel = |of: &Encapsulation| (of.source, of.destination, of.key);
+        if tunnel(self) == tunnel(old) {
+            self.next_sequence = self.next_sequence.map(|own| old.next_sequence.unwrap_or(own));
+        }
+    }
 }
 
 /// Whether a sequence number follows the last one; RFC 2890, section 2.2: what is older is dropped, as is a repetition.

@@ -14,7 +14,8 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 use crate::gre::{self, Fault, Header};
@@ -95,6 +96,14 @@ impl Element for GreDecap {
         }
         self.last = None;
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<GreDecap>(ctx, old) else { return };
+        let tunnel = |of: &GreDecap| (of.key, of.source, of.destination);
+        if tunnel(&old) == tunnel(self) {
+            self.last = old.last;
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 use crate::gre::{Encapsulation, Unfit};
@@ -81,6 +81,11 @@ impl Element for GreEncap {
             "sequence" => self.tunnel.next_sequence.map_or(String::new(), |sequence| sequence.to_string()),
             _ => return Err(format!("no {name} read handler")),
         })
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<GreEncap>(ctx, old) else { return };
+        self.tunnel.go_on_from(&old.tunnel);
     }
 }
 

@@ -19,8 +19,8 @@ use std::net::Ipv4Addr;
 
 use args::{Filename, Scope, Seconds};
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role,
-    TimerId, Verdict,
+    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Packet, Role, TimerId, Verdict,
 };
 use table::flow::FlowTable;
 use table::lpm::{Lpm4, Prefix};
@@ -134,6 +134,24 @@ struct Tunnel {
     n_spoofed: u64,
     n_late: u64,
     account: String,
+    /// When the account began.
+    began_ns: i64,
+}
+
+impl Tunnel {
+    fn is_same(&self, other: &Tunnel) -> bool {
+        let tunnel = |of: &Tunnel| (of.header.source, of.header.destination, of.header.key);
+        self.name == other.name && tunnel(self) == tunnel(other)
+    }
+
+    /// Goes on from another one's numbers and counts.
+    fn go_on_from(&mut self, old: &Tunnel) {
+        self.header.go_on_from(&old.header);
+        self.last = old.last;
+        self.up.go_on_from(&old.up);
+        self.down.go_on_from(&old.down);
+        (self.n_spoofed, self.n_late) = (old.n_spoofed, old.n_late);
+    }
 }
 
 /// See the page above.
@@ -146,7 +164,8 @@ pub struct GreTunnels {
     rates: Vec<(Rate, Rate)>,
     filename: String,
     journal: Journal,
-    began_ns: i64,
+    /// Whether accounts are those that another element has begun.
+    goes_on: bool,
     interim_ns: i64,
 }
 
@@ -169,7 +188,7 @@ impl Element for GreTunnels {
             rates: Vec::new(),
             filename: conf.file_of_replica(filename),
             journal: Journal::default(),
-            began_ns: 0,
+            goes_on: false,
             interim_ns: i64::from(interim_ms) * 1_000_000,
         };
         let next_sequence = is_numbered.then_some(0);
@@ -198,14 +217,15 @@ impl Element for GreTunnels {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.journal.open(&self.filename)?;
         let now_ns = ctx.now_ns();
-        self.began_ns = now_ns;
         for (tunnel, (up, down)) in self.tunnels.iter_mut().zip(&self.rates) {
-            tunnel.account = self.journal.next_account(now_ns);
             (tunnel.up, tunnel.down) = (Traffic::limited(*up, now_ns), Traffic::limited(*down, now_ns));
         }
-        self.record(Status::Start, now_ns);
+        if !self.goes_on {
+            self.journal.open(&self.filename)?;
+            (0..self.tunnels.len()).for_each(|idx| self.begin(idx, now_ns));
+            self.journal.flush();
+        }
         if self.interim_ns > 0 && !self.filename.is_empty() {
             let timer = ctx.new_timer();
             ctx.schedule_after(timer, self.interim_ns);
@@ -247,6 +267,25 @@ impl Element for GreTunnels {
         let now_ns = ctx.now_ns();
         self.record(Status::Stop("NAS-Reboot"), now_ns);
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<GreTunnels>(ctx, old) else { return };
+        if self.goes_on {
+            let now_ns = ctx.now_ns();
+            return self.go_on_from(&mut old, now_ns);
+        }
+        // Its accounts end in another file, but not the tunnels.
+        for tunnel in &mut self.tunnels {
+            if let Some(known) = old.tunnels.iter().find(|old| old.is_same(tunnel)) {
+                tunnel.go_on_from(known);
+            }
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<GreTunnels>(old).is_some_and(|old| old.filename == self.filename);
+    }
 }
 
 impl GreTunnels {
@@ -268,8 +307,9 @@ impl GreTunnels {
             self.routes.insert(route, idx).map_err(|_| "too many".to_string())?;
         }
         let (up, down) = (Traffic::default(), Traffic::default());
-        let account = String::new();
-        self.tunnels.push(Tunnel { name, header, last: None, up, down, n_spoofed: 0, n_late: 0, account });
+        let (account, began_ns) = (String::new(), 0);
+        let (last, n_spoofed, n_late) = (None, 0, 0);
+        self.tunnels.push(Tunnel { name, header, last, up, down, n_spoofed, n_late, account, began_ns });
         Ok(())
     }
 
@@ -333,29 +373,55 @@ impl GreTunnels {
         }
     }
 
-    fn record(&mut self, status: Status, now_ns: i64) {
-        for (n, tunnel) in (1..).zip(&self.tunnels) {
-            let n: u32 = n;
-            let texts = [
-                ("User-Name", &tunnel.name[..]),
-                ("Tunnel-Type", "GRE"),
-                ("Tunnel-Client-Endpoint", &tunnel.header.destination.to_string()),
-                ("Tunnel-Server-Endpoint", &self.local.to_string()),
-                ("NAS-Port", &n.to_string()),
-            ];
-            let (session, began_ns) = (&tunnel.account[..], self.began_ns);
-            let record = Record {
-                status,
-                session,
-                texts: &texts,
-                began_ns,
-                now_ns,
-                up: &tunnel.up,
-                down: &tunnel.down,
-            };
-            self.journal.write(&record);
+    /// Begins the account of a tunnel.
+    fn begin(&mut self, idx: usize, now_ns: i64) {
+        let Some(tunnel) = self.tunnels.get_mut(idx) else { return };
+        (tunnel.account, tunnel.began_ns) = (self.journal.next_account(now_ns), now_ns);
+        self.record_one(idx, Status::Start, now_ns);
+    }
+
+    /// Goes on with the tunnels of another element that are still here, and ends the accounts of the others.
+    fn go_on_from(&mut self, old: &mut GreTunnels, now_ns: i64) {
+        self.journal.go_on_from(&mut old.journal);
+        let mut is_kept = vec![false; old.tunnels.len()];
+        for idx in 0..self.tunnels.len() {
+            let Some(tunnel) = self.tunnels.get_mut(idx) else { continue };
+            let found = old.tunnels.iter().position(|old| old.is_same(tunnel));
+            if let Some((known, is_kept)) =
+                found.and_then(|at| Some((&old.tunnels[at], is_kept.get_mut(at)?)))
+            {
+                tunnel.go_on_from(known);
+                (tunnel.account, tunnel.began_ns) = (known.account.clone(), known.began_ns);
+                *is_kept = true;
+            } else {
+                self.begin(idx, now_ns);
+            }
         }
+        std::mem::swap(&mut self.journal, &mut old.journal);
+        for idx in (0..is_kept.len()).filter(|idx| !is_kept[*idx]) {
+            old.record_one(idx, Status::Stop("Admin-Reset"), now_ns);
+        }
+        std::mem::swap(&mut self.journal, &mut old.journal);
         self.journal.flush();
+    }
+
+    fn record(&mut self, status: Status, now_ns: i64) {
+        (0..self.tunnels.len()).for_each(|idx| self.record_one(idx, status, now_ns));
+        self.journal.flush();
+    }
+
+    fn record_one(&mut self, idx: usize, status: Status, now_ns: i64) {
+        let Some(tunnel) = self.tunnels.get(idx) else { return };
+        let texts = [
+            ("User-Name", &tunnel.name[..]),
+            ("Tunnel-Type", "GRE"),
+            ("Tunnel-Client-Endpoint", &tunnel.header.destination.to_string()),
+            ("Tunnel-Server-Endpoint", &self.local.to_string()),
+            ("NAS-Port", &(idx + 1).to_string()),
+        ];
+        let (session, began_ns) = (&tunnel.account[..], tunnel.began_ns);
+        let (up, down) = (&tunnel.up, &tunnel.down);
+        self.journal.write(&Record { status, session, texts: &texts, began_ns, now_ns, up, down });
     }
 
     /// A tunnel, in a line.

@@ -22,7 +22,8 @@ use args::{Filename, Value};
 use detect::alert::Style;
 use detect::detector::{Detector, Limits};
 use element::{
-    Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    same, same_ref, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 use super::eve::Eve;
@@ -155,6 +156,23 @@ impl Element for IntrusionDetector {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<IntrusionDetector>(ctx, old) else { return };
+        self.eve.go_on_from(ctx, &mut old.eve);
+        // Rules that cannot be read any more begin without flows.
+        if let Ok(rules) = self.sources.read() {
+            old.detector.set_limits(self.detector.limits());
+            old.detector.replace_rules(rules);
+            self.detector = old.detector;
+        }
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        if let Some(old) = same_ref::<IntrusionDetector>(old) {
+            self.eve.foresee(&old.eve);
+        }
     }
 }
 

@@ -8,6 +8,8 @@ mod gre;
 mod pppoe;
 mod rule_files;
 #[cfg(test)]
+mod succession;
+#[cfg(test)]
 mod testing;
 
 element::elements![

@@ -37,7 +37,9 @@ mod seen;
 mod settings;
 mod way;
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, Verdict};
+use element::{
+    same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, Verdict,
+};
 
 use affinity::Affinity;
 use backends::{Health, Pool};
@@ -204,8 +206,8 @@ impl Element for LoadBalancer {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<LoadBalancer>() else { return };
+        let Some(old) = same::<LoadBalancer>(ctx, old) else { return };
+        self.timer = self.timer.or(old.timer);
         if std::mem::discriminant(&old.mode) != std::mem::discriminant(&self.mode) {
             return;
         }

@@ -25,7 +25,8 @@ use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Filename, Scope, Seconds};
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role, TimerId, Verdict,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role,
+    TimerId, Verdict,
 };
 
 use crate::accounting::Rate;
@@ -116,6 +117,8 @@ pub struct PppoeServer {
     has_secret: bool,
     provisions: Vec<Provision>,
     accounting: String,
+    /// Whether sessions and accounts are those of another element.
+    goes_on: bool,
     timer: Option<TimerId>,
     /// Hashes of the packets of a batch, which are looked up together.
     hashes: Vec<u64>,
@@ -143,6 +146,7 @@ impl Element for PppoeServer {
             has_secret,
             provisions,
             accounting,
+            goes_on: false,
             timer: None,
             hashes: Vec::new(),
         })
@@ -150,16 +154,19 @@ impl Element for PppoeServer {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.load_users(ctx)?;
+        self.timer = Some(ctx.new_timer());
+        if self.goes_on {
+            return Ok(());
+        }
         self.server.journal.open(&self.accounting)?;
         if !self.has_secret {
             let secret = (0..4).flat_map(|_| ctx.random().to_be_bytes());
             self.server.settings.concentrator.secret = secret.collect();
         }
         let now = now(ctx);
-        for provision in std::mem::take(&mut self.provisions) {
-            self.server.provision(&provision, now)?;
+        for provision in &self.provisions {
+            self.server.provision(provision, now)?;
         }
-        self.timer = Some(ctx.new_timer());
         self.settle(ctx);
         Ok(())
     }
@@ -214,6 +221,22 @@ impl Element for PppoeServer {
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let now = now(ctx);
         self.server.close(now);
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<PppoeServer>(ctx, old) else { return };
+        if !self.goes_on {
+            return old.cleanup(ctx);
+        }
+        let now = now(ctx);
+        let told = self.server.take_over(&mut old.server, &self.provisions, self.has_secret, now);
+        told.iter().for_each(|message| ctx.warn(message));
+        self.settle(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<PppoeServer>(old)
+            .is_some_and(|old| old.accounting == self.accounting && self.server.can_go_on_from(&old.server));
     }
 }
 

@@ -55,6 +55,22 @@ impl Library {
         text
     }
 
+    /// Runs a graph in simulated time for `n_rounds`, then each of `changes` for as many; yields what errors changes have, and then
+    /// what [`Library::run`] does.
+    pub fn run_changing(&self, config: &str, changes: &[&str], n_rounds: usize, reads: &[&str]) -> String {
+        let (mut round, mut told) = (0, String::new());
+        let text = self.run(simulated(), config, reads, |world| {
+            round += 1;
+            if round % n_rounds != 0 {
+                return false;
+            }
+            let Some(change) = changes.get(round / n_rounds - 1) else { return true };
+            told += &world.change_to(change).err().map_or(String::new(), |error| error + "\n");
+            false
+        });
+        told + &text
+    }
+
     /// Runs a graph in simulated time until it stops, or nothing is left to do, or for `most_rounds` rounds.
     pub fn run_simulated(&self, config: &str, reads: &[&str], most_rounds: usize) -> String {
         let mut rounds = 0;

@@ -10,7 +10,9 @@
 //! DriverManager(wait, write ac.write_text_file -);
 //! ```
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet};
+use element::{
+    annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet,
+};
 
 use super::aggregate_counts::{Counts, Format};
 use super::aggregate_trigger::Trigger;
@@ -199,6 +201,17 @@ impl Element for AggregateCounter {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregateCounter>(ctx, old) else { return };
+        (self.counts, self.is_frozen, self.is_active) = (old.counts, old.is_frozen, old.is_active);
+        // What was passed already is not reached again.
+        let (n_aggregates, total) = (u64::from(self.counts.n_nonzero()), self.counts.total());
+        let is_waiting =
+            |trigger: &Option<Trigger>, at| trigger.as_ref().is_some_and(|trigger| trigger.at == at);
+        self.aggregate_call.take_if(|own| n_aggregates >= own.at && !is_waiting(&old.aggregate_call, own.at));
+        self.count_call.take_if(|own| total >= own.at && !is_waiting(&old.count_call, own.at));
     }
 }
 

@@ -8,8 +8,8 @@
 //! ```
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet,
-    Verdict,
+    annotation, per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
+    Packet, Verdict,
 };
 
 use super::aggregate_events::{self, Listener};
@@ -43,6 +43,11 @@ impl Element for AggregateFirst {
     }
 
     per_packet!();
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregateFirst>(ctx, old) else { return };
+        self.seen = old.seen;
+    }
 }
 
 impl Listener for AggregateFirst {

@@ -9,7 +9,9 @@
 //! ```
 
 use args::Seconds;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 use super::aggregate_events::Listeners;
 use super::aggregate_ip_flows::set_number;
@@ -85,6 +87,12 @@ impl Element for AggregateIpAddrPair {
         self.pairs.clear();
         self.tell_ended(ctx);
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregateIpAddrPair>(ctx, old) else { return };
+        self.has_warned = old.has_warned;
+        self.pairs.take_over(old.pairs);
     }
 }
 

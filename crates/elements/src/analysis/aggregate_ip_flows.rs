@@ -17,7 +17,8 @@ use std::io::Write;
 use args::{Filename, Seconds};
 use element::output::create_text_file;
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
+    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
+    Handler, Packet,
 };
 
 use super::aggregate_events::Listeners;
@@ -60,6 +61,8 @@ pub struct AggregateIPFlows {
     has_warned: bool,
     trace: Option<Box<dyn Write + Send>>,
     trace_name: String,
+    /// Whether the description is one that another element has begun.
+    goes_on: bool,
     source: Option<ElementIdx>,
     /// The handler that tells where in the capture a packet stands.
     filepos: Option<String>,
@@ -90,6 +93,7 @@ impl Element for AggregateIPFlows {
             has_warned: false,
             trace: None,
             trace_name,
+            goes_on: false,
             source,
             filepos: None,
             listeners: Listeners::default(),
@@ -97,7 +101,9 @@ impl Element for AggregateIPFlows {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.open_trace(ctx)?;
+        if !self.trace_name.is_empty() {
+            self.open_trace(ctx)?;
+        }
         let is_push = ctx.input_is_push(0);
         if self.fragments == Some(true) && !is_push {
             let text = "'FRAGMENTS true' is incompatible with pull; run this element in a push context";
@@ -137,6 +143,21 @@ impl Element for AggregateIPFlows {
             // There is nobody left to tell of a failure.
             let _ = trace.write_all(end.as_bytes()).and_then(|()| trace.flush());
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<AggregateIPFlows>(ctx, old) else { return };
+        self.has_warned = old.has_warned;
+        if self.goes_on {
+            self.trace = old.trace.take();
+        }
+        self.flows.take_over(&mut old.flows);
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<AggregateIPFlows>(old)
+            .is_some_and(|old| old.trace.is_some() && old.trace_name == self.trace_name);
     }
 }
 
@@ -214,19 +235,19 @@ impl AggregateIPFlows {
     }
 
     fn open_trace(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if self.trace_name.is_empty() {
-            return Ok(());
-        }
-        let mut trace = create_text_file(&self.trace_name)?;
         let handler = |name: &str| self.source.map(|source| format!("{}.{name}", ctx.name(source)));
         let (name, filepos) = (handler("filename"), handler("packet_filepos"));
         self.filepos = filepos.filter(|handler| ctx.handler_exists(handler).0);
+        self.flows.keeps_ended = true;
+        if self.goes_on {
+            return Ok(());
+        }
+        let mut trace = create_text_file(&self.trace_name)?;
         let name = name.and_then(|handler| ctx.read_handler(&handler, "").ok()).unwrap_or_default();
         let file = if name.trim().is_empty() { String::new() } else { format!(" file='{}'", name.trim()) };
         let head = format!("<?xml version='1.0' standalone='yes'?>\n<trace{file}>\n");
         trace.write_all(head.as_bytes()).map_err(|error| format!("{}: {error}", self.trace_name))?;
         self.trace = Some(trace);
-        self.flows.keeps_ended = true;
         Ok(())
     }
 

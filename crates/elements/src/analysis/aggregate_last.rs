@@ -11,8 +11,8 @@
 //! ```
 
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
-    TaskId,
+    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
+    Packet, TaskId,
 };
 use table::flow::FlowTable;
 
@@ -86,6 +86,15 @@ impl Element for AggregateLast {
             ctx.schedule(task);
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregateLast>(ctx, old) else { return };
+        self.packets = old.packets;
+        self.is_clearing = old.is_clearing;
+        if let Some(task) = self.task.filter(|_| self.is_clearing) {
+            ctx.schedule(task);
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! ```
 
 use args::{Anno, Word};
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 use table::flow::FlowTable;
 
 /// The class.
@@ -113,6 +113,14 @@ impl Element for AggregatePacketCounter {
                 "{name} :: AggregatePacketCounter: warning: saw no packets with aggregate annotations"
             );
             ctx.chatter(&text);
+        }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregatePacketCounter>(ctx, old) else { return };
+        (self.has_packets, self.has_aggregates) = (old.has_packets, old.has_aggregates);
+        if old.anno == self.anno {
+            self.counts = old.counts;
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use args::Raw;
 use element::{
-    llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, LlrpcError, Packet, Verdict,
+    llrpc, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, LlrpcError, Packet, Verdict,
 };
 use wire::{checksum, icmp_type as icmp, protocol};
 
@@ -92,6 +92,13 @@ impl Element for AnonymizeIpAddr {
         let address = address.ok_or(LlrpcError::Invalid)?;
         *address = self.tree.map(u32::from_be_bytes(*address), &mut || random(ctx)).to_be_bytes();
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AnonymizeIpAddr>(ctx, old) else { return };
+        if (old.n_ones, &old.networks) == (self.n_ones, &self.networks) {
+            self.tree = old.tree;
+        }
     }
 }
 

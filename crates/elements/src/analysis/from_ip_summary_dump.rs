@@ -17,8 +17,8 @@
 
 use args::{Filename, FixedPoint, Raw};
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet,
-    Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
+    Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -81,6 +81,8 @@ pub struct FromIpSummaryDump {
     keeps_time: bool,
     splits: bool,
     may_be_missing: bool,
+    /// Whether the dump is one that another element has begun to read.
+    goes_on: bool,
     sampling: u32,
     /// The packet that comes next: it is not yet due, or is to be split further.
     next: Option<Packet>,
@@ -146,6 +148,7 @@ impl Element for FromIpSummaryDump {
             keeps_time,
             splits,
             may_be_missing,
+            goes_on: false,
             sampling,
             next: None,
             series: Series::default(),
@@ -155,7 +158,7 @@ impl Element for FromIpSummaryDump {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.turn.initialize(ctx, self.is_active);
-        if !self.dump.input.open(self.may_be_missing)? {
+        if self.goes_on || !self.dump.input.open(self.may_be_missing)? {
             return Ok(());
         }
         let remark = self.dump.begin()?;
@@ -262,6 +265,22 @@ impl Element for FromIpSummaryDump {
     fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
         self.dump.input.close();
         self.next = None;
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<FromIpSummaryDump>(ctx, old) else { return };
+        if old.dump.input.is_of_same(&self.dump.input) {
+            self.dump.go_on_from(&mut old.dump);
+            self.next = old.next.take();
+            self.turn.go_on_from(&old.turn);
+            std::mem::swap(&mut self.series, &mut old.series);
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<FromIpSummaryDump>(old).is_some_and(|old| old.dump.input.is_of_same(&self.dump.input));
     }
 }
 

@@ -111,6 +111,10 @@ impl Format for NetFlow {
             }
         }
     }
+
+    fn go_on_from(&mut self, old: NetFlow) {
+        self.has_complained = old.has_complained;
+    }
 }
 
 impl NetFlow {

@@ -90,6 +90,10 @@ impl Format for Tcpdump {
             }
         }
     }
+
+    fn go_on_from(&mut self, old: Tcpdump) {
+        (self.reader, self.has_complained) = (old.reader, old.has_complained);
+    }
 }
 
 #[cfg(test)]

@@ -147,6 +147,17 @@ impl PairNumbers {
         }
         self.next_reap_s = self.now_s.wrapping_add(self.reap_s);
     }
+
+    /// Goes on with another's pairs, by own times.
+    pub fn take_over(&mut self, old: PairNumbers) {
+        *self = PairNumbers {
+            timeout_s: self.timeout_s,
+            reap_s: self.reap_s,
+            next_reap_s: old.next_reap_s.min(old.now_s.saturating_add(self.reap_s)),
+            keeps_ended: self.keeps_ended,
+            ..old
+        };
+    }
 }
 
 /// 0 is no number.

@@ -14,7 +14,7 @@
 //! ```
 
 use element::{
-    Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    same, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 use wire::{checksum, protocol};
 
@@ -90,6 +90,11 @@ impl Element for StoreUdpTimeSeqRecord {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<StoreUdpTimeSeqRecord>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

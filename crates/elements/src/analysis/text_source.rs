@@ -2,8 +2,8 @@
 
 use args::Scope;
 use element::{
-    annotation, handlers, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Packet,
-    SearchOp, TaskId, TimerId, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Notifies, Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::input::Input;
@@ -83,6 +83,9 @@ pub trait Format: Send + Sized + 'static {
         None
     }
 
+    /// Goes on from what the lines have told another one of the same file.
+    fn go_on_from(&mut self, _old: Self) {}
+
     /// Reads a line, in which names of `scope` may stand. What is to be told goes to `tell`.
     fn read(&mut self, line: &[u8], scope: &Scope<'_>, tell: &mut dyn FnMut(&str)) -> Line;
 }
@@ -108,6 +111,8 @@ pub struct TextSource<F> {
     format: F,
     wishes: Wishes,
     input: Input,
+    /// Whether the file is one that another element has begun to read.
+    goes_on: bool,
     line: Vec<u8>,
     /// The packet that comes next: it is not yet due.
     next: Option<Packet>,
@@ -133,6 +138,7 @@ impl<F: Format> Element for TextSource<F> {
             format,
             wishes,
             input,
+            goes_on: false,
             line: Vec::new(),
             next: None,
             rest: None,
@@ -142,10 +148,8 @@ impl<F: Format> Element for TextSource<F> {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.input.open(false)?;
-        let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
-        if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
-            ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
+        if !self.goes_on {
+            self.open(ctx)?;
         }
         self.turn.initialize(ctx, self.wishes.is_active);
         Ok(())
@@ -239,9 +243,34 @@ impl<F: Format> Element for TextSource<F> {
         self.input.close();
         (self.next, self.rest) = (None, None);
     }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<TextSource<F>>(old).is_some_and(|old| old.input.is_of_same(&self.input));
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<TextSource<F>>(ctx, old) else { return };
+        if !old.input.is_of_same(&self.input) {
+            return old.cleanup(ctx);
+        }
+        std::mem::swap(&mut self.input, &mut old.input);
+        old.input.close();
+        (self.next, self.rest, self.series) = (old.next, old.rest, old.series);
+        self.turn.go_on_from(&old.turn);
+        self.format.go_on_from(old.format);
+    }
 }
 
 impl<F: Format> TextSource<F> {
+    fn open(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.input.open(false)?;
+        let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
+        if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
+            ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
+        }
+        Ok(())
+    }
+
     fn step(&mut self, ctx: &mut Ctx<'_>) -> Step {
         loop {
             let packet = match self.next.take() {

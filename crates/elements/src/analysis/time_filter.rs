@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use args::Timestamp;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall, Packet, Verdict,
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerCall, Packet,
+    Verdict,
 };
 
 use super::time_window::{Begin, End, Window};
@@ -148,6 +149,11 @@ impl Element for TimeFilter {
 
     fn second_hand(&self) -> Option<Box<dyn Element>> {
         Some(Box::new(TimeFilter { end_call: self.end_call.clone(), window: self.window.clone() }))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TimeFilter>(ctx, old) else { return };
+        self.window().take_over(&old.window());
     }
 }
 

@@ -6,7 +6,7 @@
 //! ```
 
 use args::Timestamp;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class =
@@ -59,6 +59,11 @@ impl Element for TimeRange {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TimeRange>(ctx, old) else { return };
+        (self.first_ns, self.last_ns) = (old.first_ns, old.last_ns);
     }
 }
 

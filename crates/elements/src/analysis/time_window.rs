@@ -3,7 +3,7 @@
 use args::Timestamp;
 
 /// Where a range begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// At a time.
     At(Timestamp),
@@ -14,7 +14,7 @@ pub enum Begin {
 }
 
 /// Where a range ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// At a time.
     At(Timestamp),
@@ -37,8 +37,10 @@ pub struct Window {
     pub is_armed: bool,
     begin: Begin,
     end: End,
-    /// Whether the first packet has come.
-    is_ready: bool,
+    /// When the graph started, as far as that matters.
+    start: Option<Timestamp>,
+    /// The first packet's timestamp, once it has come.
+    first_packet: Option<Timestamp>,
 }
 
 /// What Click takes for the end of all time.
@@ -51,7 +53,7 @@ impl Window {
         let end = end.unwrap_or(End::At(NEVER));
         let (Begin::At(first) | Begin::Delay(first) | Begin::After(first)) = begin;
         let (End::At(last) | End::Delay(last) | End::After(last) | End::Interval(last)) = end;
-        Window { first, last, is_armed, begin, end, is_ready: false }
+        Window { first, last, is_armed, begin, end, start: None, first_packet: None }
     }
 
     /// Whether it counts from the start of the graph.
@@ -61,6 +63,7 @@ impl Window {
 
     /// The graph starts.
     pub fn start_at(&mut self, now: Timestamp) {
+        self.start = Some(now);
         if matches!(self.begin, Begin::Delay(_)) {
             self.first += now;
         }
@@ -72,10 +75,10 @@ impl Window {
     /// A packet comes with this timestamp; only the first one counts.
     #[inline]
     pub fn begin_with(&mut self, time: Timestamp) {
-        if self.is_ready {
+        if self.first_packet.is_some() {
             return;
         }
-        self.is_ready = true;
+        self.first_packet = Some(time);
         if matches!(self.begin, Begin::After(_)) {
             self.first += time;
         }
@@ -83,6 +86,25 @@ impl Window {
             End::After(_) => self.last += time,
             End::Interval(_) => self.last += self.first,
             End::At(_) | End::Delay(_) => {}
+        }
+    }
+
+    /// Counts from the start and the first packet that another range counts from. If it is the same range, it is as far.
+    pub fn take_over(&mut self, old: &Window) {
+        if (self.begin, self.end) == (old.begin, old.end) {
+            (self.first, self.last, self.start) = (old.first, old.last, old.start);
+            (self.first_packet, self.is_armed) = (old.first_packet, old.is_armed);
+            return;
+        }
+        if let (Some(now), Some(start)) = (self.start, old.start) {
+            let is_begin = matches!(self.begin, Begin::Delay(_));
+            let is_end = matches!(self.end, End::Delay(_));
+            self.first = if is_begin { self.first - now + start } else { self.first };
+            self.last = if is_end { self.last - now + start } else { self.last };
+            self.start = Some(start);
+        }
+        if let Some(time) = old.first_packet {
+            self.begin_with(time);
         }
     }
 

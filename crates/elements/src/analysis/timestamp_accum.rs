@@ -6,7 +6,7 @@
 //! ```
 
 use args::Timestamp;
-use element::{per_packet, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, same, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class =
@@ -50,6 +50,11 @@ impl Element for TimestampAccum {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TimestampAccum>(ctx, old) else { return };
+        (self.count, self.sum_s) = (old.count, old.sum_s);
     }
 }
 

@@ -19,8 +19,8 @@
 
 use args::Filename;
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
-    Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
+    Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use table::flow::FlowTable;
 
@@ -199,6 +199,21 @@ impl Element for ToIpFlowDumps {
             let text = format!("{}: {error}; cancelling compression", declaration(ctx));
             ctx.chatter(&text);
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ToIpFlowDumps>(ctx, old) else { return };
+        std::mem::swap(&mut self.flows, &mut old.flows);
+        self.ended = std::mem::take(&mut old.ended);
+        self.n_uses = old.n_uses;
+        (self.saw_aggregate, self.saw_others) = (old.saw_aggregate, std::mem::take(&mut old.saw_others));
+        if self.compressor.is_some() {
+            self.compressor = old.compressor.take().or(self.compressor.take());
+        }
+        if let Some(timer) = self.timer.filter(|_| !self.ended.is_empty()) {
+            ctx.schedule_after(timer, GRACE_MS * NS_PER_MS);
+        }
+        old.cleanup(ctx);
     }
 }
 

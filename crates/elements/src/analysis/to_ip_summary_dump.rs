@@ -19,8 +19,8 @@ use std::io::Write;
 use args::{Filename, Raw, Timestamp};
 use element::output::create_text_file;
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Role, Signal, TaskId, Wake, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Packet, Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -83,6 +83,8 @@ pub struct ToIpSummaryDump {
     counts_extra_length: bool,
     is_binary: bool,
     file: Option<Box<dyn Write + Send>>,
+    /// Whether the file is one that another element has begun.
+    goes_on: bool,
     buf: Vec<u8>,
     task: Option<TaskId>,
     signal: Signal,
@@ -121,6 +123,7 @@ impl Element for ToIpSummaryDump {
             counts_extra_length,
             is_binary,
             file,
+            goes_on: false,
             buf,
             task,
             signal,
@@ -128,14 +131,16 @@ impl Element for ToIpSummaryDump {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.file = Some(create_text_file(&self.filename)?);
+        if !self.goes_on {
+            self.file = Some(create_text_file(&self.filename)?);
+        }
         if !ctx.input_is_push(0) {
             let task = ctx.new_task();
             ctx.schedule(task);
             self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
             self.task = Some(task);
         }
-        if self.has_header {
+        if self.has_header && !self.goes_on {
             let now = Timestamp::from_nanos(ctx.now_ns());
             self.write_header(now);
             self.write_out();
@@ -176,6 +181,23 @@ impl Element for ToIpSummaryDump {
         self.flush();
         self.file = None;
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ToIpSummaryDump>(ctx, old) else { return };
+        if self.goes_on {
+            old.write_out();
+            self.file = old.file.take();
+            if self.has_header && old.data_line() != self.data_line() {
+                self.buf.extend_from_slice(self.data_line().as_bytes());
+                self.write_out();
+            }
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<ToIpSummaryDump>(old).is_some_and(|old| self.can_go_on(old));
+    }
 }
 
 fn find_fields(words: &str, is_binary: bool) -> Result<Vec<&'static Field>, Failed> {
@@ -210,16 +232,28 @@ impl ToIpSummaryDump {
         if self.is_verbose {
             text += &verbose(now);
         }
+        text += &self.data_line();
+        if self.is_binary {
+            text += "!binary\n";
+        }
+        self.buf.extend_from_slice(text.as_bytes());
+    }
+
+    /// The line that tells which fields follow.
+    fn data_line(&self) -> String {
         let name = |field: &&'static Field| match field.name {
             "ntimestamp" if !self.is_binary => "timestamp",
             name => name,
         };
         let names: Vec<_> = self.fields.iter().map(name).collect();
-        text += &format!("!data {}\n", names.join(" "));
-        if self.is_binary {
-            text += "!binary\n";
-        }
-        self.buf.extend_from_slice(text.as_bytes());
+        format!("!data {}\n", names.join(" "))
+    }
+
+    /// Whether it can go on with the file of another one: what is binary stays so to the end, with the same fields.
+    fn can_go_on(&self, old: &ToIpSummaryDump) -> bool {
+        let has_file = old.filename == self.filename && old.file.is_some();
+        let has_form = !self.is_binary || old.data_line() == self.data_line();
+        has_file && old.is_binary == self.is_binary && has_form
     }
 
     /// Describes a packet, or all the packets it stands for.

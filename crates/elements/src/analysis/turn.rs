@@ -29,6 +29,11 @@ impl Turn {
         }
     }
 
+    /// Keeps time as another one has kept it.
+    pub fn go_on_from(&mut self, old: &Turn) {
+        self.offset_ns = old.offset_ns;
+    }
+
     /// Whether there is a task: the output is push.
     pub fn has_task(&self) -> bool {
         self.task.is_some()

@@ -9,7 +9,7 @@
 //! ```
 
 use args::FixedPoint;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, TimerId};
+use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, TimerId};
 
 use super::red::{Red, DROPS, HANDLERS};
 use super::red_decision::{Parameters, CERTAIN};
@@ -42,7 +42,7 @@ const NINE_TENTHS: u32 = 58982;
 
 /// See the page above.
 pub struct AdaptiveRed {
-    red: Red,
+    pub(super) red: Red,
     timer: Option<TimerId>,
 }
 
@@ -92,18 +92,12 @@ impl Element for AdaptiveRed {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        match old.downcast::<AdaptiveRed>() {
-            Ok(old) => {
-                self.timer = self.timer.or(old.timer);
-                self.red.take_over(old.red);
-            }
-            Err(old) => {
-                if let Ok(old) = old.downcast::<Red>() {
-                    self.red.take_state(ctx, old);
-                }
-            }
+        if same_ref::<Red>(&*old).is_some() {
+            return self.red.take_state(ctx, old);
         }
+        let Some(old) = same::<AdaptiveRed>(ctx, old) else { return };
+        self.timer = self.timer.or(old.timer);
+        self.red.take_over(ctx, old.red);
     }
 }
 

@@ -10,7 +10,9 @@
 //! ```
 
 use args::Timestamp;
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{
+    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+};
 
 use super::codel_decision::{Decision, Parameters};
 use super::watched_queues::WatchedQueues;
@@ -129,11 +131,14 @@ impl Element for CoDel {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        match old.downcast::<CoDel>() {
-            Ok(old) if !self.is_original => *self = CoDel { parameters: self.parameters, ..*old },
-            _ => {}
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CoDel>(ctx, old) else { return };
+        (self.decision, self.n_drops) = (old.decision, old.n_drops);
+        if !self.is_original {
+            self.is_original = true;
+            if self.queues.find(ctx).is_err() {
+                self.queues = old.queues;
+            }
         }
     }
 }

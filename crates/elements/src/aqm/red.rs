@@ -9,8 +9,9 @@
 //! ```
 
 use args::FixedPoint;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
+use super::adaptive_red::AdaptiveRed;
 use super::red_decision::{Decision, Parameters};
 use super::watched_queues::WatchedQueues;
 
@@ -149,10 +150,13 @@ impl Element for Red {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<Red>() {
-            self.take_over(*old);
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if same_ref::<AdaptiveRed>(&*old).is_some() {
+            if let Some(old) = same::<AdaptiveRed>(ctx, old) {
+                self.take_over(ctx, old.red);
+            }
+        } else if let Some(old) = same::<Red>(ctx, old) {
+            self.take_over(ctx, *old);
         }
     }
 }
@@ -175,10 +179,14 @@ impl Red {
     }
 
     /// Goes on from another one's average; one that was made for a new configuration is the other one in all but that.
-    pub(super) fn take_over(&mut self, old: Red) {
+    pub(super) fn take_over(&mut self, ctx: &mut Ctx<'_>, old: Red) {
         self.decision.take_over(&old.decision, self.parameters.stability);
+        self.n_drops = old.n_drops;
         if !self.is_original {
-            (self.queues, self.n_drops, self.is_original) = (old.queues, old.n_drops, old.is_original);
+            self.is_original = true;
+            if self.queues.find(ctx).is_err() {
+                self.queues = old.queues;
+            }
         }
     }
 

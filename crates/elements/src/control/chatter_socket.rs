@@ -12,13 +12,12 @@
 //! RatedSource(RATE 1) -> Print -> Discard;
 //! ```
 
-use std::any::Any;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use args::{Args, Filename, Port, Word};
 use element::output::reason;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TimerId};
+use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TimerId};
 
 use super::socket::{Attempts, Audience, Listener, Place, State, PATH_MAX};
 
@@ -71,6 +70,8 @@ pub struct ChatterSocket {
     greets: bool,
     attempts: Attempts,
     listener: Option<Listener>,
+    /// Whether another element's listener will be its own.
+    goes_on: bool,
     /// Shared with the ear, which hears what is said on any thread.
     audience: Option<Arc<Mutex<Audience>>>,
 }
@@ -91,7 +92,8 @@ impl Element for ChatterSocket {
         finish(args)?;
         let place = place(conf, &ty.to_ascii_uppercase())?;
         let attempts = Attempts::new(n_retries, warns);
-        Ok(ChatterSocket { place, channel, is_quiet, greets, attempts, listener: None, audience: None })
+        let (listener, goes_on, audience) = (None, false, None);
+        Ok(ChatterSocket { place, channel, is_quiet, greets, attempts, listener, goes_on, audience })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -102,6 +104,9 @@ impl Element for ChatterSocket {
         let ear = Box::new(move |text: &str| lock(&hearer).say(text));
         ctx.runtime().listen(&self.channel, self.is_quiet, ear);
         self.audience = Some(audience);
+        if self.goes_on {
+            return Ok(());
+        }
         match self.listen(ctx) {
             Err(message) => self.attempts.begin(ctx, message),
             Ok(()) => Ok(()),
@@ -143,21 +148,27 @@ impl Element for ChatterSocket {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn Any> = old;
-        let Ok(mut old) = old.downcast::<ChatterSocket>() else { return };
-        if self.listener.is_some() {
-            return ctx.chatter("already initialized, can't take state");
+        let Some(mut old) = same::<ChatterSocket>(ctx, old) else { return };
+        if !self.can_go_on(&old) {
+            ctx.chatter("incompatible ChatterSockets");
+        } else if self.listener.is_some() {
+            ctx.chatter("already initialized, can't take state");
+        } else {
+            if let Some(listener) = old.listener.take() {
+                self.watch(ctx, listener);
+            }
+            if let (Some(audience), Some(other)) = (&self.audience, &old.audience) {
+                let mut audience = lock(audience);
+                audience.take_over(&mut lock(other));
+                serve(ctx, &mut audience);
+            }
         }
-        if (&self.place, &self.channel) != (&old.place, &old.channel) {
-            return ctx.chatter("incompatible ChatterSockets");
-        }
-        if let Some(listener) = old.listener.take() {
-            self.watch(ctx, listener);
-        }
-        let (Some(audience), Some(other)) = (&self.audience, &old.audience) else { return };
-        let mut audience = lock(audience);
-        audience.take_over(&mut lock(other));
-        serve(ctx, &mut audience);
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<ChatterSocket>(old).is_some_and(|old| old.listener.is_some() && self.can_go_on(old));
     }
 }
 
@@ -206,6 +217,10 @@ fn serve(ctx: &mut Ctx<'_>, audience: &mut Audience) {
 }
 
 impl ChatterSocket {
+    fn can_go_on(&self, old: &ChatterSocket) -> bool {
+        (&self.place, &self.channel) == (&old.place, &old.channel)
+    }
+
     fn listen(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let (listener, _) = self.attempts.listen(&self.place)?;
         self.watch(ctx, listener);

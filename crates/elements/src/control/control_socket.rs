@@ -22,14 +22,15 @@
 //! InfiniteSource -> c :: Counter -> Discard;
 //! ```
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use args::Args;
 use element::output::reason;
-use element::{Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId};
+use element::{
+    same, same_ref, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId,
+};
 
 use super::socket::{adopt, Attempts, Connection, Listener, Place, PATH_MAX};
 
@@ -90,6 +91,8 @@ pub struct ControlSocket {
     is_verbose: bool,
     attempts: Attempts,
     listener: Option<Listener>,
+    /// Whether another element's listener and connections will be its own.
+    goes_on: bool,
     connections: BTreeMap<i32, Connection>,
 }
 
@@ -124,11 +127,15 @@ impl Element for ControlSocket {
             is_verbose,
             attempts: Attempts::new(n_retries, warns),
             listener: None,
+            goes_on: false,
             connections: BTreeMap::new(),
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        if self.goes_on {
+            return Ok(());
+        }
         if let Place::Socket { fd } = self.place {
             let fd = adopt(fd).map_err(|error| format!("socket: {}", reason(&error)))?;
             self.welcome(ctx, fd);
@@ -195,26 +202,17 @@ impl Element for ControlSocket {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn Any> = old;
-        let Ok(mut old) = old.downcast::<ControlSocket>() else { return };
-        let or_next = matches!(self.place, Place::Tcp { or_next: true, .. });
-        let is_same_type = std::mem::discriminant(&self.place) == std::mem::discriminant(&old.place);
-        if !is_same_type || (self.place != old.place && !or_next) {
-            return;
+        let Some(mut old) = same::<ControlSocket>(ctx, old) else { return };
+        if self.can_go_on(&old) {
+            self.go_on_from(ctx, &mut old);
         }
-        if self.listener.is_some() {
-            return ctx.chatter("already initialized, can't take state");
-        }
-        let address = old.address.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.set_address(address);
-        self.connections = std::mem::take(&mut old.connections);
-        if let Some(listener) = old.listener.take() {
-            self.watch(ctx, listener);
-        }
-        for connection in self.connections.values() {
-            // What cannot be watched is served when the client sends something again.
-            let _ = ctx.add_select(connection.as_fd(), Ready { read: connection.wants_read(), write: true });
-        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<ControlSocket>(old).is_some_and(|old| {
+            self.can_go_on(old) && (old.listener.is_some() || !old.connections.is_empty())
+        });
     }
 }
 
@@ -257,6 +255,29 @@ fn place(conf: &Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed
 }
 
 impl ControlSocket {
+    fn can_go_on(&self, old: &ControlSocket) -> bool {
+        let or_next = matches!(self.place, Place::Tcp { or_next: true, .. });
+        let is_same_type = std::mem::discriminant(&self.place) == std::mem::discriminant(&old.place);
+        is_same_type && (self.place == old.place || or_next)
+    }
+
+    /// Goes on with another one's listener and connections.
+    fn go_on_from(&mut self, ctx: &mut Ctx<'_>, old: &mut ControlSocket) {
+        if self.listener.is_some() {
+            return ctx.chatter("already initialized, can't take state");
+        }
+        let address = old.address.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.set_address(address);
+        self.connections = std::mem::take(&mut old.connections);
+        if let Some(listener) = old.listener.take() {
+            self.watch(ctx, listener);
+        }
+        for connection in self.connections.values() {
+            // What cannot be watched is served when the client sends something again.
+            let _ = ctx.add_select(connection.as_fd(), Ready { read: connection.wants_read(), write: true });
+        }
+    }
+
     fn set_address(&self, address: String) {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }

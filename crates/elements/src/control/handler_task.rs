@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use element::{
-    handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, HandlerKind, TaskId,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, HandlerKind, TaskId,
 };
 
 /// The class.
@@ -98,6 +98,12 @@ impl Element for HandlerTask {
     fn second_hand(&self) -> Option<Box<dyn Element>> {
         let (call, shared) = (self.call.clone(), self.shared.clone());
         Some(Box::new(HandlerTask { call, is_active: self.is_active, shared }))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<HandlerTask>(ctx, old) else { return };
+        let count = old.shared.count.load(Ordering::Relaxed);
+        self.shared.count.store(count, Ordering::Relaxed);
     }
 }
 

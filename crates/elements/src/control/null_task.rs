@@ -4,7 +4,7 @@
 //! n :: NullTask(LIMIT 1000000, STOP true);
 //! ```
 
-use element::{handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId};
+use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId};
 
 use super::handler_task;
 
@@ -77,6 +77,11 @@ impl Element for NullTask {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<NullTask>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

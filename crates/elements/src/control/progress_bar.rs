@@ -12,7 +12,7 @@
 use std::io::{IsTerminal, Write};
 
 use args::{Args, Raw, Seconds, Timestamp};
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Role, TimerId};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Role, TimerId};
 
 use super::progress_line::{Measured, Progress};
 use super::quit_watcher::{readable, tell_all};
@@ -192,6 +192,14 @@ impl Element for ProgressBar {
         if let Some(timer) = self.timer.filter(|_| self.stage == Stage::Middle) {
             self.stage = Stage::Done;
             self.run_timer(ctx, timer);
+        }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ProgressBar>(ctx, old) else { return };
+        if self.stage != Stage::Dead && old.stage != Stage::First {
+            (self.stage, self.is_active) = (old.stage, old.is_active);
+            (self.times, self.last_pos) = (old.times, old.last_pos);
         }
     }
 }

@@ -263,9 +263,13 @@ impl Element for Script {
 fn claim_driver(conf: &Configure<'_>) -> Result<(), Failed> {
     let kind = args::NameKind::Own("driver script");
     let scope = args::Scope::new(conf.scope.names, "");
-    // Whoever claimed it before may have left the graph since.
-    let other = scope.integer(kind, "driver").map(|idx| idx as usize).filter(|idx| *idx != conf.element);
-    if other.is_some_and(|idx| ["Script", "DriverManager"].contains(&conf.environment.class(idx))) {
+    let known = scope.integer(kind, "driver").map(|idx| idx as usize);
+    // In a graph that is being changed the one that is known may be gone, or have another type.
+    let is_driver = |idx: &usize| {
+        let (class, config) = (conf.environment.class(*idx), conf.environment.config(*idx));
+        class == "DriverManager" || class == "Script" && config.to_ascii_uppercase().contains("DRIVER")
+    };
+    if known.filter(|idx| *idx != conf.element).is_some_and(|idx| is_driver(&idx)) {
         return Err("router has more than one driver script".into());
     }
     scope.define(kind, "driver", conf.element as u32);

@@ -214,15 +214,6 @@ impl ArpCache {
         self.by_age.clear();
     }
 
-    /// Takes over what another cache holds.
-    pub fn take_entries(&mut self, old: &mut ArpCache) {
-        if self.entries.is_empty() {
-            let limits = self.limits;
-            *self = std::mem::replace(old, ArpCache::new(old.limits));
-            self.limits = limits;
-        }
-    }
-
     /// The entries, oldest first: host, whether its address is good, the address, seconds since it was noted.
     pub fn table(&self, now: i64) -> String {
         let mut text = String::new();

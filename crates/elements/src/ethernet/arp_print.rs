@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Filename, Timestamp};
 use element::output::create_text_file;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::{ethertype, Arp};
 
 /// The class.
@@ -45,6 +45,8 @@ pub struct ARPPrint {
     is_active: bool,
     filename: String,
     file: Option<Box<dyn Write + Send>>,
+    /// Whether the file is one that another element has begun.
+    goes_on: bool,
 }
 
 impl Element for ARPPrint {
@@ -56,11 +58,11 @@ impl Element for ARPPrint {
         let Filename(filename) = conf.args.get_or("OUTFILE", Filename::default());
         let filename = conf.file_of_replica(filename);
         conf.finish()?;
-        Ok(ARPPrint { label, has_timestamp, has_ether, is_active, filename, file: None })
+        Ok(ARPPrint { label, has_timestamp, has_ether, is_active, filename, file: None, goes_on: false })
     }
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if !self.filename.is_empty() {
+        if !self.filename.is_empty() && !self.goes_on {
             self.file = Some(create_text_file(&self.filename)?);
         }
         Ok(())
@@ -96,6 +98,19 @@ impl Element for ARPPrint {
         if let Some(Err(error)) = self.file.take().map(|mut file| file.flush()) {
             ctx.chatter(&format!("{}: {error}", self.filename));
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ARPPrint>(ctx, old) else { return };
+        if self.goes_on {
+            self.file = old.file.take();
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on =
+            same_ref::<ARPPrint>(old).is_some_and(|old| old.file.is_some() && old.filename == self.filename);
     }
 }
 
@@ -216,6 +231,7 @@ mod tests {
                 is_active: true,
                 filename: String::new(),
                 file: None,
+                goes_on: false,
             };
             let mut packet = Packet::from_bytes(&bytes);
             prop_assert_eq!(element.line(&packet), None);

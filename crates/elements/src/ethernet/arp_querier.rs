@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex};
 
 use args::{Args, EtherAddr, Timestamp};
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
-    TimerId,
+    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
+    Handler, Packet, TimerId,
 };
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
-use super::arp_table::{locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
+use super::arp_table::{go_on, locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -101,6 +101,10 @@ pub struct ARPQuerier {
     n_drops: u32,
     n_responses: u32,
     is_warned: bool,
+    /// Of its own cache.
+    limits: Limits,
+    /// Whether it has been initialised.
+    is_ready: bool,
 }
 
 impl Element for ARPQuerier {
@@ -148,17 +152,18 @@ impl Element for ARPQuerier {
             n_drops,
             n_responses,
             is_warned,
+            limits,
+            is_ready: false,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.is_ready = true;
         let Some(table) = self.table else {
-            start_timer(&self.cache, ctx);
+            start_timer(self.limits.timeout_ms, ctx);
             return Ok(());
         };
-        let shared = ctx.with(table, |table: &mut ARPTable, _| table.cache.clone());
-        let shared = shared.or_else(|| ctx.with(table, |table: &mut ARPQuerier, _| table.cache.clone()));
-        self.cache = shared.ok_or("TABLE: element is busy")?;
+        self.cache = shared(ctx, table).ok_or("TABLE: element is busy")?;
         Ok(())
     }
 
@@ -235,19 +240,43 @@ impl Element for ARPQuerier {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<ARPQuerier>() else { return };
-        if (old.ip, old.address, old.broadcast) != (self.ip, self.address, self.broadcast) {
-            return;
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ARPQuerier>(ctx, old) else { return };
+        let is_same = (old.ip, old.address, old.broadcast) == (self.ip, self.address, self.broadcast);
+        match (self.table, old.table) {
+            (Some(_), _) if self.is_ready => {}
+            (Some(table), _) => self.cache = shared(ctx, table).unwrap_or(old.cache),
+            (None, None) => {
+                if !is_same {
+                    locked(&old.cache).clear();
+                }
+                self.cache = go_on(ctx, &old.cache, self.limits, self.is_ready);
+            }
+            (None, Some(_)) if self.is_ready => {}
+            (None, Some(_)) => start_timer(self.limits.timeout_ms, ctx),
         }
-        if self.table.is_none() && old.table.is_none() {
-            locked(&self.cache).take_entries(&mut locked(&old.cache));
+        self.is_ready = true;
+        if is_same {
+            self.n_queries = old.n_queries;
+            self.n_drops = old.n_drops;
+            self.n_responses = old.n_responses;
         }
-        self.n_queries = old.n_queries;
-        self.n_drops = old.n_drops;
-        self.n_responses = old.n_responses;
     }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        // Who uses this one's cache from now on finds the one that will be its.
+        if let Some(old) =
+            same_ref::<ARPQuerier>(old).filter(|old| self.table.is_none() && old.table.is_none())
+        {
+            self.cache = old.cache.clone();
+        }
+    }
+}
+
+/// The cache of the element that TABLE names.
+fn shared(ctx: &mut Ctx<'_>, table: ElementIdx) -> Option<Shared> {
+    let shared = ctx.with(table, |table: &mut ARPTable, _| table.cache.clone());
+    shared.or_else(|| ctx.with(table, |table: &mut ARPQuerier, _| table.cache.clone()))
 }
 
 impl ARPQuerier {

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
+use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
 
 use super::arp_cache::{ArpCache, Limits};
 
@@ -57,6 +57,9 @@ pub type Shared = Arc<Mutex<ArpCache>>;
 pub struct ARPTable {
     /// What it holds.
     pub cache: Shared,
+    limits: Limits,
+    /// Whether it has been initialised.
+    is_ready: bool,
 }
 
 impl Element for ARPTable {
@@ -66,11 +69,12 @@ impl Element for ARPTable {
             conf.args.fail(NO_SLIM_FACTOR);
         }
         conf.finish()?;
-        Ok(ARPTable { cache: Arc::new(Mutex::new(ArpCache::new(limits))) })
+        Ok(ARPTable { cache: Arc::new(Mutex::new(ArpCache::new(limits))), limits, is_ready: false })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        start_timer(&self.cache, ctx);
+        self.is_ready = true;
+        start_timer(self.limits.timeout_ms, ctx);
         Ok(())
     }
 
@@ -93,10 +97,17 @@ impl Element for ARPTable {
         locked(&self.cache).write(ctx, name, value)
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<ARPTable>() {
-            locked(&self.cache).take_entries(&mut locked(&old.cache));
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<ARPTable>(ctx, old) {
+            self.cache = go_on(ctx, &old.cache, self.limits, self.is_ready);
+            self.is_ready = true;
+        }
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        // Who uses this one from now on finds the cache that will be its.
+        if let Some(old) = same_ref::<ARPTable>(old) {
+            self.cache = old.cache.clone();
         }
     }
 }
@@ -111,9 +122,23 @@ pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
     ctx.now_ns().div_euclid(1_000_000)
 }
 
+/// Goes on with the cache of the element that is replaced, which others may use, too, with other limits. An element that is not
+/// `is_ready` has no timer but that of the other one.
+pub fn go_on(ctx: &mut Ctx<'_>, old: &Shared, limits: Limits, is_ready: bool) -> Shared {
+    let now = now_ms(ctx);
+    let mut cache = locked(old);
+    let had_timer = cache.limits.timeout_ms != 0;
+    cache.limits = limits;
+    cache.slim(now);
+    drop(cache);
+    if !is_ready && !had_timer {
+        start_timer(limits.timeout_ms, ctx);
+    }
+    old.clone()
+}
+
 /// Begins to look for expired entries now and then.
-pub fn start_timer(cache: &Shared, ctx: &mut Ctx<'_>) {
-    let timeout_ms = locked(cache).limits.timeout_ms;
+pub fn start_timer(timeout_ms: i64, ctx: &mut Ctx<'_>) {
     if timeout_ms != 0 {
         let timer = ctx.new_timer();
         ctx.schedule_after(timer, timeout_ms / 1000 * 1_000_000_000);

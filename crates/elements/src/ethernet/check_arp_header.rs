@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> Classifier(12/0806) -> CheckARPHeader(14, DETAILS true) -> ARPPrint -> Discard;
 //! ```
 
-use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::{ethertype, Arp};
 
 use crate::ip::failures::{per_told_packet, Failures};
@@ -66,6 +66,11 @@ impl Element for CheckArpHeader {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, FAULTS)
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CheckArpHeader>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

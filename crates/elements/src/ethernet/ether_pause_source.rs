@@ -8,7 +8,7 @@
 //! ```
 
 use args::{EtherAddr, Seconds};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
 use wire::Ethernet;
 
 /// The class.
@@ -141,6 +141,14 @@ impl Element for EtherPauseSource {
             _ => self.start(ctx),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<EtherPauseSource>(ctx, old) else { return };
+        self.count = old.count;
+        if let Some(timer) = self.timer.filter(|_| !self.has_more()) {
+            ctx.unschedule_timer(timer);
+        }
     }
 }
 

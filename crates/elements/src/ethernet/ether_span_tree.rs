@@ -20,7 +20,8 @@ use std::cmp::Ordering;
 
 use args::EtherAddr;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet, TimerId,
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
+    TimerId,
 };
 
 use super::bridge_message::{Message, FRAME};
@@ -150,6 +151,21 @@ impl Element for EtherSpanTree {
             }
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<EtherSpanTree>(ctx, old) else { return };
+        self.tells_change |= old.tells_change;
+        for (idx, Port { state, since_ns, heard }) in old.ports.into_iter().enumerate().take(self.ports.len())
+        {
+            if self.ports.get(idx).is_some_and(|port| port.state != state) {
+                self.set_state(ctx, idx, state);
+            }
+            if let Some(port) = self.ports.get_mut(idx) {
+                (port.since_ns, port.heard) = (since_ns, heard);
+            }
+        }
+        self.find_tree(ctx);
     }
 }
 

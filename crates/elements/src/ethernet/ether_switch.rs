@@ -14,7 +14,9 @@
 use std::fmt::Write;
 
 use args::Seconds;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+};
 
 use super::stations::{Key, Stations};
 
@@ -101,6 +103,17 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let stations = match same_ref::<Switch<true>>(&*old) {
+            Some(_) => same::<Switch<true>>(ctx, old).map(|old| old.stations),
+            None => same::<Switch<false>>(ctx, old).map(|old| old.stations),
+        };
+        if let Some(stations) = stations {
+            self.stations = stations;
+            self.stations.forget_ports_from((self.outgoing.len() - usize::from(LISTENS)) as u32);
+        }
     }
 }
 

@@ -150,6 +150,13 @@ impl Stations {
         self.put(hole, Station::default());
     }
 
+    /// Forgets the stations of port `first` and of those behind it.
+    pub fn forget_ports_from(&mut self, first: u32) {
+        let is_there = |station: &&Station| station.key != 0 && station.port >= first;
+        let keys: Vec<Key> = self.slots.iter().filter(is_there).map(|station| Key(station.key)).collect();
+        keys.into_iter().for_each(|key| self.forget(key));
+    }
+
     /// The stations and their ports, in the order of Click's table.
     pub fn list(&self) -> Vec<(EtherAddr, u32)> {
         let mut stations: Vec<_> = self.slots.iter().filter(|station| station.key != 0).collect();

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use args::{NameKind, Word};
 use element::{
-    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Verdict,
+    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Packet, Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmp_code, icmp_type, protocol};
@@ -136,9 +136,8 @@ impl Element for ICMPError {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<ICMPError>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<ICMPError>(ctx, old) {
             self.next_id = old.next_id;
         }
     }

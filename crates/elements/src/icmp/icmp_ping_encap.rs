@@ -7,7 +7,7 @@
 //! InfiniteSource(LIMIT 5) -> ICMPPingEncap(1.0.0.1, 2.0.0.2, IDENTIFIER 7) -> ICMPPingResponder -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 use wire::icmp_type;
 
 use super::encapsulation::{Encapsulation, HANDLERS};
@@ -43,6 +43,11 @@ impl Element for ICMPPingEncap {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         self.0.write(name, value)
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ICMPPingEncap>(ctx, old) else { return };
+        self.0.next_id = old.0.next_id;
     }
 }
 

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 use args::{Scope, Seconds};
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
 };
 use wire::{checksum, icmp_type, protocol};
 
@@ -225,6 +225,17 @@ impl Element for ICMPPingSource {
         for line in trips.summary(self.count).lines() {
             ctx.chatter(&format!("{}: {line}", declaration(ctx)));
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<ICMPPingSource>(ctx, old) else { return };
+        if (old.source, old.destination, old.identifier) == (self.source, self.destination, self.identifier) {
+            self.count = old.count;
+            if self.trips.is_some() {
+                self.trips = old.trips.take().or(self.trips.take());
+            }
+        }
+        old.cleanup(ctx);
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 
 use args::{NameKind, Word};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 use super::encapsulation::{Encapsulation, HANDLERS};
 
@@ -51,6 +51,11 @@ impl Element for ICMPIPEncap {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         self.0.write(name, value)
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ICMPIPEncap>(ctx, old) else { return };
+        self.0.next_id = old.0.next_id;
     }
 }
 

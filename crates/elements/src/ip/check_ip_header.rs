@@ -14,7 +14,7 @@
 //! ```
 
 use args::Args;
-use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::{per_told_packet, Failures};
 use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
@@ -72,6 +72,11 @@ impl Element for CheckIPHeader {
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, FAULTS)
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CheckIPHeader>(ctx, old) else { return };
+        self.take_over(&old);
+    }
 }
 
 impl CheckIPHeader {
@@ -93,6 +98,11 @@ impl CheckIPHeader {
         }
         conf.finish()?;
         Ok(CheckIPHeader { check, failures: Failures::new(FAULTS.len(), is_verbose, is_detailed) })
+    }
+
+    /// Goes on from the counts of the element that is replaced.
+    pub fn take_over(&mut self, old: &CheckIPHeader) {
+        self.failures.take_over(&old.failures);
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader2 -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
+use element::{same, Batch, Class, Configure, Ctx, Element, Failed};
 
 use super::check_ip_header::{CheckIPHeader, ARGS, DROPS, HANDLERS};
 
@@ -38,5 +38,10 @@ impl Element for CheckIPHeader2 {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, param: &str) -> Result<String, String> {
         self.0.read(ctx, name, param)
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CheckIPHeader2>(ctx, old) else { return };
+        self.0.take_over(&old.0);
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 /// The class.
@@ -65,6 +65,11 @@ impl Element for DecIPTTL {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DecIPTTL>(ctx, old) else { return };
+        self.n_expired = old.n_expired;
     }
 }
 

@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> DropBroadcasts -> Discard;
 //! ```
 
-use element::{Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use packet::PacketType;
 
 use super::failures::{per_told_packet, Failures};
@@ -37,6 +37,11 @@ impl Element for DropBroadcasts {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DropBroadcasts>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

@@ -49,6 +49,14 @@ impl Failures {
         }
     }
 
+    /// Goes on from the counts of the element that is replaced.
+    pub fn take_over(&mut self, old: &Failures) {
+        self.count = old.count;
+        if let (Some(own), Some(old)) = (&mut self.by_reason, &old.by_reason) {
+            own.iter_mut().zip(old).for_each(|(own, old)| *own = *old);
+        }
+    }
+
     /// Tells the failures that are to be told, a line each, as `text` words them.
     #[inline]
     pub fn tell(&mut self, ctx: &mut Ctx<'_>, text: impl Fn(&Ctx<'_>, usize) -> String) {

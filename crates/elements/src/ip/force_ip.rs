@@ -7,7 +7,7 @@
 //! RandomSource(60, LIMIT 10) -> ForceIP -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, same, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 /// The class.
@@ -25,6 +25,11 @@ impl Element for ForceIP {
     }
 
     per_packet!();
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ForceIP>(ctx, old) else { return };
+        self.n_packets = old.n_packets;
+    }
 }
 
 impl ForceIP {

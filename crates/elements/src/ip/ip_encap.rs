@@ -10,7 +10,7 @@
 use std::net::Ipv4Addr;
 
 use args::{Keyword, NameKind, Raw, Scope};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 use wire::checksum;
 
 /// The class.
@@ -103,9 +103,8 @@ impl Element for IPEncap {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<IPEncap>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<IPEncap>(ctx, old) {
             self.next_id = old.next_id;
         }
     }

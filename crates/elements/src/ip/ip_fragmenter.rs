@@ -12,7 +12,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option};
 
@@ -98,6 +98,11 @@ impl Element for IPFragmenter {
             "fragments" => Ok(self.n_fragments.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPFragmenter>(ctx, old) else { return };
+        (self.n_drops, self.n_fragments) = (old.n_drops, old.n_fragments);
     }
 }
 

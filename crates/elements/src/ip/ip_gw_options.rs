@@ -13,8 +13,8 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Verdict,
+    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Packet, Verdict,
 };
 
 use super::gateway_options::Router;
@@ -63,6 +63,11 @@ impl Element for IPGWOptions {
             "drops" => Ok(self.n_problems.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPGWOptions>(ctx, old) else { return };
+        self.n_problems = old.n_problems;
     }
 }
 

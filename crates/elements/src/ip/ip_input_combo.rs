@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> IPInputCombo(1, INTERFACES 18.26.4.24/24) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::check_ip_header::DROPS;
 use super::failures::Failures;
@@ -75,6 +75,11 @@ impl Element for IPInputCombo {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPInputCombo>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

@@ -11,7 +11,9 @@ use std::io::Write;
 
 use args::{Filename, Timestamp, Word};
 use element::output::create_text_file;
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{
+    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet,
+};
 use wire::protocol;
 
 use super::describe::{add, describe, Header};
@@ -68,6 +70,8 @@ pub struct IPPrint {
     format: Format,
     output: Output,
     filename: String,
+    /// Whether the file is one that another element has begun.
+    goes_on: bool,
 }
 
 /// What a line shows.
@@ -120,11 +124,11 @@ impl Element for IPPrint {
         }
         conf.finish()?;
         let output = Output::Channel(channel);
-        Ok(IPPrint { is_active, label, format, output, filename })
+        Ok(IPPrint { is_active, label, format, output, filename, goes_on: false })
     }
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if !self.filename.is_empty() {
+        if !self.filename.is_empty() && !self.goes_on {
             self.output = Output::File(create_text_file(&self.filename)?);
         }
         Ok(())
@@ -163,6 +167,19 @@ impl Element for IPPrint {
             }
         }
         self.output = Output::Nowhere;
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<IPPrint>(ctx, old) else { return };
+        if self.goes_on {
+            self.output = std::mem::replace(&mut old.output, Output::Nowhere);
+        }
+        old.cleanup(ctx);
+    }
+
+    fn foresee(&mut self, old: &dyn Element) {
+        self.goes_on = same_ref::<IPPrint>(old)
+            .is_some_and(|old| matches!(old.output, Output::File(_)) && old.filename == self.filename);
     }
 }
 

@@ -14,7 +14,7 @@
 use std::net::Ipv4Addr;
 
 use args::{FixedPoint, Word};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 
 use super::rate_tree::{epoch, RateTree, PER_SECOND};
 
@@ -120,6 +120,14 @@ impl Element for IPRateMonitor {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPRateMonitor>(ctx, old) else { return };
+        if old.counts_bytes == self.counts_bytes {
+            self.tree.take_over(old.tree);
+            self.tree.shrink(epoch(ctx.now_ns()), ctx.random() & 1 == 0);
+        }
     }
 }
 

@@ -12,7 +12,7 @@
 //! ```
 
 use args::{sized_anno, Anno};
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
 use wire::ip_flag;
 
 use super::fragments::{Fragment, Queue};
@@ -102,6 +102,16 @@ impl Element for IPReassembler {
         match name {
             "dump" => Ok(self.dump()),
             _ => Err(format!("no {name} read handler")),
+        }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPReassembler>(ctx, old) else { return };
+        (self.buckets, self.used) = (old.buckets, old.used);
+        (self.next_reap_s, self.stats) = (old.next_reap_s, old.stats);
+        if self.used > self.himem {
+            let now_s = ctx.now_ns().div_euclid(NS_PER_S);
+            self.make_room(ctx, now_s);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The frame of the elements that check the header of one protocol over IPv4: arguments, counts, handlers, and where wrong
 //! packets go.
 
-use element::{Arg, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Arg, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::{per_told_packet, Failures};
 
@@ -57,6 +57,11 @@ impl<P: Payload> Element for Checker<P> {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, P::FAULTS)
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Checker<P>>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

@@ -118,6 +118,11 @@ impl RateTree {
         }
     }
 
+    /// Goes on from the rates of another tree, with this one's limits.
+    pub fn take_over(&mut self, old: RateTree) {
+        *self = RateTree { threshold: self.threshold, memory_max: self.memory_max, ..old };
+    }
+
     /// Bytes used, as Click counts them.
     pub fn memory(&self) -> usize {
         self.memory

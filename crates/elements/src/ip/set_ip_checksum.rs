@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> StoreIPAddress(1.0.0.1, 12) -> SetIPChecksum -> Discard;
 //! ```
 
-use element::{Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use wire::checksum;
 
 use super::failures::{per_told_packet, Failures};
@@ -37,6 +37,11 @@ impl Element for SetIPChecksum {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SetIPChecksum>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

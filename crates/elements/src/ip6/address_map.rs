@@ -81,6 +81,24 @@ impl AddressMap {
         self.add((inner, None), (mapped, None));
         Some((given, None))
     }
+
+    /// Gives those who have an address of another map's pool the same one of this map's.
+    pub fn take_over(&mut self, old: &AddressMap) {
+        let Some(pool_for) = self.pool_for.filter(|_| old.pool_for == self.pool_for) else { return };
+        for given in old.pool.iter().take(old.n_used) {
+            let holders = if pool_for == Direction::Outward { &old.inward } else { &old.outward };
+            let Some((holder, _)) = holders.get(&(*given, Port::Any)) else { continue };
+            let unused = self.pool.iter().skip(self.n_used).position(|address| address == given);
+            let Some(at) = unused else { continue };
+            self.pool.swap(self.n_used, self.n_used + at);
+            self.n_used += 1;
+            let (inner, mapped) = match pool_for {
+                Direction::Outward => (*holder, *given),
+                Direction::Inward => (*given, *holder),
+            };
+            self.add((inner, None), (mapped, None));
+        }
+    }
 }
 
 #[cfg(test)]

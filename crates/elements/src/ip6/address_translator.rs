@@ -23,7 +23,7 @@
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::{icmpv6, protocol, Ipv6};
 
 use super::address_map::{AddressMap, Direction, Side};
@@ -87,6 +87,15 @@ impl Element for AddressTranslator {
         });
         self.tell(ctx);
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AddressTranslator>(ctx, old) else { return };
+        match (&mut self.mappings, old.mappings) {
+            (Mappings::Addresses(own), Mappings::Addresses(old)) => own.take_over(&old),
+            (Mappings::Ports(own), Mappings::Ports(old)) => own.take_over(old),
+            _ => {}
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use wire::Ipv6;
 
 use super::at_offset::at_offset;
@@ -77,6 +77,11 @@ impl Element for CheckIP6Header {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.failures.read(ctx, name, &[])
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CheckIP6Header>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 use wire::Ipv6;
 
@@ -46,6 +46,11 @@ impl Element for DecIP6HLIM {
             "drops" => Ok(self.n_expired.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DecIP6HLIM>(ctx, old) else { return };
+        self.n_expired = old.n_expired;
     }
 }
 

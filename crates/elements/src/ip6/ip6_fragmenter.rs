@@ -8,7 +8,7 @@
 //! f[1] -> ICMP6Error(2001:db8::1, 2, 0) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6Fragmenter>("IP6Fragmenter", "1/1-2", "h/h", "x/x")
@@ -56,6 +56,11 @@ impl Element for IP6Fragmenter {
             "fragments" => Ok("0".to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IP6Fragmenter>(ctx, old) else { return };
+        self.n_drops = old.n_drops;
     }
 }
 

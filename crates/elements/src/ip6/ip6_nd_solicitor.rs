@@ -19,7 +19,8 @@ use std::net::Ipv6Addr;
 
 use args::EtherAddr;
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId,
+    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    TimerId,
 };
 use wire::{ethertype, Ethernet};
 
@@ -160,14 +161,14 @@ impl Element for IP6NDSolicitor {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        let Ok(old) = old.downcast::<IP6NDSolicitor>() else { return };
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IP6NDSolicitor>(ctx, old) else { return };
         if (old.ip, old.address) == (self.ip, self.address) {
             self.entries = old.entries;
             self.unanswered = old.unanswered;
             self.next_number = old.next_number;
         }
+        (self.n_queries, self.n_killed) = (old.n_queries, old.n_killed);
     }
 }
 

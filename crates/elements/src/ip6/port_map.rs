@@ -69,6 +69,26 @@ impl PortMap {
         opposite.insert((new, other), own);
         Ok(Some(new))
     }
+
+    /// Goes on with another map's flows whose endpoints this one may give, too.
+    pub fn take_over(&mut self, old: PortMap) {
+        if (old.begins, old.address) != (self.begins, self.address) {
+            return;
+        }
+        let ports = self.first..=self.last.max(self.first);
+        let (begun, answers) = match self.begins {
+            Direction::Outward => (old.outward, old.inward),
+            Direction::Inward => (old.inward, old.outward),
+        };
+        let begun: HashMap<_, _> = begun.into_iter().filter(|(_, new)| ports.contains(&new.1)).collect();
+        let answers = answers.into_iter().filter(|((new, _), _)| ports.contains(&new.1)).collect();
+        let highest = begun.values().map(|new| new.1).max();
+        self.given = old.given.filter(|given| ports.contains(given)).or(highest);
+        (self.outward, self.inward) = match self.begins {
+            Direction::Outward => (begun, answers),
+            Direction::Inward => (answers, begun),
+        };
+    }
 }
 
 #[cfg(test)]

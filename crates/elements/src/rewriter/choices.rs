@@ -35,6 +35,11 @@ impl Choices {
         self.0.len()
     }
 
+    /// Goes on choosing where the patterns of a mapper that is replaced have come to.
+    pub fn go_on_from(&self, old: &Choices) {
+        self.0.iter().zip(&old.0).for_each(|(own, old)| own.pattern.go_on_from(&old.pattern));
+    }
+
     /// Shares the named patterns with their other users.
     pub fn share(&mut self, ctx: &mut Ctx<'_>) {
         for choice in &mut self.0 {

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use element::{Arg, Class, Configure, Element, Failed, Phase};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Phase};
 
 use super::pattern::{self, Pattern};
 
@@ -42,6 +42,15 @@ impl Element for IPRewriterPatterns {
         }
         conf.finish()?;
         Ok(IPRewriterPatterns { patterns })
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<IPRewriterPatterns>(ctx, old) else { return };
+        for (name, pattern) in self.patterns.iter().flatten() {
+            if let Some(old) = old.called(name) {
+                pattern.go_on_from(&old);
+            }
+        }
     }
 }
 

@@ -75,6 +75,15 @@ impl Pattern {
         })
     }
 
+    /// Goes on choosing where an equal pattern has come to.
+    pub fn go_on_from(&self, old: &Pattern) {
+        let choices = |of: &Pattern| (of.src, of.sport, of.dst, of.dport, of.variation);
+        let ways = |of: &Pattern| (of.has_ports, of.is_sequential, of.prefers_own_port);
+        if choices(self) == choices(old) && ways(self) == ways(old) {
+            self.next.store(old.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// What a flow becomes; `None` if all choices are taken. `is_taken` tells whether packets with an identifier are
     /// rewritten already.
     pub fn rewrite(

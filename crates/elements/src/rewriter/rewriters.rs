@@ -66,8 +66,7 @@ macro_rules! rewriter {
             }
 
             fn take_state(&mut self, ctx: &mut element::Ctx<'_>, old: Box<dyn element::Element>) {
-                let old: Box<dyn std::any::Any> = old;
-                if let Ok(old) = old.downcast::<$name>() {
+                if let Some(old) = element::same::<$name>(ctx, old) {
                     self.base.take_state(ctx, &old.base);
                 }
             }

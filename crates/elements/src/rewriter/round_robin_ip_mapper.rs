@@ -10,7 +10,7 @@
 //! rw[0] -> to_servers :: Discard;    rw[1] -> to_clients :: Discard;
 //! ```
 
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Phase};
 
 use super::choices::{Choices, Chosen};
 use super::flow_id::FlowId;
@@ -50,6 +50,12 @@ impl Element for RoundRobinIPMapper {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.choices.share(ctx);
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<RoundRobinIPMapper>(ctx, old) else { return };
+        self.choices.go_on_from(&old.choices);
+        self.next = if old.next < self.choices.len() { old.next } else { 0 };
     }
 }
 

@@ -122,14 +122,21 @@ impl Base {
 
     /// Takes over the flows of a predecessor whose inputs and outputs this one has too.
     pub fn take_state(&mut self, ctx: &mut Ctx<'_>, old: &Base) {
-        if old.kind != self.kind || old.set.is(&self.set) {
+        if old.kind != self.kind {
             return;
+        }
+        for (input, old) in self.inputs.iter_mut().zip(&old.inputs) {
+            input.failures = old.failures;
+            if let (Action::Pattern(own), Action::Pattern(old)) = (&input.action, &old.action) {
+                own.go_on_from(old);
+            }
         }
         let (n_inputs, n_outputs) = (self.inputs.len() as u32, self.n_outputs);
         let (owner, spaces) = (self.first_owner, self.spaces);
-        let old_set = old.set.lock();
+        // Both may use the same set, which others use, too.
+        let flows = old.set.lock().take_out(old.first_owner..old.first_owner + old.inputs.len() as u32);
         self.set.lock().take_over(
-            &old_set,
+            flows,
             |flow| {
                 let input = flow.owner.checked_sub(old.first_owner)?;
                 let map = old.spaces.iter().position(|space| *space == flow.space)?;

@@ -13,7 +13,7 @@
 //! rw[0] -> to_servers :: Discard;    rw[1] -> to_clients :: Discard;
 //! ```
 
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Phase};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Phase};
 
 use super::choices::{Choices, Chosen};
 use super::consistent_hash::Ring;
@@ -76,6 +76,11 @@ impl Element for SourceIPHashMapper {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.choices.share(ctx);
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SourceIPHashMapper>(ctx, old) else { return };
+        self.choices.go_on_from(&old.choices);
     }
 }
 

@@ -6,7 +6,7 @@
 //! RatedSource(RATE 100, LIMIT 1000, STOP true) -> c :: AverageCounter(IGNORE 1) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::jiffies;
 
@@ -74,6 +74,11 @@ impl Element for AverageCounter {
         }
         self.tally = Tally::default();
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AverageCounter>(ctx, old) else { return };
+        self.tally = old.tally;
     }
 }
 

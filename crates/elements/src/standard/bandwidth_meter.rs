@@ -10,7 +10,7 @@
 //! m [2] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::ewma::{unparse_scaled, RateEwma};
 use super::jiffies;
@@ -49,6 +49,11 @@ impl Element for BandwidthMeter {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.meter.read(name, ctx.now_ns()).ok_or_else(|| format!("no {name} read handler"))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<BandwidthMeter>(ctx, old) else { return };
+        self.meter.take_rate(&old.meter);
     }
 }
 
@@ -89,6 +94,11 @@ impl Meter {
         conf.finish()?;
         let level = |rate: &u32| (u64::from(*rate) << SCALE) / u64::from(jiffies::PER_SECOND);
         Ok(Meter { rate: RateEwma::new(4, SCALE), levels: rates.iter().map(level).collect() })
+    }
+
+    /// Goes on from the rate of the meter that this one replaces.
+    pub fn take_rate(&mut self, old: &Meter) {
+        self.rate = old.rate;
     }
 
     /// Counts events and yields the output for the packets: the rate is the same for all that come in a jiffy.

@@ -11,7 +11,7 @@
 //! FromDump(others.pcap) -> [1]c[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed};
 
 use super::source::MAX_LENGTH;
 
@@ -73,9 +73,8 @@ impl Element for Clipboard {
         batch
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<Clipboard>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<Clipboard>(ctx, old) {
             self.kept.iter_mut().zip(old.kept).for_each(|(byte, old)| *byte = old);
         }
     }

@@ -8,7 +8,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError};
+use element::{
+    llrpc, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError,
+};
 
 use super::ewma::RateEwma;
 use super::jiffies;
@@ -169,6 +171,11 @@ impl Element for Counter {
     fn second_hand(&self) -> Option<Box<dyn Element>> {
         Some(Box::new(Counter { state: self.state.clone() }))
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Counter>(ctx, old) else { return };
+        self.state().take_over(&old.state());
+    }
 }
 
 impl Counter {
@@ -242,6 +249,19 @@ impl State {
     fn due_byte_count_call(&mut self) -> Option<HandlerCall> {
         let byte_count = self.byte_count;
         self.byte_count_call.as_mut().filter(|trigger| byte_count >= trigger.at)?.fire()
+    }
+
+    /// Goes on from other counts. A number that was reached is not reached again.
+    fn take_over(&mut self, old: &State) {
+        (self.count, self.byte_count) = (old.count, old.byte_count);
+        (self.rate, self.byte_rate) = (old.rate, old.byte_rate);
+        for (own, old) in
+            [(&mut self.count_call, &old.count_call), (&mut self.byte_count_call, &old.byte_count_call)]
+        {
+            if let (Some(own), Some(old)) = (own, old) {
+                own.is_done = old.is_done && own.at == old.at;
+            }
+        }
     }
 
     fn reset(&mut self) {

@@ -9,8 +9,8 @@
 
 use args::Timestamp;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, Signal, TimerId,
-    Wake,
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, Signal,
+    TimerId, Wake,
 };
 
 use super::delay_unqueue::pull_delayed;
@@ -97,6 +97,13 @@ impl Element for DelayShaper {
             }
             _ => Err(format!("no {name} write handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DelayShaper>(ctx, old) else { return };
+        self.held = old.held;
+        // Whoever pulls finds out how long it still waits.
+        ctx.set_empty_signal(true);
     }
 }
 

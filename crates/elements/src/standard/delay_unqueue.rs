@@ -9,8 +9,8 @@
 
 use args::Timestamp;
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId, TimerId,
-    Wake, BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId,
+    TimerId, Wake, BATCH_MAX,
 };
 
 /// The class.
@@ -95,6 +95,12 @@ impl Element for DelayUnqueue {
             }
             _ => Err(format!("no {name} write handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DelayUnqueue>(ctx, old) else { return };
+        // The task, which is scheduled, finds out how long it still waits.
+        self.held = old.held;
     }
 }
 

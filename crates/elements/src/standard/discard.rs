@@ -7,7 +7,8 @@
 //! ```
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
+    BATCH_MAX,
 };
 
 /// The class.
@@ -114,6 +115,11 @@ impl Element for Discard {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Discard>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

@@ -10,7 +10,9 @@
 //! InfiniteSource(LENGTH 100) -> Queue -> [1]s;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Notifies, Packet, SearchOp, Signal, Wake};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Notifies, Packet, SearchOp, Signal, Wake,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<DrrSched>("DRRSched", "-/1", "l/l", "x/x").args(ARGS).silent();
@@ -71,6 +73,21 @@ impl Element for DrrSched {
             }
         }
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DrrSched>(ctx, old) else { return };
+        let mut n_lost = 0;
+        for (port, Input { head, credit, .. }) in old.inputs.into_iter().enumerate() {
+            match self.inputs.get_mut(port) {
+                Some(input) => (input.head, input.credit) = (head, credit),
+                None => n_lost += u64::from(head.is_some()),
+            }
+        }
+        self.turn = if old.turn < self.inputs.len() { old.turn } else { 0 };
+        let idx = ctx.element;
+        ctx.runtime().count_drops(idx, None, n_lost);
+        ctx.set_empty_signal(true);
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use args::Timestamp;
 use element::{
-    Arg, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, HandlerUse, Packet, TaskId,
+    same, Arg, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, HandlerUse, Packet, TaskId,
 };
 
 /// The class.
@@ -102,6 +102,13 @@ impl Element for FromHandler {
 
     fn second_hand(&self) -> Option<Box<dyn Element>> {
         Some(Box::new(FromHandler { handler: self.handler.clone(), run: self.run.clone() }))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<FromHandler>(ctx, old) else { return };
+        let old = old.run();
+        let mut run = self.run();
+        (run.is_active, run.begin, run.end) = (old.is_active, old.begin, old.end);
     }
 }
 

@@ -11,7 +11,7 @@
 //! ```
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, TaskId,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, TaskId,
 };
 
 use super::source::{Pace, Shared, Source, Template, DEFAULT_DATA};
@@ -121,10 +121,10 @@ impl Element for InfiniteSource {
         Some(Box::new(InfiniteSource { shared: self.shared.clone() }))
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<InfiniteSource>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<InfiniteSource>(ctx, old) {
             self.shared.get().pace.take_over(&old.shared.get().pace);
+            self.shared.wake(ctx);
         }
     }
 }

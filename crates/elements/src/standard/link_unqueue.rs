@@ -10,8 +10,8 @@
 
 use args::Timestamp;
 use element::{
-    annotation, handlers, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    annotation, handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
+    Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use packet::Ring;
 
@@ -124,6 +124,12 @@ impl Element for LinkUnqueue {
         }
         self.empty(ctx);
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<LinkUnqueue>(ctx, old) else { return };
+        // What is on the line arrives when it would have.
+        (self.line, self.last, self.is_back_to_back) = (old.line, old.last, old.is_back_to_back);
     }
 }
 

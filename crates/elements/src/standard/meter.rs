@@ -8,7 +8,7 @@
 //! m [2] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::bandwidth_meter;
 
@@ -47,6 +47,11 @@ impl Element for Meter {
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         self.meter.read(name, ctx.now_ns()).ok_or_else(|| format!("no {name} read handler"))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Meter>(ctx, old) else { return };
+        self.meter.take_rate(&old.meter);
     }
 }
 

@@ -11,7 +11,8 @@
 //! ```
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, SearchOp, Signal, Wake,
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, SearchOp,
+    Signal, Wake,
 };
 
 use super::simple_pull_switch::{existing, switch_llrpc};
@@ -102,10 +103,10 @@ impl Element for PullSwitch {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<PullSwitch>() {
-            self.signals = old.signals;
-            self.is_awake = old.is_awake;
+        if let Some(old) = same::<PullSwitch>(ctx, old) {
+            if self.signals.is_empty() {
+                (self.signals, self.is_awake) = (old.signals, old.is_awake);
+            }
             self.follow_input(ctx);
         }
     }

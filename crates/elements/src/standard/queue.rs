@@ -8,7 +8,7 @@
 //! InfiniteSource -> Queue(200) -> Unqueue -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, SearchOp};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, SearchOp};
 
 use super::storage::{self, Storage};
 
@@ -56,18 +56,11 @@ pub enum Kind {
 pub struct Queue {
     storage: Storage,
     kind: Kind,
-    /// Whether it was there when the graph began, rather than made for a new configuration.
-    is_original: bool,
 }
 
 impl Element for Queue {
     fn configure(conf: &mut Configure<'_>) -> Result<Queue, Failed> {
         Queue::new(conf, Kind::Full)
-    }
-
-    fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.is_original = true;
-        Ok(())
     }
 
     fn notifies(&self) -> Notifies {
@@ -127,13 +120,8 @@ impl Element for Queue {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<Queue>() {
-            let figures = (old.storage.drops, old.storage.highwater);
+        if let Some(old) = same::<Queue>(ctx, old) {
             self.storage.take_over(ctx, old.storage, FULL);
-            if !self.is_original {
-                (self.storage.drops, self.storage.highwater) = figures;
-            }
             ctx.set_empty_signal(!self.storage.packets.is_empty());
             ctx.set_full_signal(!self.storage.is_full());
         }
@@ -153,7 +141,7 @@ impl Queue {
             Kind::FrontDrop => Storage::keeping_newest(capacity as usize),
             _ => Storage::new(capacity as usize),
         };
-        Ok(Queue { storage, kind, is_original: false })
+        Ok(Queue { storage, kind })
     }
 
     /// How many more packets it holds.

@@ -9,7 +9,7 @@
 //! ```
 
 use args::FixedPoint;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSample>("RandomSample", "1/1-2", "a/ah", "x/x")
@@ -103,9 +103,8 @@ impl Element for RandomSample {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<RandomSample>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<RandomSample>(ctx, old) {
             self.drops = old.drops;
         }
     }

@@ -9,7 +9,8 @@
 //! ```
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, TaskId,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp,
+    TaskId,
 };
 
 use super::source::{Pace, Shared, Source};
@@ -109,10 +110,10 @@ impl Element for RandomSource {
         Some(Box::new(RandomSource { shared: self.shared.clone() }))
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<RandomSource>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<RandomSource>(ctx, old) {
             self.shared.get().pace.take_over(&old.shared.get().pace);
+            self.shared.wake(ctx);
         }
     }
 }

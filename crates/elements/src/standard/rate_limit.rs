@@ -70,7 +70,9 @@ impl RateLimit {
 
     /// Takes over how full the bucket of a limit is that this one replaces.
     pub fn take_over(&mut self, old: &RateLimit) {
-        self.bucket.take_fill(&old.bucket);
+        if old.unit == self.unit {
+            self.bucket.take_fill(&old.bucket);
+        }
     }
 
     /// Sets the rate from what was written to a handler; the capacity is again what it is unless told otherwise.

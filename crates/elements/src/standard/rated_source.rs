@@ -11,7 +11,7 @@
 //! ```
 
 use element::{
-    handlers, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, TaskId, TimerId, BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::jiffies;
@@ -176,6 +176,12 @@ impl Element for RatedSource {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<RatedSource>(ctx, old) else { return };
+        self.bucket.take_fill(&old.bucket);
+        self.count = old.count;
     }
 }
 

@@ -8,7 +8,7 @@
 //! s [1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 
@@ -73,9 +73,8 @@ impl Element for RatedSplitter {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<RatedSplitter>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<RatedSplitter>(ctx, old) {
             self.limit.take_over(&old.limit);
         }
     }

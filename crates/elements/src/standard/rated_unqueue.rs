@@ -8,7 +8,8 @@
 //! ```
 
 use element::{
-    handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId, Wake,
+    BATCH_MAX,
 };
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
@@ -130,15 +131,11 @@ impl Element for RatedUnqueue {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<RatedUnqueue>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<RatedUnqueue>(ctx, old) {
             self.limit.take_over(&old.limit);
-            if self.wakers.is_none() {
-                self.wakers = old.wakers;
-                self.calls = old.calls;
-                self.is_active = old.is_active;
-            }
+            (self.calls, self.is_active) = (old.calls, old.is_active);
+            self.wakers = self.wakers.take().or(old.wakers);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1]s;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
+use element::{same, Batch, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
 
 /// The class.
 pub const CLASS: Class = class("RoundRobinSched", configure);
@@ -70,6 +70,11 @@ impl Element for RoundRobinSched {
             }
         }
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<RoundRobinSched>(ctx, old) else { return };
+        self.next = if old.next < self.n_inputs { old.next } else { 0 };
     }
 }
 

@@ -6,7 +6,7 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 /// The class.
 pub const CLASS: Class =
@@ -35,6 +35,11 @@ impl Element for RoundRobinSwitch {
             Verdict::port(port)
         });
         self.next = next;
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<RoundRobinSwitch>(ctx, old) else { return };
+        self.next = if old.next < self.n_outputs { old.next } else { 0 };
     }
 }
 

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1] u [1] -> Discard;
 //! ```
 
-use element::{handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId, BATCH_MAX};
+use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId, BATCH_MAX};
 
 /// The class.
 pub const CLASS: Class =
@@ -81,6 +81,12 @@ impl Element for RoundRobinUnqueue {
             "packets" => Ok(format!("{} packets\n", self.n_packets)),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<RoundRobinUnqueue>(ctx, old) else { return };
+        self.n_packets = old.n_packets;
+        self.next = if old.next < ctx.n_inputs() { old.next } else { 0 };
     }
 }
 

@@ -10,7 +10,7 @@
 use std::net::Ipv4Addr;
 
 use args::{Prefix, PrefixOrAddress};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetRandIPAddress>("SetRandIPAddress", "1/1", "a/a", "x/x").args(ARGS);
@@ -60,6 +60,13 @@ impl Element for SetRandIPAddress {
         let mut batch = ctx.pull(0, max);
         batch.iter_mut().for_each(|packet| self.process(ctx, packet));
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SetRandIPAddress>(ctx, old) else { return };
+        if (old.prefix, old.n_addresses) == (self.prefix, self.n_addresses) {
+            self.addresses = old.addresses;
+        }
     }
 }
 

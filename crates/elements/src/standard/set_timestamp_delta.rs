@@ -9,7 +9,8 @@
 
 use args::{Timestamp, Word};
 use element::{
-    annotation, per_packet, Arg, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 /// The class.
@@ -69,6 +70,11 @@ impl Element for SetTimestampDelta {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SetTimestampDelta>(ctx, old) else { return };
+        self.first_ns = old.first_ns;
     }
 }
 

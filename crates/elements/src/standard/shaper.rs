@@ -7,7 +7,7 @@
 //! InfiniteSource -> Queue -> Shaper(100) -> TimedSink(1ms);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::gap_rate::{GapRate, MAX_RATE};
 use super::rate_limit::Unit;
@@ -88,11 +88,12 @@ impl Element for Shaper {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<Shaper>() {
-            let rate = self.rate.rate();
-            self.rate = old.rate;
-            self.rate.set_rate(rate, ctx.now_ns());
+        if let Some(old) = same::<Shaper>(ctx, old) {
+            if old.unit == self.unit {
+                let rate = self.rate.rate();
+                self.rate = old.rate;
+                self.rate.set_rate(rate, ctx.now_ns());
+            }
         }
     }
 }

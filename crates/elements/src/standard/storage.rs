@@ -166,11 +166,10 @@ impl Storage {
         Ok(true)
     }
 
-    /// Takes over the packets of another storage; what does not fit is dropped for `reason`.
+    /// Takes over the packets and the figures of another storage; what does not fit is dropped for `reason`.
     pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: Storage, reason: usize) {
-        self.packets = old.packets;
+        (self.packets, self.drops, self.highwater) = (old.packets, old.drops, old.highwater);
         self.shrink(ctx, reason);
-        self.highwater = self.packets.len();
     }
 
     /// Drops what does not fit.

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1]s;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
+use element::{same, Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
 
 use super::stride::{self, Stride};
 
@@ -67,11 +67,12 @@ impl Element for StrideSched {
         self.stride.write(ctx, name, value)
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<StrideSched>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<StrideSched>(ctx, old) {
             self.stride.take_over(&old.stride);
-            self.signals = old.signals;
+            if self.signals.is_empty() {
+                self.signals = old.signals;
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 use super::stride::{self, Stride};
 
@@ -49,9 +49,8 @@ impl Element for StrideSwitch {
         self.stride.write(ctx, name, value)
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<StrideSwitch>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<StrideSwitch>(ctx, old) {
             self.stride.take_over(&old.stride);
         }
     }

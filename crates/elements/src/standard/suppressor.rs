@@ -8,7 +8,7 @@
 //! DriverManager(write s.active0 false, wait 1s, write s.reset);
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
 /// The class.
 pub const CLASS: Class =
@@ -64,6 +64,11 @@ impl Element for Suppressor {
         let place = place.ok_or_else(|| format!("no {name} write handler"))?;
         *place = !args::boolean(value.trim()).map_err(|_| "type mismatch")?;
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Suppressor>(ctx, old) else { return };
+        self.are_suppressed.iter_mut().zip(old.are_suppressed).for_each(|(own, old)| *own = old);
     }
 }
 

@@ -11,8 +11,8 @@
 //! ```
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, Signal, Wake,
-    BATCH_MAX,
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, Signal,
+    Wake, BATCH_MAX,
 };
 
 /// The class.
@@ -43,7 +43,8 @@ pub struct TimeSortedSched {
 
 struct Input {
     signal: Signal,
-    space: usize,
+    /// Packets that may still be held; negative if those of a predecessor are too many.
+    space: isize,
 }
 
 impl Element for TimeSortedSched {
@@ -68,7 +69,7 @@ impl Element for TimeSortedSched {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         for port in 0..ctx.n_inputs() {
             let signal = ctx.upstream_empty_signal(port, Wake::Callback);
-            self.inputs.push(Input { signal, space: self.buffer });
+            self.inputs.push(Input { signal, space: self.buffer as isize });
             self.ready.push(port);
         }
         Ok(())
@@ -106,6 +107,20 @@ impl Element for TimeSortedSched {
             _ => Err(format!("no {name} read handler")),
         }
     }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TimeSortedSched>(ctx, old) else { return };
+        (self.last_ns, self.is_well_ordered) = (old.last_ns, old.is_well_ordered);
+        self.heap = old.heap;
+        for (_, port) in &self.heap.0 {
+            if let Some(input) = self.inputs.get_mut(*port) {
+                input.space -= 1;
+            }
+        }
+        let inputs = &self.inputs;
+        self.ready.retain(|port| inputs.get(*port).is_some_and(|input| input.space > 0));
+        ctx.set_empty_signal(true);
+    }
 }
 
 impl TimeSortedSched {
@@ -119,11 +134,11 @@ impl TimeSortedSched {
             };
             is_active = true;
             while input.space > 0 {
-                let wanted = input.space.min(BATCH_MAX);
+                let wanted = (input.space as usize).min(BATCH_MAX);
                 let mut batch = ctx.pull(port, wanted);
                 let n = batch.len();
                 batch.drain().for_each(|packet| self.heap.push(packet, port));
-                input.space -= n;
+                input.space -= n as isize;
                 if n < wanted {
                     break;
                 }

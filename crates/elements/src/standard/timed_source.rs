@@ -9,7 +9,7 @@
 //! ```
 
 use args::Timestamp;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
 
 use super::source::{DEFAULT_DATA, MAX_LENGTH};
 
@@ -129,6 +129,11 @@ impl Element for TimedSource {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TimedSource>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

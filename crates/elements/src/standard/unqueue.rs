@@ -8,7 +8,7 @@
 //! ```
 
 use element::{
-    handlers, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 /// The class.
@@ -129,6 +129,11 @@ impl Element for Unqueue {
             ctx.schedule(task);
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Unqueue>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

@@ -8,7 +8,7 @@
 //! ```
 
 use element::{
-    handlers, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId, Wake,
+    handlers, same, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId, Wake,
     BATCH_MAX,
 };
 
@@ -109,6 +109,11 @@ impl Element for Unqueue2 {
             "packets" => Ok(format!("{} packets\n", self.count)),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Unqueue2>(ctx, old) else { return };
+        self.count = old.count;
     }
 }
 

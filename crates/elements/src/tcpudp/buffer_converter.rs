@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
 use wire::tcp_flag;
 
 use super::tcp_packet::Segment;
@@ -97,6 +97,11 @@ impl Element for BufferConverter {
         }
         ctx.emit(0, Batch::of(packet));
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<BufferConverter>(ctx, old) else { return };
+        self.waiting = old.waiting;
     }
 }
 

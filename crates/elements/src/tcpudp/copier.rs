@@ -1,6 +1,6 @@
 //! Elements that copy something of the packets at input 0 into those at input 1.
 
-use element::{Arg, Batch, Configure, Ctx, Element, Failed, Packet};
+use element::{same, Arg, Batch, Configure, Ctx, Element, Failed, Packet};
 
 /// Their argument.
 pub const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
@@ -43,6 +43,11 @@ impl<T: Copied> Element for Copier<T> {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<Copier<T>>(ctx, old) else { return };
+        self.0 = old.0;
     }
 }
 

@@ -9,7 +9,7 @@
 use std::net::Ipv4Addr;
 
 use args::Port;
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 use super::udp_ip_encap::UDPIPEncap;
 
@@ -31,6 +31,8 @@ pub struct DynamicUDPIPEncap {
     interval: u32,
     /// Packets with these ports, if there is a limit to them.
     n_packets: u32,
+    /// How far the ports are from those that were given.
+    n_advances: u16,
 }
 
 impl Element for DynamicUDPIPEncap {
@@ -43,10 +45,21 @@ impl Element for DynamicUDPIPEncap {
         let interval = conf.args.get_or("INTERVAL", 0);
         conf.finish()?;
         let (from, to) = ((source, source_port), (Some(destination), destination_port));
-        Ok(DynamicUDPIPEncap { encap: UDPIPEncap::new(from, to, has_checksum), interval, n_packets: 0 })
+        let encap = UDPIPEncap::new(from, to, has_checksum);
+        Ok(DynamicUDPIPEncap { encap, interval, n_packets: 0, n_advances: 0 })
     }
 
     per_packet!();
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<DynamicUDPIPEncap>(ctx, old) else { return };
+        self.encap.take_over(&old.encap);
+        (self.n_packets, self.n_advances) = (old.n_packets, old.n_advances);
+        if self.interval > 0 {
+            self.n_packets %= self.interval;
+            (0..self.n_advances).for_each(|_| self.encap.advance_ports());
+        }
+    }
 }
 
 impl DynamicUDPIPEncap {
@@ -58,6 +71,7 @@ impl DynamicUDPIPEncap {
             if self.n_packets == self.interval {
                 self.n_packets = 0;
                 self.encap.advance_ports();
+                self.n_advances = self.n_advances.wrapping_add(1);
             }
         }
         verdict

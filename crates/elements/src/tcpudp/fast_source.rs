@@ -179,6 +179,14 @@ impl Pace {
         }
         Ok(false)
     }
+
+    /// Goes on from the counts of the source that is replaced.
+    pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: &Pace) {
+        (self.count, self.first, self.last) = (old.count, old.first, old.last);
+        let rate = self.rate.rate();
+        self.rate = old.rate.clone();
+        self.rate.set_rate(rate, ctx.now_ns());
+    }
 }
 
 /// The Ethernet and IPv4 addresses of ready-made packets.

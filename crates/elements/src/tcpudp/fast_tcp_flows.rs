@@ -12,7 +12,7 @@
 //!     -> Unqueue -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::{checksum, protocol, tcp_flag};
 
 use super::fast_source::{checked_flows, checked_len, fast_handlers, random_port, Ends, Pace, TRANSPORT_AT};
@@ -119,6 +119,15 @@ impl Element for FastTCPFlows {
             self.flows.has_ended = false;
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<FastTCPFlows>(ctx, old) else { return };
+        self.pace.take_over(ctx, &old.pace);
+        (self.flows.n_ended, self.flows.has_ended) = (old.flows.n_ended, old.flows.has_ended);
+        for (own, old) in self.flows.list.iter_mut().zip(old.flows.list) {
+            *own = Flow { n_packets: old.n_packets.min(self.flows.flow_len), ..old };
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 //!     -> Unqueue -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 
 use super::fast_source::{
     checked_flows, checked_len, fast_handlers, random_port, udp_template, write_udp, Ends, Pace,
@@ -126,6 +126,14 @@ impl Element for FastUDPFlows {
             self.renew(ctx);
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<FastUDPFlows>(ctx, old) else { return };
+        self.pace.take_over(ctx, &old.pace);
+        for (own, old) in self.flows.iter_mut().zip(old.flows) {
+            *own = Flow { n_packets: old.n_packets.min(self.flow_len), ..old };
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! ```
 
 use args::Port;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 
 use super::fast_source::{checked_len, fast_handlers, udp_template, write_udp, Ends, Pace};
 
@@ -99,6 +99,13 @@ impl Element for FastUDPSource {
             self.datagram.growth = 0;
         }
         Ok(())
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<FastUDPSource>(ctx, old) else { return };
+        self.pace.take_over(ctx, &old.pace);
+        self.datagram.growth = old.datagram.growth;
+        self.datagram.write_ports();
     }
 }
 

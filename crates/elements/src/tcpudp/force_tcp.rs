@@ -10,7 +10,7 @@
 //! ```
 
 use args::Port;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::Tcp;
 
 use crate::ip::forced::{forced, Lengths, DROPS};
@@ -49,6 +49,11 @@ impl Element for ForceTCP {
     }
 
     forced!(ForceTCP);
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ForceTCP>(ctx, old) else { return };
+        self.n_packets = old.n_packets;
+    }
 }
 
 impl ForceTCP {

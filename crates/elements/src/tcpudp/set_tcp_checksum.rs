@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> SetTCPChecksum -> Discard;
 //! ```
 
-use element::{Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 use super::segment::Outer;
@@ -40,6 +40,11 @@ impl Element for SetTCPChecksum {
     }
 
     per_told_packet!(sentence);
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SetTCPChecksum>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
+    }
 }
 
 impl SetTCPChecksum {

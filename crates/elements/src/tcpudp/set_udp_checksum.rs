@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 use super::segment::Outer;
@@ -44,6 +44,11 @@ impl Element for SetUDPChecksum {
         let batch = ctx.pull_each(max, |packet| self.process(packet));
         self.tell(ctx);
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<SetUDPChecksum>(ctx, old) else { return };
+        self.failures.take_over(&old.failures);
     }
 }
 

@@ -14,7 +14,9 @@
 //! ```
 
 use args::Seconds;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, TimerId};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, TimerId,
+};
 use wire::{protocol, tcp_flag};
 
 use super::sequence::Sequence;
@@ -94,6 +96,11 @@ impl Element for TCPAck {
         if let Some(next) = self.next.filter(|_| std::mem::take(&mut self.is_due)) {
             ctx.emit_packet(2, acknowledgement(next));
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TCPAck>(ctx, old) else { return };
+        (self.next, self.is_due) = (old.next, old.is_due);
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
 
 use super::sequence::{is_before, Sequence};
 
@@ -67,6 +67,11 @@ impl Element for TCPBuffer {
             batch.extend(self.waiting.pop_front().map(|(_, packet)| packet));
         }
         batch
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TCPBuffer>(ctx, old) else { return };
+        (self.waiting, self.next) = (old.waiting, old.next);
     }
 }
 

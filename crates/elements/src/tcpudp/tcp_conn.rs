@@ -13,7 +13,9 @@
 use std::net::Ipv4Addr;
 
 use args::{Args, Port, Scope};
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler, Packet,
+};
 use wire::{protocol, tcp_flag};
 
 use super::copy_flow_id::set_flow;
@@ -128,6 +130,15 @@ impl Element for TCPConn {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         self.forget(ctx);
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(mut old) = same::<TCPConn>(ctx, old) else { return };
+        let (state, flow) = (old.state, old.flow);
+        old.forget(ctx);
+        if state != State::Idle && self.begin(ctx, flow, state).is_some() {
+            self.next = old.next;
+        }
     }
 }
 

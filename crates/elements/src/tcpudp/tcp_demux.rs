@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
 
 use super::copy_flow_id::flow_of;
 use crate::rewriter::flow_id::FlowId;
@@ -52,6 +52,11 @@ impl Element for TCPDemux {
                 None => ctx.drop_packet(NO_HEADER, packet),
             }
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<TCPDemux>(ctx, old) else { return };
+        self.flows.extend(old.flows);
     }
 }
 

@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TCPFragmenter(MTU 576) -> ToDump(out.pcap);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::{checksum, tcp_flag, Tcp};
 
 use super::segment::Outer;
@@ -89,9 +89,8 @@ impl Element for TCPFragmenter {
         }
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<TCPFragmenter>() {
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<TCPFragmenter>(ctx, old) {
             self.counts = old.counts;
         }
     }

@@ -10,7 +10,7 @@
 //! ```
 
 use args::Port;
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, TimerId};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, TimerId};
 use wire::{protocol, tcp_flag};
 
 /// The class.
@@ -121,6 +121,14 @@ impl Element for ToyTCP {
         self.send(ctx, None);
         ctx.schedule_after(timer, NS_PER_S);
         ctx.chatter(&format!("ToyTCP: {} good in, {} bad in, {} out", self.n_good, self.n_bad, self.n_sent));
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<ToyTCP>(ctx, old) else { return };
+        (self.n_good, self.n_bad, self.n_sent) = (old.n_good, old.n_bad, old.n_sent);
+        if old.dport == self.dport {
+            self.connection = old.connection;
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 use std::net::Ipv4Addr;
 
 use args::{Port, Raw, Scope};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 use wire::{checksum, protocol};
 
 use crate::ip::offload;
@@ -93,10 +93,9 @@ impl Element for UDPIPEncap {
         Ok(())
     }
 
-    fn take_state(&mut self, _ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let old: Box<dyn std::any::Any> = old;
-        if let Ok(old) = old.downcast::<UDPIPEncap>() {
-            self.next_id = old.next_id;
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        if let Some(old) = same::<UDPIPEncap>(ctx, old) {
+            self.take_over(&old);
         }
     }
 }
@@ -188,6 +187,11 @@ impl UDPIPEncap {
         let Some(payload) = payload else { return !pseudo };
         let header = u64::from(self.source_port) + u64::from(self.destination_port) + u64::from(udp_len);
         !checksum::fold(u64::from(pseudo) + header + u64::from(checksum::sum(payload)))
+    }
+
+    /// Goes on from the identifications of the element that is replaced.
+    pub(super) fn take_over(&mut self, old: &UDPIPEncap) {
+        self.next_id = old.next_id;
     }
 }
 

@@ -10,7 +10,7 @@
 //! StaticThreadSched(i 0, j 1);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 use packet::Ring;
 
 /// The class.
@@ -79,6 +79,19 @@ impl Element for CpuQueue {
             "drops" => Ok(self.n_drops.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<CpuQueue>(ctx, old) else { return };
+        let mut n_lost = 0;
+        for (queue, mut old) in self.queues.iter_mut().zip(old.queues) {
+            n_lost += old.len().saturating_sub(self.capacity as usize);
+            old.truncate(self.capacity as usize);
+            *queue = old;
+        }
+        self.next = if old.next < self.queues.len() { old.next } else { 0 };
+        self.n_drops = old.n_drops.wrapping_add(n_lost as u32);
+        ctx.count_drops(FULL, n_lost as u64);
     }
 }
 

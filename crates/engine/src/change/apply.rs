@@ -53,6 +53,7 @@ impl World {
         self.remember_first();
         let undo = self.put_in((graph, classes, wiring, names), new, &removed);
         let was_running = std::mem::replace(&mut self.is_running, false);
+        undo.olds.iter().for_each(|old| self.let_foresee(old));
         let mut is_ready = true;
         for at in 0..undo.olds.len() {
             let Old { idx, how, .. } = undo.olds[at];
@@ -77,6 +78,14 @@ impl World {
             self.tell_subscribers(&actions);
         }
         Ok(Changed { revision, actions })
+    }
+
+    /// Shows a new element what it will take over.
+    fn let_foresee(&mut self, old: &Old) {
+        let new = self.slots.get_mut(old.idx).and_then(Option::as_mut);
+        if let (Some(new), Some(element), true) = (new, &old.element, old.takes_state) {
+            new.foresee(&**element);
+        }
     }
 
     /// Begins the history with the graph that runs.

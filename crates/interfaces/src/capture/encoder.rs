@@ -35,6 +35,11 @@ impl Encoder {
         Encoder { format, precision, link_type, snaplen }
     }
 
+    /// Cuts further packets at so many bytes; what the header said stays.
+    pub fn set_snaplen(&mut self, snaplen: u32) {
+        self.snaplen = snaplen;
+    }
+
     /// Appends what a stream starts with.
     pub fn header(&self, out: &mut Vec<u8>) {
         match self.format {

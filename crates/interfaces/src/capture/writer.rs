@@ -50,6 +50,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Cuts further packets at so many bytes; `u32::MAX` is no limit.
+    pub fn set_snaplen(&mut self, snaplen: u32) {
+        self.encoder.set_snaplen(snaplen);
+    }
+
     /// Writes everything that is buffered.
     pub fn flush(&mut self) -> io::Result<()> {
         self.drain()?;

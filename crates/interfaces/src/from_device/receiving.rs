@@ -1,6 +1,8 @@
 //! How FromDevice opens its ring and takes packets out of it.
 
-use element::{Batch, Ctx, Packet, BATCH_MAX};
+use std::os::fd::AsFd;
+
+use element::{Batch, Ctx, Packet, Ready, BATCH_MAX};
 use packet::PacketType;
 use sys::packet_socket::{FanOut, Frame, RxOptions, RxRing};
 
@@ -116,6 +118,21 @@ impl FromDevice {
         });
         packet.set_mac_offset(0);
         packet
+    }
+
+    /// Goes on with the ring of another element.
+    pub(super) fn watch(&mut self, ctx: &mut Ctx<'_>, ring: Option<RxRing>) {
+        self.ring = ring;
+        let result = self.ring.as_ref().map_or(Ok(()), |ring| ctx.add_select(ring.as_fd(), Ready::READ));
+        if let Err(message) = result {
+            ctx.chatter(&message);
+        }
+    }
+
+    /// Whether the kernel was asked for the same packets.
+    pub(super) fn is_of_same(&self, old: &FromDevice) -> bool {
+        let wish = |of: &FromDevice| (of.is_promiscuous, of.is_outbound, of.snaplen, of.is_linux);
+        (&old.device, &old.filter, wish(old)) == (&self.device, &self.filter, wish(self))
     }
 }
 

@@ -127,6 +127,11 @@ impl Interface {
         self.is_read = true;
     }
 
+    /// Nobody reads it any more.
+    pub fn unmark_read(&mut self) {
+        self.is_read = false;
+    }
+
     /// Whether an element takes what is received.
     pub fn is_read(&self) -> bool {
         self.is_read

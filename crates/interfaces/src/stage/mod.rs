@@ -33,6 +33,10 @@ use sys::poll::{Interest, Poller};
 
 pub use framing::Format;
 pub use interface::{Interface, Report};
+#[cfg(test)]
+pub use pipe_in::PipeIn;
+#[cfg(test)]
+pub use pipe_out::PipeOut;
 pub use spec::{Endpoint, Spec};
 
 /// What came of an attempt to receive.

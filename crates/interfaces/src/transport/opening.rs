@@ -17,6 +17,9 @@ impl Transport {
     /// Opens the socket and listens, connects or just begins.
     pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.declaration = declaration(ctx);
+        if self.active.is_some() || self.listener.is_some() {
+            return self.go_on(ctx);
+        }
         let place = &self.settings.place;
         let (domain, ty, protocol) = place.kind();
         let socket = Socket::new(domain, ty, protocol).map_err(during("socket"))?;
@@ -62,19 +65,41 @@ impl Transport {
     /// Waits for packets from outside and from upstream.
     fn watch(&mut self, ctx: &mut Ctx<'_>, socket: Socket) -> Result<(), String> {
         let has_datagrams = self.settings.place.has_datagrams();
-        if ctx.n_outputs() > 0 && ctx.output_is_push(0) {
-            ctx.add_select(socket.as_fd(), Ready::READ)?;
-            let receiving = self.settings.receiving;
-            self.intake = Some(match has_datagrams {
-                true => Intake::of_datagrams(ctx, receiving),
-                false => Intake::of_stream(ctx, receiving),
-            });
-        }
+        self.receive_from(ctx, &socket)?;
         if has_datagrams || self.settings.is_client {
             self.active = Some(socket);
         } else {
             self.listener = Some(socket);
         }
+        self.queue.look_upstream(ctx);
+        Ok(())
+    }
+
+    /// Waits for what comes through a socket.
+    fn receive_from(&mut self, ctx: &mut Ctx<'_>, socket: &Socket) -> Result<(), String> {
+        if ctx.n_outputs() > 0 && ctx.output_is_push(0) {
+            ctx.add_select(socket.as_fd(), Ready::READ)?;
+            let receiving = self.settings.receiving;
+            self.intake = Some(match self.settings.place.has_datagrams() {
+                true => Intake::of_datagrams(ctx, receiving),
+                false => Intake::of_stream(ctx, receiving),
+            });
+        }
+        Ok(())
+    }
+
+    /// Goes on with the sockets of another element: a listener waits while there is a connection.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.goes_on = true;
+        for socket in [&self.active, &self.listener].into_iter().flatten() {
+            self.set_options(socket)?;
+        }
+        let active = self.active.take();
+        let listener = self.listener.take();
+        if let Some(first) = active.as_ref().or(listener.as_ref()) {
+            self.receive_from(ctx, first)?;
+        }
+        (self.active, self.listener) = (active, listener);
         self.queue.look_upstream(ctx);
         Ok(())
     }

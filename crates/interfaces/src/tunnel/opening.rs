@@ -30,22 +30,26 @@ impl Tunnel {
 
     /// Sets addresses, MTU and routes, and brings the device up.
     pub(super) fn set_up(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let name = &self.name;
+        let (name, given) = (&self.name, self.given);
         let prefix_len = self.near.len().unwrap_or(32) as u8;
-        link::add_address(name, IpAddr::V4(self.near.addr), prefix_len)
-            .map_err(|error| format!("SIOCSIFADDR failed: {}", words(&error)))?;
+        if given.is_none_or(|given| given.near != self.near) {
+            link::add_address(name, IpAddr::V4(self.near.addr), prefix_len)
+                .map_err(|error| format!("SIOCSIFADDR failed: {}", words(&error)))?;
+        }
         if let Some(address) = self.hardware_address {
             if let Err(error) = link::set_hardware_address(name, address.0) {
                 ctx.chatter(&format!("warning: could not set interface Ethernet address: {}", words(&error)));
             }
         }
-        if self.mtu != DEFAULT_MTU {
+        if self.mtu != given.map_or(DEFAULT_MTU, |given| given.mtu) {
             if let Err(error) = link::set_mtu(name, self.mtu.unsigned_abs()) {
                 ctx.chatter(&format!("warning: could not set interface MTU: {}", words(&error)));
             }
         }
         link::set_up(name, true).map_err(|error| format!("SIOCSIFFLAGS failed: {}", words(&error)))?;
-        if let Some(gateway) = self.gateway {
+        if let Some(gateway) =
+            self.gateway.filter(|_| given.is_none_or(|given| given.gateway != self.gateway))
+        {
             link::add_route(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0, IpAddr::V4(gateway))
                 .map_err(|error| format!("/sbin/route -n add default gw {gateway}: {}", words(&error)))?;
         }

@@ -64,6 +64,17 @@ impl Journal {
             let _ = writeln!(file, "{time} {}", describe(&event));
         }
     }
+
+    /// Forgets what happened.
+    pub fn clear(&mut self) {
+        self.events.clear();
+    }
+
+    /// Takes in what another journal tells, before what this one does.
+    pub fn put_before(&mut self, other: &mut Journal) {
+        other.events.append(&mut self.events);
+        std::mem::swap(&mut self.events, &mut other.events);
+    }
 }
 
 fn describe(event: &Event) -> String {

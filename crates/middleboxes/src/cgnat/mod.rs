@@ -14,6 +14,7 @@ pub mod ranges;
 pub mod rewrite;
 pub mod sessions;
 pub mod settings;
+pub mod succession;
 pub mod tcp;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use super::entries::{Inside, Mapping, Subscriber};
 use super::fragments::Fragments;
 use super::log::{Event, Journal};
 use super::pool::{Choice, Pool};
-use super::ranges::{self, Ranges};
+use super::ranges::Ranges;
 use super::sessions::{SessionKey, Sessions};
 use super::settings::{Filtering, Settings};
 use super::tcp::State;
@@ -106,8 +106,7 @@ impl Nat {
     }
 
     fn begin_subscriber(&mut self, address: u32, now_ns: u64) -> Result<u32, Refusal> {
-        let is_inside = self.settings.inside.is_empty() || ranges::contain(&self.settings.inside, address);
-        if !is_inside || self.pool.ranges.index(address).is_some() {
+        if !self.is_inside(address) {
             return Err(Refusal::NotSubscriber);
         }
         let nobody = Subscriber { address: 0, first_block: NIL, n_blocks: 0, n_mappings: 0, n_sessions: 0 };
@@ -162,7 +161,7 @@ impl Nat {
         }
     }
 
-    fn add_block(&mut self, idx: u32, choice: Choice, now_ns: u64) -> Option<u32> {
+    pub(super) fn add_block(&mut self, idx: u32, choice: Choice, now_ns: u64) -> Option<u32> {
         let (&inside, subscriber) = self.subscribers.get_mut(idx)?;
         let block = self.pool.assign(choice, idx, seconds(now_ns))?;
         if subscriber.n_blocks == 0 {

@@ -317,6 +317,23 @@ impl Pool {
             }
         }
     }
+
+    /// Lets ports be used in an order that hangs on the seed of another pool.
+    pub fn take_order(&mut self, other: &Pool) {
+        self.shuffle = other.shuffle;
+    }
+
+    /// Takes a certain port, whose block is a subscriber's, for a mapping; false if it is in use.
+    pub fn take_this(&mut self, external: Endpoint, protocol: Protocol) -> bool {
+        let Some(block) = self.block_at(external) else { return false };
+        let Some(set) = self.set_of(block, protocol) else { return false };
+        let offset = u32::from(external.port - self.first_port) % self.block_size;
+        let is_taken = self.sets.get_mut(set as usize).is_some_and(|set| set.take_this(offset, NIL));
+        if let Some(block) = self.blocks.get_mut(block as usize).filter(|_| is_taken) {
+            block.n_mappings += 1;
+        }
+        is_taken
+    }
 }
 
 #[cfg(test)]

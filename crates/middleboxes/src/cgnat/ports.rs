@@ -136,6 +136,27 @@ impl PortSet {
     pub fn n_used(&self) -> u32 {
         self.n_used
     }
+
+    /// Takes a certain port; false if it is in use.
+    pub fn take_this(&mut self, offset: u32, mapping: u32) -> bool {
+        let parity = offset as usize & 1;
+        let (mut before, mut at) = (NO_OFFSET, self.free[parity].head);
+        while at != offset {
+            let Some(slot) = self.slots.get(at as usize) else { return false };
+            (before, at) = (at, slot.0);
+        }
+        let Some(slot) = self.slots.get_mut(offset as usize) else { return false };
+        let after = std::mem::replace(slot, Slot(USED | mapping)).0;
+        match self.slots.get_mut(before as usize) {
+            Some(slot) => *slot = Slot(after),
+            None => self.free[parity].head = after,
+        }
+        if after == NO_OFFSET {
+            self.free[parity].tail = before;
+        }
+        self.n_used += 1;
+        true
+    }
 }
 
 impl Slot {

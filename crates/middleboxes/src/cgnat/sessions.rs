@@ -197,6 +197,12 @@ impl Sessions {
             self.hosts.remove(idx);
         }
     }
+
+    /// Sets how many there may be; those that are there stay.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.table.set_limit(limit);
+        self.hosts.set_limit(limit);
+    }
 }
 
 fn host(key: &SessionKey) -> SessionKey {

@@ -9,6 +9,7 @@ use expect_test::{expect, Expect};
 use proptest::prelude::*;
 use wire::{checksum, ip_flag, protocol, tcp_flag, Icmp, Ipv4, Tcp, Udp};
 
+use super::entries::Inside;
 use super::listing;
 use super::log::Journal;
 use super::look::{look, look_at, look_at_error, Kind, Seen};
@@ -638,6 +639,105 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
+/// Sends a packet out and, if it is translated, an answer back, which is returned.
+fn exchange(nat: &mut Nat, step: &Step, now_ns: u64) -> Option<Vec<u8>> {
+    let (out, back) = [("tcp", "tcp"), ("udp", "udp"), ("request", "reply")][step.kind];
+    let inside = format!("100.64.0.{}:{}", step.subscriber, step.port);
+    let remote = match step.kind {
+        2 => "198.51.100.1".to_string(),
+        _ => format!("198.51.100.1:{}", step.remote + 1),
+    };
+    let packet = build(&[out, &inside, ">", &remote, "S"]);
+    let (output, bytes) = translate(nat, 0, &packet, now_ns).ok()?;
+    describe(&bytes);
+    assert_eq!(output, 0);
+    let external = look_at(&bytes).source.to_string();
+    let answer = build(&[back, &remote, ">", &external, "SA"]);
+    let (output, bytes) = translate(nat, 1, &answer, now_ns).expect("an answer is let in");
+    assert_eq!(output, 1);
+    assert_eq!(bytes, build(&[back, &remote, ">", &inside, "SA"]));
+    Some(answer)
+}
+
+/// Other settings, by number.
+fn changed(settings: &Settings, which: usize) -> Settings {
+    let pool = |text: &str| Ranges::parse(text, &Scope::builtin()).unwrap();
+    let settings = settings.clone();
+    match which {
+        0 => Settings { quarantine_s: 1, n_sessions: 30, ..settings },
+        1 => Settings {
+            timeouts: Timeouts { udp_ns: 5 * SECOND_NS, ..settings.timeouts },
+            capacity: 4,
+            ..settings
+        },
+        2 => Settings { inside: ranges::prefixes("100.64.0.0/30", &Scope::builtin()).unwrap(), ..settings },
+        3 => Settings { pool: pool("203.0.113.0/30"), ..settings },
+        4 => Settings { pool: pool("203.0.113.1"), ..settings },
+        5 => Settings { block_size: 2, blocks_per_address: 8, ..settings },
+        6 => Settings { first_port: 1026, blocks_per_address: 3, n_blocks: 1, ..settings },
+        7 => Settings { filtering: Filtering::EndpointIndependent, capacity: 3, ..settings },
+        8 => Settings { filtering: Filtering::Address, ..settings },
+        9 => Settings { filtering: Filtering::AddressPort, is_paired: !settings.is_paired, ..settings },
+        _ => Settings { fixed: Some(pool("100.64.0.0/30")), n_blocks: 1, ..settings },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn what_other_settings_allow_goes_on(
+        steps in prop::collection::vec(step(), 1..60),
+        more in prop::collection::vec(step(), 1..30),
+        filtering in 0usize..3,
+        is_paired: bool,
+        which in 0usize..11,
+    ) {
+        let filterings = [Filtering::EndpointIndependent, Filtering::Address, Filtering::AddressPort];
+        let before = Settings { is_paired, quarantine_s: 20, ..settings(filterings[filtering]) };
+        let after = changed(&before, which);
+        let mut old = Nat::new(before, Journal::new(true, true));
+        let mut now_ns = 1_000 * SECOND_NS;
+        let mut answers = Vec::new();
+        for step in steps {
+            now_ns += step.pause_s * SECOND_NS / 10;
+            while !old.expire(now_ns, 10) {}
+            answers.extend(exchange(&mut old, &step, now_ns));
+        }
+        let known: HashMap<_, _> = old.mappings.iter().map(|(_, inside, mapping)| (*inside, mapping.external)).collect();
+        old.journal.clear();
+        let mut nat = Nat::new(after, Journal::new(true, true));
+        nat.take_over(&mut old, now_ns);
+        check_invariants(&nat);
+        for (_, inside, mapping) in nat.mappings.iter() {
+            prop_assert_eq!(known.get(inside), Some(&mapping.external));
+        }
+        if which < 2 {
+            prop_assert_eq!(nat.mappings.len(), known.len());
+        }
+        let mut journal = Vec::new();
+        nat.journal.write(&mut journal, 0);
+        let journal = String::from_utf8(journal).unwrap();
+        prop_assert_eq!(journal.matches(" unmapped ").count(), known.len() - nat.mappings.len(), "{}", journal);
+        for answer in answers {
+            // It belongs to who it did, or to nobody.
+            if let Ok((_, bytes)) = translate(&mut nat, 1, &answer, now_ns) {
+                let (before, after) = (look_at(&answer), look_at(&bytes));
+                let inside = Inside::new(after.destination, after.protocol().unwrap());
+                prop_assert_eq!(known.get(&inside), Some(&before.destination));
+            }
+        }
+        for step in more {
+            now_ns += step.pause_s * SECOND_NS;
+            while !nat.expire(now_ns, 10) {}
+            exchange(&mut nat, &step, now_ns);
+        }
+        check_invariants(&nat);
+        nat.flush(None, now_ns);
+        prop_assert_eq!((nat.pool.n_assigned(), nat.subscribers.len(), nat.sessions.len()), (0, 0, 0));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -657,18 +757,7 @@ proptest! {
             now_ns += step.pause_s * SECOND_NS;
             while !nat.expire(now_ns, 10) {}
             check_invariants(&nat);
-            let (out, back) = [("tcp", "tcp"), ("udp", "udp"), ("request", "reply")][step.kind];
-            let inside = format!("100.64.0.{}:{}", step.subscriber, step.port);
-            let remote = if step.kind == 2 { "198.51.100.1".to_string() } else { format!("198.51.100.1:{}", step.remote + 1) };
-            let packet = build(&[out, &inside, ">", &remote, "S"]);
-            let Ok((output, bytes)) = translate(&mut nat, 0, &packet, now_ns) else { continue };
-            describe(&bytes);
-            prop_assert_eq!(output, 0);
-            let external = look_at(&bytes).source.to_string();
-            let answer = build(&[back, &remote, ">", &external, "SA"]);
-            let (output, bytes) = translate(&mut nat, 1, &answer, now_ns).expect("an answer is let in");
-            prop_assert_eq!(output, 1);
-            prop_assert_eq!(&bytes, &build(&[back, &remote, ">", &inside, "SA"]));
+            exchange(&mut nat, &step, now_ns);
         }
         check_invariants(&nat);
         nat.flush(None, now_ns);

@@ -16,6 +16,7 @@ mod rejection;
 pub mod server;
 pub mod session;
 pub mod statistics;
+pub mod succession;
 mod trial;
 
 #[cfg(test)]

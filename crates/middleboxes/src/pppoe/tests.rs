@@ -15,7 +15,7 @@ use super::lcp::Method;
 use super::link::LinkSettings;
 use super::negotiation::code;
 use super::path::Outcome;
-use super::provisioning::{Pool, User, Users};
+use super::provisioning::{Pool, Provision, User, Users};
 use super::server::{Now, Server, Settings};
 use crate::accounting::Rate;
 
@@ -327,4 +327,44 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn sessions_go_on_in_a_server_that_was_changed() {
+    let mut old = server(&[Method::Chap]);
+    let (mut ann, mut bob) = (Client::new(1, "ann", "secret"), Client::new(2, "bob", "word"));
+    connect(&mut old, &mut ann);
+    connect(&mut old, &mut bob);
+    let provision = |id: u16, address: [u8; 4]| Provision {
+        station: [2, 0, 0, 0, 1, id as u8],
+        id,
+        address: address.into(),
+        rates: None,
+    };
+    let (kept, moved, gone) =
+        (provision(7, [10, 9, 0, 7]), provision(8, [10, 9, 0, 8]), provision(9, [10, 9, 0, 9]));
+    for provision in [&kept, &moved, &gone] {
+        old.provision(provision, at(0)).unwrap();
+    }
+    let mut new = server(&[Method::Pap]);
+    new.settings.max_sessions = 6;
+    new.pool = Pool::new(&[(0x0a00_0003, 0x0a00_0005)]);
+    assert!(new.can_go_on_from(&old));
+    let elsewhere = provision(8, [10, 9, 0, 88]);
+    let taken = provision(10, [10, 0, 0, 3]);
+    let told = new.take_over(&mut old, &[kept, elsewhere, taken], false, at(SECOND));
+    assert_eq!(told, ["address 10.0.0.3 is taken already"]);
+    let addresses = |server: &Server| -> Vec<String> {
+        let ids = (1..=10).filter_map(|id| {
+            Some((id, server.subscriber(id).filter(|_| server.session(id).is_some())?.address?))
+        });
+        ids.map(|(id, address)| format!("{id} {address}")).collect()
+    };
+    assert_eq!(addresses(&new), ["1 10.0.0.3", "2 10.0.0.2", "7 10.9.0.7", "8 10.9.0.88"]);
+    let packet = ip_packet(ann.address, LOCAL);
+    ann.sender().ppp(ppp::IPV4, &packet);
+    assert_eq!(talk(&mut new, &mut ann, at(2 * SECOND)), [Outcome::Pass]);
+    let mut eve = Client::new(3, "ann", "secret");
+    connect(&mut new, &mut eve);
+    assert_eq!(eve.address, Ipv4Addr::new(10, 0, 0, 4), "the next one that is free");
 }

@@ -63,4 +63,13 @@ impl FlowNumbers {
         self.fragments.clear();
         self.end_where(|_, _, _| true);
     }
+
+    /// Goes on with another's flows and fragments, by own times; the other one has none left.
+    pub fn take_over(&mut self, old: &mut FlowNumbers) {
+        std::mem::swap(self, old);
+        std::mem::swap(&mut self.timeouts, &mut old.timeouts);
+        (self.takes_icmp, self.keeps_fragments) = (old.takes_icmp, old.keeps_fragments);
+        self.keeps_ended = old.keeps_ended;
+        self.reap_s = self.reap_s.min(self.now_s.wrapping_add(self.timeouts.reap));
+    }
 }

@@ -296,6 +296,13 @@ impl Dump {
         }
         has_fields
     }
+
+    /// Goes on where another one of the same file stands: what its lines have said so far counts.
+    pub fn go_on_from(&mut self, old: &mut Dump) {
+        std::mem::swap(self, old);
+        self.sets_checksums = old.sets_checksums;
+        self.defaults.zeroes = old.defaults.zeroes;
+    }
 }
 
 fn is_space(byte: u8) -> bool {

@@ -4,10 +4,13 @@ use element::output::reason;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read, Seek};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 /// A text that is read line by line, or a binary file that is read record by record.
 pub struct Input {
     name: String,
+    /// The text that is given instead of a file.
+    text: Option<Arc<[u8]>>,
     reader: Option<Box<dyn BufRead + Send>>,
     /// A program that uncompresses the file.
     child: Option<Child>,
@@ -30,12 +33,19 @@ impl Input {
     /// Input from a file, or from standard input if the name is `-`; not open yet.
     pub fn new(name: String) -> Input {
         let (reader, child, size, peeked) = (None, None, None, None);
-        Input { name, reader, child, size, position: 0, n_lines: 0, has_records: false, peeked }
+        Input { name, text: None, reader, child, size, position: 0, n_lines: 0, has_records: false, peeked }
     }
 
     /// Input from a text.
     pub fn from_data(data: Vec<u8>) -> Input {
-        Input { reader: Some(Box::new(Cursor::new(data))), ..Input::new("<data>".to_string()) }
+        let text: Arc<[u8]> = data.into();
+        let reader = Box::new(Cursor::new(text.clone()));
+        Input { text: Some(text), reader: Some(reader), ..Input::new("<data>".to_string()) }
+    }
+
+    /// Whether it is of the same file or text.
+    pub fn is_of_same(&self, other: &Input) -> bool {
+        (&self.name, &self.text) == (&other.name, &other.text)
     }
 
     /// Opens the file; false if there is none, or it is empty, and that is allowed.

@@ -1,7 +1,10 @@
 //! What is in a flow set: the mappings in Click's order, and all flows for a set that takes them over.
 
+use std::ops::Range;
+
 use super::super::flow::Flow;
 use super::super::flow_id::FlowId;
+use super::super::sequence::Shifts;
 use super::{FlowSet, NewFlow};
 
 impl FlowSet {
@@ -29,11 +32,27 @@ impl FlowSet {
         growth.order(entries.into_iter().map(|((sequence, _), link, id)| (sequence, click_hash(&id), link)))
     }
 
-    /// Takes over the flows of another set that `place` finds a new owner and space for.
-    pub fn take_over(&mut self, old: &FlowSet, place: impl Fn(&Flow) -> Option<(u32, u16)>, now_ms: i64) {
-        let mut flows: Vec<(u32, Flow)> = old.flows.iter().map(|(idx, flow)| (idx, *flow)).collect();
-        flows.sort_unstable_by_key(|(_, flow)| flow.sequence);
-        for (old_idx, flow) in flows {
+    /// Takes the flows of some owners out, the oldest first, with the shifts of their sequence numbers.
+    pub fn take_out(&mut self, owners: Range<u32>) -> Vec<(Flow, Option<Shifts>)> {
+        let owned = self.flows.iter().filter(|(_, flow)| flow.is_used && owners.contains(&flow.owner));
+        let mut owned: Vec<(u32, Flow)> = owned.map(|(idx, flow)| (idx, *flow)).collect();
+        owned.sort_unstable_by_key(|(_, flow)| flow.sequence);
+        let with_shifts = owned.into_iter().map(|(idx, flow)| {
+            let shifts = self.shifts.get(&idx).cloned();
+            self.destroy(idx);
+            (flow, shifts)
+        });
+        with_shifts.collect()
+    }
+
+    /// Puts flows in that were taken out, as far as `place` finds a new owner and space for them.
+    pub fn take_over(
+        &mut self,
+        flows: Vec<(Flow, Option<Shifts>)>,
+        place: impl Fn(&Flow) -> Option<(u32, u16)>,
+        now_ms: i64,
+    ) {
+        for (flow, shifts) in flows {
             let Some((owner, space)) = place(&flow) else { continue };
             let new = NewFlow {
                 ids: [flow.ids[0], flow.ids[1].reverse()],
@@ -49,8 +68,8 @@ impl FlowSet {
                 kept.reply_anno = flow.reply_anno;
                 kept.flags = flow.flags;
             }
-            if let Some(shifts) = old.shifts.get(&old_idx) {
-                self.shifts.insert(link >> 1, shifts.clone());
+            if let Some(shifts) = shifts {
+                self.shifts.insert(link >> 1, shifts);
             }
             self.set_expiry(link >> 1, flow.is_guaranteed, flow.expiry_ms);
         }
