@@ -69,10 +69,12 @@ fn a_graph_that_cannot_be_leaves_the_old_one_as_it_was() {
         expect![[r#"
             config:1: unknown element class 'NoSuchClass'
             config:1: 'q :: Queue' has no input 1
+            Router could not be initialized!
             config:1: While configuring 's :: RatedSource':
               RATE: invalid number
             config:1: While configuring 'c :: Counter':
               too many arguments
+            Router could not be initialized!
             config:1: While initializing 't :: ToIPSummaryDump':
               /nonexistent/x: No such file or directory
             a.count: 30
