@@ -137,15 +137,16 @@ fn look(links: &[String]) -> (OtherEnd, bool) {
     let stages = status::ids().unwrap_or_default();
     let (mut found, mut has_passed_stages) = (OtherEnd::Foreign, false);
     for pid in processes() {
-        if stages.contains(&pid) {
-            has_passed_stages = true;
-            continue;
-        }
         let path = PathBuf::from(format!("/proc/{pid}"));
         // Its program comes first, as hardly any is worth another look.
         let Ok(other) = std::fs::read_link(path.join("exe")) else { continue };
         let kind = if Some(&other) == program.as_ref() { OtherEnd::Weir } else { kind_of(&other) };
         if kind <= found {
+            continue;
+        }
+        // A stage that was killed left its number to others, who do not run a thread for their neighbours yet.
+        if kind == OtherEnd::Weir && stages.contains(&pid) && has_threads(&path) {
+            has_passed_stages = true;
             continue;
         }
         // In another network it cannot be met, like all that runs in stacks.
@@ -183,6 +184,11 @@ fn network_of(process: &Path) -> Option<u64> {
     std::fs::metadata(process.join("ns/net")).ok().map(|network| network.ino())
 }
 
+/// Whether a process has more than one thread: the folder has two links of its own, and one for each.
+fn has_threads(process: &Path) -> bool {
+    std::fs::metadata(process.join("task")).is_ok_and(|threads| threads.nlink() > 3)
+}
+
 /// Whether a descriptor of a process leads to one of these.
 fn has_link(process: &Path, links: &[String]) -> bool {
     let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
@@ -192,6 +198,7 @@ fn has_link(process: &Path, links: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::process::{Command, Stdio};
 
     use sys::pipe::Kind;
@@ -221,13 +228,14 @@ mod tests {
 
     #[test]
     fn this_program_at_the_other_end_is_a_neighbour() {
-        // Lists its tests, which takes as long as nobody reads them.
-        let (reader, writer) = std::io::pipe().unwrap();
+        // Lists its tests, which takes as long as nobody reads what is in the pipe.
+        let (reader, mut writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
         let links = [format!("pipe:[{}]", id.inode)];
         sys::pipe::ask_for_capacity(&writer, 4096);
+        writer.write_all(&[0; 4096]).unwrap();
         let mut child = Command::new("/proc/self/exe").arg("--list").stdout(writer).spawn().unwrap();
-        assert_eq!(look(&links), (OtherEnd::Weir, false));
+        assert_eq!(look(&links).0, OtherEnd::Weir);
         drop(reader);
         child.wait().unwrap();
     }
