@@ -161,8 +161,10 @@ impl Nat {
     }
 }
 
-/// Whether what the tables of one NAT hold means the same to another.
-fn has_same_tables(a: &Settings, b: &Settings) -> bool {
+/// Whether what the tables of an old NAT hold means the same to a new one, which allows all of it.
+fn has_same_tables(new: &Settings, old: &Settings) -> bool {
     let numbers = |of: &Settings| (of.first_port, of.block_size, of.blocks_per_address, of.filtering);
-    numbers(a) == numbers(b) && (&a.pool, &a.fixed) == (&b.pool, &b.fixed)
+    let is_stricter =
+        new.is_paired && !old.is_paired || new.n_blocks < old.n_blocks || new.n_sessions < old.n_sessions;
+    !is_stricter && numbers(new) == numbers(old) && (&new.pool, &new.fixed) == (&old.pool, &old.fixed)
 }
