@@ -36,56 +36,9 @@ pub struct LiveOptions {
 pub enum LiveAction {
     /// Print the configuration that runs.
     Show,
-    /// Add an element, connected to nothing or put into an edge.
-    Add {
-        /// Its name.
-        name: String,
-        /// Its class and configuration, such as `Counter` or 'Queue(500)'.
-        class: String,
-        /// Put it into the edge from output A to input B.
-        #[arg(long, num_args = 2, value_names = ["A[PORT]", "[PORT]B"])]
-        between: Option<Vec<String>>,
-    },
-    /// Take an element and its connections away.
-    Rm {
-        /// Its name.
-        name: String,
-        /// Connect what feeds its input 0 to what its output 0 feeds.
-        #[arg(long)]
-        heal: bool,
-    },
-    /// Give arguments of an element other values.
-    Set {
-        /// Its name.
-        name: String,
-        /// Arguments by their names in `weir help CLASS`, in capitals or not.
-        #[arg(required = true, value_name = "ARGUMENT=VALUE", value_parser = pair)]
-        values: Vec<(String, String)>,
-    },
-    /// Connect an output to an input.
-    Bind {
-        /// `A` or `A[PORT]`.
-        from: String,
-        /// `B` or `[PORT]B`.
-        to: String,
-    },
-    /// Take a connection away.
-    Unbind {
-        /// `A` or `A[PORT]`.
-        from: String,
-        /// `B` or `[PORT]B`.
-        to: String,
-    },
-    /// Put an element into the place of another: it gets the connections and takes over the state.
-    Replace {
-        /// The one to be replaced.
-        name: String,
-        /// 'Class(args)', or with another name 'NAME :: Class(args)'.
-        class: String,
-        /// Begin without the old one's state.
-        #[arg(long)]
-        drop_state: bool,
-    },
+    /// One of the changes of a graph.
+    #[command(flatten)]
+    Edit(Edit),
     /// Go on with a whole configuration: elements of the same name go on with their state.
     Apply {
         /// The file, `-` for the standard input.
@@ -97,11 +50,6 @@ pub enum LiveAction {
     },
     /// List the graphs that ran, the oldest first.
     History,
-    /// Go back to a graph of the history; elements that it shares with the present one go on with their state.
-    Rollback {
-        /// Its number in `history`.
-        revision: u64,
-    },
     /// Write a handler for each step of every change, such as `log.run` of a Script: 'add c :: Counter', 'bind a[0] [0]c' ...
     Subscribe {
         /// `ELEMENT.HANDLER`.
@@ -120,44 +68,21 @@ pub enum LiveAction {
     Events,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
-        _ => Err("give ARGUMENT=VALUE".to_string()),
-    }
-}
-
 /// `weir live`.
 pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
     let LiveOptions { graph, action, json, dry_run } = options;
     let graph = GraphName { graph: Some(graph) };
     let edit = match action {
         LiveAction::Show => {
-            print!(
-                "{}",
-                client::request(
-                    &graph,
-                    &Ask::Read { handler: "flatconfig".into(), parameter: String::new() }
-                )?
-            );
+            let ask = Ask::Read { handler: "flatconfig".into(), parameter: String::new() };
+            print!("{}", client::request(&graph, &ask)?);
             return Ok(ExitCode::SUCCESS);
         }
         LiveAction::History => return history(&graph, json),
         LiveAction::Events => return events(&graph, json),
         LiveAction::Subscribe { handler, element } => return subscribe(&graph, handler, element, false),
         LiveAction::Unsubscribe { handler, element } => return subscribe(&graph, handler, element, true),
-        LiveAction::Add { name, class, between } => {
-            let between =
-                between.and_then(|ends| <[String; 2]>::try_from(ends).ok()).map(|[from, to]| (from, to));
-            Edit::Add { name, class, between }
-        }
-        LiveAction::Rm { name, heal } => Edit::Rm { name, heal },
-        LiveAction::Set { name, values } => Edit::Set { name, values },
-        LiveAction::Bind { from, to } => Edit::Bind { from, to },
-        LiveAction::Unbind { from, to } => Edit::Unbind { from, to },
-        LiveAction::Replace { name, class, drop_state } => {
-            Edit::Replace { name, class, drops_state: drop_state }
-        }
+        LiveAction::Edit(edit) => edit,
         LiveAction::Apply { file, expression } => {
             let origin = match (expression, file) {
                 (Some(text), _) => Origin::Expression(text),
@@ -165,7 +90,6 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
             };
             Edit::Apply { name: origin.name().to_string(), text: origin.read()? }
         }
-        LiveAction::Rollback { revision } => Edit::Rollback { number: revision },
     };
     change(&graph, edit, dry_run, json)
 }

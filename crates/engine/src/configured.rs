@@ -115,6 +115,12 @@ pub(crate) fn classes_of(
     (classes.len() == graph.elements.len()).then_some(classes)
 }
 
+/// The words of a configuration that may be names, of elements say.
+pub(crate) fn words(config: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
+    config.split(move |c| !is_name(c)).filter(|word| !word.is_empty())
+}
+
 /// The order in which elements of these classes are configured.
 pub(crate) fn order_of(classes: &[&'static Class]) -> Vec<ElementIdx> {
     configure_order(&classes.iter().map(|class| class.phase.0).collect::<Vec<_>>())

@@ -2,6 +2,7 @@
 
 use element::{Handler, HandlerKind, Runtime};
 
+use crate::change;
 use crate::handlers::{configuration, describe};
 use crate::world::World;
 
@@ -57,8 +58,8 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
             text
         }
         "list" => {
-            let present = world.graph.elements.iter().filter(|element| !element.name.is_empty());
-            let names: Vec<&str> = present.map(|element| element.name.as_str()).collect();
+            let names: Vec<&str> =
+                change::present(&world.graph).map(|(_, element)| element.name.as_str()).collect();
             names.iter().fold(format!("{}\n", names.len()), |text, name| text + name + "\n")
         }
         "classes" => world.class_names.iter().map(|name| format!("{name}\n")).collect(),
@@ -84,7 +85,7 @@ pub(crate) fn flat(world: &mut World) -> String {
     for (idx, element) in graph.elements.iter_mut().enumerate() {
         element.config = configuration(world, idx);
     }
-    (world.flatten)(&crate::change::compact(&graph))
+    (world.flatten)(&change::compact(&graph))
 }
 
 fn requirement(kind: &str, value: &str) -> String {

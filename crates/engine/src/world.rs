@@ -13,7 +13,7 @@ use element::{
 use graph::Graph;
 use rustix::event::{poll, Timespec};
 
-use crate::change::{Loader, Prepared, Revisions, Subscriber};
+use crate::change::{Follower, Loader, Prepared, Revisions, Subscriber};
 use crate::chatter::Voice;
 use crate::clock::Clock;
 use crate::crew::Crew;
@@ -139,6 +139,8 @@ pub struct World {
     pub(crate) revisions: Revisions,
     /// Handlers that are written for each step of a change, and the element that they want to hear of, or none.
     pub(crate) subscribers: Vec<Subscriber>,
+    /// Those outside of the graph who hear of each change.
+    pub(crate) followers: Vec<Follower>,
     /// A change that is made when no element is busy, and its text.
     pub(crate) awaited_change: Option<(Prepared, String)>,
     /// What a change of the graph is read with; without it the graph cannot be changed.
@@ -227,6 +229,7 @@ impl World {
             version: 0,
             revisions: Revisions::default(),
             subscribers: Vec::new(),
+            followers: Vec::new(),
             awaited_change: None,
             loader: None,
             has_hotconfig: false,

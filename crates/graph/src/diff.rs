@@ -146,12 +146,7 @@ fn step(graph: &mut Graph, action: &Action) -> Option<()> {
             if graph.connections.iter().any(|c| c.from.element == removed || c.to.element == removed) {
                 return None;
             }
-            graph.elements.remove(removed);
-            for end in graph.connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
-                if end.element > removed {
-                    end.element -= 1;
-                }
-            }
+            graph.remove(removed);
         }
         Action::Add { element } => {
             if graph.find(&element.name).is_some() {

@@ -37,6 +37,15 @@ impl Graph {
         self.connections.iter().filter(move |connection| connection.to == to)
     }
 
+    /// Takes an element and its connections away; those behind it move up by one.
+    pub fn remove(&mut self, element: ElementIdx) -> Element {
+        self.connections.retain(|c| c.from.element != element && c.to.element != element);
+        for end in self.connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
+            end.element -= usize::from(end.element > element);
+        }
+        self.elements.remove(element)
+    }
+
     /// The connections in Click's order: by input, then by output; each once.
     pub fn sorted_connections(&self) -> Vec<&Connection> {
         let mut list: Vec<&Connection> = self.connections.iter().collect();

@@ -251,12 +251,12 @@ impl Changer {
                 self.n_made += 1;
                 let edge = &graph.connections[self.random.usize(..graph.connections.len())];
                 let end = |end: graph::Endpoint| graph.elements[end.element].name.clone();
-                let between = Some((end(edge.from), end(edge.to)));
+                let between = Some(vec![end(edge.from), end(edge.to)]);
                 Edit::Add { name: format!("n{}", self.n_made), class: other, between }
             }
             0 | 1 if passing.len() > 10 => Edit::Rm { name: some(&mut self.random)?, heal: true },
             2 => {
-                Edit::Replace { name: some(&mut self.random)?, class: other, drops_state: self.random.bool() }
+                Edit::Replace { name: some(&mut self.random)?, class: other, drop_state: self.random.bool() }
             }
             3 => {
                 let name = queues.get(self.random.usize(..queues.len().max(1)))?.to_string();

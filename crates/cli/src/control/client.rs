@@ -8,21 +8,19 @@ use serde_json::json;
 
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
+use crate::stage::status::name_of;
 use crate::watch::Seen;
 use element::output::reason;
 
 /// Connects to the graph that the user means: the one named, or the only one that runs.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {
     if let Some(name) = &graph.graph {
-        let stage = name.parse().ok().map(crate::stage::status::name_of);
-        let found = stage.and_then(|stage| UnixStream::connect(protocol::path(&stage).ok()?).ok());
-        return found.map_or_else(|| UnixStream::connect(protocol::path(name)?).map_err(|error| {
+        return connect_to(name).map_err(|error| {
             format!(
-                "no running graph named `{name}` ({})\n  help: start one with `weir run --name {name} ...`, or give the \
-                 number of a stage in `weir status`",
-                reason(&error)
+                "no running graph named `{name}` ({error})\n  help: start one with `weir run --name {name} ...`, or give \
+                 the number of a stage in `weir status`"
             )
-        }), Ok);
+        });
     }
     let folder = protocol::folder()?;
     let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {}", folder.display(), reason(&e)))?;
@@ -44,6 +42,13 @@ fn connect(graph: &GraphName) -> Result<UnixStream, String> {
             Err(format!("several graphs run: {}; say which with --graph NAME", names.join(", ")))
         }
     }
+}
+
+/// Connects to the stage of this number, or the graph of this name.
+fn connect_to(name: &str) -> Result<UnixStream, String> {
+    let open = |name: &str| UnixStream::connect(protocol::path(name)?).map_err(|error| reason(&error));
+    let stage = name.parse().ok().and_then(|id| open(&name_of(id)).ok());
+    stage.map_or_else(|| open(name), Ok)
 }
 
 /// Sends a request and reads the answer's first line; what follows it can be read on.

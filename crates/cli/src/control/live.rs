@@ -1,34 +1,38 @@
 //! Changing a running graph: what is asked, and how the graph that is wanted comes of the one that runs.
 
-use engine::change::{Snapshot, Wish};
+use clap::Subcommand;
+use engine::change::{Revision, Snapshot, Wish};
 use graph::{Connection, Diagnostics, Endpoint, Graph, Place};
 use serde::{Deserialize, Serialize};
 
-/// A change that is asked for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A change that is asked for, as a command of `weir live` and as a request.
+#[derive(Clone, Debug, Subcommand, Serialize, Deserialize)]
 #[serde(tag = "edit", rename_all = "lowercase")]
 pub enum Edit {
-    /// Add elements.
+    /// Add an element, connected to nothing or put into an edge.
     Add {
-        /// Name of the element.
+        /// Its name.
         name: String,
-        /// Its class and configuration: `Class(args)`.
+        /// Its class and configuration, such as `Counter` or 'Queue(500)'.
         class: String,
-        /// The edge to put it into, as an output and an input.
-        between: Option<(String, String)>,
+        /// Put it into the edge from output A to input B.
+        #[arg(long, num_args = 2, value_names = ["A[PORT]", "[PORT]B"])]
+        between: Option<Vec<String>>,
     },
     /// Take an element and its connections away.
     Rm {
-        /// Name of the element.
+        /// Its name.
         name: String,
-        /// Whether what feeds it is connected to what it feeds.
+        /// Connect what feeds its input 0 to what its output 0 feeds.
+        #[arg(long)]
         heal: bool,
     },
     /// Give arguments of an element other values.
     Set {
-        /// Name of the element.
+        /// Its name.
         name: String,
-        /// Arguments and values.
+        /// Arguments by their names in `weir help CLASS`, in capitals or not.
+        #[arg(required = true, value_name = "ARGUMENT=VALUE", value_parser = pair)]
         values: Vec<(String, String)>,
     },
     /// Connect an output to an input.
@@ -45,27 +49,31 @@ pub enum Edit {
         /// `B` or `[PORT]B`.
         to: String,
     },
-    /// Put an element into the place of another, with its connections and its state.
+    /// Put an element into the place of another: it gets the connections and takes over the state.
     Replace {
-        /// Name of the element.
+        /// The one to be replaced.
         name: String,
-        /// `Class(args)`, or with a name of its own: `NAME :: Class(args)`.
+        /// 'Class(args)', or with another name 'NAME :: Class(args)'.
         class: String,
-        /// Whether the new element begins without the old one's state.
-        drops_state: bool,
+        /// Begin without the old one's state.
+        #[arg(long)]
+        drop_state: bool,
     },
-    /// Run a whole configuration.
-    Apply {
-        /// What messages call it.
-        name: String,
-        /// The configuration.
-        text: String,
-    },
-    /// Run a graph of the history.
+    /// Go on with a whole configuration, which messages call by a name.
+    #[command(skip)]
+    Apply { name: String, text: String },
+    /// Go back to a graph of the history; elements that it shares with the present one go on with their state.
     Rollback {
-        /// Its number.
-        number: u64,
+        /// Its number in `history`.
+        revision: u64,
     },
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_string(), value.to_string())),
+        _ => Err("give ARGUMENT=VALUE".to_string()),
+    }
 }
 
 /// What came of a change, or would come of it.
@@ -94,6 +102,19 @@ pub struct Past {
     pub runs: bool,
 }
 
+impl Past {
+    /// What is told of a graph.
+    pub fn new(revision: &Revision, runs: bool) -> Past {
+        Past {
+            revision: revision.number,
+            since_ns: revision.since_ns,
+            title: revision.title.clone(),
+            plan: revision.actions.iter().map(|action| action.to_string()).collect(),
+            runs,
+        }
+    }
+}
+
 impl Edit {
     /// What the history calls the change.
     fn title(&self) -> String {
@@ -109,7 +130,7 @@ impl Edit {
             Edit::Unbind { from, to } => format!("unbind {from} {to}"),
             Edit::Replace { name, class, .. } => format!("replace {name} {class}"),
             Edit::Apply { name, .. } => format!("apply {name}"),
-            Edit::Rollback { number } => format!("rollback {number}"),
+            Edit::Rollback { revision } => format!("rollback {revision}"),
         }
     }
 
@@ -123,16 +144,16 @@ impl Edit {
         let mut editor = Editor { graph: snapshot.graph(), snapshot, diagnostics };
         let mut wish = Wish { is_unfinished: true, title: self.title(), ..Wish::default() };
         match self {
-            Edit::Add { name, class, between } => editor.add(name, class, between.as_ref())?,
+            Edit::Add { name, class, between } => editor.add(name, class, between.as_deref())?,
             Edit::Rm { name, heal } => editor.rm(name, *heal)?,
             Edit::Set { name, values } => {
                 values.iter().try_for_each(|(key, value)| editor.set(name, key, value))?;
             }
             Edit::Bind { from, to } => editor.bind(from, to)?,
             Edit::Unbind { from, to } => editor.unbind(from, to)?,
-            Edit::Replace { name, class, drops_state } => {
+            Edit::Replace { name, class, drop_state } => {
                 let new = editor.replace(name, class)?;
-                if *drops_state {
+                if *drop_state {
                     wish.without_state.push(new.clone());
                 }
                 wish.replaced.push((name.clone(), new));
@@ -141,9 +162,9 @@ impl Edit {
                 wish.is_unfinished = false;
                 editor.graph = editor.parse(name, text)?;
             }
-            Edit::Rollback { number } => {
+            Edit::Rollback { revision } => {
                 let past = past.ok_or_else(|| {
-                    format!("there is no revision {number}; `weir live GRAPH history` lists them")
+                    format!("there is no revision {revision}; `weir live GRAPH history` lists them")
                 })?;
                 editor.graph = past.clone();
             }
@@ -199,9 +220,9 @@ impl Editor<'_> {
         Ok(first)
     }
 
-    fn add(&mut self, name: &str, class: &str, between: Option<&(String, String)>) -> Result<(), String> {
+    fn add(&mut self, name: &str, class: &str, between: Option<&[String]>) -> Result<(), String> {
         let new = self.declare(name, class)?;
-        let Some((from, to)) = between else { return Ok(()) };
+        let Some([from, to]) = between else { return Ok(()) };
         let (from_end, to_end) = self.edge(from, to)?;
         self.unbind(from, to)?;
         self.connect(from_end, Endpoint { element: new, port: 0 });
@@ -218,11 +239,7 @@ impl Editor<'_> {
             let after: Vec<_> = self.graph.connections_from(own).map(|c| c.to).filter(is_other).collect();
             before.iter().for_each(|from| after.iter().for_each(|to| self.connect(*from, *to)));
         }
-        self.graph.connections.retain(|c| c.from.element != gone && c.to.element != gone);
-        self.graph.elements.remove(gone);
-        for end in self.graph.connections.iter_mut().flat_map(|c| [&mut c.from, &mut c.to]) {
-            end.element -= usize::from(end.element > gone);
-        }
+        self.graph.remove(gone);
         Ok(())
     }
 

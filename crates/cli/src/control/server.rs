@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use element::Runtime;
-use engine::change::{Refusal, Subscriber};
+use engine::change::{Refusal, Revision, Subscriber};
 use engine::world::World;
 use graph::Diagnostics;
 use interfaces::capture::{Precision, Timestamp, Writer};
@@ -153,7 +153,7 @@ fn serve(stream: UnixStream, reach: &Reach) {
             answer(&stream, &answer_of(result.transpose()))
         }),
         Ok(Ask::History) => reach.answering(|| {
-            let past = reach.ask(|world| history(world, 0));
+            let past = reach.ask(|world| history(world));
             answer(&stream, &answer_of(past.map(|past| as_json(&past))))
         }),
         Ok(Ask::Subscribe { handler, element, ends }) => reach.answering(|| {
@@ -168,8 +168,6 @@ fn serve(stream: UnixStream, reach: &Reach) {
 
 /// How often a change is prepared anew because the graph has changed meanwhile.
 const MAX_TRIES: usize = 20;
-/// How often to look for changes that others have made.
-const LOOK: Duration = Duration::from_millis(20);
 
 fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
     serde_json::to_string(value).map_err(|error| error.to_string())
@@ -179,7 +177,7 @@ fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
 /// ended.
 fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, String> {
     for _ in 0..MAX_TRIES {
-        let number = if let Edit::Rollback { number } = edit { Some(*number) } else { None };
+        let number = if let Edit::Rollback { revision } = edit { Some(*revision) } else { None };
         let seen = reach.ask(move |world| {
             let past = number.and_then(|number| world.revisions().get(number)).map(|past| past.graph.clone());
             (world.snapshot(), past)
@@ -221,18 +219,10 @@ fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, Strin
     Err("others change the graph all the time; try again".to_string())
 }
 
-/// The graphs that ran, from a number on.
-fn history(world: &World, from: u64) -> Vec<Past> {
+/// The graphs that ran.
+fn history(world: &World) -> Vec<Past> {
     let last = world.revisions().iter().next_back().map(|last| last.number);
-    let wanted = world.revisions().iter().filter(|revision| revision.number >= from);
-    let past = |revision: &engine::change::Revision| Past {
-        revision: revision.number,
-        since_ns: revision.since_ns,
-        title: revision.title.clone(),
-        plan: revision.actions.iter().map(|action| action.to_string()).collect(),
-        runs: Some(revision.number) == last,
-    };
-    wanted.map(past).collect()
+    world.revisions().iter().map(|one| Past::new(one, Some(one.number) == last)).collect()
 }
 
 fn subscribe(world: &mut World, subscriber: Subscriber, ends: bool) -> Result<(), String> {
@@ -250,22 +240,26 @@ fn subscribe(world: &mut World, subscriber: Subscriber, ends: bool) -> Result<()
 }
 
 /// Tells of changes until the client goes away.
-fn events(mut stream: &UnixStream, reach: &Reach) -> std::io::Result<()> {
-    answer(stream, &Answer::Ok(String::new()))?;
-    let next = |past: &[Past]| past.last().map(|last| last.revision + 1);
-    let Some(past) = reach.ask(|world| history(world, 0)) else { return Ok(()) };
-    // The first change makes two entries: the graph before it has number 0.
-    let mut from = next(&past).unwrap_or(1);
-    while !is_gone(stream) {
-        std::thread::sleep(LOOK);
-        let Some(past) = reach.ask(move |world| history(world, from)) else { return Ok(()) };
-        for one in &past {
-            let text = serde_json::to_string(one).map_err(std::io::Error::other)?;
-            writeln!(stream, "{text}")?;
+fn events(stream: &UnixStream, reach: &Reach) -> std::io::Result<()> {
+    let (sender, receiver) = channel();
+    let follower = move |revision: &Revision| sender.send(Past::new(revision, true)).is_ok();
+    let followed = reach.ask(move |world| world.follow(Box::new(follower)));
+    answer(stream, &answer_of(followed.map(|()| Ok(String::new()))))?;
+    write_lines(stream, &receiver)
+}
+
+/// Writes what comes, a line of JSON each, until the client or the graph goes away.
+fn write_lines<T: serde::Serialize>(mut stream: &UnixStream, receiver: &Receiver<T>) -> std::io::Result<()> {
+    loop {
+        match receiver.recv_timeout(QUIET) {
+            Ok(value) => {
+                let text = serde_json::to_string(&value).map_err(std::io::Error::other)?;
+                writeln!(stream, "{text}")?;
+            }
+            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
+            Err(_) => return Ok(()),
         }
-        from = next(&past).unwrap_or(from);
     }
-    Ok(())
 }
 
 fn answer_of(result: Option<Result<String, String>>) -> Answer {
@@ -281,7 +275,7 @@ fn answer(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
     writeln!(stream, "{text}")
 }
 
-fn trace(mut stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
+fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
     let (sender, receiver) = channel();
     let trace = match Trace::new(count, filter, sender) {
         Ok(trace) => trace,
@@ -292,16 +286,7 @@ fn trace(mut stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> st
         return answer(stream, &answer_of(None));
     }
     answer(stream, &Answer::Ok(String::new()))?;
-    loop {
-        match receiver.recv_timeout(QUIET) {
-            Ok(seen) => {
-                let text = serde_json::to_string(&seen).map_err(std::io::Error::other)?;
-                writeln!(stream, "{text}")?;
-            }
-            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
-            Err(_) => return Ok(()),
-        }
-    }
+    write_lines(stream, &receiver)
 }
 
 fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::io::Result<()> {

@@ -8,7 +8,7 @@ use element::{Class, Element, ElementIdx, Runtime, TaskId, TimerId, Wake};
 use graph::{Diagnostics, Graph};
 
 use super::plan::{compact, How, New, Prepared};
-use super::{Changed, Refusal, VACANT};
+use super::{is_vacant, present, Changed, Refusal, VACANT};
 use crate::configured::order_of;
 use crate::notify::Notifiers;
 use crate::select::Selects;
@@ -74,9 +74,7 @@ impl World {
         self.version += 1;
         let now = self.clock.wall_ns();
         let revision = self.revisions.add(now, &title, compact(&self.graph), &actions);
-        if !self.subscribers.is_empty() {
-            self.tell_subscribers(&actions);
-        }
+        self.tell_change(&actions);
         Ok(Changed { revision, actions })
     }
 
@@ -104,8 +102,7 @@ impl World {
         removed: &[ElementIdx],
     ) -> Undo {
         self.make_places(graph.elements.len());
-        let by_name = graph.elements.iter().enumerate().filter(|(_, element)| !element.name.is_empty());
-        let by_name = by_name.map(|(idx, element)| (element.name.clone(), idx)).collect();
+        let by_name = present(&graph).map(|(idx, element)| (element.name.clone(), idx)).collect();
         let notifiers = self.notifiers.of_elements(|_| true);
         let is_rebuilt = |idx: ElementIdx| new.iter().any(|new| new.idx == idx && new.how == How::Rebuilt);
         let mut undo = Undo {
@@ -249,6 +246,6 @@ impl World {
             });
         }
         let order = order_of(&self.classes).into_iter();
-        self.order = order.filter(|idx| !self.is_vacant(*idx)).collect();
+        self.order = order.filter(|idx| !is_vacant(&self.graph, *idx)).collect();
     }
 }

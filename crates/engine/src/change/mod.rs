@@ -7,10 +7,11 @@
 mod apply;
 mod plan;
 mod revisions;
+mod subscribers;
 
 use std::sync::Arc;
 
-use element::{Class, Configure, Element, ElementIdx, Failed, HandlerUse, Runtime};
+use element::{Class, Configure, Element, ElementIdx, Failed};
 use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
 use crate::world::World;
@@ -18,6 +19,7 @@ use crate::world::World;
 pub(crate) use plan::compact;
 pub use plan::{Prepared, Snapshot};
 pub use revisions::{Revision, Revisions};
+pub use subscribers::{Follower, Subscriber};
 
 /// Reads configurations and knows classes, for graphs that change.
 pub trait Loader: Send + Sync {
@@ -28,6 +30,9 @@ pub trait Loader: Send + Sync {
     /// What is to be printed of a diagnostic.
     fn text(&self, told: &Diagnostic) -> String;
 }
+
+/// A loader that a world shares with its snapshots.
+type SharedLoader = Arc<dyn Loader>;
 
 /// The graph that is wanted.
 #[derive(Clone, Debug, Default)]
@@ -53,15 +58,6 @@ pub enum Refusal {
     Failed,
 }
 
-/// Somebody who wants to hear of changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subscriber {
-    /// The handler that is written for each step of a change.
-    pub handler: String,
-    /// The only element that it is to hear of.
-    pub element: Option<String>,
-}
-
 /// A change that was made.
 #[derive(Clone, Debug)]
 pub struct Changed {
@@ -85,15 +81,20 @@ impl Element for Vacancy {
 /// An element that is not there.
 fn vacant() -> graph::Element {
     let (name, class, config) = Default::default();
-    graph::Element { name, class, config, place: graph::Place::default() }
+    graph::Element { name, class, config, place: Place::default() }
+}
+
+/// Whether a place is nobody's: the element that stood there was taken away, or there never was one.
+fn is_vacant(graph: &Graph, idx: ElementIdx) -> bool {
+    graph.elements.get(idx).is_none_or(|element| element.name.is_empty())
+}
+
+/// The elements that are there, with their places.
+pub(crate) fn present(graph: &Graph) -> impl Iterator<Item = (ElementIdx, &graph::Element)> {
+    graph.elements.iter().enumerate().filter(|(_, element)| !element.name.is_empty())
 }
 
 impl World {
-    /// Whether an element was taken away and its place is not used.
-    pub(crate) fn is_vacant(&self, idx: ElementIdx) -> bool {
-        self.classes.get(idx).is_none_or(|class| std::ptr::eq(*class, &VACANT))
-    }
-
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
         let loader = self.loader.clone().ok_or("this graph cannot be changed while it runs")?;
@@ -155,51 +156,3 @@ impl World {
         }
     }
 }
-
-impl World {
-    /// Lets a handler be written for each step of a change that concerns an element, or any; false if it is already.
-    pub fn subscribe(&mut self, subscriber: Subscriber) -> Result<bool, String> {
-        self.check_handler(ElementIdx::MAX, &subscriber.handler, HandlerUse::Write)?;
-        let is_new = !self.subscribers.contains(&subscriber);
-        if is_new {
-            self.subscribers.push(subscriber);
-        }
-        Ok(is_new)
-    }
-
-    /// Ends a subscription; false if there is none such.
-    pub fn unsubscribe(&mut self, subscriber: &Subscriber) -> bool {
-        let n = self.subscribers.len();
-        self.subscribers.retain(|other| other != subscriber);
-        self.subscribers.len() < n
-    }
-
-    /// Who hears of changes.
-    pub fn subscribers(&self) -> &[Subscriber] {
-        &self.subscribers
-    }
-
-    /// Tells of the steps of a change.
-    pub(crate) fn tell_subscribers(&mut self, actions: &[Action]) {
-        let subscribers = std::mem::take(&mut self.subscribers);
-        for action in actions {
-            let concerned =
-                |one: &&Subscriber| one.element.as_ref().is_none_or(|element| action.concerns(element));
-            for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
-                self.forget_times();
-                if let Err(message) = self.write_handler(ElementIdx::MAX, handler, &action.to_string()) {
-                    self.chatter.say(&format!("{handler}: {message}"));
-                }
-            }
-        }
-        // Those whose element is gone hear no more.
-        let hears =
-            |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
-        let mut kept: Vec<_> = subscribers.into_iter().filter(hears).collect();
-        kept.append(&mut self.subscribers);
-        self.subscribers = kept;
-    }
-}
-
-/// A loader that a world shares with its snapshots.
-pub(crate) type SharedLoader = Arc<dyn Loader>;

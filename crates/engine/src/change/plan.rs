@@ -7,9 +7,9 @@ use args::Names;
 use element::{Class, Element, ElementIdx, Phase, Role};
 use graph::{Action, Checked, Diagnostics, Graph, Ports};
 
-use super::{vacant, SharedLoader, Wish, VACANT};
+use super::{is_vacant, present, vacant, SharedLoader, Wish, VACANT};
 use crate::chatter::Voice;
-use crate::configured::{classes_of, configure_one, order_of, Site};
+use crate::configured::{classes_of, configure_one, order_of, words, Site};
 use crate::told::tell;
 use crate::wiring::Wiring;
 
@@ -89,14 +89,14 @@ impl Snapshot {
         let actions = graph::diff(&self.graph(), &graph);
         let numbers = self.numbers(&graph, &replaced);
         let placed = Placed::new(graph, checked, &classes, &numbers, self.graph.elements.len());
-        let hows = Decision::new(self, &placed).hows();
-        let names = if placed.defines_other_names(self) {
-            Arc::new(self.names.of_same_host())
-        } else {
-            self.names.clone()
+        let redefined = placed.redefined(self);
+        let hows = Decision::new(self, &placed, redefined.as_ref()).hows();
+        let names = match redefined {
+            Some(_) => Arc::new(self.names.of_same_host()),
+            None => self.names.clone(),
         };
         let new = self.configure(&placed, &hows, &names, &without_state, diagnostics)?;
-        let is_removed = |idx: &ElementIdx| !self.is_vacant(*idx) && placed.is_vacant(*idx);
+        let is_removed = |idx: &ElementIdx| !is_vacant(&self.graph, *idx) && is_vacant(&placed.graph, *idx);
         let removed: Vec<_> = (0..self.graph.elements.len()).filter(is_removed).collect();
         let is_rewired = !removed.is_empty()
             || hows.iter().flatten().any(|how| *how != How::Reconfigured)
@@ -106,16 +106,12 @@ impl Snapshot {
         Some(Prepared { version, graph, classes, wiring, names, new, removed, is_rewired, title, actions })
     }
 
-    fn is_vacant(&self, idx: ElementIdx) -> bool {
-        self.graph.elements.get(idx).is_none_or(|element| element.name.is_empty())
-    }
-
     /// The place of each element of the wanted graph: its predecessor's, or one that nobody has.
     fn numbers(&self, graph: &Graph, replaced: &[(String, String)]) -> Vec<ElementIdx> {
-        let old = self.graph.elements.iter().enumerate().filter(|(_, element)| !element.name.is_empty());
-        let old: HashMap<&str, ElementIdx> = old.map(|(idx, element)| (element.name.as_str(), idx)).collect();
+        let old = present(&self.graph).map(|(idx, element)| (element.name.as_str(), idx));
+        let old: HashMap<&str, ElementIdx> = old.collect();
         let mut free: Vec<ElementIdx> =
-            (0..self.graph.elements.len()).rev().filter(|idx| self.is_vacant(*idx)).collect();
+            (0..self.graph.elements.len()).rev().filter(|idx| is_vacant(&self.graph, *idx)).collect();
         let mut n = self.graph.elements.len();
         let place = |element: &graph::Element| {
             let replaced = replaced.iter().find(|(_, new)| *new == element.name);
@@ -217,35 +213,26 @@ impl Placed {
         Placed { graph, classes, wiring }
     }
 
-    fn is_vacant(&self, idx: ElementIdx) -> bool {
-        self.graph.elements.get(idx).is_none_or(|element| element.name.is_empty())
-    }
-
-    /// Whether elements that define names for others' arguments are others than before.
-    fn defines_other_names(&self, old: &Snapshot) -> bool {
-        definitions(&self.graph, &self.classes) != definitions(&old.graph, &old.classes)
+    /// The words of elements that define names for others' arguments, before and now, if they are not the same.
+    fn redefined<'g>(&'g self, old: &'g Snapshot) -> Option<HashSet<&'g str>> {
+        let (before, after) =
+            (definitions(&old.graph, &old.classes), definitions(&self.graph, &self.classes));
+        let configs = before.values().chain(after.values()).map(|(_, config)| *config);
+        // Numbers and parts of addresses are no names.
+        let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        (before != after).then(|| configs.flat_map(words).filter(is_name).collect())
     }
 }
 
 /// The elements that define names, by name.
 fn definitions<'g>(graph: &'g Graph, classes: &[&'static Class]) -> HashMap<&'g str, (&'g str, &'g str)> {
-    let elements = graph.elements.iter().zip(classes);
-    let defining = elements.filter(|(element, class)| defines_names(class) && !element.name.is_empty());
-    defining
-        .map(|(element, _)| (element.name.as_str(), (element.class.as_str(), element.config.as_str())))
-        .collect()
+    let defining = present(graph).filter(|(idx, _)| defines_names(classes[*idx]));
+    let described = |element: &'g graph::Element| (element.class.as_str(), element.config.as_str());
+    defining.map(|(_, element)| (element.name.as_str(), described(element))).collect()
 }
 
 fn defines_names(class: &Class) -> bool {
     class.phase <= Phase::INFO
-}
-
-/// Words of a configuration that may be names.
-fn words(config: &str) -> impl Iterator<Item = &str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
-    config
-        .split(move |c| !is_name(c))
-        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
 }
 
 /// What becomes of each element.
@@ -256,30 +243,21 @@ struct Decision<'a> {
 }
 
 impl<'a> Decision<'a> {
-    fn new(old: &'a Snapshot, new: &'a Placed) -> Decision<'a> {
+    fn new(old: &'a Snapshot, new: &'a Placed, redefined: Option<&HashSet<&str>>) -> Decision<'a> {
         let is_rewired = old.wiring != new.wiring;
-        let redefined: HashSet<&str> = match new.defines_other_names(old) {
-            false => HashSet::new(),
-            true => {
-                let configs = definitions(&new.graph, &new.classes).into_iter();
-                let configs =
-                    configs.chain(definitions(&old.graph, &old.classes)).map(|(_, (_, config))| config);
-                configs.flat_map(words).collect()
-            }
-        };
         let mut decision = Decision { old, new, hows: vec![None; new.graph.elements.len()] };
         for idx in 0..decision.hows.len() {
-            decision.hows[idx] = decision.alone(idx, is_rewired, &redefined);
+            decision.hows[idx] = decision.alone(idx, is_rewired, redefined);
         }
         decision
     }
 
     /// What becomes of an element whatever becomes of those that it names.
-    fn alone(&self, idx: ElementIdx, is_rewired: bool, redefined: &HashSet<&str>) -> Option<How> {
-        if self.new.is_vacant(idx) {
+    fn alone(&self, idx: ElementIdx, is_rewired: bool, redefined: Option<&HashSet<&str>>) -> Option<How> {
+        if is_vacant(&self.new.graph, idx) {
             return None;
         }
-        if self.old.is_vacant(idx) {
+        if is_vacant(&self.old.graph, idx) {
             return Some(How::Added);
         }
         let (before, after) = (&self.old.graph.elements[idx], &self.new.graph.elements[idx]);
@@ -287,8 +265,9 @@ impl<'a> Decision<'a> {
         let is_other = !std::ptr::eq(self.old.classes[idx], class) || before.name != after.name;
         let has_other_ports = !self.new.wiring.has_same_ports(&self.old.wiring, idx);
         let looks = class.looks_around && is_rewired;
-        let is_redefined = !redefined.is_empty()
-            && (defines_names(class) || words(&after.config).any(|word| redefined.contains(word)));
+        let is_redefined = redefined.is_some_and(|redefined| {
+            defines_names(class) || words(&after.config).any(|word| redefined.contains(word))
+        });
         if is_other || has_other_ports || looks || is_redefined {
             Some(How::Rebuilt)
         } else if before.config == after.config {
@@ -310,7 +289,7 @@ impl<'a> Decision<'a> {
         // Scripts and the like find elements when they act.
         let may_hold = |idx: &ElementIdx| {
             let class = self.new.classes[*idx];
-            !self.new.is_vacant(*idx) && class.role != Role::Single && class.phase > Phase::INFO
+            !is_vacant(&self.new.graph, *idx) && class.role != Role::Single && class.phase > Phase::INFO
         };
         let holders: Vec<(ElementIdx, Vec<ElementIdx>, Vec<ElementIdx>)> = (0..n)
             .filter(may_hold)

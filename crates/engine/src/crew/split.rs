@@ -19,6 +19,7 @@ use super::{Crew, Place};
 use crate::build::Engine;
 use crate::chatter::Voice;
 use crate::clock::{Clock, Time};
+use crate::configured::words;
 use crate::wake::Waker;
 use crate::world::{Parts, World};
 
@@ -254,9 +255,7 @@ fn is_storage(world: &World, element: ElementIdx) -> bool {
 
 /// The elements that an element's configuration names: it may use them at any time.
 fn mentioned(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
-    let words = world.configs[idx].split(|c| !is_name(c)).filter(|word| !word.is_empty());
-    words.filter_map(|word| element::Runtime::find(world, word, idx)).collect()
+    words(&world.configs[idx]).filter_map(|word| element::Runtime::find(world, word, idx)).collect()
 }
 
 /// The storage elements next to an element, and what is between.

@@ -102,8 +102,7 @@ impl Office {
     /// Undoes a joint in the kernel, or asks the neighbour who made it to do so.
     fn part(&mut self, name: &str) {
         let is_meant = |end: &End| end.name() == name && lock(&end.shared).has_kernel_joint();
-        let Some(idx) = self.ends.iter().position(is_meant) else { return };
-        let Some(end) = self.ends.get_mut(idx) else { return };
+        let Some((idx, end)) = self.ends.iter().enumerate().find(|(_, end)| is_meant(end)) else { return };
         let Some(talk) = &end.talk else { return };
         match end.side {
             // If the neighbour is gone, the pipe says so.
