@@ -1,26 +1,6 @@
-// Passes IPv4 packets that rules allow.
-//
-//     left --> IPFilter(RULES) --> right
-//     left <-- IPFilter(REVERSE RULES) <-- right
-//
-// A rule is `allow PATTERN`, `deny PATTERN` or `drop PATTERN`; the first that matches decides. `weir help IPClassifier` tells what
-// patterns are: `tcp && dst port 80 or 443`, `src net 10.0.0.0/8`, `icmp type echo`, `all`. RULES are for packets that go to
-// the right, with `--both` for both directions. A packet that no rule matches is dropped unless `--default allow` is given.
-//
-// Packets to the left pass freely if there are no rules for them. With `--stateful`, answers to what rules allow pass by
-// themselves, ICMP errors about it too, and everything else needs a rule: to the left, a `--reverse` rule. Flows are told apart
-// by addresses and ports (TCP, UDP), by addresses and identifier (pings), or by addresses (all other protocols).
-//
-// Rules look at IPv4 behind one VLAN tag, too. Everything that is not IPv4 (ARP, IPv6) passes in both directions unless
-// `--drop-non-ip` is given. IPv4 packets with a wrong header are dropped. Ports are those of first fragments only: with
-// `--stateful` fragments are put together before the rules and cut again behind them; without it, later fragments need rules
-// without ports.
-//
-// A rules file holds a rule a line; `#` begins a comment. Thousands of rules take hardly longer than a few.
-//
-// Handlers: `to_right.allowed`, ... as elements: `to_right/allowed.count`, `to_right/denied.count`, with `--count-rules`
-// `to_right/rule1.count` and so on; `from_left/other_denied.count`; likewise with left and right exchanged. With `--stateful`,
-// `state/flows.table_size`, `state/flows.tcp_table`, `state/spoofed.count`.
+{# Elements that find IPv4 packets in frames, put fragments together and cut them again, and tell flows apart. #}
+{% include "frames.click" %}
+{% include "flows.click" %}
 
 // What passes because of what passed before. Inputs: to the right, allowed and denied by a rule; to the left, the same.
 // Outputs: to the right, to the left.
@@ -53,3 +33,68 @@ elementclass FirewallState { $tcp, $udp, $icmp, $capacity |
     to_right[0] -> right; to_right[1] -> right; to_right[2] -> left; to_right[3] -> spoofed;
     to_left[0] -> right; to_left[1] -> spoofed; to_left[2] -> left; to_left[3] -> left;
 }
+
+{# The pattern of a rule, its sets included. #}
+{% macro networks(name, side) %}
+{% for one in set if one.name == name %}
+({% for network in one.network %}{{ side }} net {{ network | network }}{% if not loop.last %} or {% endif %}{% endfor %})
+{%- endfor %}
+{% endmacro %}
+{% macro pattern(rule) %}
+{% if rule.source_set %}{{ networks(rule.source_set, "src") }} and {% endif %}
+{% if rule.destination_set %}{{ networks(rule.destination_set, "dst") }} and {% endif %}
+{% if rule.source_set or rule.destination_set %}({{ rule.match }}){% else %}{{ rule.match }}{% endif %}
+{% endmacro %}
+{# A compound element for the rules of a direction: output 0 is for what is allowed, output 1 for the rest. #}
+{% macro rules(to, list, default) %}
+elementclass Rules_{{ to }} {
+    input -> rules :: IPFilter(
+{% for rule in list %}
+        {{ loop.index0 if count_rules else (0 if rule.action == "allow" else 1) }} {{ pattern(rule) }},
+{% endfor %}
+        {{ list | length if count_rules else (0 if default == "allow" else 1) }} all);
+    allowed :: Counter -> [0] output;
+    denied :: Counter -> [1] output;
+{% if count_rules %}
+{% for rule in list %}
+    rules[{{ loop.index0 }}] -> rule{{ rule.id }} :: Counter -> {{ "allowed" if rule.action == "allow" else "denied" }};
+{% endfor %}
+    rules[{{ list | length }}] -> default :: Counter -> {{ "allowed" if default == "allow" else "denied" }};
+    // Both need an input.
+    Idle -> allowed; Idle -> denied;
+{% else %}
+    rules[0] -> allowed;
+    rules[1] -> denied;
+{% endif %}
+}
+{% endmacro %}
+{# A direction without state. #}
+{% macro one_way(to_name, from_name, list, default) %}
+{{ rules(to_name, list, default) }}
+{{ from(from_name) }} -> from_{{ from_name }} :: PacketsOfFrames({{ 1 if drop_non_ip else 0 }}) -> to_{{ to_name }} :: Rules_{{ to_name }} -> {{ to(to_name) }};
+from_{{ from_name }}[1] -> {{ to(to_name) }};
+to_{{ to_name }}[1] -> Discard;
+{% endmacro %}
+{# A direction with state: `number` is 0 to the right, 1 to the left. #}
+{% macro with_state(number, to_name, from_name, list, default) %}
+{{ rules(to_name, list, default) }}
+{{ from(from_name) }} -> from_{{ from_name }} :: PacketsOfFrames({{ 1 if drop_non_ip else 0 }}) -> whole_{{ to_name }} :: WholePackets -> to_{{ to_name }} :: Rules_{{ to_name }};
+to_{{ to_name }}[0] -> [{{ 2 * number }}] state;
+to_{{ to_name }}[1] -> [{{ 2 * number + 1 }}] state;
+from_{{ from_name }}[1] -> {{ to(to_name) }};
+state[{{ number }}] -> PacketsAsTheyCame({{ mtu }}) -> {{ to(to_name) }};
+{% endmacro %}
+{% set to_left = reverse + rule if both else reverse %}
+{% if stateful %}
+state :: FirewallState({{ tcp_timeout }}, {{ udp_timeout }}, {{ icmp_timeout }}, {{ capacity }});
+{{ with_state(0, "right", "left", rule, default) }}
+{# Without rules, `default` is about packets to the right only. #}
+{{ with_state(1, "left", "right", to_left, default if to_left else "deny") }}
+{% else %}
+{{ one_way("right", "left", rule, default) }}
+{% if to_left or drop_non_ip %}
+{{ one_way("left", "right", to_left, default if to_left else "allow") }}
+{% else %}
+{{ from("right") }} -> {{ to("left") }};
+{% endif %}
+{% endif %}

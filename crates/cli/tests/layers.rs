@@ -10,12 +10,14 @@ const LAYERS: &[(&str, u32)] = &[
     ("table", 0),
     ("filter", 0),
     ("sys", 0),
+    ("yang", 0),
     ("ring", 1),
     ("stack", 1),
     ("args", 1),
     ("detect", 1),
     ("lang", 2),
     ("element", 2),
+    ("functions", 2),
     ("tools", 3),
     ("elements", 3),
     ("interfaces", 3),
@@ -23,7 +25,8 @@ const LAYERS: &[(&str, u32)] = &[
     ("middleboxes", 3),
     ("testing", 4),
     ("catalog", 4),
-    ("cli", 5),
+    ("daemon", 5),
+    ("cli", 6),
 ];
 
 fn layer(name: &str) -> Option<u32> {

@@ -1,0 +1,233 @@
+//! What is wrong with a value, beyond what its type in the schema says: the types of module `weir` by name.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use args::{Prefix, Scope};
+use yang::{Base, Type};
+
+/// What is wrong with a leaf's value, and what would be right.
+pub fn check(ty: &Type, text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("a text holds a null character".to_string());
+    }
+    match ty.typedef.as_deref() {
+        Some("ipv4-address") => ipv4_address(text),
+        Some("ipv4-network") => ipv4_network(text),
+        Some("ipv4-interface") => ipv4_interface(text),
+        Some("ipv6-address") => ipv6_address(text),
+        Some("ipv6-network") => ipv6_network(text),
+        Some("ipv6-interface") => ipv6_interface(text),
+        Some("ethernet-address") => ethernet_address(text),
+        Some("time") => time(text),
+        Some("pattern") => pattern(text),
+        Some("file-name") => file_name(text),
+        _ => by_base(ty, text),
+    }
+}
+
+fn by_base(ty: &Type, text: &str) -> Result<(), String> {
+    match ty.base {
+        Base::Enumeration if !ty.words.iter().any(|word| word == text) => {
+            Err(format!("expected one of {}", ty.words.join(", ")))
+        }
+        Base::Integer | Base::BigInteger => {
+            let number = text.parse::<i128>().ok();
+            let fits = |number: &i128| {
+                ty.range.is_empty() || ty.range.iter().any(|(min, max)| (min..=max).contains(&number))
+            };
+            if number.filter(fits).is_some() {
+                return Ok(());
+            }
+            let bounds: Vec<String> =
+                ty.range.iter().map(|(min, max)| format!("from {min} to {max}")).collect();
+            Err(format!("expected a number {}", bounds.join(" or ")).trim_end().to_string())
+        }
+        Base::Boolean if text != "true" && text != "false" => Err("expected true or false".to_string()),
+        Base::Reference => ty.members.iter().try_for_each(|member| check(member, text)),
+        Base::Union if !ty.members.is_empty() => {
+            let mut told = Vec::new();
+            for member in &ty.members {
+                match check(member, text) {
+                    Ok(()) => return Ok(()),
+                    Err(message) => told.push(message),
+                }
+            }
+            Err(told.join("; or "))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ipv4_address(text: &str) -> Result<(), String> {
+    let address = text.parse::<Ipv4Addr>().map_err(|_| "expected an IPv4 address such as 10.0.0.1")?;
+    if address.is_unspecified() || address.is_broadcast() || address.is_multicast() {
+        return Err("expected the address of a single host, such as 10.0.0.1".to_string());
+    }
+    Ok(())
+}
+
+fn ipv4_network(text: &str) -> Result<(), String> {
+    if text == "default" {
+        return Ok(());
+    }
+    let prefix = with_length(text).ok_or("expected an IPv4 network such as 10.0.0.0/24")?;
+    if prefix.network() == prefix.addr {
+        return Ok(());
+    }
+    let len = prefix.len().unwrap_or(32);
+    Err(format!("the address has bits behind the prefix; for its network say {}/{len}", prefix.network()))
+}
+
+fn ipv4_interface(text: &str) -> Result<(), String> {
+    const EXPECTED: &str = "expected an address with the length of its network's prefix, such as 10.0.0.1/24";
+    let prefix = with_length(text).ok_or(EXPECTED)?;
+    ipv4_address(&prefix.addr.to_string())?;
+    let len = prefix.len().unwrap_or(32);
+    let last = Ipv4Addr::from(u32::from(prefix.network()) | !u32::from(prefix.mask));
+    if len < 31 && (prefix.addr == prefix.network() || prefix.addr == last) {
+        return Err(format!(
+            "{} names the network or all its hosts; give the address of one host in it",
+            prefix.addr
+        ));
+    }
+    Ok(())
+}
+
+/// An address and a prefix length, which must be given.
+fn with_length(text: &str) -> Option<Prefix> {
+    let (address, len) = text.split_once('/')?;
+    let len = len.parse::<u32>().ok().filter(|len| *len <= 32)?;
+    Some(Prefix::new(address.parse().ok()?, len))
+}
+
+fn ipv6_address(text: &str) -> Result<(), String> {
+    let address = text.parse::<Ipv6Addr>().map_err(|_| "expected an IPv6 address such as 2001:db8::1")?;
+    if address.is_unspecified() || address.is_multicast() {
+        return Err("expected the address of a single host, such as 2001:db8::1".to_string());
+    }
+    Ok(())
+}
+
+fn ipv6_network(text: &str) -> Result<(), String> {
+    const EXPECTED: &str = "expected an IPv6 network such as 2001:db8::/32";
+    if !text.contains('/') {
+        return Err(EXPECTED.to_string());
+    }
+    let prefix = args::prefix6(text, &Scope::builtin()).map_err(|_| EXPECTED)?;
+    let (address, len) = text.split_once('/').unwrap_or((text, "128"));
+    if address.parse() == Ok(prefix.network()) {
+        return Ok(());
+    }
+    Err(format!("the address has bits behind the prefix; for its network say {}/{len}", prefix.network()))
+}
+
+fn ipv6_interface(text: &str) -> Result<(), String> {
+    const EXPECTED: &str =
+        "expected an address with the length of its network's prefix, such as 2001:db8::1/64";
+    let (address, len) = text.split_once('/').ok_or(EXPECTED)?;
+    len.parse::<u8>().ok().filter(|len| *len <= 128).ok_or(EXPECTED)?;
+    ipv6_address(address)
+}
+
+fn ethernet_address(text: &str) -> Result<(), String> {
+    let address = args::ether(text, &Scope::builtin())
+        .map_err(|_| "expected an Ethernet address such as 02:00:00:00:00:01")?;
+    if address.is_group() || address == args::EtherAddr::default() {
+        return Err("expected the address of a single station, such as 02:00:00:00:00:01".to_string());
+    }
+    Ok(())
+}
+
+fn time(text: &str) -> Result<(), String> {
+    let time = args::timestamp(text).map_err(|_| "expected a time such as 20ms, 1.5s or 2min")?;
+    if time.is_negative() {
+        return Err("expected a time that is not negative".to_string());
+    }
+    Ok(())
+}
+
+/// Alone among commas and parentheses, a pattern can also not become part of the text around it in a graph.
+fn pattern(text: &str) -> Result<(), String> {
+    let arguments = args::split_args(text);
+    let one = match arguments.as_slice() {
+        [one] if args::uncomment(one).trim() == text.trim() => one,
+        _ => return Err(format!("`{text}` is not one pattern")),
+    };
+    let (_, diagnostics) = filter::IpFilter::parse(&[format!("0 {one}")], 1, &filter::BuiltInNames);
+    match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        Some(error) => {
+            Err(format!("`{text}`: {} (`weir help IPClassifier` describes patterns)", error.message.trim()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn file_name(text: &str) -> Result<(), String> {
+    match text.is_empty() || text.chars().any(char::is_control) {
+        true => Err("expected the name of a file".to_string()),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ty(base: Base, typedef: &str) -> Type {
+        let (words, range) = (vec!["a".to_string(), "b".to_string()], vec![(1, 9)]);
+        Type { base, typedef: Some(typedef.to_string()), words, range, patterns: vec![], members: vec![] }
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_with_what_would_be_right() {
+        for (typedef, base, text, told) in [
+            ("ipv4-address", Base::String, "10.0.0", "an IPv4 address such as"),
+            ("ipv4-address", Base::String, "224.0.0.1", "of a single host"),
+            ("ipv4-network", Base::String, "10.0.0.1/24", "say 10.0.0.0/24"),
+            ("ipv4-network", Base::String, "10.0.0.0", "IPv4 network such as"),
+            ("ipv4-network", Base::String, "10.0.0.0/33", "an IPv4 network such as"),
+            ("ipv4-interface", Base::String, "10.0.0.1", "such as 10.0.0.1/24"),
+            ("ipv4-interface", Base::String, "10.0.0.0/24", "one host in it"),
+            ("ipv4-interface", Base::String, "10.0.0.255/24", "one host in it"),
+            ("ipv6-address", Base::String, "ff02::1", "of a single host"),
+            ("ipv6-network", Base::String, "2001:db8::1/32", "say 2001:db8::/32"),
+            ("ipv6-network", Base::String, "2001:db8::", "such as 2001:db8::/32"),
+            ("ipv6-interface", Base::String, "2001:db8::1/129", "such as 2001:db8::1/64"),
+            ("ethernet-address", Base::String, "ff:ff:ff:ff:ff:ff", "of a single station"),
+            ("ethernet-address", Base::String, "x", "such as 02:"),
+            ("time", Base::String, "20 parsec", "such as 20ms"),
+            ("time", Base::String, "-1s", "20ms"),
+            ("pattern", Base::String, "tcp prt 80", "empty term near 'prt'"),
+            ("pattern", Base::String, "tcp, 1 udp", "not one pattern"),
+            ("pattern", Base::String, "tcp); Script(stop", "garbage after expression at ')'"),
+            ("pattern", Base::String, "tcp // all", "not one pattern"),
+            ("file-name", Base::String, "", "a file"),
+            ("", Base::Integer, "10", "from 1 to 9"),
+            ("", Base::Integer, "-1", "from 1 to 9"),
+            ("", Base::Enumeration, "c", "one of a, b"),
+            ("", Base::Boolean, "yes", "true or false"),
+        ] {
+            let error = check(&ty(base, typedef), text).expect_err(text);
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_that_can_be_are_taken() {
+        for (typedef, base, text) in [
+            ("ipv4-address", Base::String, "10.0.0.1"),
+            ("ipv4-network", Base::String, "default"),
+            ("ipv4-network", Base::String, "10.0.0.0/8"),
+            ("ipv4-interface", Base::String, "10.0.0.0/31"),
+            ("ipv6-network", Base::String, "::/0"),
+            ("ipv6-interface", Base::String, "fe80::1/64"),
+            ("ethernet-address", Base::String, "2:0:0:0:0:1"),
+            ("time", Base::String, "20ms"),
+            ("time", Base::String, "0"),
+            ("pattern", Base::String, "tcp && (dst port 80 or 443)"),
+            ("", Base::Integer, "9"),
+        ] {
+            assert_eq!(check(&ty(base, typedef), text), Ok(()), "{text}");
+        }
+    }
+}

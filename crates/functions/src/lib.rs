@@ -1,0 +1,26 @@
+//! Packaged network functions.
+//!
+//! A function is a folder ([`Package`]): a schema in YANG and a template from which, with the values that an instance has, the text
+//! of a graph comes. [`Functions`] are those that know each other; a [`Function`] is one of them. Values are JSON, as RFC 7951
+//! writes them.
+#![forbid(unsafe_code)]
+
+mod check;
+mod function;
+mod package;
+mod render;
+mod shipped;
+mod values;
+mod words;
+
+pub use check::check;
+pub use function::{Function, Functions};
+pub use package::Package;
+pub use render::Placement;
+pub use words::{entries, entry, leaf};
+
+/// The text of the module that all functions import.
+pub const WEIR: &str = include_str!("../../../functions/weir.yang");
+
+/// The name of that module.
+pub const CORE: &str = "weir";

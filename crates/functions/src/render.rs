@@ -1,0 +1,135 @@
+//! From a template and values to the text of a graph.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{context, AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
+
+use crate::shipped::PARTS;
+use crate::values;
+use crate::Function;
+
+/// Where an instance runs: what stands for its ports in the graph.
+pub trait Placement: Send + Sync + 'static {
+    /// What packets that enter port `idx`, called `name`, come from.
+    fn from(&self, idx: usize, name: &str) -> String;
+    /// What packets that leave by port `idx`, called `name`, go to.
+    fn to(&self, idx: usize, name: &str) -> String;
+}
+
+impl Function<'_> {
+    /// The text of the graph of an instance: `data` is its entry, `ports` are the names of its ports.
+    pub fn render(
+        &self,
+        data: &serde_json::Value,
+        ports: &[String],
+        placement: impl Placement,
+    ) -> Result<String, String> {
+        let mut env = Environment::new();
+        env.set_auto_escape_callback(|_| AutoEscape::None);
+        env.set_undefined_behavior(UndefinedBehavior::Strict);
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
+        values::add_filters(&mut env);
+        let known: Vec<String> = ports.to_vec();
+        let idx_of = move |name: &str| {
+            known.iter().position(|known| known == name).ok_or_else(|| {
+                let message = format!("there is no port `{name}`; there are: {}", known.join(", "));
+                Error::new(ErrorKind::InvalidOperation, message)
+            })
+        };
+        let placement = std::sync::Arc::new(placement);
+        let (idx_from, placed) = (idx_of.clone(), placement.clone());
+        env.add_function("from", move |name: &str| idx_from(name).map(|idx| placed.from(idx, name)));
+        env.add_function("to", move |name: &str| idx_of(name).map(|idx| placement.to(idx, name)));
+        let failed = |error: Error| self.template_error(&error);
+        for (name, text) in PARTS {
+            env.add_template(name, text).map_err(failed)?;
+        }
+        for (name, text) in &self.package.parts {
+            env.add_template(name, text).map_err(failed)?;
+        }
+        let name = format!("{}.click", self.name());
+        env.add_template(&name, &self.package.template).map_err(failed)?;
+        let values = values::of_instance(self.node, data);
+        let ports = Value::from_iter(ports.iter().map(String::as_str));
+        let template = env.get_template(&name).map_err(failed)?;
+        template.render(context! { ports, ..values }).map_err(failed)
+    }
+
+    /// What is told of a template that gives up: what it says itself if it does so on purpose, else where it is wrong.
+    fn template_error(&self, error: &Error) -> String {
+        let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+        if let Some(raised) = causes.find_map(|cause| {
+            let cause = cause.downcast_ref::<Error>()?;
+            cause.detail()?.strip_prefix(values::RAISED).map(str::to_string)
+        }) {
+            return raised;
+        }
+        let place = match (error.name(), error.line()) {
+            (Some(name), Some(line)) => format!("{name}:{line}: "),
+            _ => format!("{}.click: ", self.name()),
+        };
+        let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_string);
+        format!("{place}{detail}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Placement;
+    use crate::{Functions, Package};
+
+    struct Numbered;
+
+    impl Placement for Numbered {
+        fn from(&self, idx: usize, _name: &str) -> String {
+            format!("input[{idx}]")
+        }
+
+        fn to(&self, idx: usize, _name: &str) -> String {
+            format!("[{idx}] output")
+        }
+    }
+
+    fn render(template: &str, data: serde_json::Value) -> String {
+        let schema = "module f { yang-version 1.1; namespace 'urn:f'; prefix f; import weir { prefix weir; } \
+            list f { key name; weir:port left; uses weir:instance; leaf a-b { type uint8; default 3; } leaf c { type string; } \
+              leaf-list d { type string; } list e { key k; leaf k { type string; } } container g { leaf h { type boolean; } } } }";
+        let functions = Functions::new(vec![Package::of_texts("f", schema, template).into()]).unwrap();
+        let function = functions.get("f").unwrap();
+        function.render(&data, &["left".to_string()], Numbered).unwrap_or_else(|error| error)
+    }
+
+    #[test]
+    fn values_are_those_of_the_schema() {
+        let all =
+            "{{ a_b }} {{ c }} {{ d }} {{ e }} {{ g.h }} {{ ports }} {{ from('left') }} {{ to('left') }}";
+        assert_eq!(render(all, json!({ "name": "x" })), "3 None [] [] None ['left'] input[0] [0] output");
+        let data =
+            json!({ "name": "x", "a-b": 4, "c": "t", "d": ["u"], "e": [{ "k": "v" }], "g": { "h": true } });
+        assert_eq!(render(all, data), "4 t ['u'] [{'k': 'v'}] True ['left'] input[0] [0] output");
+    }
+
+    #[test]
+    fn errors_say_where_and_what() {
+        assert_eq!(render("a\n{{ nothing }}", json!({ "name": "x" })), "f.click:2: undefined value");
+        assert_eq!(
+            render("{{ from('up') }}", json!({ "name": "x" })),
+            "f.click:1: there is no port `up`; there are: left"
+        );
+        assert_eq!(
+            render("{% if c is none %}{{ raise('give c') }}{% endif %}", json!({ "name": "x" })),
+            "give c"
+        );
+        assert_eq!(
+            render("{% for %}", json!({ "name": "x" })),
+            "f.click:1: unexpected end of block, expected in"
+        );
+        assert_eq!(
+            render("{{ '10.0.0.1/24' | network }} {{ '10.0.0.1/24' | last_address }}", json!({})),
+            "10.0.0.0/24 10.0.0.255"
+        );
+        assert_eq!(render("{{ 'x y)' | quoted }}", json!({})), "\"x y)\"");
+    }
+}

@@ -1,0 +1,40 @@
+//! The functions that come with weir.
+
+use crate::Package;
+
+/// A function's files, by the folder's name.
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name,
+            include_str!(concat!("../../../functions/", $name, "/", $name, ".yang")),
+            include_str!(concat!("../../../functions/", $name, "/", $name, ".click")))),*]
+    };
+}
+
+/// Names, schemas and templates, in the order in which help lists them.
+const SHIPPED: &[(&str, &str, &str)] = shipped!["firewall"];
+
+/// Texts that templates include, by name.
+pub const PARTS: &[(&str, &str)] = &[
+    ("flows.click", include_str!("../../../functions/flows.click")),
+    ("frames.click", include_str!("../../../functions/frames.click")),
+    ("router.click", include_str!("../../../functions/router.click")),
+];
+
+impl Package {
+    /// The functions that come with weir.
+    pub fn shipped() -> Vec<Package> {
+        SHIPPED.iter().map(|files| Package::of_texts(files.0, files.1, files.2)).collect()
+    }
+
+    /// The function of this name that comes with weir.
+    pub fn shipped_one(name: &str) -> Option<Package> {
+        let files = SHIPPED.iter().find(|files| files.0 == name)?;
+        Some(Package::of_texts(files.0, files.1, files.2))
+    }
+
+    /// The names of the functions that come with weir.
+    pub fn shipped_names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|files| files.0)
+    }
+}

@@ -1,0 +1,149 @@
+//! What templates see: the values of an instance, and filters for addresses.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use args::Prefix;
+use minijinja::value::{Enumerator, Object, ValueKind};
+use minijinja::{Environment, Error, ErrorKind, Value};
+use serde_json::Value as Json;
+use yang::{Base, Kind, Node, Type};
+
+use crate::function::text_of;
+
+/// What begins the detail of an error that a template makes on purpose.
+pub const RAISED: &str = "\u{1}";
+
+/// The values of an instance: one for each node, that by default if none is given, else none. `-` in names is `_`.
+pub fn of_instance(node: &Node, data: &Json) -> Value {
+    Shape::of(node).entry(data)
+}
+
+/// The nodes that entries of a list, or a container, have.
+struct Shape<'n> {
+    nodes: Vec<&'n Node>,
+    names: Arc<[String]>,
+}
+
+impl<'n> Shape<'n> {
+    fn of(node: &'n Node) -> Shape<'n> {
+        let nodes: Vec<&Node> =
+            node.data_children().filter(|child| child.is_config && child.kind != Kind::Action).collect();
+        let names = nodes.iter().map(|node| node.name.replace('-', "_")).collect();
+        Shape { nodes, names }
+    }
+
+    fn entry(&self, data: &Json) -> Value {
+        let values = self.nodes.iter().map(|node| of(node, data.get(&node.name))).collect();
+        Value::from_object(Entry { names: self.names.clone(), values })
+    }
+}
+
+/// Values with names.
+#[derive(Debug)]
+struct Entry {
+    names: Arc<[String]>,
+    values: Vec<Value>,
+}
+
+impl Object for Entry {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        let idx = self.names.iter().position(|name| name == key)?;
+        self.values.get(idx).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.names.iter().map(|name| Value::from(name.as_str())).collect())
+    }
+}
+
+fn of(node: &Node, data: Option<&Json>) -> Value {
+    let entries = || data.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+    match node.kind {
+        Kind::List => {
+            let shape = Shape::of(node);
+            entries().iter().map(|entry| shape.entry(entry)).collect()
+        }
+        Kind::LeafList => entries().iter().map(|value| of_leaf(node.ty.as_ref(), &text_of(value))).collect(),
+        Kind::Container { is_presence: true } if data.is_none() => Value::from(()),
+        Kind::Container { .. } => of_instance(node, data.unwrap_or(&Json::Null)),
+        Kind::Leaf => match (data, &node.default) {
+            (Some(value), _) => of_leaf(node.ty.as_ref(), &text_of(value)),
+            (None, Some(default)) => of_leaf(node.ty.as_ref(), default),
+            (None, None) if node.ty.as_ref().is_some_and(|ty| ty.base == Base::Empty) => Value::from(false),
+            (None, None) => Value::from(()),
+        },
+        _ => Value::from(()),
+    }
+}
+
+fn of_leaf(ty: Option<&Type>, text: &str) -> Value {
+    match ty.map(|ty| ty.base) {
+        Some(Base::Integer | Base::BigInteger) => {
+            text.parse::<i128>().map_or_else(|_| Value::from(text), Value::from)
+        }
+        Some(Base::Boolean) => Value::from(text == "true"),
+        Some(Base::Empty) => Value::from(true),
+        Some(Base::Reference) => of_leaf(ty.and_then(|ty| ty.members.first()), text),
+        _ => Value::from(text),
+    }
+}
+
+/// Adds the functions and filters that templates have besides minijinja's own.
+pub fn add_filters(env: &mut Environment<'_>) {
+    env.add_function("raise", |message: &str| -> Result<Value, Error> { Err(raised(message)) });
+    env.add_filter("address", |text: &str| prefix(text).map(|prefix| prefix.addr.to_string()));
+    env.add_filter("prefix_length", |text: &str| prefix(text).map(|prefix| prefix.len().unwrap_or(32)));
+    env.add_filter("network", |text: &str| {
+        prefix(text).map(|prefix| format!("{}/{}", prefix.network(), prefix.len().unwrap_or(32)))
+    });
+    env.add_filter("first_address", |text: &str| prefix(text).map(|prefix| prefix.network().to_string()));
+    env.add_filter("last_address", |text: &str| prefix(text).map(|prefix| last_address(&prefix).to_string()));
+    env.add_filter("contains", |network: &str, address: &str| -> Result<bool, Error> {
+        Ok(prefix(network)?.contains(prefix(address)?.addr))
+    });
+    env.add_filter("octets", |address: &str| {
+        prefix(address).map(|prefix| Value::from_iter(prefix.addr.octets()))
+    });
+    env.add_filter("hex", |number: u64, digits: Option<usize>| {
+        format!("{number:0width$x}", width = digits.unwrap_or(2))
+    });
+    env.add_filter("seconds", |text: &str| -> Result<f64, Error> {
+        let time = args::timestamp(text).map_err(|_| invalid(&format!("`{text}` is no time")))?;
+        Ok(time.as_nanos() as f64 / 1e9)
+    });
+    // A word of the Click language, whatever it holds.
+    env.add_filter("quoted", |value: Value| -> String {
+        let text = if value.kind() == ValueKind::String {
+            value.as_str().unwrap_or_default().to_string()
+        } else {
+            value.to_string()
+        };
+        args::quote(&text)
+    });
+}
+
+fn invalid(message: &str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message.to_string())
+}
+
+fn raised(message: &str) -> Error {
+    invalid(&format!("{RAISED}{message}"))
+}
+
+/// An IPv4 address, perhaps with the length of a prefix.
+fn prefix(text: &str) -> Result<Prefix, Error> {
+    let failed = || invalid(&format!("`{text}` is neither an IPv4 address nor a network"));
+    if text == "default" {
+        return Ok(Prefix::new(Ipv4Addr::UNSPECIFIED, 0));
+    }
+    let (address, len) = text.split_once('/').unwrap_or((text, "32"));
+    let len = len.parse::<u32>().ok().filter(|len| *len <= 32).ok_or_else(failed)?;
+    Ok(Prefix::new(address.parse().map_err(|_| failed())?, len))
+}
+
+/// The last address of a network, to which broadcasts go.
+fn last_address(prefix: &Prefix) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(prefix.network()) | !u32::from(prefix.mask))
+}

@@ -1,0 +1,139 @@
+//! Values as words of a command line or lines of a file, made into JSON.
+
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+use yang::{Base, Kind, Node, Type};
+
+use crate::check;
+
+/// A leaf's value.
+pub fn leaf(node: &Node, text: &str) -> Result<Value, String> {
+    let Some(ty) = &node.ty else { return Err(format!("`{}` has no value", node.name)) };
+    value(ty, text)
+}
+
+fn value(ty: &Type, text: &str) -> Result<Value, String> {
+    check(ty, text)?;
+    Ok(match ty.base {
+        Base::Integer => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
+        Base::Boolean => (text == "true").into(),
+        Base::Empty => Value::Array(vec![Value::Null]),
+        Base::Union | Base::Reference => {
+            let mut members = ty.members.iter().map(|member| value(member, text));
+            return members.find(Result::is_ok).unwrap_or_else(|| Err("no such value".to_string()));
+        }
+        _ => text.into(),
+    })
+}
+
+/// The entries of a list that a word stands for. Keys that the word does not tell are numbered on behind those `before` it.
+pub fn entries(list: &Node, word: &str, before: usize) -> Result<Vec<Value>, String> {
+    let parts: Vec<String> = match list.extension("separator") {
+        Some(",") => args::split_args(word),
+        Some(separator) => word.split(separator).map(str::to_string).collect(),
+        None => vec![word.to_string()],
+    };
+    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
+    parts.enumerate().map(|(i, part)| entry(list, part, before + i + 1)).collect()
+}
+
+/// The entry of a list that a text stands for; a key that it does not tell is `number`.
+pub fn entry(list: &Node, text: &str, number: usize) -> Result<Value, String> {
+    let form =
+        list.extension("form").ok_or_else(|| format!("`{}` cannot be written as a word", list.name))?;
+    let expression = expression(form)?;
+    let expected = || format!("expected {}", shown(form));
+    let found = expression.captures(text.trim()).ok_or_else(expected)?;
+    let mut entry = Map::new();
+    for key in &list.keys {
+        entry.insert(key.clone(), Value::Null);
+    }
+    for child in list.data_children().filter(|child| child.kind == Kind::Leaf) {
+        if let Some(part) = found.name(&child.name.replace('-', "_")) {
+            entry.insert(child.name.clone(), leaf(child, part.as_str())?);
+        }
+    }
+    for key in &list.keys {
+        if entry.get(key).is_some_and(Value::is_null) {
+            let node = list.child(key).ok_or_else(expected)?;
+            entry.insert(key.clone(), leaf(node, &number.to_string())?);
+        }
+    }
+    Ok(Value::Object(entry))
+}
+
+/// The expression that matches what a form stands for.
+fn expression(form: &str) -> Result<Regex, String> {
+    let mut text = String::from("^");
+    let mut rest = form;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '{' => {
+                let (name, behind) = rest.split_once('}').unwrap_or((rest, ""));
+                text += &format!("(?P<{}>.+?)", name.replace('-', "_"));
+                rest = behind;
+            }
+            '[' => text += "(?:",
+            ']' => text += ")?",
+            ' ' => text += r"\s+",
+            c => text += &regex_lite::escape(&c.to_string()),
+        }
+    }
+    Regex::new(&(text + "$")).map_err(|error| format!("the form `{form}` is wrong: {error}"))
+}
+
+/// A form as help shows it: names in capital letters.
+pub fn shown(form: &str) -> String {
+    let mut text = String::new();
+    let mut is_name = false;
+    for c in form.chars() {
+        match c {
+            '{' => is_name = true,
+            '}' => is_name = false,
+            c if is_name => text.extend(c.to_uppercase()),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn list() -> Node {
+        let text = "module m { yang-version 1.1; namespace 'urn:m'; prefix m; import weir { prefix weir; } \
+            list forward { key id; weir:form '{protocol}:{port}={address}[:{inside-port}]'; leaf id { type uint8; }
+              leaf protocol { type enumeration { enum tcp; enum udp; } } leaf port { type weir:layer-4-port; }
+              leaf address { type weir:ipv4-address; } leaf inside-port { type weir:layer-4-port; } } }";
+        let modules = yang::Modules::compile(&[crate::WEIR, text]).unwrap();
+        modules.get("m").unwrap().nodes[0].clone()
+    }
+
+    #[test]
+    fn words_become_entries() {
+        let list = list();
+        let told = [
+            "tcp:80=10.0.0.1:8080",
+            "udp:53=10.0.0.2",
+            "tcp:80",
+            "ip:1=10.0.0.1",
+            "tcp:0=10.0.0.1",
+            "tcp:1=x",
+        ]
+        .map(|word| match entries(&list, word, 4) {
+            Ok(entries) => serde_json::to_string(&entries).unwrap(),
+            Err(message) => message,
+        });
+        expect![[r#"
+            [{"id":5,"protocol":"tcp","port":80,"address":"10.0.0.1","inside-port":8080}]
+            [{"id":5,"protocol":"udp","port":53,"address":"10.0.0.2"}]
+            expected PROTOCOL:PORT=ADDRESS[:INSIDE-PORT]
+            expected one of tcp, udp
+            expected a number from 1 to 65535
+            expected an IPv4 address such as 10.0.0.1"#]]
+        .assert_eq(&told.join("\n"));
+    }
+}

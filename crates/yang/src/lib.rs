@@ -1,0 +1,192 @@
+//! Schemas in YANG 1.1 (RFC 7950) and data that they describe, over libyang.
+//!
+//! [`Modules::compile`] reads modules; their nodes are plain values ([`Node`]) from which commands, pages and interfaces are made.
+//! [`Data`] is what libyang checks: it holds the data that a schema describes, without an order of its own.
+//!
+//! `unsafe` reads what libyang has compiled and yang5 does not show: extensions, words of enumerations, ranges, members of unions.
+
+mod data;
+mod node;
+mod raw;
+
+use std::fmt;
+use std::sync::Arc;
+
+use yang5::context::{Context, ContextFlags};
+use yang5::schema::{SchemaInputFormat, SchemaModule};
+
+pub use data::Data;
+pub use node::{Base, Extension, Kind, Module, Node, Type};
+
+/// Modules that know each other.
+#[derive(Clone)]
+pub struct Modules {
+    context: Arc<Context>,
+    list: Arc<[Module]>,
+}
+
+/// What is wrong with a module, or with data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// One sentence.
+    pub message: String,
+    /// Where it is, as libyang tells it.
+    pub path: Option<String>,
+    /// The application's name for it (`error-app-tag`).
+    pub app_tag: Option<String>,
+}
+
+impl Modules {
+    /// Compiles modules, each behind those that it imports.
+    pub fn compile(texts: &[&str]) -> Result<Modules, Problem> {
+        let flags = ContextFlags::NO_YANGLIBRARY | ContextFlags::DISABLE_SEARCHDIRS;
+        let context = Context::new(flags).map_err(Problem::of)?;
+        let mut list = Vec::new();
+        for text in texts {
+            if text.contains('\0') {
+                return Err(Problem::new("a module is text, without null characters"));
+            }
+            let module =
+                SchemaModule::parse_string(&context, text, SchemaInputFormat::YANG).map_err(Problem::of)?;
+            list.push(Module::of(&module, text));
+        }
+        Ok(Modules { context: Arc::new(context), list: list.into() })
+    }
+
+    /// The modules, in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &Module> {
+        self.list.iter()
+    }
+
+    /// The module of this name.
+    pub fn get(&self, name: &str) -> Option<&Module> {
+        self.list.iter().find(|module| module.name == name)
+    }
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub fn new(message: impl Into<String>) -> Problem {
+        Problem { message: message.into(), path: None, app_tag: None }
+    }
+
+    fn of(error: yang5::Error) -> Problem {
+        let message = error.msg.unwrap_or_else(|| "libyang tells no reason".to_string());
+        Problem { message, path: error.path, app_tag: error.apptag }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{path}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    const WEIR: &str = "module base { yang-version 1.1; namespace 'urn:b'; prefix b;
+        extension short { argument letter; } typedef size { type uint16 { range '1..9 | 20'; } } }";
+    const NAT: &str = "module nat { yang-version 1.1; namespace 'urn:n'; prefix n; import base { prefix b; }
+        description 'Translates.'; revision 2026-01-01;
+        list nat { key name; leaf name { type string { length '1..8'; pattern '[a-z]+'; } }
+            leaf size { b:short 's'; type b:size; default 5; description 'How many.'; units packets; }
+            leaf mode { type enumeration { enum fast; enum slow; } mandatory true; }
+            list rule { key id; ordered-by user; leaf id { type uint8; } must 'id != 7' { error-message 'No 7.'; error-app-tag no-7; } }
+            choice way { leaf left { type empty; } leaf right { type union { type boolean; type int8; } } }
+            leaf n { config false; type uint64; }
+            action flush { input { leaf all { type boolean; } } }
+        } }";
+
+    fn modules() -> Modules {
+        Modules::compile(&[WEIR, NAT]).unwrap()
+    }
+
+    #[test]
+    fn nodes_tell_what_the_schema_says() {
+        let modules = modules();
+        let module = modules.get("nat").unwrap();
+        let list = &module.nodes[0];
+        let told = list.data_children().map(|child| {
+            let Node { name, kind, is_config, default, extensions, .. } = child;
+            format!("{name} {kind:?} {is_config} {default:?} {extensions:?}\n  {:?}\n", child.ty)
+        });
+        expect![[r#"
+            name Leaf true None []
+              Some(Type { base: String, typedef: None, words: [], range: [(1, 8)], patterns: [("[a-z]+", false)], members: [] })
+            size Leaf true Some("5") [Extension { name: "short", argument: "s" }]
+              Some(Type { base: Integer, typedef: Some("size"), words: [], range: [(1, 9), (20, 20)], patterns: [], members: [] })
+            mode Leaf true None []
+              Some(Type { base: Enumeration, typedef: None, words: ["fast", "slow"], range: [], patterns: [], members: [] })
+            rule List true None []
+              None
+            left Leaf true None []
+              Some(Type { base: Empty, typedef: None, words: [], range: [], patterns: [], members: [] })
+            right Leaf true None []
+              Some(Type { base: Union, typedef: None, words: [], range: [], patterns: [], members: [Type { base: Boolean, typedef: None, words: [], range: [], patterns: [], members: [] }, Type { base: Integer, typedef: None, words: [], range: [], patterns: [], members: [] }] })
+            n Leaf false None []
+              Some(Type { base: BigInteger, typedef: None, words: [], range: [], patterns: [], members: [] })
+            flush Action false None []
+              None
+        "#]].assert_eq(&told.collect::<String>());
+        assert_eq!(list.keys, ["name"]);
+        let action = list.child("flush").unwrap();
+        assert_eq!(action.children[0].child("all").map(|leaf| leaf.name.as_str()), Some("all"));
+    }
+
+    #[test]
+    fn data_is_checked() {
+        let modules = modules();
+        let mut data = Data::new(&modules);
+        data.check().unwrap();
+        let mut tried = Vec::new();
+        for json in [
+            r#"{"nat:nat": [{"name": "a", "mode": "fast"}]}"#,
+            r#"{"nat:nat": [{"name": "b"}]}"#,
+            r#"{"nat:nat": [{"name": "b", "mode": "slow", "size": 10}]}"#,
+            r#"{"nat:nat": [{"name": "b", "mode": "slow", "n": "1"}]}"#,
+            r#"{"nat:nat": [{"name": "b", "mode": "slow", "what": "1"}]}"#,
+            r#"{"nat:nat": [{"name": "b", "mode": "slow", "rule": [{"id": 7}]}]}"#,
+            "{",
+            "",
+            "[]",
+        ] {
+            let result = data.merge(json).and_then(|()| data.check());
+            tried.push(match result {
+                Ok(()) => "right".to_string(),
+                Err(problem) => format!("{problem} {:?}", problem.app_tag),
+            });
+            data.remove("/nat:nat[name='b']");
+        }
+        expect![[r#"
+            right
+            /nat:nat[name='b']: Mandatory node "mode" instance does not exist. None
+            /nat:nat[name='b']/size: Unsatisfied range - value "10" is out of the allowed range. None
+            Unexpected data state node "n" found. None
+            /nat:nat[name='b']: Node "what" not found as a child of "nat" node. None
+            /nat:nat[name='b']/rule[id='7']: No 7. Some("no-7")
+            Unexpected end-of-input. None
+            Empty JSON file. None
+            Expected top-level JSON object or correct bare value, but array found. None"#]].assert_eq(&tried.join("\n"));
+        data.remove("/nat:nat[name='a']");
+        data.remove("/nat:nat[name='a']");
+        data.remove("nonsense[");
+        data.check().unwrap();
+    }
+
+    #[test]
+    fn a_module_that_is_wrong_is_told() {
+        let problem = |text| Modules::compile(&[text]).map(drop).unwrap_err().to_string();
+        expect![[r#"Referenced type "what" not found."#]].assert_eq(&problem(
+            "module x { yang-version 1.1; namespace 'urn:x'; prefix x; leaf a { type what; } }",
+        ));
+        expect![[r#"Parsing module "x" failed."#]].assert_eq(&problem("module x {"));
+        expect![[r#"Parsing module "x" failed."#]]
+            .assert_eq(&problem("module x { namespace 'urn:x'; prefix x; import nowhere { prefix n; } }"));
+    }
+}

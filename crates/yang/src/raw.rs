@@ -1,0 +1,163 @@
+//! What libyang has compiled and yang5 does not show.
+//!
+//! Everything that is read here belongs to the context of the node, module or type that is given, whose lifetime keeps it alive and
+//! unchanged. libyang's arrays keep their length in the 8 bytes in front of their first element (`LY_ARRAY_COUNT`).
+
+use std::ffi::{c_char, CStr};
+
+use yang5::ffi;
+use yang5::schema::{DataValueType, SchemaLeafType, SchemaModule, SchemaNode};
+
+use crate::node::{Base, Extension, Type};
+
+/// The extensions of a node.
+pub fn extensions_of_node(node: &SchemaNode<'_>) -> Vec<Extension> {
+    // SAFETY: the node's memory is valid while `node` lives, and `exts` is an array of libyang's, or null.
+    unsafe { extensions((*node.as_raw()).exts) }
+}
+
+/// The extensions of a module.
+pub fn extensions_of_module(module: &SchemaModule<'_>) -> Vec<Extension> {
+    // SAFETY: the module's memory is valid while `module` lives; `compiled` is null for modules that are only imported.
+    unsafe {
+        let compiled = (*module.as_raw()).compiled;
+        if compiled.is_null() {
+            return Vec::new();
+        }
+        extensions((*compiled).exts)
+    }
+}
+
+/// What the values of a leaf are.
+pub fn type_of(ty: &SchemaLeafType<'_>) -> Type {
+    // SAFETY: the type's memory is valid while `ty` lives.
+    unsafe { read_type(ty.as_raw()) }
+}
+
+/// The elements of an array.
+///
+/// # Safety
+/// `array` is null or an array of libyang's whose elements are of type `T` and live as long as the result.
+unsafe fn elements<'a, T>(array: *const T) -> &'a [T] {
+    if array.is_null() {
+        return &[];
+    }
+    // SAFETY: the length stands in front of the elements; both are aligned to 8 bytes, as libyang allocates them.
+    unsafe {
+        let len = *array.cast::<u64>().sub(1);
+        std::slice::from_raw_parts(array, len as usize)
+    }
+}
+
+/// # Safety
+/// `text` is null or a null-terminated string.
+unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: as promised by the caller.
+    unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
+}
+
+/// # Safety
+/// `array` is null or an array of compiled extension instances.
+unsafe fn extensions(array: *const ffi::lysc_ext_instance) -> Vec<Extension> {
+    // SAFETY: as promised by the caller; each instance has a definition with a name.
+    unsafe {
+        let one = |instance: &ffi::lysc_ext_instance| Extension {
+            name: text((*instance.def).name),
+            argument: text(instance.argument),
+        };
+        elements(array).iter().map(one).collect()
+    }
+}
+
+/// # Safety
+/// `raw` is a compiled type.
+unsafe fn read_type(raw: *const ffi::lysc_type) -> Type {
+    // SAFETY: the base type says which structure `raw` is the beginning of (`tree_schema.h`).
+    unsafe {
+        let base = base_of((*raw).basetype);
+        let is_signed = {
+            use ffi::LY_DATA_TYPE as t;
+            matches!(
+                (*raw).basetype,
+                t::LY_TYPE_INT8 | t::LY_TYPE_INT16 | t::LY_TYPE_INT32 | t::LY_TYPE_INT64 | t::LY_TYPE_DEC64
+            )
+        };
+        let typedef = text((*raw).name);
+        let mut ty = Type {
+            base,
+            typedef: (!typedef.is_empty()).then_some(typedef),
+            words: Vec::new(),
+            range: Vec::new(),
+            patterns: Vec::new(),
+            members: Vec::new(),
+        };
+        match base {
+            Base::Enumeration | Base::Bits => {
+                let items = elements((*raw.cast::<ffi::lysc_type_enum>()).enums);
+                ty.words = items.iter().map(|item| text(item.name)).collect();
+            }
+            Base::Integer | Base::BigInteger => {
+                ty.range = ranges((*raw.cast::<ffi::lysc_type_num>()).range, is_signed);
+            }
+            Base::String => {
+                let string = raw.cast::<ffi::lysc_type_str>();
+                ty.range = ranges((*string).length, false);
+                let pattern = |one: &*mut ffi::lysc_pattern| (text((**one).expr), (**one).inverted() != 0);
+                ty.patterns = elements((*string).patterns).iter().map(pattern).collect();
+            }
+            Base::Union => {
+                let types = elements((*raw.cast::<ffi::lysc_type_union>()).types);
+                ty.members = types.iter().map(|member| read_type(*member)).collect();
+            }
+            Base::Reference => ty.members = vec![read_type((*raw.cast::<ffi::lysc_type_leafref>()).realtype)],
+            _ => {}
+        }
+        ty
+    }
+}
+
+fn base_of(number: ffi::LY_DATA_TYPE::Type) -> Base {
+    use DataValueType as D;
+    const KNOWN: [D; 19] = [
+        D::Binary,
+        D::Uint8,
+        D::Uint16,
+        D::Uint32,
+        D::Uint64,
+        D::String,
+        D::Bits,
+        D::Bool,
+        D::Dec64,
+        D::Empty,
+        D::Enum,
+        D::IdentityRef,
+        D::InstanceId,
+        D::LeafRef,
+        D::Union,
+        D::Int8,
+        D::Int16,
+        D::Int32,
+        D::Int64,
+    ];
+    let known = KNOWN.into_iter().find(|known| *known as u32 == number);
+    Base::of(known.unwrap_or(D::Unknown))
+}
+
+/// # Safety
+/// `range` is null or a compiled range.
+unsafe fn ranges(range: *const ffi::lysc_range, is_signed: bool) -> Vec<(i128, i128)> {
+    if range.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: as promised by the caller; which member of the unions is set depends on the type's sign alone.
+    unsafe {
+        let bounds = |part: &ffi::lysc_range_lysc_range_part| match is_signed {
+            true => (part.__bindgen_anon_1.min_64.into(), part.__bindgen_anon_2.max_64.into()),
+            false => (part.__bindgen_anon_1.min_u64.into(), part.__bindgen_anon_2.max_u64.into()),
+        };
+        elements((*range).parts).iter().map(bounds).collect()
+    }
+}
