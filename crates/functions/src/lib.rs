@@ -14,7 +14,7 @@ mod values;
 mod words;
 
 pub use check::check;
-pub use function::{Function, Functions};
+pub use function::{text_of, Function, Functions};
 pub use package::Package;
 pub use render::Placement;
 pub use words::{entries, entry, leaf};

@@ -1,0 +1,109 @@
+//! The text of the one graph in which all instances run.
+//!
+//! Each instance is a compound element that has the instance's name; the elements between them have names that begin with `_`, which
+//! no instance's can. An edge from an instance to one whose name is later in the alphabet is a direct call. The other way packets
+//! wait in a queue, so that no packet can go round for ever without others getting their turn.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::topology::{Endpoint, Topology};
+
+/// Packets that wait at most on their way back, or for a device.
+const QUEUE: usize = 1024;
+
+/// The graph of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// Its function.
+    pub function: String,
+    /// The names of its ports, in the order of their numbers.
+    pub ports: Vec<String>,
+    /// What stands between the braces of its compound element.
+    pub text: String,
+}
+
+/// Instances by name.
+pub type Bodies = BTreeMap<String, Body>;
+
+/// The whole graph.
+pub fn text(bodies: &Bodies, topology: &Topology) -> String {
+    let mut text = String::new();
+    for (name, body) in bodies {
+        let _ = writeln!(text, "{name} :: {{\n{}\n}};", body.text.trim_end());
+    }
+    for (name, body) in bodies {
+        for (idx, port) in body.ports.iter().enumerate() {
+            let end = Endpoint::Port { instance: name.clone(), port: port.clone() };
+            port_text(&mut text, bodies, (name, idx), topology.peer(&end));
+        }
+    }
+    // Nothing of it stops by itself.
+    text += "_driver :: DriverManager(label again, pause, goto again);\n";
+    text
+}
+
+/// A port's traffic, both ways, and where it goes.
+fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), peer: Option<&Endpoint>) {
+    let id = format!("{name}_{idx}");
+    let _ = writeln!(text, "_rx_{id} :: Counter -> [{idx}] {name} [{idx}] -> _tx_{id} :: Counter;");
+    let _ = match peer {
+        None => writeln!(text, "_idle_{id} :: Idle -> _rx_{id};\n_tx_{id} -> _unconnected_{id} :: Discard;"),
+        Some(Endpoint::Device(device)) => writeln!(
+            text,
+            "_from_{id} :: FromDevice({device}, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_{id};\n\
+             _tx_{id} -> _queue_{id} :: Queue({QUEUE}) -> _to_{id} :: ToDevice({device}, BURST 32);"
+        ),
+        Some(Endpoint::Tap(device)) => {
+            writeln!(text, "_tx_{id} -> _tap_{id} :: KernelTap(0.0.0.0, DEVNAME {device}) -> _rx_{id};")
+        }
+        Some(Endpoint::Port { instance, port }) => {
+            let far = bodies.get(instance).and_then(|body| body.ports.iter().position(|known| known == port));
+            let far = format!("{instance}_{}", far.unwrap_or(0));
+            // Each end of a link writes what leaves it.
+            match name < instance.as_str() {
+                true => writeln!(text, "_tx_{id} -> _rx_{far};"),
+                false => writeln!(
+                    text,
+                    "_tx_{id} -> _queue_{id} :: Queue({QUEUE}) -> _unqueue_{id} :: Unqueue -> _rx_{far};"
+                ),
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn instances_are_joined_directly_one_way_and_by_a_queue_back() {
+        let body = |ports: &[&str]| Body {
+            function: "f".into(),
+            ports: ports.iter().map(|port| port.to_string()).collect(),
+            text: "input[0] -> [0] output;".into(),
+        };
+        let bodies =
+            Bodies::from([("a".to_string(), body(&["left", "right"])), ("b".to_string(), body(&["in"]))]);
+        let end = |text| Endpoint::parse(text).unwrap();
+        let topology =
+            Topology { links: vec![(end("b:in"), end("a:right")), (end("a:left"), end("dev:eth1"))] };
+        expect![[r#"
+            a :: {
+            input[0] -> [0] output;
+            };
+            b :: {
+            input[0] -> [0] output;
+            };
+            _rx_a_0 :: Counter -> [0] a [0] -> _tx_a_0 :: Counter;
+            _from_a_0 :: FromDevice(eth1, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_a_0;
+            _tx_a_0 -> _queue_a_0 :: Queue(1024) -> _to_a_0 :: ToDevice(eth1, BURST 32);
+            _rx_a_1 :: Counter -> [1] a [1] -> _tx_a_1 :: Counter;
+            _tx_a_1 -> _rx_b_0;
+            _rx_b_0 :: Counter -> [0] b [0] -> _tx_b_0 :: Counter;
+            _tx_b_0 -> _queue_b_0 :: Queue(1024) -> _unqueue_b_0 :: Unqueue -> _rx_a_1;
+            _driver :: DriverManager(label again, pause, goto again);
+        "#]].assert_eq(&text(&bodies, &topology));
+    }
+}

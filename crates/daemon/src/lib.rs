@@ -1,0 +1,22 @@
+//! The place where functions live: created, joined, changed and observed while packets flow.
+//!
+//! [`Store`] holds the configuration of all instances. A transaction ([`Store::transaction`]) changes it, is checked by the schemas,
+//! becomes the text of one graph ([`graph`]), and is in force when the data plane ([`Plane`]) runs that graph; then it is written to
+//! the [`Journal`] and acknowledged.
+#![forbid(unsafe_code)]
+
+pub mod edit;
+pub mod fault;
+pub mod graph;
+pub mod journal;
+pub mod path;
+pub mod plane;
+pub mod store;
+pub mod topology;
+pub mod tree;
+
+pub use edit::{Edit, Op};
+pub use fault::Fault;
+pub use journal::Journal;
+pub use plane::Plane;
+pub use store::Store;

@@ -1,0 +1,322 @@
+//! The configuration that runs, and the way in which it changes: all of a transaction or nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use functions::{Functions, Placement, CORE};
+use serde_json::{Map, Value};
+use yang::{Data, Kind};
+
+use crate::edit::{Edit, Edited};
+use crate::fault::Fault;
+use crate::graph::{self, Bodies, Body};
+use crate::journal::Journal;
+use crate::path::{self, Place, Step};
+use crate::plane::Plane;
+use crate::topology::Topology;
+use crate::tree::Tree;
+
+/// The running configuration.
+pub struct Store {
+    functions: Functions,
+    tree: Tree,
+    data: Data,
+    bodies: Bodies,
+    topology: Topology,
+    plane: Arc<dyn Plane>,
+    journal: Option<Journal>,
+    revision: u64,
+    changed: SystemTime,
+}
+
+/// Ports of instances in a compound element.
+struct Compound;
+
+impl Placement for Compound {
+    fn from(&self, idx: usize, _name: &str) -> String {
+        format!("input[{idx}]")
+    }
+
+    fn to(&self, idx: usize, _name: &str) -> String {
+        format!("[{idx}] output")
+    }
+}
+
+impl Store {
+    /// A store without configuration.
+    pub fn new(functions: Functions, plane: Arc<dyn Plane>) -> Store {
+        let data = Data::new(functions.modules());
+        Store {
+            functions,
+            tree: Tree::new(),
+            data,
+            bodies: Bodies::new(),
+            topology: Topology::default(),
+            plane,
+            journal: None,
+            revision: 0,
+            changed: SystemTime::now(),
+        }
+    }
+
+    /// Goes on with the configuration that a journal holds, and keeps it up to date from now on.
+    pub fn recover(&mut self, journal: Journal) -> Result<(), Fault> {
+        let (tree, edits) = journal.contents()?;
+        self.load(tree)?;
+        let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
+        for edit in &edits {
+            edited.apply(&self.functions, edit)?;
+        }
+        self.data.check()?;
+        self.rebuild()?;
+        self.revision = journal.sequence();
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    /// Writes the whole configuration, so that the next start has no changes to make.
+    pub fn shorten_journal(&mut self) -> Result<(), Fault> {
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.shorten(&self.tree.0))
+    }
+
+    /// Takes a whole configuration in place of the present one, of which nothing runs yet.
+    fn load(&mut self, tree: Value) -> Result<(), Fault> {
+        self.data = Data::new(self.functions.modules());
+        self.data.merge(&tree.to_string())?;
+        self.tree = Tree(tree);
+        Ok(())
+    }
+
+    /// Makes all bodies anew and runs them.
+    fn rebuild(&mut self) -> Result<(), Fault> {
+        let names = self.names()?;
+        let next = self.next(&names.iter().map(|(name, _)| name.clone()).collect())?;
+        self.run(next, "start")
+    }
+
+    /// The functions that instances can be of.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// The configuration.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// What is joined with what.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The instances' graphs.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// The data plane.
+    pub fn plane(&self) -> &Arc<dyn Plane> {
+        &self.plane
+    }
+
+    /// The number of the configuration: another one, another number.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Since when it has that number.
+    pub fn changed(&self) -> SystemTime {
+        self.changed
+    }
+
+    /// The graph that runs.
+    pub fn graph(&self) -> String {
+        graph::text(&self.bodies, &self.topology)
+    }
+
+    /// Makes all of some changes, or none. An error tells which one it is about.
+    pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<(), (usize, Fault)> {
+        let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
+        let (mut touched, mut failed) = (BTreeSet::new(), None);
+        for (i, edit) in edits.iter().enumerate() {
+            match edited.apply(&self.functions, edit) {
+                Ok(places) => touched.extend(instance_of(&places)),
+                Err(fault) => {
+                    failed = Some((i, fault));
+                    break;
+                }
+            }
+        }
+        let undos = edited.undos;
+        let last = edits.len().saturating_sub(1);
+        let result = match failed {
+            Some(failed) => Err(failed),
+            None => self.try_run(edits, &touched, title).map_err(|fault| (last, fault)),
+        };
+        if result.is_err() {
+            self.tree.undo(undos);
+            // Without order and values that are there by default, this is the same data.
+            let again = Data::new(self.functions.modules());
+            self.data = again;
+            let text = self.tree.0.to_string();
+            self.data
+                .merge(&text)
+                .and_then(|()| self.data.check())
+                .map_err(|problem| (last, Fault::from(problem)))?;
+        }
+        result
+    }
+
+    fn try_run(&mut self, edits: &[Edit], touched: &BTreeSet<String>, title: &str) -> Result<(), Fault> {
+        self.data.check()?;
+        let next = self.next(touched)?;
+        let before = (self.bodies.clone(), self.topology.clone());
+        self.run(next, title)?;
+        if let Some(journal) = &mut self.journal {
+            if let Err(fault) = journal.write(edits, &self.tree) {
+                self.run(before, "undo")?;
+                return Err(fault);
+            }
+        }
+        self.revision += 1;
+        self.changed = SystemTime::now();
+        Ok(())
+    }
+
+    /// The instances' names and functions. A name is unique among all functions.
+    fn names(&self) -> Result<Vec<(String, String)>, Fault> {
+        let mut names: Vec<(String, String)> = Vec::new();
+        let mut known = std::collections::HashMap::new();
+        for (name, function, _) in self.instances() {
+            let path = format!("/{function}:{function}={name}");
+            if matches!(name, "dev" | "tap" | "input" | "output") {
+                return Err(Fault::invalid(format!(
+                    "`{name}` means something else in connections; choose another name"
+                ))
+                .at(path));
+            }
+            if let Some(other) = known.insert(name.to_string(), function.to_string()) {
+                let message =
+                    format!("there is a {other} `{name}` already; names are unique among all functions");
+                return Err(Fault::data_exists(message).at(path));
+            }
+            names.push((name.to_string(), function.to_string()));
+        }
+        Ok(names)
+    }
+
+    /// All instances: name, function, and entry.
+    pub fn instances(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let lists = self.tree.0.as_object().into_iter().flatten();
+        lists.filter_map(|(name, value)| Some((name.split_once(':')?.0, value.as_array()?))).flat_map(
+            |(function, entries)| {
+                let named = move |entry| Some((Value::as_str(Value::get(entry, "name")?)?, function, entry));
+                entries.iter().filter_map(named)
+            },
+        )
+    }
+
+    /// The function and the entry of an instance.
+    pub fn instance(&self, name: &str) -> Option<(&str, &Value)> {
+        self.instances().find(|(known, _, _)| *known == name).map(|(_, function, entry)| (function, entry))
+    }
+
+    /// What is to run: the graphs of `touched` instances, and of those whose ports change, are made anew.
+    fn next(&self, touched: &BTreeSet<String>) -> Result<(Bodies, Topology), Fault> {
+        self.names()?;
+        let first_ports = |name: &str| {
+            let (function, entry) = self.instance(name)?;
+            self.functions.get(function)?.ports(entry, &[]).ok()
+        };
+        let topology = Topology::of(&self.tree.0, &first_ports)?;
+        let mut bodies = Bodies::new();
+        for (name, function, entry) in self.instances() {
+            let path = format!("/{function}:{function}={name}");
+            let of = self
+                .functions
+                .get(function)
+                .ok_or_else(|| Fault::unknown(format!("no function `{function}`")).at(&path))?;
+            let connected: Vec<&str> = topology.connected(name).collect();
+            let ports = of.ports(entry, &connected).map_err(|message| Fault::invalid(message).at(&path))?;
+            let same = self
+                .bodies
+                .get(name)
+                .filter(|old| !touched.contains(name) && old.function == function && old.ports == ports);
+            let body = match same {
+                Some(old) => old.clone(),
+                None => {
+                    let text = of
+                        .render(entry, &ports, Compound)
+                        .map_err(|message| Fault::refused(message).at(&path))?;
+                    Body { function: function.to_string(), ports, text }
+                }
+            };
+            bodies.insert(name.to_string(), body);
+        }
+        Ok((bodies, topology))
+    }
+
+    fn run(&mut self, (bodies, topology): (Bodies, Topology), title: &str) -> Result<(), Fault> {
+        let text = graph::text(&bodies, &topology);
+        self.plane.change(&text, title).map_err(Fault::refused)?;
+        (self.bodies, self.topology) = (bodies, topology);
+        Ok(())
+    }
+
+    /// Goes over to other functions; instances of those that changed go on with their new graphs and their state.
+    pub fn change_functions(&mut self, functions: Functions) -> Result<(), Fault> {
+        let mut data = Data::new(functions.modules());
+        if let Some(function) =
+            self.instances().map(|(_, function, _)| function).find(|name| functions.get(name).is_none())
+        {
+            return Err(Fault::in_use(format!("there are instances of `{function}`; delete them first")));
+        }
+        data.merge(&self.tree.0.to_string())?;
+        data.check()?;
+        let changed = self.instances().filter(|(_, function, _)| {
+            let package =
+                |functions: &Functions| functions.get(function).map(|function| function.package.clone());
+            package(&self.functions) != package(&functions)
+        });
+        let touched: BTreeSet<String> = changed.map(|(name, _, _)| name.to_string()).collect();
+        let old = std::mem::replace(&mut self.functions, functions);
+        let result = self.next(&touched).and_then(|next| self.run(next, "functions"));
+        match result {
+            Ok(()) => self.data = data,
+            Err(_) => self.functions = old,
+        }
+        result
+    }
+
+    /// The names of modules with data, and that of weir itself.
+    pub fn top_nodes(&self) -> impl Iterator<Item = &yang::Node> {
+        self.functions
+            .modules()
+            .iter()
+            .flat_map(|module| &module.nodes)
+            .filter(|node| matches!(node.kind, Kind::List | Kind::Container { .. }))
+    }
+}
+
+/// The instance that a place belongs to.
+fn instance_of(places: &[Place<'_>]) -> Option<String> {
+    let first = places.first().filter(|first| first.node.module != CORE)?;
+    first.keys.as_ref()?.first().cloned()
+}
+
+/// A path to an instance.
+pub fn path_of(function: &str, name: &str) -> Vec<Step> {
+    let keys = Some(vec![name.to_string()]);
+    vec![Step { module: Some(function.to_string()), name: function.to_string(), keys }]
+}
+
+/// No configuration, as JSON.
+pub fn nothing() -> Value {
+    Value::Object(Map::new())
+}
+
+/// The text of a path, for messages.
+pub fn shown(functions: &Functions, steps: &[Step]) -> String {
+    path::resolve(functions, steps).map(|places| path::to_text(&places)).unwrap_or_default()
+}
