@@ -245,7 +245,16 @@ pub fn clean(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
     }
 }
 
+/// What an action is given, with its values checked and its names without modules.
+pub fn clean_input(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
+    clean_members(node, value, at, |_| true)
+}
+
 fn clean_entry(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
+    clean_members(node, value, at, |child| child.is_config)
+}
+
+fn clean_members(node: &Node, value: Value, at: &str, may: impl Fn(&Node) -> bool) -> Result<Value, Fault> {
     let Value::Object(members) = value else {
         return Err(Fault::invalid(format!("`{}`: expected an object", node.name)).at(at));
     };
@@ -268,7 +277,7 @@ fn clean_entry(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
             ))
             .at(at));
         };
-        if !child.is_config {
+        if !may(child) {
             return Err(Fault::invalid(format!("`{name}` is state: it cannot be written")).at(at));
         }
         cleaned.insert(plain.to_string(), clean(child, value, &format!("{at}/{plain}"))?);

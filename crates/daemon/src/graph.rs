@@ -104,6 +104,7 @@ mod tests {
             _rx_b_0 :: Counter -> [0] b [0] -> _tx_b_0 :: Counter;
             _tx_b_0 -> _queue_b_0 :: Queue(1024) -> _unqueue_b_0 :: Unqueue -> _rx_a_1;
             _driver :: DriverManager(label again, pause, goto again);
-        "#]].assert_eq(&text(&bodies, &topology));
+        "#]]
+        .assert_eq(&text(&bodies, &topology));
     }
 }

@@ -6,11 +6,18 @@
 #![forbid(unsafe_code)]
 
 pub mod edit;
+pub mod events;
 pub mod fault;
 pub mod graph;
+pub mod http;
 pub mod journal;
+mod metrics;
+mod openapi;
+mod page;
 pub mod path;
 pub mod plane;
+pub mod restconf;
+pub mod roles;
 pub mod store;
 pub mod topology;
 pub mod tree;
@@ -19,4 +26,5 @@ pub use edit::{Edit, Op};
 pub use fault::Fault;
 pub use journal::Journal;
 pub use plane::Plane;
+pub use restconf::Service;
 pub use store::Store;

@@ -1,0 +1,176 @@
+//! HTTP/1.1 over sockets: each connection's requests become calls of [`Service::answer`].
+//!
+//! A Unix socket tells who is at its other end; over TCP there is always TLS, and certificates or tokens tell.
+
+mod body;
+mod stream;
+pub mod tls;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{combinators::BoxBody, BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+
+use crate::fault::Fault;
+use crate::restconf::{Reply, Request, Service};
+use crate::roles::{Role, Who};
+use tls::Tls;
+
+/// Most connections at a time.
+const MAX_CONNECTIONS: usize = 512;
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take to send a body, and to agree on TLS.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
+
+/// Who may use the Unix socket, by the user's and the group's number.
+pub type Peers = Arc<dyn Fn(u32, u32) -> Who + Send + Sync>;
+
+/// Serves a Unix socket until `stop` is done.
+pub async fn serve_unix(
+    service: Arc<Service>,
+    listener: UnixListener,
+    peers: Peers,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+) {
+    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut stop = stop;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            pause().await;
+            continue;
+        };
+        let Ok(permit) = limit.clone().acquire_owned().await else { return };
+        let who = stream.peer_cred().map_or_else(|_| Who::default(), |peer| peers(peer.uid(), peer.gid()));
+        let service = service.clone();
+        tokio::spawn(async move {
+            converse(service, stream, who, None).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Serves a TCP socket with TLS.
+pub async fn serve_tls(
+    service: Arc<Service>,
+    listener: TcpListener,
+    tls: Arc<Tls>,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+) {
+    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut stop = stop;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            pause().await;
+            continue;
+        };
+        let Ok(permit) = limit.clone().acquire_owned().await else { return };
+        let (service, tls) = (service.clone(), tls.clone());
+        tokio::spawn(async move {
+            let _ = stream.set_nodelay(true);
+            if let Ok(Ok((stream, who))) = tokio::time::timeout(BODY_TIMEOUT, tls.accept(stream)).await {
+                converse(service, stream, who, Some(tls)).await;
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Descriptors may have run out: others end meanwhile.
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+/// Answers the requests of a connection.
+async fn converse(
+    service: Arc<Service>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    who: Who,
+    tls: Option<Arc<Tls>>,
+) {
+    let handle = service_fn(move |request: hyper::Request<Incoming>| {
+        let (service, who, tls) = (service.clone(), who.clone(), tls.clone());
+        async move { Ok::<_, Infallible>(respond(service, request, who, tls).await) }
+    });
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(64 << 10);
+    // An error is the client's end.
+    let _ = server.serve_connection(TokioIo::new(stream), handle).await;
+}
+
+async fn respond(
+    service: Arc<Service>,
+    request: hyper::Request<Incoming>,
+    who: Who,
+    tls: Option<Arc<Tls>>,
+) -> Answer {
+    let (head, incoming) = request.into_parts();
+    let mut headers = Vec::new();
+    for (name, value) in &head.headers {
+        headers.push((name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+    }
+    let mut request = Request {
+        method: head.method.as_str().to_string(),
+        path: head.uri.path().to_string(),
+        query: head.uri.query().unwrap_or_default().to_string(),
+        headers,
+        body: Vec::new(),
+        who,
+    };
+    if let (Role::Nobody, Some(tls)) = (request.who.role, &tls) {
+        request.who = tls.who_has(request.header("authorization"));
+        if request.who.role == Role::Nobody {
+            let fault = Fault {
+                status: 401,
+                ..Fault::denied("a client certificate or a token is needed: Authorization: Bearer TOKEN")
+            };
+            return answer(Reply::json(401, &fault.body()).with("www-authenticate", "Bearer"));
+        }
+    }
+    if let Some(name) = request.path.strip_prefix("/restconf/streams/") {
+        return stream::events(&service, &request, name);
+    }
+    let timed = tokio::time::timeout(BODY_TIMEOUT, body::read(incoming)).await;
+    match timed.unwrap_or_else(|_| Err(Fault::malformed("the body did not come in time"))) {
+        Ok(bytes) => request.body = bytes,
+        Err(fault) => return answer(Reply::json(fault.status, &fault.body()).with("connection", "close")),
+    }
+    // It may wait for the data plane and for the disk.
+    let done = tokio::task::spawn_blocking(move || service.answer(&request)).await;
+    answer(
+        done.unwrap_or_else(|_| Reply::json(500, &Fault::broken("the request could not be finished").body())),
+    )
+}
+
+fn answer(reply: Reply) -> Answer {
+    let mut response = hyper::Response::builder().status(reply.status);
+    for (name, value) in &reply.headers {
+        response = response.header(*name, value);
+    }
+    let body = Full::new(Bytes::from(reply.body)).boxed();
+    response.body(body).unwrap_or_else(|_| {
+        // A header's value held what headers cannot.
+        let mut response = hyper::Response::new(Full::new(Bytes::new()).boxed());
+        *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}

@@ -1,0 +1,68 @@
+//! The stream of events (RFC 8040, section 3.8) as server-sent events.
+
+use std::convert::Infallible;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{answer, Answer};
+use crate::fault::Fault;
+use crate::restconf::{Reply, Request, Service};
+use crate::roles::Access;
+
+/// How often a quiet stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Answers with events as they happen.
+pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
+    let refused = |fault: Fault| answer(Reply::json(fault.status, &fault.body()));
+    if name != "NETCONF" {
+        return refused(Fault::missing(format!("no stream `{name}`; there is NETCONF")));
+    }
+    if request.method != "GET" {
+        return refused(Fault::not_allowed(format!(
+            "{} is not for this resource; allowed: GET",
+            request.method
+        )));
+    }
+    if let Err(fault) = service.permit(&request.who, Access::Read, "") {
+        return refused(fault);
+    }
+    let Some(receiver) = service.events.listen() else {
+        return refused(Fault { status: 503, ..Fault::in_use("too many listen already; try again later") });
+    };
+    let (sender, frames) = mpsc::channel(16);
+    std::thread::spawn(move || forward(&receiver, &sender));
+    let stream = futures_frames(frames);
+    let response = hyper::Response::builder()
+        .header("content-type", "text/event-stream")
+        .header("cache-control", "no-cache");
+    response.body(StreamBody::new(stream).boxed()).unwrap_or_else(|_| answer(Reply::empty(500)))
+}
+
+/// Hands events on until the client is gone.
+fn forward(receiver: &Receiver<Value>, sender: &mpsc::Sender<Bytes>) {
+    loop {
+        let text = match receiver.recv_timeout(KEEP_ALIVE) {
+            Ok(event) => format!("data: {event}\n\n"),
+            Err(RecvTimeoutError::Timeout) => ":\n\n".to_string(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if sender.blocking_send(Bytes::from(text)).is_err() {
+            return;
+        }
+    }
+}
+
+fn futures_frames(
+    frames: mpsc::Receiver<Bytes>,
+) -> impl futures_core::Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    tokio_stream::StreamExt::map(tokio_stream::wrappers::ReceiverStream::new(frames), |bytes| {
+        Ok(Frame::data(bytes))
+    })
+}

@@ -1,0 +1,143 @@
+//! TLS, and who is at its other end: a client certificate or a token tells.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest, Sha256};
+use tokio::net::TcpStream;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::server::TlsStream;
+use tokio_rustls::TlsAcceptor;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::roles::{Role, Who};
+
+/// Names of files.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// The server's certificates, PEM.
+    pub certificate: String,
+    /// The server's key, PEM.
+    pub key: String,
+    /// Those who sign clients' certificates, PEM.
+    pub clients: Option<String>,
+    /// Lines `NAME ROLE SHA256`, the last the hexadecimal SHA-256 sum of a token.
+    pub tokens: Option<String>,
+}
+
+/// What a server needs to speak TLS.
+pub struct Tls {
+    acceptor: TlsAcceptor,
+    tokens: HashMap<[u8; 32], Who>,
+}
+
+impl Tls {
+    /// Reads the files.
+    pub fn new(files: &Files) -> Result<Tls, String> {
+        if files.clients.is_none() && files.tokens.is_none() {
+            return Err(
+                "over TCP, clients must show who they are: give --client-ca FILE, --tokens FILE, or both"
+                    .to_string(),
+            );
+        }
+        let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {error}");
+        let chain: Vec<CertificateDer<'static>> = certificates(&files.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(Path::new(&files.key))
+            .map_err(|error| failed(&files.key, &error))?;
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let builder =
+            ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let builder = builder.map_err(|error| error.to_string())?;
+        let builder = match &files.clients {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(path)? {
+                    roots.add(certificate).map_err(|error| failed(path, &error))?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                let verifier =
+                    if files.tokens.is_some() { verifier.allow_unauthenticated() } else { verifier };
+                builder.with_client_cert_verifier(verifier.build().map_err(|error| failed(path, &error))?)
+            }
+        };
+        let config =
+            builder.with_single_cert(chain, key).map_err(|error| failed(&files.certificate, &error))?;
+        let tokens = files.tokens.as_deref().map_or_else(|| Ok(HashMap::new()), tokens)?;
+        Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), tokens })
+    }
+
+    /// Agrees on TLS; who the client is by its certificate.
+    pub async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Who)> {
+        let stream = self.acceptor.accept(stream).await?;
+        let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let who = certificate.map_or_else(Who::default, |certificate| of_certificate(certificate));
+        Ok((stream, who))
+    }
+
+    /// Who has a token.
+    pub fn who_has(&self, authorization: Option<&str>) -> Who {
+        let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        // Sums are compared, not tokens: how long that takes tells nothing of a token.
+        let who = token.and_then(|token| self.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into()));
+        who.cloned().unwrap_or_default()
+    }
+}
+
+fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{path}: {error}");
+    let read = CertificateDer::pem_file_iter(Path::new(path)).map_err(|error| failed(&error))?;
+    let list = read.collect::<Result<Vec<_>, _>>().map_err(|error| failed(&error))?;
+    if list.is_empty() {
+        return Err(failed(&"it holds no certificate in PEM"));
+    }
+    Ok(list)
+}
+
+/// The name is the subject's common name, the role its organizational unit; without one, it may read.
+fn of_certificate(certificate: &CertificateDer<'_>) -> Who {
+    let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return Who::default() };
+    let subject = parsed.subject();
+    let name =
+        subject.iter_common_name().find_map(|name| name.as_str().ok()).unwrap_or("certificate").to_string();
+    let role = subject.iter_organizational_unit().find_map(|unit| Role::named(unit.as_str().ok()?));
+    Who { name, role: role.unwrap_or(Role::Read) }
+}
+
+/// Reads a file of tokens.
+fn tokens(path: &str) -> Result<HashMap<[u8; 32], Who>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let mut tokens = HashMap::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let wrong = |what: &str| format!("{path}: line {}: {what}; expected NAME ROLE SHA256", i + 1);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, role, sum] = words.as_slice() else {
+            return Err(wrong(&format!("there are {} words", words.len())));
+        };
+        let role = Role::named(role)
+            .ok_or_else(|| wrong(&format!("`{role}` is no role; there are read, operate and administer")))?;
+        let sum =
+            hex(sum).ok_or_else(|| wrong("the last word is no SHA-256 sum of 64 hexadecimal digits"))?;
+        tokens.insert(sum, Who { name: name.to_string(), role });
+    }
+    Ok(tokens)
+}
+
+fn hex(text: &str) -> Option<[u8; 32]> {
+    let mut sum = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in sum.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
+    }
+    Some(sum)
+}

@@ -1,0 +1,296 @@
+//! Data resources (RFC 8040, section 3.5): read, create, replace, change, delete.
+
+use serde_json::{json, Value};
+use yang::Kind;
+
+use super::query::Query;
+use super::{body, only, patch, view, Reply, Request, Service, DATA, PATCH};
+use crate::edit::{Edit, Op};
+use crate::fault::Fault;
+use crate::path::{self, Place, Step};
+use crate::roles::Access;
+use crate::store::Store;
+use crate::tree::{keys_of, Position};
+
+/// Types of bodies with data.
+const TYPES: [&str; 2] = [DATA, "application/json"];
+/// Parameters of reading.
+const READING: [&str; 4] = ["content", "depth", "fields", "with-defaults"];
+/// Parameters of writing.
+const WRITING: [&str; 2] = ["insert", "point"];
+
+impl Service {
+    /// Answers for a data resource.
+    pub(super) fn data(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
+        let steps = path::parse(rest)?;
+        match request.method.as_str() {
+            "GET" | "HEAD" => self.read(request, &steps),
+            "POST" => self.post(request, &steps),
+            "PUT" => self.put(request, &steps),
+            "PATCH" => self.patch(request, &steps),
+            "DELETE" => self.delete(request, &steps),
+            "OPTIONS" => Ok(Reply::empty(200)
+                .with("allow", "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE")
+                .with("accept-patch", format!("{DATA}, {PATCH}"))),
+            _ => only(request, &["GET", "POST", "PUT", "PATCH", "DELETE"], || Ok(Reply::empty(200))),
+        }
+    }
+
+    fn read(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        let query = Query::parse(&request.query, &READING)?;
+        if let Some(reply) = super::library::data(&self.store(), steps) {
+            return Ok(reply);
+        }
+        let store = self.store();
+        let places = path::resolve(store.functions(), steps)?;
+        let text = path::to_text(&places);
+        crate::roles::permit(&store.tree().0, &request.who, Access::Read, &text)?;
+        let tag = etag(&store);
+        if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
+            return Ok(Reply::empty(304).with("etag", tag));
+        }
+        let value = view::of(&store, &places, &query)
+            .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
+        let value = query.fields.as_ref().map_or_else(|| value.clone(), |fields| fields.of(&value));
+        let value =
+            query.depth.map_or_else(|| value.clone(), |depth| super::fields::prune(&value, depth - 1));
+        Ok(Reply::json(200, &named(&places, value))
+            .with("etag", tag)
+            .with("last-modified", date(store.changed())))
+    }
+
+    /// Creates a child, or calls an action.
+    fn post(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        let store = self.store();
+        let functions = store.functions().clone();
+        let parents = path::resolve(&functions, steps)?;
+        if parents.last().is_some_and(|last| last.node.kind == Kind::Action) {
+            return super::operations::action(store, request, &parents);
+        }
+        let query = Query::parse(&request.query, &WRITING)?;
+        let (name, value) = body::member(body::json(request, &TYPES)?)?;
+        let child: Vec<Step> = steps.iter().cloned().chain(path::parse(&name)?).collect();
+        let mut places = path::resolve(&functions, &child)?;
+        let mut value = value;
+        if let Some(last) =
+            places.last_mut().filter(|last| matches!(last.node.kind, Kind::List | Kind::LeafList))
+        {
+            value = body::single(value)?;
+            last.keys = Some(keys_of(last.node, &value).ok_or_else(|| {
+                Fault::malformed(format!(
+                    "an entry of `{}` needs its key: {}",
+                    last.node.name,
+                    last.node.keys.join(", ")
+                ))
+            })?);
+        }
+        // Only what is there has children.
+        if store.tree().get(&parents).is_none() && parents.iter().any(|place| place.keys.is_some()) {
+            let text = path::to_text(&parents);
+            return Err(Fault::missing(format!("{text} does not exist")).at(text));
+        }
+        let at = position(&query, &places, &functions)?;
+        let (location, path) = (path::to_text(&places), steps_of(&places));
+        let edit = Edit { op: Op::Create, path, value: Some(value), at };
+        let reply = self.change(store, request, vec![edit], 201)?;
+        Ok(reply.with("location", format!("/restconf/data{location}")))
+    }
+
+    fn put(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        let query = Query::parse(&request.query, &WRITING)?;
+        let store = self.store();
+        let places = path::resolve(store.functions(), steps)?;
+        let last = target(&places)?;
+        let value = body::value_of(last, body::json(request, &TYPES)?)?;
+        let is_new = store.tree().get(&places).is_none();
+        let at = position(&query, &places, store.functions())?;
+        let edit = Edit { op: Op::Replace, path: steps_of(&places), value: Some(value), at };
+        self.change(store, request, vec![edit], if is_new { 201 } else { 204 })
+    }
+
+    fn patch(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        Query::parse(&request.query, &[])?;
+        if request.header("content-type").is_some_and(|given| given.starts_with(PATCH)) {
+            return self.yang_patch(request, steps);
+        }
+        let store = self.store();
+        let places = path::resolve(store.functions(), steps)?;
+        let Some(last) = places.last() else { return self.patch_all(store, request) };
+        let text = path::to_text(&places);
+        if store.tree().get(&places).is_none() && places.iter().any(|place| place.keys.is_some()) {
+            return Err(Fault::missing(format!("{text} does not exist; create it with PUT or POST")).at(text));
+        }
+        let value = body::value_of(last, body::json(request, &TYPES)?)?;
+        let edit = Edit { op: Op::Merge, path: steps_of(&places), value: Some(value), at: None };
+        self.change(store, request, vec![edit], 204)
+    }
+
+    /// Merges nodes from the top on.
+    fn patch_all(&self, store: std::sync::MutexGuard<'_, Store>, request: &Request) -> Result<Reply, Fault> {
+        let (name, value) = body::member(body::json(request, &TYPES)?)?;
+        let (true, Value::Object(members)) = (name.ends_with("data"), value) else {
+            return Err(Fault::malformed("the body must be {\"ietf-restconf:data\": {...}}"));
+        };
+        let mut edits = Vec::new();
+        for (name, value) in members {
+            edits.push(Edit { op: Op::Merge, path: path::parse(&name)?, value: Some(value), at: None });
+        }
+        self.change(store, request, edits, 204)
+    }
+
+    fn delete(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        Query::parse(&request.query, &[])?;
+        let store = self.store();
+        let places = path::resolve(store.functions(), steps)?;
+        target(&places)?;
+        let text = path::to_text(&places);
+        if store.tree().get(&places).is_none() {
+            return Err(Fault::missing(format!("{text} does not exist")).at(text));
+        }
+        let edit = Edit { op: Op::Delete, path: steps_of(&places), value: None, at: None };
+        self.change(store, request, vec![edit], 204)
+    }
+
+    /// Many edits in one transaction (RFC 8072).
+    fn yang_patch(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
+        let store = self.store();
+        let patch = patch::Patch::parse(&store, steps, body::json(request, &[PATCH])?)?;
+        let (id, names) = (patch.id.clone(), patch.names.clone());
+        match self.transact(store, request, patch.edits) {
+            Ok(tag) => Ok(Reply::json(
+                200,
+                &json!({ "ietf-yang-patch:yang-patch-status": { "patch-id": id, "ok": [null] } }),
+            )
+            .with("etag", tag)),
+            Err((_, fault)) if matches!(fault.status, 403 | 412) => Err(fault),
+            Err((i, fault)) => Ok(Reply::json(fault.status, &patch::failed(&id, names.get(i), &fault))),
+        }
+    }
+
+    fn change(
+        &self,
+        store: std::sync::MutexGuard<'_, Store>,
+        request: &Request,
+        edits: Vec<Edit>,
+        status: u16,
+    ) -> Result<Reply, Fault> {
+        let tag = self.transact(store, request, edits).map_err(|(_, fault)| fault)?;
+        Ok(Reply::empty(status).with("etag", tag))
+    }
+
+    /// Makes changes if whoever asks may, and if nobody else has made others meanwhile; the tag of what is there then.
+    fn transact(
+        &self,
+        mut store: std::sync::MutexGuard<'_, Store>,
+        request: &Request,
+        edits: Vec<Edit>,
+    ) -> Result<String, (usize, Fault)> {
+        check_preconditions(request, &store).map_err(|fault| (0, fault))?;
+        let mut texts = Vec::new();
+        for (i, edit) in edits.iter().enumerate() {
+            let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
+            let text = path::to_text(&places);
+            crate::roles::permit(&store.tree().0, &request.who, Access::Write, &text)
+                .map_err(|fault| (i, fault))?;
+            texts.push(text);
+        }
+        store.transaction(
+            &edits,
+            &format!("{} {}", request.method, texts.first().map_or("", String::as_str)),
+        )?;
+        self.events.changed(&request.who, store.revision(), &edits, &texts);
+        Ok(etag(&store))
+    }
+}
+
+fn check_preconditions(request: &Request, store: &Store) -> Result<(), Fault> {
+    let tag = etag(store);
+    let changed = "the configuration has changed meanwhile: read it again, then make your change";
+    if request.header("if-match").is_some_and(|tags| !matches(tags, &tag)) {
+        return Err(Fault::precondition(changed));
+    }
+    if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
+        return Err(Fault::precondition("If-None-Match names the present configuration"));
+    }
+    if let Some(text) = request.header("if-unmodified-since") {
+        let since = httpdate::parse_http_date(text)
+            .map_err(|_| Fault::malformed(format!("`{text}` is no date of HTTP")))?;
+        // Dates count whole seconds.
+        if store.changed() >= since + std::time::Duration::from_secs(1) {
+            return Err(Fault::precondition(changed));
+        }
+    }
+    Ok(())
+}
+
+/// The tag of the configuration as it is (RFC 8040, section 3.4.1.2).
+pub fn etag(store: &Store) -> String {
+    format!("\"{:x}\"", store.revision())
+}
+
+fn matches(tags: &str, tag: &str) -> bool {
+    tags.split(',').any(|one| one.trim() == "*" || one.trim().trim_start_matches("W/") == tag)
+}
+
+fn date(time: std::time::SystemTime) -> String {
+    httpdate::fmt_http_date(time)
+}
+
+/// The node that is written; the whole configuration is none.
+fn target<'p, 's>(places: &'p [Place<'s>]) -> Result<&'p Place<'s>, Fault> {
+    let last = places
+        .last()
+        .ok_or_else(|| Fault::not_allowed("the whole configuration is changed by PATCH, or by its parts"))?;
+    match last.node.kind {
+        Kind::Action => {
+            Err(Fault::not_allowed(format!("`{}` is an action: call it with POST", last.node.name)))
+        }
+        _ => Ok(last),
+    }
+}
+
+/// A value under its node's name.
+fn named(places: &[Place<'_>], value: Value) -> Value {
+    let Some(last) = places.last() else { return json!({ "ietf-restconf:data": value }) };
+    let value = if last.keys.is_some() { Value::Array(vec![value]) } else { value };
+    Value::Object(std::iter::once((format!("{}:{}", last.node.module, last.node.name), value)).collect())
+}
+
+/// Steps with the names of all modules and the keys as the schema writes them.
+pub fn steps_of(places: &[Place<'_>]) -> Vec<Step> {
+    let step = |place: &Place<'_>| Step {
+        module: Some(place.node.module.clone()),
+        name: place.node.name.clone(),
+        keys: place.keys.clone(),
+    };
+    places.iter().map(step).collect()
+}
+
+/// Where `insert` and `point` say that an entry goes.
+fn position(
+    query: &Query,
+    places: &[Place<'_>],
+    functions: &functions::Functions,
+) -> Result<Option<Position>, Fault> {
+    let point = || -> Result<Vec<String>, Fault> {
+        let text =
+            query.point.as_ref().ok_or_else(|| Fault::invalid("`insert=before` and `after` need `point`"))?;
+        let other = path::resolve(functions, &path::parse(text.trim_start_matches("/restconf/data"))?)?;
+        let keys = other.last().and_then(|last| last.keys.clone());
+        let is_sibling = other.len() == places.len()
+            && path::to_text(&other[..other.len().saturating_sub(1)])
+                == path::to_text(&places[..places.len() - 1]);
+        keys.filter(|_| is_sibling)
+            .ok_or_else(|| Fault::invalid(format!("`point={text}` is no entry of the same list")))
+    };
+    Ok(match query.insert.as_deref() {
+        None if query.point.is_some() => {
+            return Err(Fault::invalid("`point` is for `insert=before` and `insert=after`"))
+        }
+        None => None,
+        Some("first") => Some(Position::First),
+        Some("last") => Some(Position::Last),
+        Some("before") => Some(Position::Before(point()?)),
+        Some(_) => Some(Position::After(point()?)),
+    })
+}

@@ -1,0 +1,112 @@
+//! Functions themselves: which there are, and adding, upgrading and removing them while instances run.
+
+use serde_json::{json, Value};
+
+use ::functions::{Function, Package};
+
+use super::{only, Reply, Request, Service};
+use crate::fault::Fault;
+use crate::roles::Access;
+
+impl Service {
+    /// Answers at `/functions` and `/functions/NAME`.
+    pub(super) fn functions(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
+        if name.is_empty() {
+            return only(request, &["GET"], || {
+                self.permit(&request.who, Access::Read, "/functions")?;
+                let store = self.store();
+                let list: Vec<Value> = store.functions().iter().map(|function| about(&function)).collect();
+                Ok(Reply::text(200, "application/json", json!({ "functions": list }).to_string()))
+            });
+        }
+        match request.method.as_str() {
+            "PUT" => self.add_function(request, name),
+            "DELETE" => self.remove_function(request, name),
+            _ => only(request, &["GET", "PUT", "DELETE"], || {
+                self.permit(&request.who, Access::Read, "/functions")?;
+                let store = self.store();
+                let function = store
+                    .functions()
+                    .get(name)
+                    .ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
+                Ok(Reply::text(200, "application/x-tar", function.package.to_tar()))
+            }),
+        }
+    }
+
+    /// Adds a function, or upgrades it: its instances go on with the new graph and their state.
+    fn add_function(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
+        self.permit(&request.who, Access::Administer, &format!("/functions/{name}"))?;
+        let package = Package::of_tar(request.body.as_slice(), name).map_err(Fault::invalid)?;
+        if package.name != name {
+            return Err(Fault::invalid(format!("the archive holds `{}`, not `{name}`", package.name)));
+        }
+        let mut store = self.store();
+        let is_new = store.functions().get(name).is_none();
+        let before = store.functions().clone();
+        let next = before.with(package).map_err(Fault::invalid)?;
+        store.change_functions(next)?;
+        if let Err(fault) = self.keep(name, Some(&request.body)) {
+            store.change_functions(before)?;
+            return Err(fault);
+        }
+        self.events.tell(
+            "weir:function-changed",
+            json!({ "function": name, "change": if is_new { "added" } else { "upgraded" } }),
+        );
+        Ok(Reply::empty(if is_new { 201 } else { 204 }))
+    }
+
+    fn remove_function(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
+        self.permit(&request.who, Access::Administer, &format!("/functions/{name}"))?;
+        let mut store = self.store();
+        if store.functions().get(name).is_none() {
+            return Err(Fault::missing(format!("no function `{name}`")));
+        }
+        if Package::shipped_names().any(|shipped| shipped == name) {
+            // What was put in its place goes; it itself stays.
+            let shipped =
+                Package::shipped_one(name).ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
+            if store.functions().get(name).is_some_and(|function| *function.package == shipped) {
+                return Err(Fault::not_allowed(format!("`{name}` comes with weir and stays")));
+            }
+            let next = store.functions().with(shipped).map_err(Fault::refused)?;
+            store.change_functions(next)?;
+        } else {
+            let next = store.functions().without(name).map_err(Fault::refused)?;
+            store.change_functions(next)?;
+        }
+        self.keep(name, None)?;
+        self.events.tell("weir:function-changed", json!({ "function": name, "change": "removed" }));
+        Ok(Reply::empty(204))
+    }
+
+    /// Keeps a function's archive for the next start, or forgets it.
+    fn keep(&self, name: &str, archive: Option<&[u8]>) -> Result<(), Fault> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(format!("{name}.tar"));
+        let result = match archive {
+            Some(archive) => std::fs::create_dir_all(folder).and_then(|()| {
+                let beside = path.with_extension("new");
+                std::fs::write(&beside, archive)?;
+                std::fs::File::open(&beside)?.sync_all()?;
+                std::fs::rename(&beside, &path)?;
+                std::fs::File::open(folder)?.sync_all()
+            }),
+            None => match std::fs::remove_file(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                other => other,
+            },
+        };
+        result.map_err(|error| Fault::broken(format!("{}: {error}", path.display())))
+    }
+}
+
+fn about(function: &Function<'_>) -> Value {
+    json!({
+        "name": function.name(),
+        "about": function.about(),
+        "ports": function.fixed_ports(),
+        "shipped": Package::shipped_names().any(|shipped| shipped == function.name()),
+    })
+}

@@ -1,0 +1,198 @@
+//! RESTCONF (RFC 8040) over the store: from a request to an answer, without sockets.
+
+mod body;
+mod data;
+mod fields;
+mod functions;
+mod library;
+mod operations;
+mod patch;
+mod query;
+mod view;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use crate::events::Events;
+use crate::fault::Fault;
+use crate::roles::{Access, Who};
+use crate::store::Store;
+
+pub use body::MAX as MAX_BODY;
+
+/// The media type of data.
+pub const DATA: &str = "application/yang-data+json";
+/// The media type of YANG Patch.
+pub const PATCH: &str = "application/yang-patch+json";
+
+/// Answers requests.
+pub struct Service {
+    store: Mutex<Store>,
+    /// What happens.
+    pub events: Events,
+    /// Where functions that are added are kept.
+    folder: Option<std::path::PathBuf>,
+    started: std::time::SystemTime,
+}
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Its method.
+    pub method: String,
+    /// Its path, as it was written.
+    pub path: String,
+    /// What follows the question mark.
+    pub query: String,
+    /// Its header fields, names in small letters.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Who asks.
+    pub who: Who,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Its status.
+    pub status: u16,
+    /// Its header fields.
+    pub headers: Vec<(&'static str, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// The value of a header field.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Reply {
+    /// An answer without a body.
+    pub fn empty(status: u16) -> Reply {
+        Reply { status, headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// An answer in JSON.
+    pub fn json(status: u16, value: &Value) -> Reply {
+        Reply::text(status, DATA, value.to_string() + "\n")
+    }
+
+    /// An answer of some type.
+    pub fn text(status: u16, media_type: &'static str, text: impl Into<Vec<u8>>) -> Reply {
+        Reply { status, headers: vec![("content-type", media_type.to_string())], body: text.into() }
+    }
+
+    fn of(fault: &Fault) -> Reply {
+        Reply::json(fault.status, &fault.body())
+    }
+
+    /// With a header field.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+impl Service {
+    /// Answers for a store. Functions that are added are kept in `folder`.
+    pub fn new(store: Store, folder: Option<std::path::PathBuf>) -> Arc<Service> {
+        let (events, started) = (Events::new(), std::time::SystemTime::now());
+        Arc::new(Service { store: Mutex::new(store), events, folder, started })
+    }
+
+    /// The store, for a moment.
+    pub fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to a request.
+    pub fn answer(&self, request: &Request) -> Reply {
+        let result = self.dispatch(request);
+        let mut reply = result.unwrap_or_else(|fault| Reply::of(&fault));
+        if request.method == "HEAD" {
+            reply.body.clear();
+        }
+        reply.headers.push(("cache-control", "no-cache".to_string()));
+        reply
+    }
+
+    fn dispatch(&self, request: &Request) -> Result<Reply, Fault> {
+        let path = request.path.trim_end_matches('/');
+        let (head, rest) = split(path);
+        match (head, rest) {
+            ("restconf", rest) => self.restconf(request, rest),
+            ("functions", rest) => self.functions(request, rest),
+            (".well-known", "host-meta") => only(request, &["GET"], || Ok(library::host_meta())),
+            ("yang", name) => only(request, &["GET"], || library::module(&self.store(), name)),
+            ("", _) => only(request, &["GET"], || Ok(crate::page::page(&self.store()))),
+            ("openapi.json", "") => only(request, &["GET"], || {
+                Ok(Reply::text(200, "application/json", crate::openapi::document(&self.store()).to_string()))
+            }),
+            ("metrics", "") => {
+                self.permit(&request.who, Access::Read, "/metrics")?;
+                only(request, &["GET"], || Ok(crate::metrics::reply(self)))
+            }
+            _ => Err(Fault::missing(format!(
+                "there is nothing at {path}; try /restconf/data, /functions, /openapi.json or /metrics"
+            ))),
+        }
+    }
+
+    fn restconf(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
+        let (head, rest) = split(rest);
+        match head {
+            "" => only(request, &["GET"], || Ok(library::root())),
+            "data" => self.data(request, rest),
+            "ds" => match split(rest) {
+                ("ietf-datastores:running" | "ietf-datastores:operational", rest) => self.data(request, rest),
+                (name, _) => Err(Fault::missing(format!("no datastore `{name}`; there are ietf-datastores:running and ietf-datastores:operational"))),
+            },
+            "operations" => self.operations(request, rest),
+            "yang-library-version" => only(request, &["GET"], || Ok(library::version())),
+            _ => Err(Fault::missing(format!("there is nothing at /restconf/{head}; try /restconf/data"))),
+        }
+    }
+
+    /// Whether somebody may do something.
+    pub(crate) fn permit(&self, who: &Who, access: Access, path: &str) -> Result<(), Fault> {
+        let store = self.store();
+        crate::roles::permit(&store.tree().0, who, access, path)
+    }
+
+    /// Since when it answers.
+    pub fn started(&self) -> std::time::SystemTime {
+        self.started
+    }
+}
+
+/// The first step of a path, and the rest.
+fn split(path: &str) -> (&str, &str) {
+    let path = path.trim_start_matches('/');
+    path.split_once('/').unwrap_or((path, ""))
+}
+
+/// Answers if the method is one of some, or HEAD where GET is.
+fn only(
+    request: &Request,
+    methods: &[&str],
+    answer: impl FnOnce() -> Result<Reply, Fault>,
+) -> Result<Reply, Fault> {
+    let is_head = request.method == "HEAD" && methods.contains(&"GET");
+    if is_head || methods.contains(&request.method.as_str()) {
+        return answer();
+    }
+    let allowed = methods.join(", ");
+    if request.method == "OPTIONS" {
+        return Ok(Reply::empty(200).with("allow", allowed));
+    }
+    Ok(Reply::of(&Fault::not_allowed(format!(
+        "{} is not for this resource; allowed: {allowed}",
+        request.method
+    )))
+    .with("allow", allowed))
+}

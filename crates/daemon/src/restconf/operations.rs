@@ -1,0 +1,94 @@
+//! Actions of instances (RFC 8040, section 3.6).
+
+use std::sync::MutexGuard;
+
+use serde_json::{json, Map, Value};
+use yang::Kind;
+
+use super::{body, only, view, Reply, Request, Service, DATA};
+use crate::fault::Fault;
+use crate::path::{self, Place};
+use crate::roles::Access;
+use crate::store::Store;
+
+impl Service {
+    /// The operations that belong to no instance; there are none.
+    pub(super) fn operations(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
+        match rest.is_empty() {
+            true => {
+                only(request, &["GET"], || Ok(Reply::json(200, &json!({ "ietf-restconf:operations": {} }))))
+            }
+            false => Err(Fault::missing(format!(
+                "no operation `{rest}`; actions of instances are called with POST at /restconf/data/..."
+            ))),
+        }
+    }
+}
+
+/// Calls an action: writes the handlers that its schema names.
+pub fn action(store: MutexGuard<'_, Store>, request: &Request, places: &[Place<'_>]) -> Result<Reply, Fault> {
+    let text = path::to_text(places);
+    crate::roles::permit(&store.tree().0, &request.who, Access::Execute, &text)?;
+    let Some((last, parents)) = places.split_last() else { return Err(Fault::missing("no action")) };
+    let entry = store.tree().get(parents).ok_or_else(|| {
+        let text = path::to_text(parents);
+        Fault::missing(format!("{text} does not exist")).at(text)
+    })?;
+    let instance =
+        parents.first().and_then(|first| first.keys.as_ref()?.first()).cloned().unwrap_or_default();
+    let mut values = entry.as_object().cloned().unwrap_or_default();
+    values.extend(input(request, last, &text)?);
+    let values = Value::Object(values);
+    let mut writes = Vec::new();
+    for statement in last.node.all_extensions("write") {
+        let filled = view::filled(statement, Some(&values));
+        let filled = filled.ok_or_else(|| {
+            Fault::invalid(format!("`{}` needs a value for each leaf in `{statement}`", last.node.name))
+                .at(&text)
+        })?;
+        let (handler, value) = filled.split_once(' ').unwrap_or((&filled, ""));
+        writes.push((format!("{instance}/{handler}"), value.to_string()));
+    }
+    let plane = store.plane().clone();
+    drop(store);
+    for (handler, value) in writes {
+        plane.write(&handler, &value).map_err(|message| Fault::refused(message).at(&text))?;
+    }
+    Ok(Reply::empty(204))
+}
+
+/// What the action is given, checked.
+fn input(request: &Request, action: &Place<'_>, text: &str) -> Result<Map<String, Value>, Fault> {
+    let input = action.node.children.iter().find(|child| child.kind == Kind::Input);
+    let given = match request.body.is_empty() {
+        true => Value::Object(Map::new()),
+        false => {
+            let (name, value) = body::member(body::json(request, &[DATA, "application/json"])?)?;
+            if name.split_once(':').map_or(name.as_str(), |(_, name)| name) != "input" {
+                return Err(Fault::malformed(format!(
+                    "the body is `{name}`; it must be `{}:input`",
+                    action.node.module
+                ))
+                .at(text));
+            }
+            value
+        }
+    };
+    let Some(input) = input else { return Ok(Map::new()) };
+    let cleaned = crate::edit::clean_input(input, given, text)?;
+    for leaf in input.data_children().filter(|leaf| leaf.is_mandatory) {
+        if cleaned.get(&leaf.name).is_none() {
+            return Err(Fault {
+                tag: "missing-element",
+                ..Fault::invalid(format!("`{}` needs `{}`", action.node.name, leaf.name))
+            }
+            .at(text));
+        }
+    }
+    let defaults = input
+        .data_children()
+        .filter_map(|leaf| Some((leaf.name.clone(), functions::leaf(leaf, leaf.default.as_ref()?).ok()?)));
+    let mut whole: Map<String, Value> = defaults.collect();
+    whole.extend(cleaned.as_object().cloned().unwrap_or_default());
+    Ok(whole)
+}
