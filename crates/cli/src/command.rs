@@ -47,6 +47,8 @@ pub enum Command {
     Remove(change::RemoveOptions),
     /// Put a stage into the place of another one in a running chain.
     Replace(change::ReplaceOptions),
+    /// Run the daemon in which functions live.
+    Serve(crate::serve::ServeOptions),
     /// Tell all errors of a graph without running it.
     Check(CheckOptions),
     /// Print a graph with its compound elements expanded.
@@ -103,8 +105,11 @@ pub fn of(args: &[String]) -> clap::Command {
 
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
 pub fn runs_graphs(command: &Command) -> bool {
-    use Command::{Bench, Chain, Linux, Port, Read, Run, Stage, Write};
-    matches!(command, Run(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_) | Chain(_))
+    use Command::{Bench, Chain, Linux, Port, Read, Run, Serve, Stage, Write};
+    matches!(
+        command,
+        Run(_) | Serve(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_) | Chain(_)
+    )
 }
 
 /// A configuration and its variables.

@@ -17,6 +17,7 @@ mod live;
 mod load;
 mod pages;
 mod run;
+mod serve;
 mod stage;
 mod stop;
 mod texts;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Remove(options) => stage::change::remove(&options),
         Command::Replace(options) => stage::change::replace(&options),
         Command::Chain(options) => chain::run(options),
+        Command::Serve(options) => serve::run(options),
         Command::Check(options) => check::run(options),
         Command::Flatten(options) => texts::flatten(options),
         Command::Fmt(options) => texts::format(options),

@@ -31,15 +31,15 @@ const QUIET: Duration = Duration::from_millis(200);
 pub struct Server {
     path: PathBuf,
     jobs: Receiver<Job>,
-    answering: Answering,
+    reach: Reach,
 }
 
 /// How many answers are being written: the program ends only when they are, or after [`PATIENCE`].
 type Answering = Arc<(Mutex<usize>, Condvar)>;
 
-/// What a connection needs to reach the graph.
+/// What another thread needs to reach the graph.
 #[derive(Clone)]
-struct Reach {
+pub struct Reach {
     jobs: Sender<Job>,
     waker: Arc<UnixStream>,
     answering: Answering,
@@ -59,15 +59,20 @@ impl Server {
         let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
         let waker = Arc::new(waker);
         let (sender, jobs) = channel();
-        let answering = Answering::default();
-        let reach = Reach { jobs: sender, waker, answering: answering.clone() };
+        let own = Reach { jobs: sender, waker, answering: Answering::default() };
+        let reach = own.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let reach = reach.clone();
                 std::thread::spawn(move || serve(stream, &reach));
             }
         });
-        Ok(Server { path, jobs, answering })
+        Ok(Server { path, jobs, reach: own })
+    }
+
+    /// What another thread needs to reach the graph.
+    pub fn reach(&self) -> Reach {
+        self.reach.clone()
     }
 
     /// Does what was asked since the last call.
@@ -81,7 +86,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
-        let (n_answering, changed) = &*self.answering;
+        let (n_answering, changed) = &*self.reach.answering;
         let guard = n_answering.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = changed.wait_timeout_while(guard, PATIENCE, |n| *n > 0);
     }
@@ -99,7 +104,7 @@ impl Reach {
     }
 
     /// Runs `f` on the graph's thread and waits for its result; `None` if the graph has ended.
-    fn ask<R: Send + 'static>(&self, f: impl FnOnce(&mut World) -> R + Send + 'static) -> Option<R> {
+    pub fn ask<R: Send + 'static>(&self, f: impl FnOnce(&mut World) -> R + Send + 'static) -> Option<R> {
         let (sender, receiver) = sync_channel(1);
         let job = Box::new(move |world: &mut World| {
             // The asker may have gone.

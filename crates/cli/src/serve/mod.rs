@@ -1,0 +1,151 @@
+//! `weir serve`: the daemon in which functions live.
+
+mod activation;
+mod plane;
+mod sockets;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use daemon::http::tls::{Files, Tls};
+use daemon::{Journal, Service, Store};
+use functions::{Functions, Package};
+use graph::Diagnostics;
+
+use crate::control::server::Server;
+use crate::load::{self, Origin, Request};
+use crate::stop::Stop;
+
+/// The name by which `weir handler`, `weir live`, `weir trace` and `weir tap` find the daemon's graph.
+const GRAPH: &str = "weir";
+
+/// Options of `weir serve`.
+#[derive(Args)]
+pub struct ServeOptions {
+    /// Folder that keeps the configuration and the functions that were added [default: /var/lib/weir, or
+    /// $XDG_STATE_HOME/weir for ordinary users].
+    #[arg(long, value_name = "FOLDER")]
+    pub state: Option<PathBuf>,
+    /// Keep nothing: begin without configuration, and forget it at the end.
+    #[arg(long, conflicts_with = "state")]
+    pub volatile: bool,
+    /// Unix socket to answer on [default: /run/weir.socket, or $XDG_RUNTIME_DIR/weir/api.socket for ordinary users].
+    #[arg(long, value_name = "PATH", env = "WEIR_SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// Members of this group may operate through the Unix socket.
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<String>,
+    /// Also answer over TLS on this address and port.
+    #[arg(long, value_name = "ADDRESS:PORT", requires_all = ["certificate", "key"])]
+    pub listen: Option<std::net::SocketAddr>,
+    /// The server's certificates (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<String>,
+    /// The server's private key (PEM).
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<String>,
+    /// Certificates (PEM) of those who sign clients' certificates. A client's common name is its name, its organizational unit its
+    /// role: read, operate or administer.
+    #[arg(long, value_name = "FILE")]
+    pub client_ca: Option<String>,
+    /// Tokens of clients: lines NAME ROLE SHA256, the last the SHA-256 sum of the token.
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<String>,
+    /// Processor to run the packets on.
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<usize>,
+    /// Packets that elements move at a time where the graph does not say.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub burst: u16,
+}
+
+/// Runs the daemon until it is told to stop.
+pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
+    let mut engine = empty_graph(&options)?;
+    let control = Server::listen(GRAPH, &mut engine.world)
+        .map_err(|message| message.replace("choose another --name", "stop it first"))?;
+    let plane = Arc::new(plane::Running::new(control.reach()));
+    let stop = Stop::listen(&mut engine.world);
+    let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
+    let listeners = sockets::open(&options)?;
+    let state = match options.volatile {
+        true => None,
+        false => Some(options.state.clone().map_or_else(sockets::state_folder, Ok)?),
+    };
+    // The store asks the graph, which runs on this thread: it starts beside.
+    let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
+        let result =
+            service(state.as_deref(), plane).and_then(|service| sockets::serve(service, listeners, tls));
+        if let Err(message) = &result {
+            eprintln!("weir: {message}");
+        }
+        result
+    });
+    let serving = serving.map_err(|error| error.to_string())?;
+    engine.run_while(|world| {
+        control.work(world);
+        !stop.is_asked() && !serving.is_finished()
+    });
+    activation::tell(activation::State::Stopping);
+    let asked = stop.is_asked();
+    engine.cleanup();
+    drop(control);
+    match asked {
+        true => Ok(ExitCode::SUCCESS),
+        false => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// A graph without instances, which runs.
+fn empty_graph(options: &ServeOptions) -> Result<engine::Engine, String> {
+    let text = daemon::graph::text(&Default::default(), &Default::default());
+    let request = Request {
+        text: Origin::Expression(text.clone()),
+        burst: usize::from(options.burst),
+        cpus: options.cpu.into_iter().collect(),
+        ..Request::default()
+    };
+    let mut diagnostics = Diagnostics::default();
+    let graph = load::parse(&request, &text, &mut diagnostics);
+    let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
+    load::tell(&diagnostics);
+    engine.ok_or_else(|| "the graph could not be built".to_string())
+}
+
+fn files(options: &ServeOptions) -> Files {
+    Files {
+        certificate: options.certificate.clone().unwrap_or_default(),
+        key: options.key.clone().unwrap_or_default(),
+        clients: options.client_ca.clone(),
+        tokens: options.tokens.clone(),
+    }
+}
+
+/// What answers: the configuration that was kept runs again.
+fn service(state: Option<&std::path::Path>, plane: Arc<plane::Running>) -> Result<Arc<Service>, String> {
+    let told = |fault: daemon::Fault| match &fault.path {
+        Some(path) => format!("{path}: {}", fault.message),
+        None => fault.message.clone(),
+    };
+    let mut functions = Functions::shipped();
+    let added = state.map(|state| state.join("functions"));
+    for package in added.iter().flat_map(|folder| packages(folder)) {
+        functions = functions.with(package?)?;
+    }
+    let mut store = Store::new(functions, plane);
+    if let Some(state) = state {
+        store.recover(Journal::open(state).map_err(told)?).map_err(told)?;
+    }
+    Ok(Service::new(store, added))
+}
+
+/// The functions that were added.
+fn packages(folder: &std::path::Path) -> Vec<Result<Package, String>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "tar"));
+    paths.sort();
+    paths.iter().map(|path| Package::read(path)).collect()
+}
