@@ -55,7 +55,7 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
              _tx_{id} -> _queue_{id} :: Queue({QUEUE}) -> _to_{id} :: ToDevice({device}, BURST 32);"
         ),
         Some(Endpoint::Tap(device)) => {
-            writeln!(text, "_tx_{id} -> _tap_{id} :: KernelTap(0.0.0.0, DEVNAME {device}) -> _rx_{id};")
+            writeln!(text, "_tx_{id} -> _tap_{id} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};")
         }
         Some(Endpoint::Port { instance, port }) => {
             let far = bodies.get(instance).and_then(|body| body.ports.iter().position(|known| known == port));

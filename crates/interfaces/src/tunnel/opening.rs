@@ -32,7 +32,8 @@ impl Tunnel {
     pub(super) fn set_up(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let (name, given) = (&self.name, self.given);
         let prefix_len = self.near.len().unwrap_or(32) as u8;
-        if given.is_none_or(|given| given.near != self.near) {
+        let has_address = self.near.addr != Ipv4Addr::UNSPECIFIED || prefix_len > 0;
+        if has_address && given.is_none_or(|given| given.near != self.near) {
             link::add_address(name, IpAddr::V4(self.near.addr), prefix_len)
                 .map_err(|error| format!("SIOCSIFADDR failed: {}", words(&error)))?;
         }
