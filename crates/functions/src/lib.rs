@@ -16,7 +16,7 @@ mod words;
 pub use check::check;
 pub use function::{text_of, Function, Functions};
 pub use package::Package;
-pub use render::Placement;
+pub use render::{Interfaces, Placement};
 pub use words::{entries, entry, leaf};
 
 /// The text of the module that all functions import.

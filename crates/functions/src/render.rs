@@ -15,6 +15,19 @@ pub trait Placement: Send + Sync + 'static {
     fn to(&self, idx: usize, name: &str) -> String;
 }
 
+/// A graph between the interfaces of a stage, which are called like the ports.
+pub struct Interfaces;
+
+impl Placement for Interfaces {
+    fn from(&self, _idx: usize, name: &str) -> String {
+        format!("FromInterface({name})")
+    }
+
+    fn to(&self, _idx: usize, name: &str) -> String {
+        format!("ToInterface({name})")
+    }
+}
+
 impl Function<'_> {
     /// The text of the graph of an instance: `data` is its entry, `ports` are the names of its ports.
     pub fn render(
