@@ -39,7 +39,8 @@ impl Function<'_> {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_undefined_behavior(UndefinedBehavior::Strict);
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        let syntax =
+            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
         values::add_filters(&mut env);
         let known: Vec<String> = ports.to_vec();

@@ -39,7 +39,7 @@ pub fn fails(words: &[&str], expect: Expect) {
 
 /// The graph of a command line.
 pub fn graph(words: &[&str]) -> Result<super::FunctionGraph, String> {
-    let command = clap::Command::new("weir").subcommands(super::commands());
+    let command = clap::Command::new("weir").subcommands(super::command(words[0]));
     let matches = command
         .try_get_matches_from(std::iter::once("weir").chain(words.iter().copied()))
         .map_err(|error| error.to_string())?;
@@ -54,18 +54,20 @@ fn examples_are_graphs() {
     let rules = scratch.path("rules.txt");
     std::fs::write(&rules, "allow all\n").unwrap();
     let mut n = 0;
-    for function in super::FUNCTIONS {
-        for example in function.examples {
-            for words in stages(&example.line.replace("rules.txt", &rules)) {
-                if words.get(1).is_some_and(|word| word == function.name) {
+    let functions = functions::Functions::shipped();
+    for (command, name) in functions::Package::shipped_commands() {
+        let function = functions.get(name).unwrap();
+        for (_, line) in super::command::examples_of(&function) {
+            for words in stages(&line.replace("rules.txt", &rules)) {
+                if words.get(1).is_some_and(|word| word == command) {
                     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
-                    graph(&words).unwrap_or_else(|error| panic!("{}: {error}", example.line));
+                    graph(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
                     n += 1;
                 }
             }
         }
     }
-    assert!(n >= super::FUNCTIONS.len(), "only {n} command lines were found");
+    assert!(n >= super::names().count(), "only {n} command lines were found");
 }
 
 /// The stages of a shell's line, by their words without redirections.
