@@ -1,5 +1,7 @@
 //! Values as words of a command line or lines of a file, made into JSON.
 
+use std::cell::RefCell;
+
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 use yang::{Base, Kind, Node, Type};
@@ -79,8 +81,27 @@ fn of_part(node: &Node, text: &str, message: String) -> String {
     }
 }
 
+thread_local! {
+    /// The form that was looked at last, and its expression: thousands of lines may have one form.
+    static LAST: RefCell<Option<(String, Regex)>> = const { RefCell::new(None) };
+}
+
 /// The expression that matches what a form stands for.
 fn expression(form: &str) -> Result<Regex, String> {
+    LAST.with(|last| {
+        let mut last = last.borrow_mut();
+        match &*last {
+            Some((known, expression)) if known == form => Ok(expression.clone()),
+            _ => {
+                let expression = compiled(form)?;
+                *last = Some((form.to_string(), expression.clone()));
+                Ok(expression)
+            }
+        }
+    })
+}
+
+fn compiled(form: &str) -> Result<Regex, String> {
     let mut text = String::from("^");
     let mut rest = form;
     while let Some(c) = rest.chars().next() {

@@ -1,8 +1,10 @@
 //! What a command line says of a function, as the data of an instance.
 
+use std::collections::HashSet;
+
 use clap::ArgMatches;
 use element::output::reason;
-use functions::{entries, leaf, Function};
+use functions::{entries, leaf, text_of, Function};
 use serde_json::{Map, Value};
 use yang::{Kind, Node};
 
@@ -57,50 +59,58 @@ fn of_own_words<'f>(flag: &Flag<'f>, matches: &ArgMatches) -> Option<&'f str> {
 
 /// The entries of a list: those of words, then those of files.
 fn list(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String> {
-    let mut list = Vec::new();
-    for text in matches.get_many::<String>(flag.id()).into_iter().flatten() {
-        add(flag.node, text, &mut list).map_err(|message| wrong(&flag.called(), text, &message))?;
+    let given = |id: &str| matches.get_many::<String>(id).into_iter().flatten();
+    let mut list = Entries::of(flag.node);
+    for text in given(flag.id()) {
+        list.add(text).map_err(|message| wrong(&flag.called(), text, &message))?;
     }
-    let file = flag.file().map(|file| (file, matches.get_many::<String>(file)));
-    for (name, path) in
-        file.into_iter().flat_map(|(name, paths)| paths.into_iter().flatten().map(move |path| (name, path)))
-    {
-        add_file(flag.node, path, &mut list)
-            .map_err(|message| wrong(&format!("--{name}"), path, &message))?;
+    for (name, path) in flag.file().into_iter().flat_map(|name| given(name).map(move |path| (name, path))) {
+        list.add_file(path).map_err(|message| wrong(&format!("--{name}"), path, &message))?;
     }
-    Ok(Some(list).filter(|list| !list.is_empty()).map(Value::Array))
+    Ok(Some(list.entries).filter(|entries| !entries.is_empty()).map(Value::Array))
 }
 
-fn add_file(node: &Node, path: &str, list: &mut Vec<Value>) -> Result<(), String> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {}", reason(&error)))?;
-    for (i, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default();
-        add(node, line, list).map_err(|message| format!("line {}: {message}", i + 1))?;
-    }
-    Ok(())
+/// Entries of a list, none of which has the keys of another.
+struct Entries<'n> {
+    node: &'n Node,
+    /// Keys that words tell; others are numbers that differ.
+    told_keys: Vec<&'n String>,
+    seen: HashSet<String>,
+    entries: Vec<Value>,
 }
 
-/// Adds the entries that a word stands for; none may have the keys of another.
-fn add(node: &Node, text: &str, list: &mut Vec<Value>) -> Result<(), String> {
-    for entry in entries(node, text, list.len())? {
-        // Keys that are numbered differ.
-        let is_told =
-            |key: &&String| node.extension("form").is_some_and(|form| form.contains(&format!("{{{key}}}")));
-        let keys: Vec<&String> = node.keys.iter().filter(is_told).collect();
-        let same = |other: &&Value| keys.iter().all(|key| other.get(key) == entry.get(key));
-        if !keys.is_empty() && list.iter().any(|other| same(&other)) {
-            let texts = keys
-                .iter()
-                .filter_map(|key| entry.get(key))
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_string));
-            let article = if node.name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-            let called = texts.collect::<Vec<String>>().join(" ");
-            return Err(format!("{called} has {article} {} already; one is enough", node.name));
+impl<'n> Entries<'n> {
+    fn of(node: &'n Node) -> Entries<'n> {
+        let form = node.extension("form").unwrap_or_default();
+        let told_keys = node.keys.iter().filter(|key| form.contains(&format!("{{{key}}}"))).collect();
+        Entries { node, told_keys, seen: HashSet::new(), entries: Vec::new() }
+    }
+
+    /// Adds the entries that a word stands for.
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        for entry in entries(self.node, text, self.entries.len())? {
+            let keys = self.told_keys.iter().filter_map(|key| entry.get(*key)).map(text_of);
+            let called = keys.collect::<Vec<String>>().join(" ");
+            if !self.told_keys.is_empty() && !self.seen.insert(called.clone()) {
+                let name = &self.node.name;
+                let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                return Err(format!("{called} has {article} {name} already; one is enough"));
+            }
+            self.entries.push(entry);
         }
-        list.push(entry);
+        Ok(())
     }
-    Ok(())
+
+    /// Adds the entries that a file holds.
+    fn add_file(&mut self, path: &str) -> Result<(), String> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {}", reason(&error)))?;
+        for (i, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            self.add(line).map_err(|message| format!("line {}: {message}", i + 1))?;
+        }
+        Ok(())
+    }
 }
 
 /// What is told of a value that is wrong.

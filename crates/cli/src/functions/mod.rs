@@ -104,7 +104,7 @@ fn graph_of(
 ) -> Result<FunctionGraph, String> {
     let instance = instance::of(function, matches)?;
     let list = format!("{0}:{0}", function.name());
-    functions.validate(&json!({ list: [instance] })).map_err(|problem| problem.message)?;
+    functions.validate(&json!({ list: [instance] })).map_err(|problem| told(function, &problem))?;
     let all = all_interfaces(matches)?;
     let interfaces = match function.has_any_port() || function.port_list().is_some() {
         true => all,
@@ -112,6 +112,16 @@ fn graph_of(
     };
     let text = function.render(&instance, &interfaces, Interfaces)?;
     Ok(FunctionGraph { text, interfaces, holds_s: held_s(function, &instance) })
+}
+
+/// What is told of data that is wrong: the flag, if it is about one, and the message.
+fn told(function: &Function<'_>, problem: &yang::Problem) -> String {
+    let path = problem.path.as_deref().unwrap_or_default();
+    let name = path.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
+    match flag::of(function).iter().find(|flag| flag.id() == name) {
+        Some(flag) => format!("{}: {}", flag.called(), problem.message),
+        None => problem.message.clone(),
+    }
 }
 
 /// The interfaces of a stage: those of each, and those of its options.
