@@ -1,19 +1,20 @@
-// Switches frames between its interfaces, learning where stations are.
-//
-//     left <--> EtherSwitch <--> right
-//                  ^
-//                  |
-//     --if NAME=... (as many as wanted)
-//
-// A frame goes to the interface where its destination was last heard, or to all but its own. With `--stp` the bridge takes part
-// in the spanning tree protocol (IEEE 802.1D), so that loops of bridges do no harm: an interface forwards when it is known that
-// it closes no loop, after about 30 seconds.
-//
-// Handlers: `bridge.table`, `bridge.timeout`; with `--stp` `tree.msgs`.
-
+bridge :: EtherSwitch(TIMEOUT {{ ageing | seconds | int }});
+{% if stp %}
 // Tells the messages of bridges from other frames.
 elementclass BridgeInput {
     input -> kind :: Classifier(14/4242, -);
     kind[0] -> [0] output;
     kind[1] -> [1] output;
 }
+tree :: EtherSpanTree({{ (ethernet or (name | ethernet_of_name)) | ethernet }}, before, behind, bridge);
+before, behind :: Suppressor;
+{% for port in ports %}
+{% set i = loop.index0 %}
+{{ from(port) }} -> in{{ i }} :: BridgeInput [0] -> [{{ i }}] tree [{{ i }}] -> out{{ i }} :: Null -> {{ to(port) }};
+in{{ i }} [1] -> [{{ i }}] before [{{ i }}] -> [{{ i }}] bridge [{{ i }}] -> [{{ i }}] behind [{{ i }}] -> out{{ i }};
+{% endfor %}
+{% else %}
+{% for port in ports %}
+{{ from(port) }} -> [{{ loop.index0 }}] bridge [{{ loop.index0 }}] -> {{ to(port) }};
+{% endfor %}
+{% endif %}

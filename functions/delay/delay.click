@@ -1,14 +1,12 @@
-// Holds every packet for a time.
-//
-//     left --> Queue --> DelayUnqueue --> right
-//     left <-- DelayUnqueue <-- Queue <-- right
-//
-// With `--jitter`, the time of each packet is drawn by lot between TIME less JITTER and TIME plus JITTER; packets keep their
-// order, so one that is held for long holds those behind it. Packets that find the queue full are dropped: it must hold what
-// arrives in TIME.
-//
-// Handlers: `to_right/queue.length`, `to_right/queue.drops`, `to_right/line.delay`, which can be written; likewise `to_left`.
-
+{% from "directions.click" import each_way %}
+{% set longest = time | nanoseconds %}
+{% set spread = jitter | nanoseconds %}
+{% if spread > longest %}
+{{ raise("--jitter `" ~ jitter ~ "`: a packet cannot leave before it came; the delay is " ~ time) }}
+{% endif %}
 elementclass DelayFunction { $delay, $jitter, $queue |
-    input -> SetTimestamp -> JitterTimestamp($jitter) -> queue :: Queue($queue) -> line :: DelayUnqueue($delay) -> output;
+    input -> SetTimestamp -> jitter :: JitterTimestamp($jitter) -> queue :: Queue($queue) -> line :: DelayUnqueue($delay) -> output;
 }
+{% call(side) each_way(direction) %}
+DelayFunction({{ longest - spread }}ns, {{ 2 * spread }}ns, {{ queue }})
+{%- endcall %}

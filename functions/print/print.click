@@ -1,13 +1,4 @@
-// Prints a line for each packet on standard error.
-//
-//     left --> a line "right: ..." --> right
-//     left <-- a line "left: ..." <-- right
-//
-// IPv4, IPv6 and ARP are told in words, as tcpdump does; IPv4 behind a VLAN tag, too. Of other frames the first bytes are
-// printed. The label says where the packet goes. Packets pass unchanged, one by one, so that the lines are in their order.
-//
-// Handlers: `to_right/ip.active` and so on for `arp`, `ip6`, `vlan` and `other` can be written `false` to print no more.
-
+{% from "directions.click" import each_way %}
 elementclass PrintFunction { $label, $timestamp, $contents, $contents6, $payload, $ttl, $length, $most |
     input -> MarkMACHeader -> Unbatch
         -> kind :: Classifier(12/0800, 12/0806, 12/86dd, 12/8100 16/0800, -);
@@ -23,3 +14,6 @@ elementclass PrintFunction { $label, $timestamp, $contents, $contents6, $payload
         -> output;
     kind[4] -> other :: Print($label, TIMESTAMP $timestamp) -> output;
 }
+{% call(side) each_way(direction) %}
+PrintFunction({{ side }}, {{ (not no_time) | string | lower }}, {{ contents | upper }}, {{ (contents != "none") | string | lower }}, {{ payload | upper }}, {{ ttl | string | lower }}, {{ length | string | lower }}, {{ max_length }})
+{%- endcall %}

@@ -1,18 +1,27 @@
-// Lets packets pass at most at a rate.
-//
-//     left --> Queue --> token bucket --> right
-//     left <-- token bucket <-- Queue <-- right
-//
-// RATE is in bits or bytes per second (`10Mbps`, `1GBps`, counted from the Ethernet header on, at most 34Gbps) or in packets per
-// second (`10kpps`). What comes faster waits in the queue; packets that find it full are dropped. After a pause, a burst of as
-// much as the token bucket holds may pass at once. A packet that is still to be cut into segments is one packet of all its bytes.
-//
-// Handlers: `to_right/queue.length`, `to_right/queue.drops`, `to_right/limit.rate`, which can be written; likewise `to_left`.
-
+{% from "directions.click" import each_way %}
+{% set limit = rate | rate %}
+{% set size = bucket | burst %}
+{% if limit.is_packets and size.ms is not none and size.ms * limit.number < 1000 %}
+{# Less than one packet would never pass. #}
+{{ raise("--bucket `" ~ bucket ~ "`: " ~ size.ms ~ " ms at this rate are less than one packet; try --bucket 1") }}
+{% endif %}
 elementclass ShapeFunction { $rate, $burst, $queue |
     input -> queue :: Queue($queue) -> limit :: BandwidthRatedUnqueue($rate, $burst) -> output;
 }
-
 elementclass ShapePacketsFunction { $rate, $burst, $queue |
     input -> queue :: Queue($queue) -> limit :: RatedUnqueue($rate, $burst) -> output;
 }
+{% set burst %}
+{% if size.ms is not none %}
+BURST_DURATION {{ size.ms }}ms
+{%- else %}
+{{ "BURST_SIZE" if limit.is_packets else "BURST_BYTES" }} {{ size.number }}
+{%- endif %}
+{% endset %}
+{% call(side) each_way(direction) %}
+{% if limit.is_packets %}
+ShapePacketsFunction({{ limit.number }}, {{ burst }}, {{ queue }})
+{%- else %}
+ShapeFunction({{ limit.number }}Bps, {{ burst }}, {{ queue }})
+{%- endif %}
+{% endcall %}

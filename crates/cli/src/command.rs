@@ -59,9 +59,9 @@ pub enum Command {
     Graph(GraphOptions),
     /// List the element classes.
     Elements(ElementsOptions),
-    /// Show the page of an element class.
+    /// Show the page of an element class, or of a function.
     Help {
-        /// Class name, such as `DecIPTTL`.
+        /// Class name, such as `DecIPTTL`, or a function's command, such as `nat`.
         element: String,
     },
     /// Read or write a handler of a running graph.
@@ -94,8 +94,11 @@ pub fn full() -> clap::Command {
     Cli::command().subcommands(crate::functions::commands()).subcommands(crate::tools::commands())
 }
 
-/// What of the command line `args` can need: to make all of it takes a while.
+/// What of the command line `args` can need: to make all of it takes a while, and schemas of functions are compiled for it.
 pub fn of(args: &[String]) -> clap::Command {
+    if let Some(function) = args.get(1).and_then(|word| crate::functions::command(word)) {
+        return clap::Command::new("weir").disable_help_subcommand(true).subcommand(function);
+    }
     let commands = Cli::command();
     match args.get(1) {
         Some(word) if commands.find_subcommand(word).is_some() => commands,

@@ -94,8 +94,12 @@ fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
     })
 }
 
-/// `weir help ELEMENT`.
+/// `weir help ELEMENT`, or `weir help FUNCTION`.
 pub fn help(name: &str) -> Result<ExitCode, String> {
+    if let Some(page) = crate::functions::page(name) {
+        print!("{page}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let stock = catalog::stock();
     let found = stock.get(name).or_else(|| {
         let same = |known: &&&str| known.eq_ignore_ascii_case(name);

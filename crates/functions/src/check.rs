@@ -5,6 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use args::{Prefix, Scope};
 use yang::{Base, Type};
 
+use crate::rate::{self, Burst, Rate};
+
 /// What is wrong with a leaf's value, and what would be right.
 pub fn check(ty: &Type, text: &str) -> Result<(), String> {
     if text.contains('\0') {
@@ -19,6 +21,12 @@ pub fn check(ty: &Type, text: &str) -> Result<(), String> {
         Some("ipv6-interface") => ipv6_interface(text),
         Some("ethernet-address") => ethernet_address(text),
         Some("time") => time(text),
+        Some("holding-time") => holding_time(text),
+        Some("probability") => rate::probability(text).map(drop),
+        Some("rate") => Rate::parse(text).map(drop),
+        Some("burst") => Burst::parse(text).map(drop),
+        Some("port-range") => port_range(text),
+        Some("capture-filter") => capture_filter(text),
         Some("pattern") => pattern(text),
         Some("file-name") => file_name(text),
         _ => by_base(ty, text),
@@ -146,6 +154,34 @@ fn time(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn holding_time(text: &str) -> Result<(), String> {
+    const LIMIT_S: i64 = 1000;
+    time(text)?;
+    match args::timestamp(text).is_ok_and(|time| time.sec() < LIMIT_S) {
+        true => Ok(()),
+        false => Err(format!("expected a time below {LIMIT_S} s")),
+    }
+}
+
+fn port_range(text: &str) -> Result<(), String> {
+    const EXPECTED: &str = "expected a range of ports such as 1024-65535";
+    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+    match text.split_once('-').and_then(|(low, high)| Some((port(low)?, port(high)?))) {
+        Some((low, high)) if low <= high => Ok(()),
+        _ => Err(EXPECTED.to_string()),
+    }
+}
+
+fn capture_filter(text: &str) -> Result<(), String> {
+    const ETHERNET: i32 = 1;
+    let Err(error) = sys::bpf::compile(text, ETHERNET, 0) else { return Ok(()) };
+    let remedy = error.remedy().map(|remedy| format!("\n  help: {remedy}")).unwrap_or_default();
+    let message = error.to_string();
+    // The value is told by who asks.
+    let message = message.strip_prefix(&format!("filter `{text}`: ")).unwrap_or(&message);
+    Err(format!("{message}{remedy}"))
+}
+
 /// Alone among commas and parentheses, a pattern can also not become part of the text around it in a graph.
 fn pattern(text: &str) -> Result<(), String> {
     let arguments = args::split_args(text);
@@ -155,9 +191,7 @@ fn pattern(text: &str) -> Result<(), String> {
     };
     let (_, diagnostics) = filter::IpFilter::parse(&[format!("0 {one}")], 1, &filter::BuiltInNames);
     match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        Some(error) => {
-            Err(format!("`{text}`: {} (`weir help IPClassifier` describes patterns)", error.message.trim()))
-        }
+        Some(error) => Err(format!("{} (`weir help IPClassifier` describes patterns)", error.message.trim())),
         None => Ok(()),
     }
 }
@@ -202,6 +236,14 @@ mod tests {
             ("pattern", Base::String, "tcp); Script(stop", "garbage after expression at ')'"),
             ("pattern", Base::String, "tcp // all", "not one pattern"),
             ("file-name", Base::String, "", "a file"),
+            ("holding-time", Base::String, "1000", "below 1000 s"),
+            ("probability", Base::String, "101%", "at most 100%"),
+            ("probability", Base::String, "NaN", "at most 100%"),
+            ("rate", Base::String, "fast", "such as 10Mbps"),
+            ("burst", Base::String, "20s", "from 1ms to 10s"),
+            ("port-range", Base::String, "9-1", "such as 1024-65535"),
+            ("port-range", Base::String, "0-1", "such as 1024-65535"),
+            ("capture-filter", Base::String, "udp prt", "man pcap-filter"),
             ("", Base::Integer, "10", "from 1 to 9"),
             ("", Base::Integer, "-1", "from 1 to 9"),
             ("", Base::Enumeration, "c", "one of a, b"),
@@ -225,6 +267,8 @@ mod tests {
             ("time", Base::String, "20ms"),
             ("time", Base::String, "0"),
             ("pattern", Base::String, "tcp && (dst port 80 or 443)"),
+            ("capture-filter", Base::String, ""),
+            ("port-range", Base::String, "1-65535"),
             ("", Base::Integer, "9"),
         ] {
             assert_eq!(check(&ty(base, typedef), text), Ok(()), "{text}");

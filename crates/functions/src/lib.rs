@@ -8,6 +8,7 @@
 mod check;
 mod function;
 mod package;
+mod rate;
 mod render;
 mod shipped;
 mod values;
@@ -16,8 +17,8 @@ mod words;
 pub use check::check;
 pub use function::{text_of, Function, Functions};
 pub use package::Package;
-pub use render::Placement;
-pub use words::{entries, entry, leaf};
+pub use render::{Interfaces, Placement};
+pub use words::{entries, entry, form_of, form_with, leaf, value_name};
 
 /// The text of the module that all functions import.
 pub const WEIR: &str = include_str!("../../../functions/weir.yang");

@@ -15,6 +15,19 @@ pub trait Placement: Send + Sync + 'static {
     fn to(&self, idx: usize, name: &str) -> String;
 }
 
+/// A graph between the interfaces of a stage, which are called like the ports.
+pub struct Interfaces;
+
+impl Placement for Interfaces {
+    fn from(&self, _idx: usize, name: &str) -> String {
+        format!("FromInterface({name})")
+    }
+
+    fn to(&self, _idx: usize, name: &str) -> String {
+        format!("ToInterface({name})")
+    }
+}
+
 impl Function<'_> {
     /// The text of the graph of an instance: `data` is its entry, `ports` are the names of its ports.
     pub fn render(
@@ -26,7 +39,8 @@ impl Function<'_> {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_undefined_behavior(UndefinedBehavior::Strict);
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+        let syntax =
+            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
         values::add_filters(&mut env);
         let known: Vec<String> = ports.to_vec();

@@ -12,13 +12,17 @@ macro_rules! shipped {
 }
 
 /// Names, schemas and templates, in the order in which help lists them.
-const SHIPPED: &[(&str, &str, &str)] = shipped!["firewall"];
+const SHIPPED: &[(&str, &str, &str)] = shipped![
+    "nat", "firewall", "router", "bridge", "filter", "tee", "count", "print", "hex", "shape", "delay",
+    "loss",
+];
 
 /// Texts that templates include, by name.
 pub const PARTS: &[(&str, &str)] = &[
+    ("directions.click", include_str!("../../../functions/directions.click")),
     ("flows.click", include_str!("../../../functions/flows.click")),
     ("frames.click", include_str!("../../../functions/frames.click")),
-    ("router.click", include_str!("../../../functions/router.click")),
+    ("routing.click", include_str!("../../../functions/routing.click")),
 ];
 
 impl Package {
@@ -31,6 +35,15 @@ impl Package {
     pub fn shipped_one(name: &str) -> Option<Package> {
         let files = SHIPPED.iter().find(|files| files.0 == name)?;
         Some(Package::of_texts(files.0, files.1, files.2))
+    }
+
+    /// The commands by which functions that come with weir are stages, and the functions' names. No schema is compiled for that.
+    pub fn shipped_commands() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let command = |schema: &'static str| {
+            let (_, rest) = schema.split_once("weir:command \"")?;
+            rest.split_once('"').map(|(command, _)| command)
+        };
+        SHIPPED.iter().filter_map(move |files| Some((command(files.1)?, files.0)))
     }
 
     /// The names of the functions that come with weir.

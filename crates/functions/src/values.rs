@@ -1,15 +1,17 @@
 //! What templates see: the values of an instance, and filters for addresses.
 
+use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use args::Prefix;
+use args::{EtherAddr, Prefix, Scope, Timestamp};
 use minijinja::value::{Enumerator, Object, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{context, Environment, Error, ErrorKind, Value};
 use serde_json::Value as Json;
 use yang::{Base, Kind, Node, Type};
 
 use crate::function::text_of;
+use crate::rate::{self, Burst, Rate};
 
 /// What begins the detail of an error that a template makes on purpose.
 pub const RAISED: &str = "\u{1}";
@@ -109,10 +111,36 @@ pub fn add_filters(env: &mut Environment<'_>) {
     env.add_filter("hex", |number: u64, digits: Option<usize>| {
         format!("{number:0width$x}", width = digits.unwrap_or(2))
     });
-    env.add_filter("seconds", |text: &str| -> Result<f64, Error> {
-        let time = args::timestamp(text).map_err(|_| invalid(&format!("`{text}` is no time")))?;
-        Ok(time.as_nanos() as f64 / 1e9)
+    env.add_filter("ethernet", |text: &str| station(text).map(|address| address.with_colons()));
+    // Addresses that nobody assigns (IEEE 802, section 8.4).
+    env.add_filter("ethernet_of_address", |address: &str| {
+        prefix(address).map(|prefix| {
+            let [a, b, c, d] = prefix.addr.octets();
+            EtherAddr([2, 0, a, b, c, d]).to_string()
+        })
     });
+    env.add_filter("ethernet_of_name", |name: &str| {
+        let [.., a, b, c, d, e] = fnv1a(name).to_be_bytes();
+        EtherAddr([2, a, b, c, d, e]).to_string()
+    });
+    env.add_filter("probability", |text: &str| {
+        rate::probability(text).map(|number| format!("{number:.9}")).map_err(|message| invalid(&message))
+    });
+    env.add_filter("rate", |text: &str| -> Result<Value, Error> {
+        Ok(match Rate::parse(text).map_err(|message| invalid(&message))? {
+            Rate::BytesPerSecond(number) => context! { number, is_packets => false },
+            Rate::PacketsPerSecond(number) => context! { number, is_packets => true },
+        })
+    });
+    env.add_filter("burst", |text: &str| -> Result<Value, Error> {
+        Ok(match Burst::parse(text).map_err(|message| invalid(&message))? {
+            Burst::Size(number) => context! { number, ms => () },
+            Burst::Milliseconds(ms) => context! { number => (), ms },
+        })
+    });
+    env.add_filter("twice", twice);
+    env.add_filter("nanoseconds", |text: &str| time(text).map(|time| i128::from(time.as_nanos())));
+    env.add_filter("seconds", |text: &str| -> Result<f64, Error> { Ok(time(text)?.as_nanos() as f64 / 1e9) });
     // A word of the Click language, whatever it holds.
     env.add_filter("quoted", |value: Value| -> String {
         let text = if value.kind() == ValueKind::String {
@@ -130,6 +158,31 @@ fn invalid(message: &str) -> Error {
 
 fn raised(message: &str) -> Error {
     invalid(&format!("{RAISED}{message}"))
+}
+
+fn time(text: &str) -> Result<Timestamp, Error> {
+    args::timestamp(text).map_err(|_| invalid(&format!("`{text}` is no time")))
+}
+
+fn station(text: &str) -> Result<EtherAddr, Error> {
+    args::ether(text, &Scope::builtin()).map_err(|_| invalid(&format!("`{text}` is no Ethernet address")))
+}
+
+/// The first value that is in a list twice, or none.
+fn twice(list: &Value) -> Result<Value, Error> {
+    let mut seen = HashSet::new();
+    for value in list.try_iter()? {
+        if !seen.insert(value.to_string()) {
+            return Ok(value);
+        }
+    }
+    Ok(Value::from(()))
+}
+
+/// The hash function FNV-1a: the same wherever and whenever it is computed.
+fn fnv1a(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// An IPv4 address, perhaps with the length of a prefix.

@@ -1,5 +1,7 @@
 //! Values as words of a command line or lines of a file, made into JSON.
 
+use std::cell::RefCell;
+
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 use yang::{Base, Kind, Node, Type};
@@ -34,7 +36,14 @@ pub fn entries(list: &Node, word: &str, before: usize) -> Result<Vec<Value>, Str
         None => vec![word.to_string()],
     };
     let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
-    parts.enumerate().map(|(i, part)| entry(list, part, before + i + 1)).collect()
+    let told = |part: &str, message: String| match list.has("separator") {
+        true => format!("`{part}`: {message}"),
+        false => message,
+    };
+    parts
+        .enumerate()
+        .map(|(i, part)| entry(list, part, before + i + 1).map_err(|message| told(part, message)))
+        .collect()
 }
 
 /// The entry of a list that a text stands for; a key that it does not tell is `number`.
@@ -42,7 +51,8 @@ pub fn entry(list: &Node, text: &str, number: usize) -> Result<Value, String> {
     let form =
         list.extension("form").ok_or_else(|| format!("`{}` cannot be written as a word", list.name))?;
     let expression = expression(form)?;
-    let expected = || format!("expected {}", shown(form));
+    let expected =
+        || format!("expected {}", list.extension("expected").map_or_else(|| form_of(list), str::to_string));
     let found = expression.captures(text.trim()).ok_or_else(expected)?;
     let mut entry = Map::new();
     for key in &list.keys {
@@ -50,7 +60,8 @@ pub fn entry(list: &Node, text: &str, number: usize) -> Result<Value, String> {
     }
     for child in list.data_children().filter(|child| child.kind == Kind::Leaf) {
         if let Some(part) = found.name(&child.name.replace('-', "_")) {
-            entry.insert(child.name.clone(), leaf(child, part.as_str())?);
+            let told = |message| of_part(child, part.as_str(), message);
+            entry.insert(child.name.clone(), leaf(child, part.as_str()).map_err(told)?);
         }
     }
     for key in &list.keys {
@@ -62,8 +73,35 @@ pub fn entry(list: &Node, text: &str, number: usize) -> Result<Value, String> {
     Ok(Value::Object(entry))
 }
 
+/// What is told of a part that is wrong: a choice among words does not say by itself which part it is.
+fn of_part(node: &Node, text: &str, message: String) -> String {
+    match node.ty.as_ref().filter(|ty| ty.base == Base::Enumeration) {
+        Some(ty) => format!("`{text}` is none of {}", ty.words.join(", ")),
+        None => message,
+    }
+}
+
+thread_local! {
+    /// The form that was looked at last, and its expression: thousands of lines may have one form.
+    static LAST: RefCell<Option<(String, Regex)>> = const { RefCell::new(None) };
+}
+
 /// The expression that matches what a form stands for.
 fn expression(form: &str) -> Result<Regex, String> {
+    LAST.with(|last| {
+        let mut last = last.borrow_mut();
+        match &*last {
+            Some((known, expression)) if known == form => Ok(expression.clone()),
+            _ => {
+                let expression = compiled(form)?;
+                *last = Some((form.to_string(), expression.clone()));
+                Ok(expression)
+            }
+        }
+    })
+}
+
+fn compiled(form: &str) -> Result<Regex, String> {
     let mut text = String::from("^");
     let mut rest = form;
     while let Some(c) = rest.chars().next() {
@@ -83,19 +121,63 @@ fn expression(form: &str) -> Result<Regex, String> {
     Regex::new(&(text + "$")).map_err(|error| format!("the form `{form}` is wrong: {error}"))
 }
 
-/// A form as help shows it: names in capital letters.
-pub fn shown(form: &str) -> String {
-    let mut text = String::new();
-    let mut is_name = false;
-    for c in form.chars() {
-        match c {
-            '{' => is_name = true,
-            '}' => is_name = false,
-            c if is_name => text.extend(c.to_uppercase()),
-            c => text.push(c),
-        }
+/// What help calls a value of a leaf, or an entry of a list.
+pub fn value_name(node: &Node) -> String {
+    if let Some(name) = node.extension("value-name") {
+        return name.to_string();
     }
-    text
+    if node.kind == Kind::List {
+        return form_of(node);
+    }
+    let base = node.ty.as_ref().map(|ty| ty.base);
+    by_type(node).map(str::to_string).unwrap_or_else(|| match base {
+        Some(Base::Integer | Base::BigInteger) => "N".to_string(),
+        Some(Base::Enumeration | Base::Boolean) => "WORD".to_string(),
+        _ => capitals(node),
+    })
+}
+
+/// What values of some types are called.
+fn by_type(node: &Node) -> Option<&'static str> {
+    Some(match node.ty.as_ref()?.typedef.as_deref()? {
+        "ipv4-address" | "ipv6-address" => "ADDRESS",
+        "ipv4-network" | "ipv6-network" => "PREFIX",
+        "ipv4-interface" | "ipv6-interface" => "ADDRESS/LENGTH",
+        "ethernet-address" => "MAC",
+        "time" => "TIME",
+        "file-name" => "FILE",
+        "burst" => "SIZE|TIME",
+        _ => return None,
+    })
+}
+
+fn capitals(node: &Node) -> String {
+    node.name.to_uppercase()
+}
+
+/// The form of a list's entries as help shows it: values are called by names in capital letters.
+pub fn form_of(list: &Node) -> String {
+    form_with(list, |_| None)
+}
+
+/// The same, with some leaves' values.
+pub fn form_with<'v>(list: &Node, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let mut text = String::new();
+    let mut rest = list.extension("form").unwrap_or_default();
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (name, behind) = behind.split_once('}').unwrap_or((behind, ""));
+        text += before;
+        text += &match (value(name), list.child(name)) {
+            (Some(value), _) => value.to_string(),
+            (None, Some(leaf)) => {
+                let name = leaf.extension("value-name").or_else(|| by_type(leaf));
+                name.map_or_else(|| capitals(leaf), str::to_string)
+            }
+            (None, None) => name.to_uppercase(),
+        };
+        rest = behind;
+    }
+    text + rest
 }
 
 #[cfg(test)]
@@ -131,7 +213,7 @@ mod tests {
             [{"id":5,"protocol":"tcp","port":80,"address":"10.0.0.1","inside-port":8080}]
             [{"id":5,"protocol":"udp","port":53,"address":"10.0.0.2"}]
             expected PROTOCOL:PORT=ADDRESS[:INSIDE-PORT]
-            expected one of tcp, udp
+            `ip` is none of tcp, udp
             expected a number from 1 to 65535
             expected an IPv4 address such as 10.0.0.1"#]]
         .assert_eq(&told.join("\n"));

@@ -6,7 +6,7 @@ use graph::{Diagnostics, Graph};
 
 use super::text::Written;
 use super::ChainOptions;
-use crate::command::{Cli, Command};
+use crate::command::{self, Cli, Command};
 use crate::functions;
 use crate::load::{self, Origin};
 use crate::stage::options::{Declared, StageOptions, BURST, DRAIN, LEFT, RIGHT};
@@ -72,16 +72,14 @@ const CHAIN: &str = "chain";
 
 /// The names of all stages.
 pub fn names() -> Vec<&'static str> {
-    let functions = functions::FUNCTIONS.iter().map(|function| function.name);
-    PLAIN.into_iter().chain(functions).chain([LINUX, CHAIN]).collect()
+    PLAIN.into_iter().chain(functions::names()).chain([LINUX, CHAIN]).collect()
 }
 
 impl Part {
-    /// Reads a stage; `weir` is the whole command line. What is wrong with a graph goes to `diagnostics`.
+    /// Reads a stage. What is wrong with a graph goes to `diagnostics`.
     pub fn of(
         mut written: Written,
         position: Position,
-        weir: &mut clap::Command,
         options: &ChainOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Option<Part>, String> {
@@ -94,7 +92,7 @@ impl Part {
             Some(LINUX) => Work::Linux,
             Some(CHAIN) => Work::Chain,
             Some(name) if names().contains(&name) => {
-                let matches = matches(&written, weir)?;
+                let matches = matches(&written)?;
                 match graph_part(&written, position, &matches, options, diagnostics) {
                     Ok(Some(part)) => Work::Graph(Box::new(part)),
                     Ok(None) => return Ok(None),
@@ -102,7 +100,7 @@ impl Part {
                 }
             }
             Some(name) if has_weir => {
-                return Err(match weir.find_subcommand(name) {
+                return Err(match command::full().find_subcommand(name) {
                     Some(_) => format!(
                         "{}: `weir {name}` is no stage; stages are {}",
                         written.called(),
@@ -135,9 +133,10 @@ pub fn suggestion(name: &str) -> String {
 }
 
 /// The arguments as the command itself would read them.
-fn matches(written: &Written, weir: &mut clap::Command) -> Result<ArgMatches, String> {
+fn matches(written: &Written) -> Result<ArgMatches, String> {
     let words = std::iter::once("weir").chain(written.words.iter().map(String::as_str));
-    weir.try_get_matches_from_mut(words).map_err(|error| match error.kind() {
+    let words: Vec<String> = words.map(str::to_string).collect();
+    command::of(&words).try_get_matches_from(&words).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         _ => {
             let text = error.to_string();

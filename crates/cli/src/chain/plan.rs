@@ -6,7 +6,6 @@ use tools::fuse::{self, Side, StageGraph, StageInterface};
 
 use super::part::{GraphPart, Part, Position, Work};
 use super::{program, text, ChainOptions};
-use crate::command;
 use crate::load;
 use crate::stage::options::{Declared, LEFT, RIGHT};
 
@@ -56,12 +55,11 @@ impl Chain {
         check_ends(options)?;
         let written = text::split(&options.text)?;
         let n = written.len();
-        let mut weir = command::full();
         let mut diagnostics = Diagnostics::default();
         let (mut parts, mut mistakes, mut is_whole) = (Vec::new(), Vec::new(), true);
         for (idx, written) in written.into_iter().enumerate() {
             let position = Position { is_first: idx == 0, is_last: idx + 1 == n };
-            match Part::of(written, position, &mut weir, options, &mut diagnostics) {
+            match Part::of(written, position, options, &mut diagnostics) {
                 Ok(Some(part)) => {
                     mistakes.extend(program::missing(&part));
                     parts.push(part);

@@ -1,53 +1,26 @@
-//! Ready-made network functions: flags become the text of a graph between a stage's interfaces.
+//! Functions as stages: flags become the data of an instance, and its graph runs between the stage's interfaces.
 //!
-//! A function is a row of [`FUNCTIONS`]: its page and compound elements (`functions/NAME/NAME.click`), its parameters, and what
-//! makes a graph of their values. Commands, help and `docs/functions` all come from that row.
+//! What a function is comes from its folder (`functions/NAME`): the commands, their help and `docs/functions` from the schema, the
+//! graph from the template. Nothing here is about a single function.
 
-mod bridge;
-mod count;
-mod delay;
-mod filter;
-mod firewall;
-mod hex;
-mod leaf;
-mod loss;
-mod nat;
+mod command;
+mod flag;
+mod instance;
 mod page;
-mod print;
-mod route;
-mod router;
-mod rules;
-mod shape;
-mod side;
-mod tee;
 #[cfg(test)]
 mod testing;
-mod values;
+#[cfg(test)]
+mod tests;
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use leaf::Leaf;
-use values::Values;
+use functions::{Function, Functions, Interfaces, Package};
+use serde_json::{json, Value};
 
 use crate::stage::options::StageOptions;
 use crate::stage::{self, Plan};
-
-/// All functions, in the order in which help lists them.
-pub const FUNCTIONS: &[Function] = &[
-    nat::FUNCTION,
-    firewall::FUNCTION,
-    route::FUNCTION,
-    bridge::FUNCTION,
-    filter::FUNCTION,
-    tee::FUNCTION,
-    count::FUNCTION,
-    print::FUNCTION,
-    hex::FUNCTION,
-    shape::FUNCTION,
-    delay::FUNCTION,
-    loss::FUNCTION,
-];
 
 /// The interfaces that every stage has: standard input and standard output.
 const STAGE_INTERFACES: [&str; 2] = ["left", "right"];
@@ -55,63 +28,52 @@ const STAGE_INTERFACES: [&str; 2] = ["left", "right"];
 /// The option `--if NAME=KIND` of all stages, by its name in `StageOptions`.
 const INTERFACE_OPTION: &str = "interfaces";
 
-/// A function that is ready to be used.
-pub struct Function {
-    /// Its command.
-    pub name: &'static str,
-    /// The text of `functions/NAME/NAME.click`: comments that describe it, then compound elements.
-    source: &'static str,
-    /// Texts of compound elements that it shares with others.
-    parts: &'static [&'static str],
-    /// Its parameters.
-    leaves: &'static [Leaf],
-    /// Command lines that show its use, and what each is for.
-    examples: &'static [Example],
-    /// For how many seconds it holds a packet that nothing keeps it from sending.
-    holds: Option<fn(&Values) -> f64>,
-    /// Makes the rest of the graph.
-    graph: fn(&Values) -> Result<String, String>,
-}
-
-/// A command line that shows a function's use.
-pub struct Example {
-    line: &'static str,
-    purpose: &'static str,
-}
+/// Name of the flag that prints the graph instead of running it.
+const PRINT_GRAPH: &str = "print-graph";
 
 /// A function with its parameters: a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionGraph {
-    /// The function.
-    pub name: &'static str,
     /// The graph in the Click language.
     pub text: String,
-    /// The interfaces that the graph names, `left` and `right` first.
+    /// The interfaces that it is between.
     pub interfaces: Vec<String>,
     /// For how many seconds it holds a packet that nothing keeps it from sending.
     pub holds_s: f64,
 }
 
-/// Name of the flag that prints the graph instead of running it.
-const PRINT_GRAPH: &str = "print-graph";
+thread_local! {
+    /// The function whose schema was compiled last: it is the one that runs.
+    static COMPILED: RefCell<Option<(&'static str, Functions)>> = const { RefCell::new(None) };
+}
+
+/// The names of all functions' commands, in the order in which help lists them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    Package::shipped_commands().map(|(command, _)| command)
+}
 
 /// The commands of all functions.
 pub fn commands() -> Vec<clap::Command> {
-    let command = |function| {
-        let command = page::command(function);
-        let short = command.get_about().cloned().unwrap_or_default();
-        let long = command.get_long_about().cloned().unwrap_or_default();
-        // Adding options replaces what the command is about.
-        StageOptions::augment_args(command).about(short).long_about(long)
-    };
-    FUNCTIONS.iter().map(command).collect()
+    let functions = Functions::shipped();
+    let command =
+        |(command, name): (&'static str, _)| functions.get(name).map(|function| of_stage(command, &function));
+    Package::shipped_commands().filter_map(command).collect()
+}
+
+/// The command of this name, if it is a function's: no schema but that function's is compiled.
+pub fn command(name: &str) -> Option<clap::Command> {
+    with(name, of_stage)
+}
+
+/// The page of the function whose command has this name.
+pub fn page(name: &str) -> Option<String> {
+    with(name, page::markdown)
 }
 
 /// The function that a command line names, and what it says of it.
 pub fn chosen(matches: &ArgMatches) -> Option<(&'static str, &ArgMatches)> {
     let (name, matches) = matches.subcommand()?;
-    let function = FUNCTIONS.iter().find(|function| function.name == name)?;
-    Some((function.name, matches))
+    Some((names().find(|known| *known == name)?, matches))
 }
 
 /// Runs a function as a stage, or prints its graph. `words` are those of the command line behind the function's name.
@@ -130,27 +92,94 @@ pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result
 
 /// The graph of a function for what was given on its command line.
 pub fn graph(name: &str, matches: &ArgMatches) -> Result<FunctionGraph, String> {
-    let function = FUNCTIONS.iter().find(|function| function.name == name);
-    let function = function.ok_or_else(|| format!("no function `{name}`"))?;
-    let values = Values::of_matches(function.leaves, matches);
-    function.graph(&values).map_err(|message| format!("{name}: {message}"))
+    let graph = with_all(name, |_, functions, function| graph_of(functions, &function, matches));
+    let graph = graph.ok_or_else(|| format!("no function `{name}`"))?;
+    graph.map_err(|message| format!("{name}: {message}"))
 }
 
-impl Function {
-    fn graph(&self, values: &Values) -> Result<FunctionGraph, String> {
-        values.check()?;
-        let instance = (self.graph)(values)?;
-        let text = [self.parts, &[self.source, &instance]].concat().join("\n");
-        let interfaces = values.interfaces().to_vec();
-        let holds_s = self.holds.map_or(0.0, |holds| holds(values));
-        Ok(FunctionGraph { name: self.name, text, interfaces, holds_s })
+fn graph_of(
+    functions: &Functions,
+    function: &Function<'_>,
+    matches: &ArgMatches,
+) -> Result<FunctionGraph, String> {
+    let instance = instance::of(function, matches)?;
+    let list = format!("{0}:{0}", function.name());
+    functions.validate(&json!({ list: [instance] })).map_err(|problem| told(function, &problem))?;
+    let all = all_interfaces(matches)?;
+    let interfaces = match function.has_any_port() || function.port_list().is_some() {
+        true => all,
+        false => function.fixed_ports().into_iter().map(str::to_string).collect(),
+    };
+    let text = function.render(&instance, &interfaces, Interfaces)?;
+    Ok(FunctionGraph { text, interfaces, holds_s: held_s(function, &instance) })
+}
+
+/// What is told of data that is wrong: the flag, if it is about one, and the message.
+fn told(function: &Function<'_>, problem: &yang::Problem) -> String {
+    let path = problem.path.as_deref().unwrap_or_default();
+    let name = path.rsplit('/').next().and_then(|last| last.split('[').next()).unwrap_or_default();
+    match flag::of(function).iter().find(|flag| flag.id() == name) {
+        Some(flag) => format!("{}: {}", flag.called(), problem.message),
+        None => problem.message.clone(),
     }
 }
 
-/// Connects each interface with the input and the output of an element that have its number.
-fn between(interfaces: &[String], element: &str) -> String {
-    let line = |(i, name): (usize, &String)| {
-        format!("FromInterface({name}) -> [{i}] {element} [{i}] -> ToInterface({name});\n")
+/// The interfaces of a stage: those of each, and those of its options.
+fn all_interfaces(matches: &ArgMatches) -> Result<Vec<String>, String> {
+    let more = matches.try_get_many::<String>(INTERFACE_OPTION).ok().flatten().unwrap_or_default();
+    let mut interfaces = STAGE_INTERFACES.map(str::to_string).to_vec();
+    for text in more {
+        let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if name.is_empty() || !name.chars().all(is_name) {
+            let message = "expected a name of letters, digits and `_-.`, as in --if dmz=tap:tap2";
+            return Err(instance::wrong("--if", name, message));
+        }
+        if !interfaces.iter().any(|known| known == name) {
+            interfaces.push(name.to_string());
+        }
+    }
+    Ok(interfaces)
+}
+
+/// The longest that a packet is held on purpose.
+fn held_s(function: &Function<'_>, instance: &Value) -> f64 {
+    let leaves = function.node.data_children().filter(|node| node.has("holds"));
+    let text = |node: &yang::Node| {
+        let given = instance.get(&node.name).and_then(Value::as_str).map(str::to_string);
+        given.or_else(|| node.default.clone()).unwrap_or_default()
     };
-    interfaces.iter().enumerate().map(line).collect()
+    leaves.map(|node| args::timestamp(&text(node)).map_or(0.0, |time| time.as_secs_f64())).sum()
+}
+
+/// A function's command with the options of all stages.
+fn of_stage(name: &'static str, function: &Function<'_>) -> clap::Command {
+    let command = command::command(name, function);
+    let short = command.get_about().cloned().unwrap_or_default();
+    let long = command.get_long_about().cloned().unwrap_or_default();
+    // Adding options replaces what the command is about.
+    StageOptions::augment_args(command).about(short).long_about(long)
+}
+
+/// What `f` makes of the function whose command has this name.
+fn with<R>(name: &str, f: impl FnOnce(&'static str, &Function<'_>) -> R) -> Option<R> {
+    with_all(name, |command, _, function| f(command, &function))
+}
+
+/// As [`with`]; `f` also gets what the function was compiled with.
+fn with_all<R>(name: &str, f: impl FnOnce(&'static str, &Functions, Function<'_>) -> R) -> Option<R> {
+    let (command, name) = Package::shipped_commands().find(|(command, _)| *command == name)?;
+    let compiled = COMPILED.with(|last| {
+        let mut last = last.borrow_mut();
+        match &*last {
+            Some((known, functions)) if *known == name => Some(functions.clone()),
+            _ => {
+                let functions = Functions::shipped_one(name)?;
+                *last = Some((name, functions.clone()));
+                Some(functions)
+            }
+        }
+    })?;
+    let function = compiled.get(name)?;
+    Some(f(command, &compiled, function))
 }

@@ -1,3 +1,5 @@
+//! `weir nat`.
+
 use expect_test::expect;
 
 use super::super::testing::{check, fails, run};
@@ -243,10 +245,10 @@ fn mistakes_are_told() {
     fails(
         &[&ROUTER[..], &["--forward", "icmp:80=10.0.0.5"]].concat(),
         expect![[r#"
-        error: invalid value 'icmp:80=10.0.0.5' for '--forward <PROTOCOL:PORT=ADDRESS[:PORT]>': `icmp` has no ports to forward; expected tcp or udp
+            error: invalid value 'icmp:80=10.0.0.5' for '--forward <PROTOCOL:PORT=ADDRESS[:PORT]>': `icmp` is none of tcp, udp
 
-        For more information, try '--help'.
-    "#]],
+            For more information, try '--help'.
+        "#]],
     );
     fails(&[&ROUTER[..], &["--static", "203.0.113.2=10.0.0.5"]].concat(), expect!["nat: --static `203.0.113.2=10.0.0.5`: 203.0.113.2 is everybody's outside address; give this host another"]);
     fails(

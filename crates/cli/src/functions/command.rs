@@ -1,0 +1,95 @@
+//! The command of a function, from its schema.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use clap::{Arg, ArgAction, Command};
+use functions::{entries, leaf, value_name, Function};
+use yang::{Kind, Node};
+
+use super::flag::{self, Flag, Place};
+use super::PRINT_GRAPH;
+
+/// The command of a function that is called `name`.
+pub fn command(name: &'static str, function: &Function<'_>) -> Command {
+    let mut command = Command::new(name)
+        .about(function.about().to_string())
+        .long_about(function.node.description.clone())
+        .after_help(examples(function));
+    for flag in flag::of(function) {
+        command = command.arg(argument(&flag));
+        command = command.args(flag.file().map(|file| of_files(&flag, file)));
+        command = command.args(flag.own_words().into_iter().map(|word| of_word(&flag, word)));
+    }
+    let help = "Print the graph in the Click language and do not run it.";
+    command.arg(Arg::new(PRINT_GRAPH).long(PRINT_GRAPH).help(help).action(ArgAction::SetTrue))
+}
+
+/// Purposes and command lines of a function's examples.
+pub fn examples_of<'f>(function: &Function<'f>) -> impl Iterator<Item = (&'f str, &'f str)> {
+    let texts = function.node.all_extensions("example");
+    texts.map(|text| text.split_once(": ").unwrap_or(("", text)))
+}
+
+fn argument(flag: &Flag<'_>) -> Arg {
+    let arg = Arg::new(flag.id().to_string()).help(help(flag));
+    let arg = if flag.is_word() { arg } else { arg.long(flag.name().to_string()) };
+    let arg = match flag.short().filter(|_| !flag.is_word()) {
+        Some(letter) => arg.short(letter),
+        None => arg,
+    };
+    if flag.place == Place::Switch {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let arg = arg.value_name(value_name(flag.node));
+    if flag.place == Place::Joined {
+        return arg.num_args(0..);
+    }
+    let node = Arc::new(flag.node.clone());
+    let arg = arg.value_parser(move |text: &str| check(&node, text).map(|()| text.to_string()));
+    match flag.place {
+        Place::Repeated => arg.action(ArgAction::Append),
+        Place::Words => arg.num_args(0..),
+        _ => arg.required(flag.node.is_mandatory),
+    }
+}
+
+/// What is wrong with a word.
+fn check(node: &Node, text: &str) -> Result<(), String> {
+    match node.kind {
+        Kind::List => entries(node, text, 0).map(drop),
+        _ => leaf(node, text).map(drop),
+    }
+}
+
+/// The flag for files that hold entries of a list.
+fn of_files(flag: &Flag<'_>, name: &str) -> Arg {
+    let arg = Arg::new(name.to_string()).long(name.to_string()).value_name("FILE").action(ArgAction::Append);
+    let arg = arg.help(flag.file_help());
+    match flag.short().filter(|_| flag.is_word()) {
+        Some(letter) => arg.short(letter),
+        None => arg,
+    }
+}
+
+/// A flag that is short for a value of another.
+fn of_word(flag: &Flag<'_>, word: &str) -> Arg {
+    let help = format!("Short for {} {word}.", flag.called());
+    let arg = Arg::new(word.to_string()).long(word.to_string()).help(help);
+    arg.action(ArgAction::SetTrue).conflicts_with(flag.id().to_string())
+}
+
+fn help(flag: &Flag<'_>) -> String {
+    match flag.default() {
+        Some(value) => format!("{} [default: {value}]", flag.help()),
+        None => flag.help().to_string(),
+    }
+}
+
+fn examples(function: &Function<'_>) -> String {
+    let mut text = String::from("Examples:");
+    for (purpose, line) in examples_of(function) {
+        let _ = write!(text, "\n  # {purpose}\n  {line}");
+    }
+    text
+}

@@ -1,0 +1,80 @@
+//! `weir bridge`.
+
+use super::super::testing::{check, fails, run_among, run_for};
+use expect_test::expect;
+
+const FROM_LEFT: &str = "from=02:00:00:00:00:0a to=02:00:00:00:00:0b UDP(10.0.0.1, 1, 10.0.0.2, 2)";
+const FROM_RIGHT: &str = "from=02:00:00:00:00:0b to=02:00:00:00:00:0a UDP(10.0.0.2, 2, 10.0.0.1, 1)";
+
+#[test]
+fn stations_are_learned() {
+    let told = run_among(
+        &["bridge", "--if", "third=tap:x"],
+        &[
+            ("left", &[FROM_LEFT]),
+            ("right", &[FROM_RIGHT]),
+            ("third", &["at=3 from=02:00:00:00:00:0a to=02:00:00:00:00:0b UDP(10.0.0.1, 1, 10.0.0.2, 3)"]),
+        ],
+        &["bridge.table"],
+    );
+    expect![[r#"
+        bridge.table: 02-00-00-00-00-0A 2
+        02-00-00-00-00-0B 1
+
+        to third at 0.0 ms: 2:0:0:0:0:a > 2:0:0:0:0:b UDP 10.0.0.1:1 > 10.0.0.2:2 ttl 64 len 32
+        to right at 0.0 ms: 2:0:0:0:0:a > 2:0:0:0:0:b UDP 10.0.0.1:1 > 10.0.0.2:2 ttl 64 len 32
+        to left at 0.5 ms: 2:0:0:0:0:b > 2:0:0:0:0:a UDP 10.0.0.2:2 > 10.0.0.1:1 ttl 64 len 32
+        to right at 3.0 ms: 2:0:0:0:0:a > 2:0:0:0:0:b UDP 10.0.0.1:1 > 10.0.0.2:3 ttl 64 len 32
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn nothing_is_learned_if_so_told() {
+    check(
+        &["bridge", "--ageing", "0"],
+        &[FROM_LEFT],
+        &[FROM_RIGHT],
+        &["bridge.table"],
+        expect![[r#"
+        bridge.table: 
+        to right at 0.0 ms: 2:0:0:0:0:a > 2:0:0:0:0:b UDP 10.0.0.1:1 > 10.0.0.2:2 ttl 64 len 32
+        to left at 0.5 ms: 2:0:0:0:0:b > 2:0:0:0:0:a UDP 10.0.0.2:2 > 10.0.0.1:1 ttl 64 len 32
+    "#]],
+    );
+}
+
+#[test]
+fn a_bridge_of_a_tree_waits_before_it_forwards() {
+    let frames: [&str; 2] = [FROM_LEFT, &format!("at=31000 {FROM_LEFT}")];
+    let words = ["bridge", "--stp", "--ethernet", "02:00:00:00:00:ff"];
+    let told = run_for("32s", &words, &[("left", &frames)], &["bridge.table"]);
+    let lines = told.lines().filter(|line| !line.contains("> 1:80:c2:0:0:0"));
+    expect![[r#"
+        Setting send_tc_msg: BLOCK -> FORWARD on 0
+        Changing port 0 from 0 to 1
+        Setting send_tc_msg: BLOCK -> FORWARD on 1
+        Changing port 1 from 0 to 1
+        Changing port 0 from 1 to 2
+        Changing port 1 from 1 to 2
+        bridge.table: 02-00-00-00-00-0A 0
+    "#]]
+    .assert_eq(&lines.collect::<Vec<&str>>().join("\n"));
+    assert!(told.contains("to left at 2000.0 ms: 2:0:0:0:0:ff > 1:80:c2:0:0:0"), "{told}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    fails(
+        &["bridge", "--stp", "--ethernet", "ff:ff:ff:ff:ff:ff"],
+        expect![[r#"
+        error: invalid value 'ff:ff:ff:ff:ff:ff' for '--ethernet <MAC>': expected the address of a single station, such as 02:00:00:00:00:01
+
+        For more information, try '--help'.
+    "#]],
+    );
+    fails(
+        &["bridge", "--if", "a b=tap:x"],
+        expect!["bridge: --if `a b`: expected a name of letters, digits and `_-.`, as in --if dmz=tap:tap2"],
+    );
+}

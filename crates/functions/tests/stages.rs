@@ -1,0 +1,232 @@
+//! What all functions that come with weir have to be: their state can be read, and they run inside other graphs.
+
+mod harness;
+
+use functions::{Functions, Package, Placement};
+use harness::{Scratch, TIME, UDP};
+use regex_lite::Regex;
+use serde_json::{json, Value};
+use yang::{Kind, Node};
+
+/// Instances of a function: with what it cannot do without, and with more.
+fn instances(name: &str, scratch: &Scratch) -> Vec<Value> {
+    let mappings = json!([{ "outside": "203.0.113.9", "inside": "10.0.0.9" }]);
+    let forward = json!([{ "protocol": "udp", "port": 53, "address": "10.0.0.5" }]);
+    let addresses = json!([{ "port": "left", "address": "10.0.0.1/24" },
+        { "port": "right", "address": "10.0.1.1/24" }]);
+    let values = match name {
+        "nat" => vec![
+            json!({ "transparent": true, "address": "203.0.113.2", "static": mappings, "forward": forward }),
+            json!({ "left-address": "10.0.0.1/24", "right-address": "203.0.113.2/24", "static": mappings,
+                "forward": forward, "inside": ["10.0.0.0/25"] }),
+        ],
+        "firewall" => vec![
+            json!({ "rule": [{ "id": 1, "action": "allow" }] }),
+            json!({ "stateful": true, "count-rules": true, "rule": [{ "id": 1, "action": "allow" }],
+                "reverse": [{ "id": 1, "action": "deny" }] }),
+        ],
+        "router" => {
+            vec![json!({ "address": addresses, "route": [{ "prefix": "default", "gateway": "10.0.1.2" }] })]
+        }
+        "bridge" => vec![json!({}), json!({ "stp": true })],
+        "tee" => vec![json!({ "file": scratch.path(ODD) })],
+        "hex" => vec![
+            json!({ "out": scratch.path(ODD) }),
+            json!({ "out": scratch.path(ODD), "direction": "left" }),
+        ],
+        "shape" => vec![json!({ "rate": "1Mbps" }), json!({ "rate": "1kpps", "bucket": "5" })],
+        "delay" => vec![json!({ "time": "5ms", "jitter": "1ms" })],
+        "loss" => vec![json!({ "probability": "0" }), json!({ "probability": "50%", "direction": "right" })],
+        "filter" => vec![json!({ "expression": "udp or arp" }), json!({})],
+        _ => vec![json!({})],
+    };
+    let named = |mut value: Value| {
+        value["name"] = "one".into();
+        value
+    };
+    values.into_iter().map(named).collect()
+}
+
+/// The name of a file that means much in graphs and shells.
+const ODD: &str = "a \"b\\),(;$c";
+const PORTS: [&str; 2] = ["left", "right"];
+const FRAMES: [(&str, &[&str]); 2] =
+    [("left", &[UDP, "ARP(10.0.0.5, 10.0.0.1)"]), ("right", &["UDP(10.0.0.2, 53, 10.0.0.1, 1000)"])];
+
+/// Nodes with a handler, those of lists whose handlers depend on the entry left out.
+fn readable<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
+    for child in node.data_children() {
+        match child.extension("read") {
+            Some(handler) if !handler.contains('{') => found.push(child),
+            Some(_) => {}
+            None => readable(child, found),
+        }
+    }
+}
+
+#[test]
+fn what_a_schema_says_can_be_read_can_be_read() {
+    let mut n = 0;
+    for name in Package::shipped_names() {
+        let functions = Functions::shipped_one(name).unwrap();
+        let mut nodes = Vec::new();
+        readable(functions.get(name).unwrap().node, &mut nodes);
+        for node in nodes {
+            let handler = node.extension("read").unwrap();
+            let scratch = Scratch::new();
+            let told = instances(name, &scratch).into_iter().map(|instance| {
+                let told = harness::run(name, instance, &FRAMES, &[handler]);
+                let (_, value) =
+                    told.split_once(&format!("{handler}: ")).unwrap_or_else(|| panic!("{name}: {told}"));
+                value.to_string()
+            });
+            let mut told =
+                told.filter(|value| !value.starts_with("no element") && !value.contains("no handler"));
+            let value = told.next().unwrap_or_else(|| panic!("{name}: no instance has {handler}"));
+            check_value(name, node, &value);
+            n += 1;
+        }
+    }
+    assert!(n > 20, "only {n} handlers were found");
+}
+
+fn check_value(name: &str, node: &Node, value: &str) {
+    let line = value.lines().next().unwrap_or_default();
+    match (node.kind, node.extension("line")) {
+        (Kind::List, Some(expression)) => check_lines(name, node, expression, value),
+        (Kind::List, None) => panic!("{name}: {} has lines of no form", node.name),
+        _ => assert_eq!(
+            functions::check(node.ty.as_ref().unwrap(), line),
+            Ok(()),
+            "{name}: {}: {line}",
+            node.name
+        ),
+    }
+}
+
+/// The lines that a handler gives, up to an empty one, match the expression, whose groups are leaves.
+fn check_lines(name: &str, node: &Node, expression: &str, value: &str) {
+    let expression = Regex::new(expression).unwrap();
+    for group in expression.capture_names().flatten() {
+        assert!(node.child(&group.replace('_', "-")).is_some(), "{name}: no leaf for {group}");
+    }
+    for line in value.lines().take_while(|line| !line.is_empty() && !line.starts_with("to ")) {
+        assert!(expression.is_match(line), "{name}: {}: {line}", node.name);
+    }
+}
+
+#[test]
+fn tables_are_told_by_entry() {
+    let scratch = Scratch::new();
+    for (name, handler, list) in [
+        ("nat", "nat/flows.udp_table", "udp-mapping"),
+        ("router", "routes.table", "entry"),
+        ("bridge", "bridge.table", "station"),
+        ("count", "count/report.packets", "packets"),
+    ] {
+        let functions = Functions::shipped_one(name).unwrap();
+        let node = functions.get(name).unwrap().node.child(list).unwrap();
+        let expression = Regex::new(node.extension("line").unwrap()).unwrap();
+        let told = harness::run(name, instances(name, &scratch).remove(0), &FRAMES, &[handler]);
+        let first = told.split_once(&format!("{handler}: ")).unwrap().1.lines().next().unwrap();
+        assert!(expression.is_match(first), "{name}: {told}");
+    }
+}
+
+struct Numbered;
+
+impl Placement for Numbered {
+    fn from(&self, idx: usize, _name: &str) -> String {
+        format!("input[{idx}]")
+    }
+
+    fn to(&self, idx: usize, _name: &str) -> String {
+        format!("[{idx}] output")
+    }
+}
+
+/// The graph of an instance, as a compound element has it.
+fn inner(name: &str, instance: &Value) -> String {
+    let functions = Functions::shipped_one(name).unwrap();
+    let function = functions.get(name).unwrap();
+    let ports = function.ports(instance, &PORTS).unwrap();
+    function.render(instance, &ports, Numbered).unwrap()
+}
+
+#[test]
+fn functions_do_the_same_inside_a_compound_element() {
+    for (command, name) in Package::shipped_commands() {
+        let scratch = Scratch::new();
+        for instance in instances(name, &scratch) {
+            let alone = harness::run(name, instance.clone(), &FRAMES, &[]);
+            let mut text =
+                format!("elementclass Instance {{\n{}\n}}\ninstance :: Instance;\n", inner(name, &instance));
+            for (i, port) in PORTS.iter().enumerate() {
+                text += &format!("FromInterface({port}) -> [{i}] instance [{i}] -> ToInterface({port});\n");
+            }
+            let inside = harness::run_graph(TIME, &text, &PORTS.map(str::to_string), &FRAMES, &[]);
+            assert_eq!(inside.replace("instance/", ""), alone, "{command}: {instance}");
+            assert!(alone.contains("to right at") || alone.contains("to left at"), "{command}: {alone}");
+        }
+    }
+}
+
+/// A live change finds elements by their names.
+#[test]
+fn elements_that_remember_have_names() {
+    let anonymous = Regex::new(
+        r"-> *(\w*Queue|\w*Rewriter|\w*Counter|IPReassembler|RatedSplitter|ARPQuerier|EtherSwitch|RandomSample|ToDump|ToHexDump|TrafficReport|RadixIPLookup|\w*RatedUnqueue|DelayUnqueue|JitterTimestamp|PcapFilter|EtherSpanTree|WholePackets)\b",
+    )
+    .unwrap();
+    for name in Package::shipped_names() {
+        for instance in instances(name, &Scratch::new()) {
+            let text = inner(name, &instance);
+            let found = anonymous.find(&text).map(|found| found.as_str());
+            assert_eq!(found, None, "{name}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn text_of_a_user_is_one_argument_whatever_it_holds() {
+    let evil = "udp) -> Discard; evil :: Idle(";
+    let told = harness::graph("filter", &json!({ "name": "f", "expression": evil }), &PORTS).unwrap().0;
+    assert_eq!(told.matches(&args_quoted(evil)).count(), 2, "{told}");
+    let scratch = Scratch::new();
+    harness::run("tee", instances("tee", &scratch).remove(0), &FRAMES, &[]);
+    assert!(std::path::Path::new(&scratch.path(ODD)).exists());
+}
+
+fn args_quoted(text: &str) -> String {
+    format!("FilterFunction(\"{text}\")")
+}
+
+#[test]
+fn the_address_of_a_bridge_comes_from_its_name() {
+    let graph = |name: &str| inner("bridge", &json!({ "name": name, "stp": true }));
+    assert_eq!(graph("one"), graph("one"));
+    assert_ne!(graph("one"), graph("two"));
+}
+
+#[test]
+fn flows_of_a_nat_outlive_a_change_of_its_ports() {
+    let mut instance = instances("nat", &Scratch::new()).remove(0);
+    let before = inner("nat", &instance);
+    let more = json!({ "protocol": "tcp", "port": 443, "address": "10.0.0.6" });
+    instance["forward"].as_array_mut().unwrap().insert(0, more);
+    let after = inner("nat", &instance);
+    assert_ne!(before, after);
+    let graph = |inner: &str| {
+        format!(
+            "elementclass Instance {{\n{inner}\n}}\nInfiniteSource(LENGTH 20, LIMIT 1, STOP false) \
+             -> UDPIPEncap(10.0.0.5, 4000, 198.51.100.1, 80) -> EtherEncap(0x0800, 2:0:0:0:0:5, 2:0:0:0:0:6) \
+             -> instance :: Instance -> Discard; Idle -> [1] instance [1] -> Discard;"
+        )
+    };
+    let library = testing::Library::new(catalog::stock().folders().iter().map(|(_, classes)| *classes));
+    // Few rounds: when there is nothing to do, time passes.
+    let reads = ["instance/nat/flows.table_size", "instance/nat/flows.patterns"];
+    let told = library.run_changing(&graph(&before), &[&graph(&after)], 3, &reads);
+    assert!(told.starts_with("instance/nat/flows.table_size: 1\n"), "{told}");
+    assert!(told.contains("10.0.0.6"), "{told}");
+}
