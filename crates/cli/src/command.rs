@@ -49,6 +49,8 @@ pub enum Command {
     Replace(change::ReplaceOptions),
     /// Run the daemon in which functions live.
     Serve(crate::serve::ServeOptions),
+    #[command(flatten)]
+    Remote(crate::remote::RemoteCommand),
     /// Tell all errors of a graph without running it.
     Check(CheckOptions),
     /// Print a graph with its compound elements expanded.

@@ -16,6 +16,7 @@ mod libraries;
 mod live;
 mod load;
 mod pages;
+mod remote;
 mod run;
 mod serve;
 mod stage;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Replace(options) => stage::change::replace(&options),
         Command::Chain(options) => chain::run(options),
         Command::Serve(options) => serve::run(options),
+        Command::Remote(command) => remote::run(command),
         Command::Check(options) => check::run(options),
         Command::Flatten(options) => texts::flatten(options),
         Command::Fmt(options) => texts::format(options),

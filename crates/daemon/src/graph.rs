@@ -33,6 +33,12 @@ pub fn text(bodies: &Bodies, topology: &Topology) -> String {
         let _ = writeln!(text, "{name} :: {{\n{}\n}};", body.text.trim_end());
     }
     for (name, body) in bodies {
+        for idx in 0..body.ports.len() {
+            let id = format!("{name}_{idx}");
+            let _ = writeln!(text, "_rx_{id} :: Counter -> [{idx}] {name} [{idx}] -> _tx_{id} :: Counter;");
+        }
+    }
+    for (name, body) in bodies {
         for (idx, port) in body.ports.iter().enumerate() {
             let end = Endpoint::Port { instance: name.clone(), port: port.clone() };
             port_text(&mut text, bodies, (name, idx), topology.peer(&end));
@@ -43,10 +49,9 @@ pub fn text(bodies: &Bodies, topology: &Topology) -> String {
     text
 }
 
-/// A port's traffic, both ways, and where it goes.
+/// Where a port's packets come from and go to.
 fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), peer: Option<&Endpoint>) {
     let id = format!("{name}_{idx}");
-    let _ = writeln!(text, "_rx_{id} :: Counter -> [{idx}] {name} [{idx}] -> _tx_{id} :: Counter;");
     let _ = match peer {
         None => writeln!(text, "_idle_{id} :: Idle -> _rx_{id};\n_tx_{id} -> _unconnected_{id} :: Discard;"),
         Some(Endpoint::Device(device)) => writeln!(
@@ -97,11 +102,11 @@ mod tests {
             input[0] -> [0] output;
             };
             _rx_a_0 :: Counter -> [0] a [0] -> _tx_a_0 :: Counter;
+            _rx_a_1 :: Counter -> [1] a [1] -> _tx_a_1 :: Counter;
+            _rx_b_0 :: Counter -> [0] b [0] -> _tx_b_0 :: Counter;
             _from_a_0 :: FromDevice(eth1, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_a_0;
             _tx_a_0 -> _queue_a_0 :: Queue(1024) -> _to_a_0 :: ToDevice(eth1, BURST 32);
-            _rx_a_1 :: Counter -> [1] a [1] -> _tx_a_1 :: Counter;
             _tx_a_1 -> _rx_b_0;
-            _rx_b_0 :: Counter -> [0] b [0] -> _tx_b_0 :: Counter;
             _tx_b_0 -> _queue_b_0 :: Queue(1024) -> _unqueue_b_0 :: Unqueue -> _rx_a_1;
             _driver :: DriverManager(label again, pause, goto again);
         "#]]

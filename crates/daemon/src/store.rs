@@ -238,7 +238,12 @@ impl Store {
                 .get(function)
                 .ok_or_else(|| Fault::unknown(format!("no function `{function}`")).at(&path))?;
             let connected: Vec<&str> = topology.connected(name).collect();
-            let ports = of.ports(entry, &connected).map_err(|message| Fault::invalid(message).at(&path))?;
+            let mut ports =
+                of.ports(entry, &connected).map_err(|message| Fault::invalid(message).at(&path))?;
+            let old = self.bodies.get(name).filter(|old| old.function == function);
+            if let Some(old) = old.filter(|_| of.has_any_port()) {
+                ports = keep_numbers(&old.ports, ports);
+            }
             let same = self
                 .bodies
                 .get(name)
@@ -297,6 +302,17 @@ impl Store {
             .flat_map(|module| &module.nodes)
             .filter(|node| matches!(node.kind, Kind::List | Kind::Container { .. }))
     }
+}
+
+/// The ports of an instance with their numbers as they were: what it has learned is about numbers. One that nothing is connected
+/// with any more stays as long as others stand behind it.
+fn keep_numbers(old: &[String], wanted: Vec<String>) -> Vec<String> {
+    let mut ports: Vec<String> = old.to_vec();
+    ports.extend(wanted.iter().filter(|port| !old.contains(port)).cloned());
+    while ports.last().is_some_and(|last| !wanted.contains(last)) {
+        ports.pop();
+    }
+    ports
 }
 
 /// The instance that a place belongs to.

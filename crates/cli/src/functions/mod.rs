@@ -65,6 +65,16 @@ pub fn command(name: &str) -> Option<clap::Command> {
     with(name, of_stage)
 }
 
+/// The command whose flags are those of a function.
+pub fn instance_command(function: &Function<'_>) -> clap::Command {
+    command::command("create", function).mut_arg(PRINT_GRAPH, |arg| arg.hide(true))
+}
+
+/// The data of an instance from what a command line says.
+pub fn instance(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, String> {
+    instance::of(function, matches)
+}
+
 /// The page of the function whose command has this name.
 pub fn page(name: &str) -> Option<String> {
     with(name, page::markdown)

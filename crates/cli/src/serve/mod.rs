@@ -14,6 +14,8 @@ use daemon::{Journal, Service, Store};
 use functions::{Functions, Package};
 use graph::Diagnostics;
 
+pub use sockets::socket;
+
 use crate::control::server::Server;
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;

@@ -1,0 +1,268 @@
+//! Requests to a daemon.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The media type of data.
+pub const DATA: &str = "application/yang-data+json";
+/// The media type of YANG Patch.
+pub const PATCH: &str = "application/yang-patch+json";
+
+/// Which daemon, and who asks.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Daemon {
+    /// The daemon's Unix socket [default: that of this user's daemon].
+    #[arg(long, value_name = "PATH", env = "WEIR_SOCKET", global = true)]
+    pub socket: Option<PathBuf>,
+    /// A daemon that answers over TLS.
+    #[arg(long, value_name = "https://HOST:PORT", env = "WEIR_SERVER", global = true)]
+    pub server: Option<String>,
+    /// Token for --server.
+    #[arg(long, env = "WEIR_TOKEN", hide_env_values = true, global = true)]
+    pub token: Option<String>,
+    /// Certificates (PEM) of those who sign the server's certificate.
+    #[arg(long, value_name = "FILE", env = "WEIR_CA", global = true)]
+    pub ca: Option<String>,
+    /// The client's certificates (PEM) for --server.
+    #[arg(long, value_name = "FILE", env = "WEIR_CERT", requires = "key", global = true)]
+    pub cert: Option<String>,
+    /// The client's private key (PEM).
+    #[arg(long, value_name = "FILE", env = "WEIR_KEY", global = true)]
+    pub key: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON; an error if the daemon refused.
+    pub fn json(self) -> Result<Value, String> {
+        let body = self.ok()?;
+        if body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&body).map_err(|error| format!("the daemon's answer is no JSON: {error}"))
+    }
+
+    /// The body; an error if the daemon refused.
+    pub fn ok(self) -> Result<Vec<u8>, String> {
+        if self.status < 400 {
+            return Ok(self.body);
+        }
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        Err(told(&body).unwrap_or_else(|| format!("the daemon answers with status {}", self.status)))
+    }
+}
+
+/// What an answer's errors say, wherever they stand in it.
+fn told(body: &Value) -> Option<String> {
+    if let Some(errors) = body.get("error").and_then(Value::as_array) {
+        let one = |error: &Value| {
+            let text = |name: &str| error.get(name).and_then(Value::as_str);
+            let message = text("error-message").or_else(|| text("error-tag")).unwrap_or("refused");
+            match text("error-path") {
+                Some(path) if !message.contains(path) => format!("{path}: {message}"),
+                _ => message.to_string(),
+            }
+        };
+        return Some(errors.iter().map(one).collect::<Vec<_>>().join("\n"));
+    }
+    match body {
+        Value::Object(members) => members.values().find_map(told),
+        Value::Array(list) => list.iter().find_map(told),
+        _ => None,
+    }
+}
+
+impl Daemon {
+    /// Asks and waits for the answer.
+    pub fn ask(&self, method: &str, path: &str, body: Option<(&str, Vec<u8>)>) -> Result<Answer, String> {
+        let answered = async {
+            let response = self.send(method, path, body).await?;
+            let status = response.status().as_u16();
+            let body =
+                response.into_body().collect().await.map_err(|error| format!("{}: {error}", self.name()))?;
+            Ok(Answer { status, body: body.to_bytes().to_vec() })
+        };
+        runtime()?.block_on(async {
+            let timed = tokio::time::timeout(TIMEOUT, answered).await;
+            timed
+                .unwrap_or_else(|_| Err(format!("{}: no answer within {} s", self.name(), TIMEOUT.as_secs())))
+        })
+    }
+
+    /// Reads data.
+    pub fn get(&self, path: &str) -> Result<Value, String> {
+        self.ask("GET", path, None)?.json()
+    }
+
+    /// Sends data.
+    pub fn send_json(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        value: &Value,
+    ) -> Result<Value, String> {
+        self.ask(method, path, Some((media_type, value.to_string().into_bytes())))?.json()
+    }
+
+    /// Calls `line` for each line that the daemon sends, until it returns false or the daemon ends.
+    pub fn follow(&self, path: &str, mut line: impl FnMut(&str) -> bool) -> Result<(), String> {
+        runtime()?.block_on(async {
+            let response = self.send("GET", path, None).await?;
+            if response.status().as_u16() >= 400 {
+                let (status, body) = (response.status().as_u16(), response.into_body().collect().await);
+                let body = body.map_err(|error| error.to_string())?.to_bytes().to_vec();
+                return Answer { status, body }.ok().map(drop);
+            }
+            let (mut body, mut rest) = (response.into_body(), Vec::new());
+            while let Some(Ok(frame)) = body.frame().await {
+                rest.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+                while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                    let text: Vec<u8> = rest.drain(..=end).collect();
+                    if !line(String::from_utf8_lossy(&text).trim_end()) {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<(&str, Vec<u8>)>,
+    ) -> Result<hyper::Response<Incoming>, String> {
+        let mut request = hyper::Request::builder().method(method).uri(path).header("host", self.host());
+        request = request.header("accept", DATA);
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if let Some((media_type, _)) = &body {
+            request = request.header("content-type", *media_type);
+        }
+        let body = Full::new(Bytes::from(body.map(|(_, bytes)| bytes).unwrap_or_default()));
+        let request = request.body(body).map_err(|error| format!("{path}: {error}"))?;
+        match &self.server {
+            Some(_) => self.exchange(self.tls().await?, request).await,
+            None => self.exchange(self.unix().await?, request).await,
+        }
+    }
+
+    async fn exchange(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        request: hyper::Request<Full<Bytes>>,
+    ) -> Result<hyper::Response<Incoming>, String> {
+        let failed = |error: hyper::Error| format!("{}: {error}", self.name());
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        tokio::spawn(connection);
+        sender.send_request(request).await.map_err(failed)
+    }
+
+    async fn unix(&self) -> Result<tokio::net::UnixStream, String> {
+        let path = self.path()?;
+        tokio::net::UnixStream::connect(&path).await.map_err(|error| {
+            let reason = element::output::reason(&error);
+            format!(
+                "{}: {reason}; no daemon answers there: start one with `weir serve`, or name its --socket",
+                path.display()
+            )
+        })
+    }
+
+    async fn tls(&self) -> Result<tokio_rustls::client::TlsStream<tokio::net::TcpStream>, String> {
+        let host = self.host();
+        let name = host
+            .rsplit_once(':')
+            .map_or(host.as_str(), |(name, _)| name)
+            .trim_matches(['[', ']'])
+            .to_string();
+        let address = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+            host.clone()
+        } else {
+            format!("{host}:443")
+        };
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.name());
+        let stream = tokio::net::TcpStream::connect(&address)
+            .await
+            .map_err(|error| failed(&element::output::reason(&error)))?;
+        let name = ServerName::try_from(name).map_err(|error| failed(&error))?;
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(self.tls_config()?));
+        connector.connect(name, stream).await.map_err(|error| failed(&error))
+    }
+
+    fn tls_config(&self) -> Result<ClientConfig, String> {
+        let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {error}");
+        let mut roots = RootCertStore::empty();
+        match &self.ca {
+            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Some(path) => {
+                for certificate in certificates(path)? {
+                    roots.add(certificate).map_err(|error| failed(path, &error))?;
+                }
+            }
+        }
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.map_err(|error| error.to_string())?.with_root_certificates(roots);
+        match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => {
+                let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
+                builder
+                    .with_client_auth_cert(certificates(cert)?, key_der)
+                    .map_err(|error| failed(cert, &error))
+            }
+            _ => Ok(builder.with_no_client_auth()),
+        }
+    }
+
+    fn path(&self) -> Result<PathBuf, String> {
+        self.socket.clone().map_or_else(crate::serve::socket, Ok)
+    }
+
+    fn host(&self) -> String {
+        let server = self.server.as_deref().unwrap_or("localhost");
+        server.trim_start_matches("https://").trim_end_matches('/').to_string()
+    }
+
+    /// What messages call it.
+    fn name(&self) -> String {
+        match &self.server {
+            Some(server) => server.clone(),
+            None => self.path().map_or_else(|message| message, |path| path.display().to_string()),
+        }
+    }
+}
+
+fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    read.map_err(|error| format!("{path}: {error}"))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
+}

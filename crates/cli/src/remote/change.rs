@@ -1,0 +1,270 @@
+//! `weir create`, `set`, `delete`, `call` and `apply`.
+
+use std::io::Read;
+
+use clap::{Args, Command};
+use serde_json::{json, Map, Value};
+use yang::Kind;
+
+use super::api::DATA;
+use super::target::{self, assignment, edit, encoded, Target};
+use super::{topology, Daemon};
+
+/// Options of `weir create`.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct CreateOptions {
+    /// The function; `weir function list` lists them.
+    pub function: Option<String>,
+    /// The instance's name, and the function's own flags: `weir create FUNCTION --help` lists them.
+    #[arg(value_name = "NAME|FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir set`.
+#[derive(Args)]
+pub struct SetOptions {
+    /// The instance.
+    pub instance: String,
+    /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON.
+    #[arg(required_unless_present = "file")]
+    pub values: Vec<String>,
+    /// JSON or YAML with values of the instance (`-` is the standard input).
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Take the place of what is there instead of adding to it.
+    #[arg(long)]
+    pub replace: bool,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir delete`.
+#[derive(Args)]
+pub struct DeleteOptions {
+    /// The instance.
+    pub instance: String,
+    /// Nodes of it, such as rule/10; the whole instance with what joins it if none is given.
+    pub paths: Vec<String>,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir call`.
+#[derive(Args)]
+pub struct CallOptions {
+    /// The instance.
+    pub instance: String,
+    /// The action, perhaps with a path in front.
+    pub action: String,
+    /// NAME=VALUE of what it is given.
+    pub values: Vec<String>,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir apply`.
+#[derive(Args)]
+pub struct ApplyOptions {
+    /// JSON or YAML (`-` is the standard input).
+    pub file: String,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// The command with which an instance of a function is made.
+fn create_command(function: &functions::Function<'_>) -> Command {
+    let name = clap::Arg::new("name").required(true).value_name("NAME").help("The instance's name.");
+    let mut next = 1;
+    let command = crate::functions::instance_command(function).mut_args(|arg| {
+        if !arg.is_positional() {
+            return arg;
+        }
+        next += 1;
+        arg.required(false).index(next)
+    });
+    let command = command.about(format!("Make a {}: {}", function.name(), function.about()));
+    let command = command.bin_name(format!("weir create {}", function.name()));
+    command.arg(name.index(1)).after_help("Change it later with `weir set NAME PATH=VALUE`.")
+}
+
+/// Makes an instance.
+pub fn create(options: &CreateOptions) -> Result<(), String> {
+    let Some(name) = options.function.as_deref().filter(|name| !name.starts_with('-')) else {
+        return Err(
+            "say `weir create FUNCTION NAME [FLAGS]`; `weir function list` lists the functions".to_string()
+        );
+    };
+    let wants_help = options.words.iter().any(|word| word == "--help" || word == "-h");
+    // Help is there without a daemon, too.
+    let shipped = functions::Functions::shipped_one(name).filter(|_| wants_help);
+    let functions = shipped.map_or_else(|| target::function(&options.daemon, name), Ok)?;
+    let function = functions.get(name).ok_or_else(|| format!("no function `{name}`"))?;
+    let words = std::iter::once(name).chain(options.words.iter().map(String::as_str));
+    let matches = create_command(&function).try_get_matches_from(words).unwrap_or_else(|error| error.exit());
+    let mut entry = crate::functions::instance(&function, &matches)?;
+    let instance = matches.get_one::<String>("name").cloned().unwrap_or_default();
+    entry["name"] = instance.as_str().into();
+    let path = format!("/{name}:{name}={}", encoded(&instance));
+    let edit = edit(1, "create", &path, &format!("{name}:{name}"), Some(json!([entry])));
+    target::patch(&options.daemon, "/restconf/data", vec![edit])
+}
+
+/// Changes an instance.
+pub fn set(options: &SetOptions) -> Result<(), String> {
+    let target = Target::find(&options.daemon, &options.instance)?;
+    let operation = if options.replace { "replace" } else { "merge" };
+    let mut edits = Vec::new();
+    for text in &options.values {
+        let (path, value) = assignment(text)?;
+        let place = target.place(path)?;
+        let value = target::value(place.node, value)?;
+        let value = if place.is_entry && place.node.kind == Kind::List { json!([value]) } else { value };
+        edits.push(edit(
+            edits.len() + 1,
+            operation,
+            &place.path,
+            &format!("{}:{}", place.node.module, place.node.name),
+            Some(value),
+        ));
+    }
+    if let Some(file) = &options.file {
+        let Value::Object(members) = read(file)? else {
+            return Err(format!("{file}: expected names with values"));
+        };
+        for (name, value) in members {
+            let place = target.place(&name)?;
+            if target.node().keys.contains(&name) {
+                continue;
+            }
+            edits.push(edit(
+                edits.len() + 1,
+                operation,
+                &place.path,
+                &format!("{}:{}", place.node.module, place.node.name),
+                Some(value),
+            ));
+        }
+    }
+    target::patch(&options.daemon, &target.url(), edits)
+}
+
+/// Deletes an instance, or nodes of it.
+pub fn delete(options: &DeleteOptions) -> Result<(), String> {
+    let target = Target::find(&options.daemon, &options.instance)?;
+    if options.paths.is_empty() {
+        // What joins it goes with it.
+        let mut edits = topology::separating(&options.daemon, &target.name)?;
+        let path = format!("/{0}:{0}={1}", target.function, encoded(&target.name));
+        edits.push(edit(edits.len() + 1, "delete", &path, &target.function, None));
+        return target::patch(&options.daemon, "/restconf/data", edits);
+    }
+    let mut edits = Vec::new();
+    for path in &options.paths {
+        let place = target.place(path)?;
+        edits.push(edit(edits.len() + 1, "delete", &place.path, &place.node.name, None));
+    }
+    target::patch(&options.daemon, &target.url(), edits)
+}
+
+/// Calls an action.
+pub fn call(options: &CallOptions) -> Result<(), String> {
+    let target = Target::find(&options.daemon, &options.instance)?;
+    let place = target.place(&options.action)?;
+    if place.node.kind != Kind::Action {
+        let known: Vec<&str> = target
+            .node()
+            .data_children()
+            .filter(|node| node.kind == Kind::Action)
+            .map(|node| node.name.as_str())
+            .collect();
+        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+        return Err(format!("`{}` is no action; actions of a {}: {known}", options.action, target.function));
+    }
+    let input = place.node.children.iter().find(|child| child.kind == Kind::Input);
+    let mut values = Map::new();
+    for text in &options.values {
+        let (name, value) = assignment(text)?;
+        let node = input
+            .and_then(|input| input.child(name))
+            .ok_or_else(|| format!("`{}` takes no `{name}`", place.node.name))?;
+        values.insert(name.to_string(), target::value(node, value)?);
+    }
+    let url = format!("{}{}", target.url(), place.path);
+    let answer = match values.is_empty() {
+        true => options.daemon.ask("POST", &url, None)?.json()?,
+        false => options.daemon.send_json(
+            "POST",
+            &url,
+            DATA,
+            &json!({ format!("{}:input", place.node.module): values }),
+        )?,
+    };
+    match answer {
+        Value::Null => Ok(()),
+        answer => super::Format::default().print(&answer),
+    }
+}
+
+/// Applies a configuration.
+pub fn apply(options: &ApplyOptions) -> Result<(), String> {
+    let value = read(&options.file)?;
+    let value = match value.get("ietf-restconf:data") {
+        Some(data) => data.clone(),
+        None => value,
+    };
+    let body = json!({ "ietf-restconf:data": without_state(value) });
+    options.daemon.send_json("PATCH", "/restconf/data", DATA, &body).map(drop)
+}
+
+/// A configuration without the state that `weir show` prints beside it.
+fn without_state(mut value: Value) -> Value {
+    let functions = functions::Functions::shipped();
+    if let Value::Object(members) = &mut value {
+        for (name, value) in members.iter_mut() {
+            let (module, plain) = name.split_once(':').unwrap_or((name, name));
+            let nodes = functions.modules().get(module).map_or(&[][..], |module| &module.nodes);
+            if let Some(node) = nodes.iter().find(|node| node.name == plain) {
+                remove_state(node, value);
+            }
+        }
+    }
+    value
+}
+
+fn remove_state(node: &yang::Node, value: &mut Value) {
+    match value {
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| remove_state(node, entry)),
+        Value::Object(members) => {
+            members.retain(|name, _| node.child(name).is_none_or(|child| child.is_config));
+            for (name, value) in members.iter_mut() {
+                if let Some(child) = node.child(name) {
+                    remove_state(child, value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads JSON or YAML.
+fn read(file: &str) -> Result<Value, String> {
+    let mut text = String::new();
+    let read = match file {
+        "-" => std::io::stdin().read_to_string(&mut text).map(drop),
+        file => std::fs::read_to_string(file).map(|read| text = read),
+    };
+    read.map_err(|error| format!("{file}: {}", element::output::reason(&error)))?;
+    // JSON is YAML, too; but JSON's own errors tell more.
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"));
+    }
+    serde_yaml_ng::from_str(&text).map_err(|error| format!("{file}: {error}"))
+}

@@ -1,0 +1,88 @@
+//! Commands that ask a daemon: create, show, set, delete, connect, attach, topology, function.
+
+mod api;
+mod change;
+mod function;
+mod show;
+mod target;
+mod topology;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+pub use api::Daemon;
+
+/// How values are printed.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Format {
+    /// Print JSON.
+    #[arg(long, conflicts_with = "yaml")]
+    pub json: bool,
+    /// Print YAML (the default where there is no table).
+    #[arg(long)]
+    pub yaml: bool,
+}
+
+impl Format {
+    /// Prints a value.
+    fn print(&self, value: &Value) -> Result<(), String> {
+        match self.json {
+            true => println!("{value:#}"),
+            false => print!("{}", serde_yaml_ng::to_string(value).map_err(|error| error.to_string())?),
+        }
+        Ok(())
+    }
+}
+
+/// What to do with a daemon.
+#[derive(Subcommand)]
+pub enum RemoteCommand {
+    /// Make an instance of a function in the daemon.
+    Create(change::CreateOptions),
+    /// Show the daemon's instances, or what one is and how it fares.
+    Show(show::ShowOptions),
+    /// Change an instance: all of the given values at once.
+    Set(change::SetOptions),
+    /// Delete an instance, or something of one.
+    Delete(change::DeleteOptions),
+    /// Call an action of an instance.
+    Call(change::CallOptions),
+    /// Apply a configuration, written as `weir show --json` or --yaml prints it: all of it at once.
+    Apply(change::ApplyOptions),
+    /// Join two ports of instances, or a port and a device.
+    Connect(topology::ConnectOptions),
+    /// End what joins a port.
+    Disconnect(topology::DisconnectOptions),
+    /// Put an instance in front of a port of another one.
+    Attach(topology::AttachOptions),
+    /// Take an instance away from the port that it stands in front of.
+    Detach(topology::DetachOptions),
+    /// Show how the daemon's instances are joined.
+    Topology(topology::TopologyOptions),
+    /// List, add, upgrade and remove functions of the daemon.
+    Function(function::FunctionOptions),
+    /// Follow what happens in the daemon.
+    Events(show::EventsOptions),
+}
+
+/// Does it.
+pub fn run(command: RemoteCommand) -> Result<ExitCode, String> {
+    match command {
+        RemoteCommand::Create(options) => change::create(&options),
+        RemoteCommand::Show(options) => show::show(&options),
+        RemoteCommand::Set(options) => change::set(&options),
+        RemoteCommand::Delete(options) => change::delete(&options),
+        RemoteCommand::Call(options) => change::call(&options),
+        RemoteCommand::Apply(options) => change::apply(&options),
+        RemoteCommand::Connect(options) => topology::connect(&options),
+        RemoteCommand::Disconnect(options) => topology::disconnect(&options),
+        RemoteCommand::Attach(options) => topology::attach(&options),
+        RemoteCommand::Detach(options) => topology::detach(&options),
+        RemoteCommand::Topology(options) => topology::show(&options),
+        RemoteCommand::Function(options) => function::run(&options),
+        RemoteCommand::Events(options) => show::events(&options),
+    }
+    .map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,152 @@
+//! `weir show` and `weir events`.
+
+use clap::Args;
+use serde_json::{json, Value};
+
+use super::target::{instances, Target};
+use super::{Daemon, Format};
+
+/// Options of `weir show`.
+#[derive(Args)]
+pub struct ShowOptions {
+    /// The instance; all of them, in a table, if none is given.
+    pub instance: Option<String>,
+    /// A node of it, such as rule, rule/10 or statistics.
+    pub path: Option<String>,
+    /// Only what was configured.
+    #[arg(long, conflicts_with = "state")]
+    pub config: bool,
+    /// Only state.
+    #[arg(long)]
+    pub state: bool,
+    /// Also values that are there by default.
+    #[arg(long)]
+    pub defaults: bool,
+    /// How it is printed.
+    #[command(flatten)]
+    pub format: Format,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Shows instances.
+pub fn show(options: &ShowOptions) -> Result<(), String> {
+    let mut query = vec![];
+    if options.config {
+        query.push("content=config");
+    }
+    if options.state {
+        query.push("content=nonconfig");
+    }
+    if options.defaults {
+        query.push("with-defaults=report-all");
+    }
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+    let Some(name) = &options.instance else {
+        return match options.format.json || options.format.yaml {
+            true => options.format.print(&within(options.daemon.get(&format!("/restconf/data{query}"))?)),
+            false => table(&options.daemon),
+        };
+    };
+    let target = Target::find(&options.daemon, name)?;
+    let (path, is_entry) = match &options.path {
+        None => (String::new(), true),
+        Some(path) => target.place(path).map(|place| (place.path, place.is_entry))?,
+    };
+    let value = within(options.daemon.get(&format!("{}{path}{query}", target.url()))?);
+    let value = match value {
+        Value::Array(mut entries) if is_entry && entries.len() == 1 => entries.remove(0),
+        other => other,
+    };
+    match &value {
+        Value::String(text) if !options.format.json => println!("{text}"),
+        value => options.format.print(value)?,
+    }
+    Ok(())
+}
+
+/// What stands under the one name of an answer.
+fn within(answer: Value) -> Value {
+    match answer {
+        Value::Object(members) if members.len() == 1 => {
+            members.into_iter().next().map(|(_, value)| value).unwrap_or_default()
+        }
+        other => other,
+    }
+}
+
+/// A line for each instance: its function, and its ports with what they are joined with.
+fn table(daemon: &Daemon) -> Result<(), String> {
+    let topology = daemon.get("/restconf/data/weir:topology")?;
+    let ports =
+        topology.get("weir:topology").and_then(|topology| topology.get("port")).and_then(Value::as_array);
+    let text =
+        |entry: &Value, name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    let mut rows = vec![["INSTANCE".to_string(), "FUNCTION".to_string(), "PORTS".to_string()]];
+    for (name, function) in instances(daemon)? {
+        let own = ports.into_iter().flatten().filter(|port| text(port, "instance") == name);
+        let one = |port: &Value| match text(port, "peer") {
+            peer if peer.is_empty() => text(port, "name"),
+            peer => format!("{} > {peer}", text(port, "name")),
+        };
+        rows.push([name.clone(), function, own.map(one).collect::<Vec<_>>().join(", ")]);
+    }
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+    let (first, second) = (width(0), width(1));
+    for [name, function, ports] in &rows {
+        println!("{}", format!("{name:first$}  {function:second$}  {ports}").trim_end());
+    }
+    Ok(())
+}
+
+/// Options of `weir events`.
+#[derive(Args)]
+pub struct EventsOptions {
+    /// Print each event as a line of JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Follows events until the daemon ends.
+pub fn events(options: &EventsOptions) -> Result<(), String> {
+    options.daemon.follow("/restconf/streams/NETCONF", |line| {
+        let Some(text) = line.strip_prefix("data: ") else { return true };
+        if options.json {
+            println!("{text}");
+            return true;
+        }
+        let event: Value = serde_json::from_str(text).unwrap_or_default();
+        let event = event.get("ietf-restconf:notification").cloned().unwrap_or_default();
+        let mut time = String::new();
+        for (name, value) in event.as_object().into_iter().flatten() {
+            match name.as_str() {
+                "eventTime" => time = value.as_str().unwrap_or_default().to_string(),
+                name => println!("{time}  {name}  {}", shown(value)),
+            }
+        }
+        true
+    })
+}
+
+/// An event in a line.
+fn shown(value: &Value) -> String {
+    let edits = value.get("edit").and_then(Value::as_array);
+    match edits {
+        None => value.to_string(),
+        Some(edits) => {
+            let text = |edit: &Value, name: &str| {
+                edit.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
+            };
+            let edits: Vec<String> = edits
+                .iter()
+                .map(|edit| format!("{} {}", text(edit, "operation"), text(edit, "target")))
+                .collect();
+            let who = value.get("changed-by").cloned().unwrap_or_else(|| json!({}));
+            format!("{} by {}", edits.join(", "), text(&who, "username"))
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! `weir connect`, `disconnect`, `attach`, `detach` and `topology`.
+
+use clap::Args;
+use serde_json::{json, Value};
+
+use super::target::{self, edit, encoded, instances};
+use super::{Daemon, Format};
+
+/// Options of `weir connect`.
+#[derive(Args)]
+pub struct ConnectOptions {
+    /// A port of an instance, such as edge:left.
+    pub from: String,
+    /// Another one, or dev:DEVICE, or tap:DEVICE (which is made).
+    pub to: String,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir disconnect`.
+#[derive(Args)]
+pub struct DisconnectOptions {
+    /// Either end of what joins them.
+    pub endpoint: String,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir attach`.
+#[derive(Args)]
+pub struct AttachOptions {
+    /// The function.
+    pub function: String,
+    /// The instance to be put there; it is made if it is not there.
+    pub instance: String,
+    /// The port that it is to stand in front of, such as edge:right.
+    pub port: String,
+    /// Nearer to the port than all that stand there already.
+    #[arg(long)]
+    pub first: bool,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir detach`.
+#[derive(Args)]
+pub struct DetachOptions {
+    /// The instance that stands in front of a port.
+    pub instance: String,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir topology`.
+#[derive(Args)]
+pub struct TopologyOptions {
+    /// For Graphviz.
+    #[arg(long, conflicts_with_all = ["mermaid", "json", "yaml"])]
+    pub dot: bool,
+    /// For Mermaid.
+    #[arg(long, conflicts_with_all = ["json", "yaml"])]
+    pub mermaid: bool,
+    /// How it is printed.
+    #[command(flatten)]
+    pub format: Format,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Joins two endpoints.
+pub fn connect(options: &ConnectOptions) -> Result<(), String> {
+    let ConnectOptions { from, to, daemon } = options;
+    let is_device = |end: &str| end.starts_with("dev:") || end.starts_with("tap:");
+    // The instance's port names the connection.
+    let (from, to) = if is_device(from) && !is_device(to) { (to, from) } else { (from, to) };
+    let value = json!([{ "from": from, "to": to }]);
+    let edit = edit(1, "create", &format!("/connection={}", encoded(from)), "weir:connection", Some(value));
+    target::patch(daemon, "/restconf/data/weir:topology", vec![edit])
+}
+
+fn entries(daemon: &Daemon, list: &str) -> Result<Vec<Value>, String> {
+    let topology = daemon.get("/restconf/data/weir:topology")?;
+    let entries =
+        topology.get("weir:topology").and_then(|topology| topology.get(list)).and_then(Value::as_array);
+    Ok(entries.cloned().unwrap_or_default())
+}
+
+fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Ends a connection.
+pub fn disconnect(options: &DisconnectOptions) -> Result<(), String> {
+    let end = &options.endpoint;
+    let connections = entries(&options.daemon, "connection")?;
+    let found = connections.iter().find(|one| text(one, "from") == end || text(one, "to") == end);
+    let found = found.ok_or_else(|| {
+        let known: Vec<String> =
+            connections.iter().map(|one| format!("{} - {}", text(one, "from"), text(one, "to"))).collect();
+        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+        format!("nothing joins `{end}`; connections: {known}")
+    })?;
+    let path = format!("/restconf/data/weir:topology/connection={}", encoded(text(found, "from")));
+    options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
+}
+
+/// Puts an instance in front of a port, and makes it if it is not there.
+pub fn attach(options: &AttachOptions) -> Result<(), String> {
+    let AttachOptions { function, instance, port, first, daemon } = options;
+    let mut edits = Vec::new();
+    match instances(daemon)?.iter().find(|(name, _)| name == instance) {
+        Some((_, other)) if other != function => {
+            return Err(format!("`{instance}` is a {other}, not a {function}; choose another name"));
+        }
+        Some(_) => {}
+        None => {
+            let target = format!("/{function}:{function}={}", encoded(instance));
+            edits.push(edit(
+                1,
+                "create",
+                &target,
+                &format!("{function}:{function}"),
+                Some(json!([{ "name": instance }])),
+            ));
+        }
+    }
+    let value = json!([{ "function": instance, "port": port }]);
+    let target = format!("/weir:topology/attachment={}", encoded(instance));
+    let mut put = edit(2, "insert", &target, "weir:attachment", Some(value));
+    put["where"] = if *first { "first" } else { "last" }.into();
+    edits.push(put);
+    target::patch(daemon, "/restconf/data", edits)
+}
+
+/// Takes an instance away from a port.
+pub fn detach(options: &DetachOptions) -> Result<(), String> {
+    let path = format!("/restconf/data/weir:topology/attachment={}", encoded(&options.instance));
+    options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
+}
+
+/// What ends all that joins an instance.
+pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<Value>, String> {
+    let is_of = |end: &str| end.split_once(':').is_some_and(|(own, _)| own == instance);
+    let mut paths = Vec::new();
+    for one in entries(daemon, "connection")? {
+        if is_of(text(&one, "from")) || is_of(text(&one, "to")) {
+            paths.push(format!("/weir:topology/connection={}", encoded(text(&one, "from"))));
+        }
+    }
+    for one in entries(daemon, "attachment")? {
+        if text(&one, "function") == instance || is_of(text(&one, "port")) {
+            paths.push(format!("/weir:topology/attachment={}", encoded(text(&one, "function"))));
+        }
+    }
+    Ok(paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None)).collect())
+}
+
+/// Shows what is joined with what.
+pub fn show(options: &TopologyOptions) -> Result<(), String> {
+    let ports = entries(&options.daemon, "port")?;
+    let all = instances(&options.daemon)?;
+    if options.format.json || options.format.yaml {
+        let instances: Vec<Value> =
+            all.iter().map(|(name, function)| json!({ "name": name, "function": function })).collect();
+        return options.format.print(&json!({ "instances": instances, "ports": ports }));
+    }
+    let mut links: Vec<(String, String)> = Vec::new();
+    for port in &ports {
+        let (own, peer) =
+            (format!("{}:{}", text(port, "instance"), text(port, "name")), text(port, "peer").to_string());
+        if !peer.is_empty() && !links.contains(&(peer.clone(), own.clone())) {
+            links.push((own, peer));
+        }
+    }
+    match (options.dot, options.mermaid) {
+        (true, _) => print!("{}", dot(&all, &links)),
+        (_, true) => print!("{}", mermaid(&all, &links)),
+        _ => links.iter().for_each(|(from, to)| println!("{from} - {to}")),
+    }
+    Ok(())
+}
+
+/// The part of an endpoint that is drawn as a box, and what stands at the edge.
+fn parts(end: &str) -> (String, String) {
+    match end.split_once(':') {
+        Some(("dev" | "tap", _)) | None => (end.to_string(), String::new()),
+        Some((instance, port)) => (instance.to_string(), port.to_string()),
+    }
+}
+
+fn dot(all: &[(String, String)], links: &[(String, String)]) -> String {
+    let mut text = "graph topology {\n  rankdir=LR;\n  node [shape=box];\n".to_string();
+    for (name, function) in all {
+        text += &format!("  \"{name}\" [label=\"{name}\\n{function}\"];\n");
+    }
+    for (from, to) in links {
+        let ((a, from), (b, to)) = (parts(from), parts(to));
+        text += &format!("  \"{a}\" -- \"{b}\" [taillabel=\"{from}\", headlabel=\"{to}\"];\n");
+    }
+    text + "}\n"
+}
+
+fn mermaid(all: &[(String, String)], links: &[(String, String)]) -> String {
+    let id = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let mut text = "graph LR\n".to_string();
+    for (name, function) in all {
+        text += &format!("  {}[\"{name}<br>{function}\"]\n", id(name));
+    }
+    for (from, to) in links {
+        let ((a, from), (b, to)) = (parts(from), parts(to));
+        let label = [from, to].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" - ");
+        let far =
+            if all.iter().any(|(name, _)| *name == b) { id(&b) } else { format!("{}([\"{b}\"])", id(&b)) };
+        text += &format!("  {} ---|\"{label}\"| {far}\n", id(&a));
+    }
+    text
+}

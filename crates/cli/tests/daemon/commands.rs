@@ -1,0 +1,192 @@
+//! Commands: create, show, set, delete, connect, attach, function.
+
+use super::process::as_each_user;
+use super::{start, told};
+
+#[test]
+fn instances_are_created_shown_changed_and_deleted() {
+    as_each_user(|place| {
+        let mut daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw --stateful 'allow tcp' 'deny udp && dst port 53'
+             weir create bridge br
+             weir connect fw:left br:a
+             weir connect br:b fw:right
+             weir attach firewall guard fw:left
+             weir show
+             weir show fw --config
+             weir set fw rule/2/action=allow default=allow rule/9/action=deny
+             weir show fw rule
+             weir show fw rule/2/match
+             weir delete fw rule/2 rule/9
+             weir show fw rule
+             weir topology
+             weir detach guard
+             weir disconnect br:b
+             weir topology
+             weir delete fw
+             weir show",
+        );
+        let expected = "INSTANCE  FUNCTION  PORTS
+br        bridge    a > guard:right, b > fw:right
+fw        firewall  left > guard:left, right > br:b
+guard     firewall  left > fw:left, right > br:a
+name: fw
+rule:
+- id: 1
+  action: allow
+  match: tcp
+- id: 2
+  action: deny
+  match: udp && dst port 53
+stateful: true
+- id: 1
+  action: allow
+  match: tcp
+- id: 2
+  action: allow
+  match: udp && dst port 53
+- id: 9
+  action: deny
+udp && dst port 53
+- id: 1
+  action: allow
+  match: tcp
+br:a - guard:right
+br:b - fw:right
+fw:left - guard:left
+br:a - fw:left
+INSTANCE  FUNCTION  PORTS
+br        bridge    a
+guard     firewall  left, right
+";
+        assert_eq!(text, expected);
+        assert!(daemon.runs(), "{}", daemon.stderr());
+    });
+}
+
+#[test]
+fn what_cannot_be_is_told_and_changes_nothing() {
+    as_each_user(|place| {
+        let mut daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw 'allow tcp'
+             no() { weir \"$@\" && echo 'this was taken'; true; }
+             no create firewall fw
+             no create firewall a-b
+             no create firewal x
+             no set fw mtu=3
+             no set fw nothing=3
+             no set fw 'rule=permit all'
+             no set nobody x=1
+             no set fw mtu=1400 rule/x/action=deny
+             no connect fw:up dev:e0
+             no connect fw:left other:left
+             no connect dev:e0 tap:t0
+             no connect fw:left dev:there_is_none
+             no attach firewall fw fw:left
+             no delete fw rule/7
+             no call fw flush
+             no function rm firewall
+             weir show fw --config",
+        );
+        expect_test::expect![[r#""#]].assert_eq(&text);
+        assert!(daemon.runs(), "{}", daemon.stderr());
+    });
+}
+
+/// A function that counts and whose counter's name does not change from version to version.
+fn write_function(place: &super::Place, color: u32) {
+    place.command("mkdir").arg("-p").arg("mine").status().unwrap();
+    place.write(
+        "mine/mine.yang",
+        "module mine { yang-version 1.1; namespace 'urn:mine'; prefix mine; import weir { prefix weir; }
+           list mine { key name; weir:port left; weir:port right; description 'Counts. And more.'; uses weir:instance;
+             leaf limit { type uint8; default 3; }
+             leaf seen { config false; type weir:counter; weir:read 'c.count'; }
+             action reset { weir:write 'c.reset'; } } }",
+    );
+    place.write(
+        "mine/mine.click",
+        format!(
+            "s :: InfiniteSource(LIMIT 5) -> c :: Counter -> p :: Paint({color}) -> {{{{ to('right') }}}};\n\
+             {{{{ from('left') }}}} -> Discard; {{{{ from('right') }}}} -> Discard; Idle -> {{{{ to('left') }}}};"
+        ),
+    );
+}
+
+#[test]
+fn functions_of_others_are_added_upgraded_with_state_and_removed() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        write_function(place, 1);
+        let text = told(
+            place,
+            "weir function add mine
+             weir function list | grep mine
+             weir create mine m --limit 4
+             while [ \"$(weir show m seen)\" != 5 ]; do sleep 0.05; done
+             weir show m",
+        );
+        assert_eq!(
+            text,
+            "mine      Counts.\nname: m\nlimit: 4\nseen: '5'\n".replace("mine      ", &pad("mine", place))
+        );
+        write_function(place, 2);
+        let text = told(
+            place,
+            "tar cf mine.tar mine && weir function add mine.tar
+             weir show m seen
+             weir handler --graph weir read m/p.config
+             weir call m reset; weir show m seen
+             weir function rm mine
+             weir delete m && weir function rm mine && weir create mine m",
+        );
+        assert!(
+            text.starts_with("5\n2\n0\nweir: there are instances of `mine`; delete them first\n"),
+            "{text}"
+        );
+        assert!(text.contains("weir: no function `mine`; there are "), "{text}");
+        drop(daemon);
+    });
+}
+
+/// A name as wide as the list has it.
+fn pad(name: &str, place: &super::Place) -> String {
+    let list = told(place, "weir function list | sed 's/  .*//' | wc -L");
+    format!("{name:width$}  ", width = list.trim().parse::<usize>().unwrap())
+}
+
+#[test]
+fn configuration_functions_and_order_outlive_the_daemon() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        write_function(place, 1);
+        let script = "weir function add mine
+             weir create mine m
+             weir create firewall fw 'allow tcp' 'deny udp'
+             weir connect m:right fw:left
+             weir show --json --config";
+        let before = told(place, script);
+        drop(daemon);
+        let daemon = start(place);
+        assert_eq!(told(place, "weir show --json --config"), before);
+        // The same again is no change, and from YAML as from JSON.
+        let text = told(place, "weir show --yaml > all.yaml; weir show --json > all.json; weir apply all.yaml; weir apply all.json; weir show --json --config");
+        assert_eq!(text, before);
+        drop(daemon);
+    });
+}
+
+#[test]
+fn a_second_daemon_is_refused() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        let second = place.run("weir serve --volatile --socket api.socket");
+        assert_ne!(second.code, 0);
+        assert!(second.stderr.contains("a graph named `weir` runs already"), "{}", second.stderr);
+        drop(daemon);
+    });
+}

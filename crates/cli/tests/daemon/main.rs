@@ -1,0 +1,25 @@
+//! The daemon as users run it: real processes, a real socket, real devices in a namespace of the test's own.
+
+mod commands;
+mod devices;
+mod kills;
+mod network;
+#[path = "../stages/process.rs"]
+mod process;
+
+use process::{until, Place, Running};
+
+/// Starts a daemon that keeps its state in the folder `state`, and waits until it answers.
+fn start(place: &Place) -> Running {
+    let mut daemon = place.start("exec weir serve --state state --socket api.socket");
+    until("the daemon answers", || {
+        assert!(daemon.runs(), "{}", daemon.stderr());
+        place.run("WEIR_SOCKET=api.socket weir show").code == 0
+    });
+    daemon
+}
+
+/// Runs a script with commands for the daemon; what it printed, complaints included.
+fn told(place: &Place, script: &str) -> String {
+    place.output(&format!("export WEIR_SOCKET=api.socket\nexec 2>&1\n{script}"))
+}
