@@ -98,13 +98,13 @@ pub fn full() -> clap::Command {
 
 /// What of the command line `args` can need: to make all of it takes a while, and schemas of functions are compiled for it.
 pub fn of(args: &[String]) -> clap::Command {
-    if let Some(function) = args.get(1).and_then(|word| crate::functions::command(word)) {
-        return clap::Command::new("weir").disable_help_subcommand(true).subcommand(function);
-    }
     let commands = Cli::command();
-    match args.get(1) {
-        Some(word) if commands.find_subcommand(word).is_some() => commands,
-        _ => full(),
+    let Some(word) = args.get(1).filter(|word| commands.find_subcommand(word).is_none()) else {
+        return if args.len() > 1 { commands } else { full() };
+    };
+    match crate::functions::command(word) {
+        Some(function) => clap::Command::new("weir").disable_help_subcommand(true).subcommand(function),
+        None => full(),
     }
 }
 

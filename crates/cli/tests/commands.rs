@@ -194,6 +194,8 @@ fn formatting_is_stable_and_keeps_the_meaning() {
 #[test]
 fn pages_come_from_the_definitions() {
     assert!(stdout(&weir(&["help", "DecIPTTL"])).starts_with("# DecIPTTL\n"));
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/functions/nat.md"));
+    assert_eq!(stdout(&weir(&["help", "nat"])), page.unwrap());
     assert!(stdout(&weir(&["completions", "bash"])).contains("_weir"));
     assert!(stdout(&weir(&["man"])).contains(".TH"));
     assert!(stdout(&weir(&["graph", "--mermaid", "examples/source.click"])).contains("Counter"));

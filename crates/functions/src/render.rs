@@ -146,4 +146,25 @@ mod tests {
         );
         assert_eq!(render("{{ 'x y)' | quoted }}", json!({})), "\"x y)\"");
     }
+
+    #[test]
+    fn filters_know_addresses_times_and_rates() {
+        for (template, told) in [
+            ("{{ '10.0.0.1' | ethernet_of_address | ethernet }}", "02:00:0A:00:00:01"),
+            ("{{ '2:0:0:0:0:1' | ethernet }}", "02:00:00:00:00:01"),
+            ("{{ 'br0' | ethernet_of_name | ethernet }}", "02:19:13:6F:7B:9F"),
+            ("{{ 'x' | ethernet }}", "f.click:1: `x` is no Ethernet address"),
+            ("{{ ['a', 'b', 'b'] | twice }} {{ [] | twice }}", "b None"),
+            ("{{ '1.5ms' | nanoseconds }} {{ '1.5ms' | seconds }}", "1500000 0.0015"),
+            ("{{ '1%' | probability }}", "0.010000000"),
+            (
+                "{{ '2' | probability }}",
+                "f.click:1: expected a probability such as 1% or 0.01, at most 100% or 1",
+            ),
+            ("{{ ('8Mbps' | rate).number }} {{ ('2kpps' | rate).is_packets }}", "1000000 True"),
+            ("{{ ('5ms' | burst).ms }} {{ ('64k' | burst).number }}", "5 64000"),
+        ] {
+            assert_eq!(render(template, json!({ "name": "x" })), told, "{template}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What all functions that come with weir have to be: their state can be read, and they run inside other graphs.
+//! What all functions that are stages have to be: their state can be read, and they run inside other graphs.
 
 mod harness;
 
@@ -67,7 +67,7 @@ fn readable<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
 #[test]
 fn what_a_schema_says_can_be_read_can_be_read() {
     let mut n = 0;
-    for name in Package::shipped_names() {
+    for (_, name) in Package::shipped_commands() {
         let functions = Functions::shipped_one(name).unwrap();
         let mut nodes = Vec::new();
         readable(functions.get(name).unwrap().node, &mut nodes);
@@ -178,7 +178,7 @@ fn elements_that_remember_have_names() {
         r"-> *(\w*Queue|\w*Rewriter|\w*Counter|IPReassembler|RatedSplitter|ARPQuerier|EtherSwitch|RandomSample|ToDump|ToHexDump|TrafficReport|RadixIPLookup|\w*RatedUnqueue|DelayUnqueue|JitterTimestamp|PcapFilter|EtherSpanTree|WholePackets)\b",
     )
     .unwrap();
-    for name in Package::shipped_names() {
+    for (_, name) in Package::shipped_commands() {
         for instance in instances(name, &Scratch::new()) {
             let text = inner(name, &instance);
             let found = anonymous.find(&text).map(|found| found.as_str());

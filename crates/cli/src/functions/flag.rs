@@ -31,9 +31,20 @@ pub enum Place {
 
 /// The flags of a function, in the schema's order.
 pub fn of<'f>(function: &Function<'f>) -> Vec<Flag<'f>> {
-    let key = &function.node.keys;
-    let nodes = function.node.data_children().filter(|node| node.is_config && !key.contains(&node.name));
-    nodes.filter_map(|node| Some(Flag { node, place: place(node)? })).collect()
+    parameters(function).filter_map(|node| Some(Flag { node, place: place(node)? })).collect()
+}
+
+/// The parameters of a function that are not on its command line.
+pub fn without<'f>(function: &Function<'f>) -> Vec<&'f Node> {
+    parameters(function).filter(|node| place(node).is_none()).collect()
+}
+
+/// What users write of an instance, besides its name.
+fn parameters<'f>(function: &Function<'f>) -> impl Iterator<Item = &'f Node> {
+    let node = function.node;
+    let is_parameter =
+        |child: &&Node| child.is_config && child.kind != Kind::Action && !node.keys.contains(&child.name);
+    node.data_children().filter(is_parameter)
 }
 
 /// Where a node stands; `None` if it is not on the command line.

@@ -83,6 +83,8 @@ pub fn page(name: &str) -> Option<String> {
 /// The function that a command line names, and what it says of it.
 pub fn chosen(matches: &ArgMatches) -> Option<(&'static str, &ArgMatches)> {
     let (name, matches) = matches.subcommand()?;
+    // Other commands need not know what functions there are.
+    matches.try_contains_id(PRINT_GRAPH).ok()?;
     Some((names().find(|known| *known == name)?, matches))
 }
 

@@ -23,6 +23,12 @@ pub fn markdown(name: &str, function: &Function<'_>) -> String {
         page += &parameter(flag);
     }
     page += "\nAll stages also have `--if`, `--format`, `--burst` and `--drain`; `--print-graph` prints the graph and ends.\n";
+    let others = flag::without(function);
+    if !others.is_empty() {
+        page += "\nInstances in the daemon's configuration also have:\n\n";
+        let line = |node: &&Node| format!("- `{}`: {}\n", node.name, node.description);
+        page += &others.iter().map(line).collect::<String>();
+    }
     let state = state(function.node, "");
     if !state.is_empty() {
         page += "\n## State\n\nWhat can be read and done, and the handlers of the graph that this is.\n\n";

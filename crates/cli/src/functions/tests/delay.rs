@@ -58,4 +58,5 @@ fn times_that_cannot_be_are_refused() {
         &["delay", "1ms", "--jitter", "2ms"],
         expect!["delay: --jitter `2ms`: a packet cannot leave before it came; the delay is 1ms"],
     );
+    fails(&["delay", "1_0"], expect!["delay: TIME: expected a time such as 20ms, 1.5s or 2min"]);
 }

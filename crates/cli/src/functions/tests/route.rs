@@ -174,4 +174,13 @@ fn mistakes_are_told() {
         For more information, try '--help'.
     "#]],
     );
+    let prefix = ["-r", "10.9.0.0/16 via 10.0.0.9", "-r", "10.9.0.0/16 via 10.0.1.9"];
+    fails(
+        &[&two[..], &prefix].concat(),
+        expect!["route: --route `10.9.0.0/16 via 10.0.1.9`: 10.9.0.0/16 has a route already; one is enough"],
+    );
+    fails(
+        &[&two[..], &["-r", "10.0.0.0/24 via 10.0.1.9"]].concat(),
+        expect!["route: there are two routes for 10.0.0.0/24; give one"],
+    );
 }
