@@ -124,14 +124,20 @@ fn clients_come_back_while_affinity_lasts() {
         client(1700, 7, 1000, "S"),
         client(1800, 5, 1002, "S"),
     ];
-    check(instance(json!({ "affinity": "1s" })), &left, &[], &["lb.n_clients"], expect![[r#"
+    check(
+        instance(json!({ "affinity": "1s" })),
+        &left,
+        &[],
+        &["lb.n_clients"],
+        expect![[r#"
         lb.n_clients: 2
         to right at 10.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:11 TCP 203.0.113.5:1000 > 10.0.0.11:80 S ttl 63 len 40
         to right at 11.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:12 TCP 203.0.113.6:1000 > 10.0.0.12:80 S ttl 63 len 40
         to right at 12.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:11 TCP 203.0.113.5:1001 > 10.0.0.11:80 S ttl 63 len 40
         to right at 1700.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:11 TCP 203.0.113.7:1000 > 10.0.0.11:80 S ttl 63 len 40
         to right at 1800.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:12 TCP 203.0.113.5:1002 > 10.0.0.12:80 S ttl 63 len 40
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -156,14 +162,20 @@ fn the_balancer_answers_for_services_and_refuses_the_rest() {
         "at=12 from=02:00:00:00:00:05 to=02:00:cb:00:71:02 UDP(203.0.113.5, 1, 10.0.0.11, 53)",
         "at=13 from=02:00:00:00:00:05 to=02:00:cb:00:71:02 UDP(203.0.113.5, 1, 192.0.2.1, 53)",
     ];
-    check(instance(json!({})), &left.map(str::to_string), &[], &["unreachable.count"], expect![[r#"
+    check(
+        instance(json!({})),
+        &left.map(str::to_string),
+        &[],
+        &["unreachable.count"],
+        expect![[r#"
         unreachable.count: 1
         to left at 5.0 ms: 2:0:cb:0:71:2 > 2:0:0:0:0:5 ARP 203.0.113.10 is at 2:0:cb:0:71:2 to 203.0.113.5
         to left at 10.0 ms: 2:0:cb:0:71:2 > 2:0:0:0:0:5 203.0.113.10 > 203.0.113.5 pong 7 ttl 254 len 30
         to left at 11.0 ms: 2:0:cb:0:71:2 > 2:0:0:0:0:5 203.0.113.2 > 203.0.113.5 ICMP 3/3 about [UDP 203.0.113.5:1 > 203.0.113.10:81 ttl 64 len 32] ttl 199 len 60
         to right at 12.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:11 UDP 203.0.113.5:1 > 10.0.0.11:53 ttl 63 len 32
         to left at 13.0 ms: 2:0:cb:0:71:2 > 2:0:0:0:0:5 203.0.113.2 > 203.0.113.5 ICMP 3/0 about [UDP 203.0.113.5:1 > 192.0.2.1:53 ttl 64 len 32] ttl 199 len 60
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

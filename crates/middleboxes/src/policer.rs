@@ -18,16 +18,16 @@
 //! syn[1] -> all;
 //! ```
 
+mod address;
 mod bucket;
 mod rate;
-
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use element::{
     same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 use table::flow::FlowTable;
 
+use address::{Address, Masks, Per};
 use bucket::Bucket;
 use rate::{Limit, Rate};
 
@@ -64,28 +64,6 @@ const ABOVE: usize = 0;
 
 /// Addresses that are looked at for room when the table is full.
 const N_VISITS: usize = 64;
-
-/// What has a bucket.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Per {
-    All,
-    Source,
-    Destination,
-}
-
-/// An address without the bits that do not count.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Address {
-    V4(u32),
-    V6(u128),
-}
-
-/// Which bits of addresses count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Masks {
-    v4: u32,
-    v6: u128,
-}
 
 /// An address's bucket, and the packets that it had no tokens for.
 #[derive(Clone, Copy, Default)]
@@ -131,10 +109,7 @@ impl Element for Policer {
         Ok(Policer {
             limit: Limit::new(rate, burst),
             per,
-            masks: Masks {
-                v4: u32::MAX.checked_shl(32 - v4).unwrap_or(0),
-                v6: u128::MAX.checked_shl(128 - v6).unwrap_or(0),
-            },
+            masks: Masks::new(v4, v6),
             bucket: Bucket::default(),
             table: FlowTable::new(capacity),
             cursor: 0,
@@ -219,7 +194,7 @@ impl Policer {
     }
 
     fn police_address(&mut self, packet: &Packet, n_tokens: u64, now_ns: u64) -> bool {
-        let Some(address) = self.address(packet) else {
+        let Some(address) = self.masks.address(packet, self.per) else {
             self.n_untracked += 1;
             return true;
         };
@@ -235,26 +210,6 @@ impl Policer {
         let conforms = entry.bucket.take(&self.limit, n_tokens, now_ns);
         entry.n_exceeding += u64::from(!conforms);
         conforms
-    }
-
-    /// The address that has the packet's bucket, if its IP header is marked.
-    #[inline]
-    fn address(&self, packet: &Packet) -> Option<Address> {
-        let header = packet.network();
-        let is_source = self.per == Per::Source;
-        match header.first()? >> 4 {
-            4 => {
-                let at = if is_source { 12 } else { 16 };
-                let bytes = header.get(at..)?.first_chunk()?;
-                Some(Address::V4(u32::from_be_bytes(*bytes) & self.masks.v4))
-            }
-            6 => {
-                let at = if is_source { 8 } else { 24 };
-                let bytes = header.get(at..)?.first_chunk()?;
-                Some(Address::V6(u128::from_be_bytes(*bytes) & self.masks.v6))
-            }
-            _ => None,
-        }
     }
 
     /// Forgets some addresses whose buckets are full again, if the table is full.
@@ -303,24 +258,6 @@ impl Policer {
             limited.map(|(_, address, entry)| (*address, entry.n_exceeding)).collect();
         lines.sort_by_key(|(address, n)| (std::cmp::Reverse(*n), address.bits()));
         lines.iter().map(|(address, n)| format!("{address} {n}\n")).collect()
-    }
-}
-
-impl Address {
-    fn bits(self) -> u128 {
-        match self {
-            Address::V4(bits) => bits.into(),
-            Address::V6(bits) => bits,
-        }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Address::V4(bits) => Ipv4Addr::from_bits(*bits).fmt(f),
-            Address::V6(bits) => Ipv6Addr::from_bits(*bits).fmt(f),
-        }
     }
 }
 
