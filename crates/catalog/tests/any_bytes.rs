@@ -304,6 +304,9 @@ const SAMPLES: &[Sample] = &[
     ("GREEncap", 1, 1, "1.0.0.1, 2.0.0.2, KEY 1, SEQUENCE true, CHECKSUM true", Conserved),
     ("GRETunnels", 2, 4, "1.0.0.1, TUNNEL a 2.0.0.2 - 0.0.0.0/0", Conserved),
     ("GRETunnels", 2, 2, "1.0.0.1, TUNNEL a 2.0.0.2 1 1.0.0.0/8, RATE 1kBps, SEQUENCE true", Conserved),
+    ("Policer", 1, 2, "8kbps, BURST 100", Conserved),
+    ("Policer", 1, 2, "1pps, PER source, CAPACITY 2, PREFIX 8", Conserved),
+    ("Policer", 1, 1, "1pps, PER destination, PREFIX6 0", Conserved),
     ("PPPoEServer", 2, 4, "2:2:2:2:2:3, 1.0.0.1, STATIC 2:2:2:2:2:2 1 2.0.0.2", Free),
     ("PPPoEServer", 2, 2, "2:2:2:2:2:2, 1.0.0.1, POOL 2.0.0.0/24, USER a b", Free),
 ];

@@ -120,6 +120,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("Meter", "10"),
     ("Paint", "1"),
     ("PaintTee", "1"),
+    ("Policer", "10pps, PER source, CAPACITY 3"),
     ("RED", "1, 4, 0.5, QUEUES q"),
     ("RandomBitErrors", "0.1"),
     ("RandomSample", "0.5"),

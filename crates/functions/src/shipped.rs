@@ -13,8 +13,26 @@ macro_rules! shipped {
 
 /// Names, schemas and templates, in the order in which help lists them.
 const SHIPPED: &[(&str, &str, &str)] = shipped![
-    "nat", "firewall", "router", "bridge", "filter", "tee", "count", "print", "hex", "shape", "delay",
+    "nat",
+    "firewall",
+    "router",
+    "bridge",
+    "filter",
+    "tee",
+    "count",
+    "print",
+    "hex",
+    "shape",
+    "delay",
     "loss",
+    "policer",
+    "loadbalancer",
+    "ddos-mitigator",
+    "mirror",
+    "capture",
+    "flow-monitor",
+    "simple-forwarder",
+    "helloworld",
 ];
 
 /// Texts that templates include, by name.
@@ -22,6 +40,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("directions.click", include_str!("../../../functions/directions.click")),
     ("flows.click", include_str!("../../../functions/flows.click")),
     ("frames.click", include_str!("../../../functions/frames.click")),
+    ("headers.click", include_str!("../../../functions/headers.click")),
     ("routing.click", include_str!("../../../functions/routing.click")),
 ];
 

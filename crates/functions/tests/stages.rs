@@ -38,6 +38,32 @@ fn instances(name: &str, scratch: &Scratch) -> Vec<Value> {
         "delay" => vec![json!({ "time": "5ms", "jitter": "1ms" })],
         "loss" => vec![json!({ "probability": "0" }), json!({ "probability": "50%", "direction": "right" })],
         "filter" => vec![json!({ "expression": "udp or arp" }), json!({})],
+        "policer" => {
+            let class = json!([{ "name": "dns", "match": "udp && port 53", "rate": "10pps" }]);
+            vec![
+                json!({ "rate": "1Mbps", "class": class }),
+                json!({ "rate": "1kpps", "action": "mark", "dscp": 8 }),
+            ]
+        }
+        "loadbalancer" => {
+            let backend = json!([{ "address": "10.0.1.5", "port": 53 }]);
+            let service = json!([{ "name": "dns", "address": "10.0.0.2", "protocol": "udp", "port": 53, "backend": backend }]);
+            vec![json!({ "left-address": "10.0.0.3/24", "right-address": "10.0.1.1/24", "service": service })]
+        }
+        "ddos-mitigator" => vec![
+            json!({}),
+            json!({ "blocked-source": [{ "network": "10.0.0.9" }], "blocked-destination": [{ "network": "192.0.2.0/24" }],
+                "trusted-source": [{ "network": "10.9.0.0/16" }], "drop-fragments": true, "drop-non-ip": true,
+                "syn-rate": 10, "source-rate": 10 }),
+        ],
+        "mirror" => {
+            vec![json!({}), json!({ "match": "udp", "sample": 2, "truncate": 40, "direction": "left" })]
+        }
+        "capture" => {
+            vec![json!({ "file": scratch.path(ODD), "filter": "udp", "max-packets": "1", "files": 2 })]
+        }
+        "flow-monitor" => vec![json!({ "file": scratch.path(ODD) })],
+        "simple-forwarder" => vec![json!({ "rule": [{ "in-port": "left", "out-port": "right" }] })],
         _ => vec![json!({})],
     };
     let named = |mut value: Value| {

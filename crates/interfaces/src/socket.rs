@@ -7,8 +7,8 @@
 //! annotation.
 //!
 //! What comes in is emitted: a packet for each datagram, or for as many bytes of a stream as there are at a time. What arrives at
-//! the input is sent; if it is pushed, the graph waits until it is sent. An error ends the connection. Datagrams without a byte
-//! are neither sent nor received.
+//! the input is sent; if it is pushed, the graph waits until it is sent. An error ends the connection, but where each datagram
+//! goes to its destination annotation only that datagram is lost. Datagrams without a byte are neither sent nor received.
 //!
 //! ```click
 //! // Whoever is allowed to may have its datagrams returned.
@@ -231,7 +231,9 @@ mod tests {
     fn a_client_of_no_address_sends_to_the_destination_annotation() {
         in_namespace(|| {
             sys::link::set_up("lo", true).unwrap();
-            let config = "InfiniteSource(DATA abc, LIMIT 2) -> SetIPAddress(127.0.0.3) -> Queue -> Socket(UDP, 0.0.0.0, 7000);
+            // Nobody may send to all hosts without saying so; the others are sent all the same.
+            let config = "InfiniteSource(DATA x, LIMIT 1) -> SetIPAddress(255.255.255.255) -> q :: Queue -> Socket(UDP, 0.0.0.0, 7000);
+                InfiniteSource(DATA abc, LIMIT 2) -> SetIPAddress(127.0.0.3) -> q;
                 Socket(UDP, 127.0.0.3, 7000) -> Print -> c :: Counter -> Discard;";
             let told = run_until(config, &["c.count"], has_reached("c.count", 2));
             assert_eq!(told, "   3 | 616263\n   3 | 616263\nc.count: 2\n");

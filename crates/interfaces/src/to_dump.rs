@@ -7,9 +7,14 @@
 //! What reads the file knows nothing of offload: packets whose segmentation or checksum is still to be done are written as
 //! segments with their checksums, unless SEGMENT is false.
 //!
+//! A file that would have more than MAX_PACKETS or MAX_BYTES is full, and another one begins. FILENAME is always the newest,
+//! FILENAME.1 the one before it, and so on up to FILES of them.
+//!
 //! ```click
 //! FromDump(in.pcap, STOP true) -> ToDump(out.pcap, SNAPLEN 0);
 //! ```
+
+mod rotation;
 
 use std::io;
 
@@ -23,6 +28,7 @@ use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer
 use crate::segment::segment;
 use crate::traffic::Traffic;
 use element::output::reason;
+use rotation::Rotation;
 
 /// The class. It is configured after those whose `encap` it may ask.
 pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
@@ -61,11 +67,19 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether to do what offload left to be done before writing. Default true.",
     ),
+    Arg::keyword("MAX_PACKETS", "unsigned", "Most packets of a file; 0 is no limit. Default 0."),
+    Arg::keyword(
+        "MAX_BYTES",
+        "unsigned",
+        "Most bytes of a file before compression; 0 is no limit. Default 0.",
+    ),
+    Arg::keyword("FILES", "unsigned", "How many files are kept, 1 to 10000. Default 1."),
 ];
 
 const HANDLERS: &[Handler] = &[
     Handler::read("filename", "The file's name."),
     Handler::read("count", "Packets written."),
+    Handler::read("full_files", "Files that became full."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::read("interface_name", "Where packets go: the file.").flags("unlisted"),
     Handler::read("tx_packets", "Packets written since the start.").flags("unlisted"),
@@ -91,6 +105,7 @@ pub struct ToDump {
     writer: Option<Writer<Output>>,
     /// What the file holds if it is one that another element has begun.
     goes_on: Option<(u32, Precision)>,
+    rotation: Rotation,
     is_active: bool,
     count: u64,
     traffic: Traffic,
@@ -108,6 +123,11 @@ impl Element for ToDump {
         let is_nano = conf.args.get_or("NANO", true);
         conf.args.get::<bool>("PER_NODE");
         let segments = conf.args.get_or("SEGMENT", true);
+        let rotation = Rotation::new(
+            conf.args.get_or("MAX_PACKETS", 0),
+            conf.args.get_or("MAX_BYTES", 0),
+            conf.args.get_with("FILES", args::bounded(1u32, 10_000)).unwrap_or(1),
+        );
         let link_type = encap.as_deref().map_or(Some(link::ETHERNET), link::parse);
         let encap_from = encap_from.unwrap_or_default();
         if encap.is_some() && conf.args.is_given("USE_ENCAP_FROM") {
@@ -131,6 +151,7 @@ impl Element for ToDump {
             segments,
             writer: None,
             goes_on: None,
+            rotation,
             is_active: true,
             count: 0,
             traffic: Traffic::default(),
@@ -191,6 +212,7 @@ impl Element for ToDump {
         Ok(match name {
             "filename" | "interface_name" => self.filename.clone(),
             "count" => self.count.to_string(),
+            "full_files" => self.rotation.n_full.to_string(),
             "tx_packets" => self.traffic.packets.to_string(),
             "tx_bytes" => self.traffic.bytes.to_string(),
             _ => return Err(format!("no {name} read handler")),
@@ -216,6 +238,7 @@ impl Element for ToDump {
         let Some(mut old) = same::<ToDump>(ctx, old) else { return };
         if self.writer.is_none() && old.filename == self.filename {
             self.writer = old.writer.take();
+            self.rotation.take_over(&old.rotation);
             if let Some(writer) = &mut self.writer {
                 writer.set_snaplen(self.snaplen);
             }
@@ -235,16 +258,35 @@ impl Element for ToDump {
 impl ToDump {
     fn create(&mut self) -> Result<(), String> {
         let told = |error: io::Error| format!("{}: {}", self.filename, reason(&error));
+        let is_file = |path: &str| std::fs::metadata(path).map_or(true, |about| about.is_file());
+        if self.rotation.is_asked() && (self.filename == "-" || !is_file(&self.filename)) {
+            return Err(format!("{}: not a file, of which there could be several", self.filename));
+        }
         if self.goes_on.is_some() && std::fs::metadata(&self.filename).is_ok_and(|about| about.is_file()) {
             // The old element will still write the rest of its packets, to a file that has no name then.
             std::fs::remove_file(&self.filename).map_err(told)?;
         }
-        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
-        let mut writer = Writer::create(&self.filename, encoder).map_err(told)?;
+        let mut writer = self.begin().map_err(told)?;
         if self.is_unbuffered {
             writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
         }
         self.writer = Some(writer);
+        Ok(())
+    }
+
+    fn begin(&self) -> io::Result<Writer<Output>> {
+        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
+        Writer::create(&self.filename, encoder)
+    }
+
+    /// Puts the full file aside and begins another one.
+    #[cold]
+    fn rotate(&mut self) -> io::Result<()> {
+        if let Some(writer) = self.writer.take() {
+            writer.finish()?.finish()?;
+        }
+        self.rotation.make_room(&self.filename)?;
+        self.writer = Some(self.begin()?);
         Ok(())
     }
 
@@ -280,6 +322,13 @@ impl ToDump {
 
     #[inline]
     fn write_packet(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> io::Result<()> {
+        if self.rotation.is_asked() {
+            let len = packet.len().min(self.snaplen as usize);
+            if !self.rotation.has_room(len) {
+                self.rotate()?;
+            }
+            self.rotation.note(len);
+        }
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let time = match packet.timestamp_ns() {
             0 => ctx.now_ns(),

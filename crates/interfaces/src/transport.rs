@@ -23,7 +23,7 @@ pub const HANDLERS: &[Handler] = &[handlers::SCHEDULED, handlers::TICKETS, handl
 /// The classes' reasons for drops.
 pub const DROPS: &[DropReason] = &[
     DropReason::new("no-connection", "There was no connection."),
-    DropReason::new("not-sent", "The packet could not be sent, which ended the connection."),
+    DropReason::new("not-sent", "The packet could not be sent, which ended the connection if there was one."),
 ];
 const NO_CONNECTION: usize = 0;
 const NOT_SENT: usize = 1;

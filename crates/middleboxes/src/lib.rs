@@ -21,5 +21,6 @@ element::elements![
     gre_tunnels,
     intrusion_detector,
     load_balancer,
+    policer,
     pppoe_server,
 ];

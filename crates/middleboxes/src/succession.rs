@@ -206,3 +206,41 @@ fn numbers_of_tunnels_and_sources_go_on() {
         "#]],
     );
 }
+
+#[test]
+fn the_health_of_a_backend_follows_the_configuration_when_that_changes() {
+    let graph = |name: &str, first: &str| {
+        format!(
+            "{name} :: Idle -> [0] lb :: LoadBalancer(10.1.0.2:53/udp 10.0.0.3{first} 10.0.0.4*2/drain); Idle -> [1] lb;
+             lb[0] -> Discard; lb[1] -> Discard; s :: Script(write lb.health 10.0.0.4 up, end)"
+        )
+    };
+    // The script of the first graph wrote that the second backend is up; the others are configured to say the same as before.
+    check(
+        &[&graph("a", ""), &graph("b", "/down")],
+        &["lb.backends"],
+        expect![[r#"
+        lb.backends: 10.1.0.2:53/udp 10.0.0.3:53 weight 1 down active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+        10.1.0.2:53/udp 10.0.0.4:53 weight 2 up active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+
+    "#]],
+    );
+    check(
+        &[&graph("a", ""), &graph("b", "/down"), &graph("c", "")],
+        &["lb.backends"],
+        expect![[r#"
+            lb.backends: 10.1.0.2:53/udp 10.0.0.3:53 weight 1 up active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+            10.1.0.2:53/udp 10.0.0.4:53 weight 2 up active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+
+        "#]],
+    );
+    check(
+        &[&graph("a", "/sick")],
+        &[],
+        expect![[r#"
+        config:1: While configuring 'lb :: LoadBalancer':
+          '10.0.0.3/sick' is no backend, expected 'ADDRESS[:PORT][*WEIGHT][/HEALTH]'
+        Router could not be initialized!
+    "#]],
+    );
+}

@@ -43,10 +43,14 @@ impl Transport {
         }
     }
 
-    /// An error ends the connection.
+    /// An error ends the connection. Where each datagram has a destination of its own, the next one may be reached all the same.
     fn fail(&mut self, ctx: &mut Ctx<'_>, error: &Error, packet: Packet) {
         self.tell(ctx, &reason(error));
-        self.close_active(ctx);
+        if self.annotated_port().is_none() {
+            self.close_active(ctx);
+        } else {
+            self.queue.go_on(ctx);
+        }
         ctx.drop_packet(NOT_SENT, packet);
     }
 

@@ -55,6 +55,8 @@ pub struct Backend {
     pub weight: u32,
     /// What may go to it.
     pub health: Health,
+    /// What the configuration says about that.
+    pub configured: Health,
     /// Flows that it has.
     pub n_active: u32,
     /// Flows that it was given.
@@ -123,6 +125,7 @@ impl Backend {
             port,
             weight,
             health: Health::Up,
+            configured: Health::Up,
             n_active: 0,
             n_connections: 0,
             counts: [(0, 0); 2],
@@ -169,7 +172,7 @@ impl Pool {
             if old.health != Health::Removed {
                 return Err(format!("the service has backend {old} already"));
             }
-            (old.health, old.weight) = (Health::Up, new.weight);
+            (old.health, old.configured, old.weight) = (new.health, new.configured, new.weight);
             return Ok(number);
         }
         let free = self.backends.iter().position(Option::is_none).unwrap_or(self.backends.len());
@@ -291,9 +294,11 @@ impl Pool {
                 removed.retain(|other| *other != number);
                 if let Some(known) = self.get_mut(number) {
                     known.weight = backend.weight;
-                    if known.health == Health::Removed {
-                        known.health = Health::Up;
+                    // What was written to a handler stays until the configuration says something else.
+                    if known.health == Health::Removed || known.configured != backend.configured {
+                        known.health = backend.configured;
                     }
+                    known.configured = backend.configured;
                 }
             }
         }

@@ -121,10 +121,6 @@ pub fn named(text: &str, pool: &Pool, scope: &Scope<'_>) -> Result<(Vec<u16>, Ve
 
 /// Reads what may go to a backend.
 pub fn health(words: &[String]) -> Result<Health, String> {
-    match words {
-        [word] if word == "up" => Ok(Health::Up),
-        [word] if word == "down" => Ok(Health::Down),
-        [word] if word == "drain" => Ok(Health::Drain),
-        _ => Err("expected '[SERVICE] BACKEND up|down|drain'".to_string()),
-    }
+    let health = if let [word] = words { settings::health(word) } else { None };
+    health.ok_or_else(|| "expected '[SERVICE] BACKEND up|down|drain'".to_string())
 }

@@ -7,7 +7,7 @@ use element::{Arg, Configure};
 use wire::protocol;
 
 use super::affinity::Affinity;
-use super::backends::{Backend, Place, Pool, Scheduler};
+use super::backends::{Backend, Health, Place, Pool, Scheduler};
 use super::connections::Connections;
 use super::entry::Timeouts;
 use super::fragments::Fragments;
@@ -18,7 +18,7 @@ pub const ARGS: &[Arg] = &[
     Arg::rest(
         "SERVICE",
         "service",
-        "`ADDRESS:PORT/tcp` or `/udp`, then its backends, `ADDRESS[:PORT][*WEIGHT]` each; the port is by default the service's, the weight 1.",
+        "`ADDRESS:PORT/tcp` or `/udp`, then its backends, `ADDRESS[:PORT][*WEIGHT][/HEALTH]` each; the port is by default the service's, the weight 1, the health `up` and not `down` or `drain`.",
     ),
     Arg::keyword("MODE", "word", "How packets get to backends: `nat`, `dsr` or `ipip`. Default nat."),
     Arg::keyword("SCHEDULER", "word", "How flows are given to backends: `maglev`, `rr` or `lc`. Default maglev."),
@@ -150,15 +150,19 @@ pub fn place(word: &str, scope: &Scope<'_>) -> Result<Place, String> {
     Ok(Place { address, port, protocol })
 }
 
-/// Reads `ADDRESS[:PORT][*WEIGHT]`.
+/// Reads `ADDRESS[:PORT][*WEIGHT][/HEALTH]`.
 pub fn backend(word: &str, service: u16, place: &Place, scope: &Scope<'_>) -> Result<Backend, String> {
-    let wrong = || format!("'{word}' is no backend, expected 'ADDRESS[:PORT][*WEIGHT]'");
-    let (rest, weight) = match word.split_once('*') {
+    let wrong = || format!("'{word}' is no backend, expected 'ADDRESS[:PORT][*WEIGHT][/HEALTH]'");
+    let (rest, health) = match word.split_once('/') {
+        Some((rest, health)) => (rest, self::health(health).ok_or_else(wrong)?),
+        None => (word, Health::Up),
+    };
+    let (rest, weight) = match rest.split_once('*') {
         Some((rest, weight)) => (rest, self::weight(weight).map_err(|_| wrong())?),
-        None => (word, 1),
+        None => (rest, 1),
     };
     let (address, port) = address_and_port(rest, place, scope).ok_or_else(wrong)?;
-    Ok(Backend::new(service, address, port, weight))
+    Ok(Backend { health, configured: health, ..Backend::new(service, address, port, weight) })
 }
 
 /// Reads `ADDRESS[:PORT]`; the port is by default the service's.
@@ -168,6 +172,16 @@ pub fn address_and_port(word: &str, place: &Place, scope: &Scope<'_>) -> Option<
         None => (word, place.port),
     };
     Some((args::ip(address, scope).ok()?.to_bits(), port))
+}
+
+/// Reads what may go to a backend.
+pub fn health(word: &str) -> Option<Health> {
+    match word {
+        "up" => Some(Health::Up),
+        "down" => Some(Health::Down),
+        "drain" => Some(Health::Drain),
+        _ => None,
+    }
 }
 
 /// Reads a weight.

@@ -584,7 +584,7 @@ fn mistakes_are_told() {
         Router could not be initialized!
         config:1: While configuring 'lb :: LoadBalancer':
           TABLE_SIZE: must be a prime number below 2^20
-          '10.1.0.1*x' is no backend, expected 'ADDRESS[:PORT][*WEIGHT]'
+          '10.1.0.1*x' is no backend, expected 'ADDRESS[:PORT][*WEIGHT][/HEALTH]'
         Router could not be initialized!
         config:1: While configuring 'lb :: LoadBalancer':
           MODE: parse error
