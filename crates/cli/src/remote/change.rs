@@ -220,23 +220,26 @@ pub fn apply(options: &ApplyOptions) -> Result<(), String> {
         Some(data) => data.clone(),
         None => value,
     };
-    let body = json!({ "ietf-restconf:data": without_state(value) });
+    let body = json!({ "ietf-restconf:data": without_state(&options.daemon, value)? });
     options.daemon.send_json("PATCH", "/restconf/data", DATA, &body).map(drop)
 }
 
 /// A configuration without the state that `weir show` prints beside it.
-fn without_state(mut value: Value) -> Value {
-    let functions = functions::Functions::shipped();
+fn without_state(daemon: &Daemon, mut value: Value) -> Result<Value, String> {
     if let Value::Object(members) = &mut value {
         for (name, value) in members.iter_mut() {
             let (module, plain) = name.split_once(':').unwrap_or((name, name));
+            let functions = match module {
+                functions::CORE => functions::Functions::new(Vec::new())?,
+                module => target::function(daemon, module)?,
+            };
             let nodes = functions.modules().get(module).map_or(&[][..], |module| &module.nodes);
             if let Some(node) = nodes.iter().find(|node| node.name == plain) {
                 remove_state(node, value);
             }
         }
     }
-    value
+    Ok(value)
 }
 
 fn remove_state(node: &yang::Node, value: &mut Value) {

@@ -25,7 +25,7 @@ in_other ip link set lo up
 in_other ip addr add 10.0.0.2/24 dev wr
 in_other ip link set wr up
 # Whoever is outside sends to the NAT's address this way.
-mac=$(cat /sys/class/net/wl/address)
+mac=$(ip -o link show wl | sed 's/.*ether \([^ ]*\).*/\1/')
 in_other ip neigh add 10.0.0.77 lladdr $mac dev wr
 "#;
 

@@ -4,6 +4,8 @@ mod commands;
 mod devices;
 mod kills;
 mod network;
+// Shared with the tests of stages, which use more of it.
+#[allow(dead_code)]
 #[path = "../stages/process.rs"]
 mod process;
 
@@ -22,4 +24,11 @@ fn start(place: &Place) -> Running {
 /// Runs a script with commands for the daemon; what it printed, complaints included.
 fn told(place: &Place, script: &str) -> String {
     place.output(&format!("export WEIR_SOCKET=api.socket\nexec 2>&1\n{script}"))
+}
+
+/// All users are told the same, which is what is expected.
+fn same(texts: &std::cell::RefCell<Vec<String>>, expected: &expect_test::Expect) {
+    let texts = texts.borrow();
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:#?}");
+    expected.assert_eq(&texts[0]);
 }
