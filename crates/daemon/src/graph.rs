@@ -54,13 +54,17 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
     let id = format!("{name}_{idx}");
     let _ = match peer {
         None => writeln!(text, "_idle_{id} :: Idle -> _rx_{id};\n_tx_{id} -> _unconnected_{id} :: Discard;"),
-        Some(Endpoint::Device(device)) => writeln!(
-            text,
-            "_from_{id} :: FromDevice({device}, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_{id};\n\
-             _tx_{id} -> _queue_{id} :: Queue({QUEUE}) -> _to_{id} :: ToDevice({device}, BURST 32);"
-        ),
+        Some(Endpoint::Device(device)) => {
+            let own = identifier(device);
+            writeln!(
+                text,
+                "_from_dev_{own} :: FromDevice({device}, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_{id};\n\
+                 _tx_{id} -> _queue_dev_{own} :: Queue({QUEUE}) -> _to_dev_{own} :: ToDevice({device}, BURST 32);"
+            )
+        }
         Some(Endpoint::Tap(device)) => {
-            writeln!(text, "_tx_{id} -> _tap_{id} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};")
+            let own = identifier(device);
+            writeln!(text, "_tx_{id} -> _tap_{own} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};")
         }
         Some(Endpoint::Port { instance, port }) => {
             let far = bodies.get(instance).and_then(|body| body.ports.iter().position(|known| known == port));
@@ -75,6 +79,15 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
             }
         }
     };
+}
+
+/// A device's name as part of an element's: whatever the device is joined with, its element stays the same, and so does the device.
+fn identifier(device: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() => c.to_string(),
+        c => format!("_{:02x}", u32::from(c)),
+    };
+    device.chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -104,8 +117,8 @@ mod tests {
             _rx_a_0 :: Counter -> [0] a [0] -> _tx_a_0 :: Counter;
             _rx_a_1 :: Counter -> [1] a [1] -> _tx_a_1 :: Counter;
             _rx_b_0 :: Counter -> [0] b [0] -> _tx_b_0 :: Counter;
-            _from_a_0 :: FromDevice(eth1, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_a_0;
-            _tx_a_0 -> _queue_a_0 :: Queue(1024) -> _to_a_0 :: ToDevice(eth1, BURST 32);
+            _from_dev_eth1 :: FromDevice(eth1, PROMISC true, SNAPLEN 65535, BURST 32) -> _rx_a_0;
+            _tx_a_0 -> _queue_dev_eth1 :: Queue(1024) -> _to_dev_eth1 :: ToDevice(eth1, BURST 32);
             _tx_a_1 -> _rx_b_0;
             _tx_b_0 -> _queue_b_0 :: Queue(1024) -> _unqueue_b_0 :: Unqueue -> _rx_a_1;
             _driver :: DriverManager(label again, pause, goto again);

@@ -53,7 +53,16 @@ weir set guard default=allow
 ping -c 1 -W 5 -q 10.0.0.2 | grep -c '1 received'
 weir show | sed 's/ *$//'
 "#);
-    expect_test::expect![[r#""#]].assert_eq(&text);
+    expect_test::expect![[r#"
+        3 packets transmitted, 3 received
+        1
+        1
+        1
+        INSTANCE  FUNCTION  PORTS
+        edge      nat       left > fw:right, right > guard:left
+        fw        firewall  left > tap:wl, right > edge:left
+        guard     firewall  left > edge:right, right > tap:wr
+    "#]].assert_eq(&text);
 }
 
 /// A download goes on while functions are put in front of it, changed, and taken away.
