@@ -93,6 +93,8 @@ struct Defined {
     ethers: Table<EtherAddr>,
     ip6s: Table<Ipv6Addr>,
     prefixes6: Table<Prefix6>,
+    /// Whether a name of any kind consists of digits, dots and slashes.
+    has_numeric: bool,
 }
 
 /// Names of one kind, by compound element.
@@ -120,8 +122,10 @@ impl Names {
         read(&self.defined.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn write(&self, write: impl FnOnce(&mut Defined)) {
-        write(&mut self.defined.write().unwrap_or_else(PoisonError::into_inner));
+    fn define(&self, name: &str, define: impl FnOnce(&mut Defined)) {
+        let mut defined = self.defined.write().unwrap_or_else(PoisonError::into_inner);
+        defined.has_numeric |= filter::is_numeric(name);
+        define(&mut defined);
     }
 
     fn services(&self) -> &Services {
@@ -146,32 +150,37 @@ impl<'a> Scope<'a> {
 
     /// Defines an integer name in the element's compound.
     pub fn define(&self, kind: NameKind, name: &str, value: u32) {
-        self.names.write(|d| d.integers.entry(kind).or_default().define(self, name, value));
+        self.names.define(name, |d| d.integers.entry(kind).or_default().define(self, name, value));
     }
 
     /// Defines an IPv4 address name in the element's compound.
     pub fn define_ip(&self, name: &str, value: Ipv4Addr) {
-        self.names.write(|d| d.ips.define(self, name, value));
+        self.names.define(name, |d| d.ips.define(self, name, value));
     }
 
     /// Defines an IPv4 prefix name in the element's compound.
     pub fn define_prefix(&self, name: &str, value: Prefix) {
-        self.names.write(|d| d.prefixes.define(self, name, value));
+        self.names.define(name, |d| d.prefixes.define(self, name, value));
     }
 
     /// Defines an Ethernet address name in the element's compound.
     pub fn define_ether(&self, name: &str, value: EtherAddr) {
-        self.names.write(|d| d.ethers.define(self, name, value));
+        self.names.define(name, |d| d.ethers.define(self, name, value));
     }
 
     /// Defines an IPv6 address name in the element's compound.
     pub fn define_ip6(&self, name: &str, value: Ipv6Addr) {
-        self.names.write(|d| d.ip6s.define(self, name, value));
+        self.names.define(name, |d| d.ip6s.define(self, name, value));
     }
 
     /// Defines an IPv6 prefix name in the element's compound.
     pub fn define_prefix6(&self, name: &str, value: Prefix6) {
-        self.names.write(|d| d.prefixes6.define(self, name, value));
+        self.names.define(name, |d| d.prefixes6.define(self, name, value));
+    }
+
+    /// Whether any name but a device's consists of digits, dots and slashes, as numbers, addresses and prefixes do.
+    pub fn has_numeric(&self) -> bool {
+        self.names.read(|d| d.has_numeric) || self.names.services().has_numeric()
     }
 
     /// Looks an integer name up.
@@ -329,6 +338,23 @@ mod tests {
 
     fn ip(text: &str) -> Option<Ipv4Addr> {
         text.parse().ok()
+    }
+
+    #[test]
+    fn it_is_known_whether_numbers_are_names() {
+        struct Odd;
+        impl Host for Odd {
+            fn services(&self) -> Option<String> {
+                Some("3com 106/tcp 10.0/8\n".into())
+            }
+        }
+        let names = Names::new(Box::new(Lan));
+        let scope = Scope::new(&names, "");
+        scope.define_ip("net10", Ipv4Addr::LOCALHOST);
+        assert!(!scope.has_numeric());
+        scope.define_ip("10/8", Ipv4Addr::LOCALHOST);
+        assert!(scope.has_numeric());
+        assert!(Scope::new(&Names::new(Box::new(Odd)), "").has_numeric());
     }
 
     #[test]

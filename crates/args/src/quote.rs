@@ -8,6 +8,9 @@ use crate::split::{is_comment, skip_comment, uncomment_from};
 /// also outside of quotes. The result need not be text.
 pub fn unquote(quoted: &str) -> Vec<u8> {
     let (bytes, _) = uncomment_from(quoted.as_bytes(), 0, false);
+    if !bytes.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'\\')) {
+        return bytes.into_owned();
+    }
     let mut out = Vec::with_capacity(bytes.len());
     let mut quote = None;
     let mut pos = 0;

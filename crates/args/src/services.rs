@@ -30,6 +30,12 @@ impl Services {
         }
     }
 
+    /// Whether a name consists of digits, dots and slashes.
+    pub fn has_numeric(&self) -> bool {
+        let ports = self.ports.keys().map(|(_, name)| name);
+        self.protocols.keys().chain(ports).any(|name| filter::is_numeric(name))
+    }
+
     /// Takes a line such as `tcp 6 TCP`.
     fn add_protocol(&mut self, words: &[&str]) {
         let [name, number, aliases @ ..] = words else { return };

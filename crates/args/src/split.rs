@@ -102,6 +102,7 @@ pub(crate) fn uncomment_from(bytes: &[u8], pos: usize, at_comma: bool) -> (Cow<'
                 (left, closed) = (pos, false);
             }
             pos = skip_quoted_or_byte(bytes, pos);
+            pos += bytes[pos.min(bytes.len())..].iter().take_while(|&&byte| is_plain(byte)).count();
             right = pos;
         }
     }
@@ -111,6 +112,11 @@ pub(crate) fn uncomment_from(bytes: &[u8], pos: usize, at_comma: bool) -> (Cow<'
     }
     done.extend_from_slice(last);
     (Cow::Owned(done), pos)
+}
+
+/// Whether a byte means nothing but itself, wherever it is: most bytes do.
+fn is_plain(byte: u8) -> bool {
+    !is_space(byte) && !matches!(byte, b',' | b'/' | b'\'' | b'"' | b'\\')
 }
 
 /// The position after the spaces and comments at `pos`.

@@ -117,8 +117,10 @@ pub(crate) fn classes_of(
 
 /// The words of a configuration that may be names, of elements say.
 pub(crate) fn words(config: &str) -> impl Iterator<Item = &str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_/@".contains(c);
-    config.split(move |c| !is_name(c)).filter(|word| !word.is_empty())
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'@');
+    let words = config.as_bytes().split(move |byte| !is_name(byte)).filter(|word| !word.is_empty());
+    // All of them are ASCII.
+    words.filter_map(|word| std::str::from_utf8(word).ok())
 }
 
 /// The order in which elements of these classes are configured.

@@ -2,7 +2,7 @@
 
 use crate::fast::{aligned_word, Compiled, Condition, Layout};
 use crate::patterns;
-use crate::program::{Combiner, Node, NodeId, Program};
+use crate::program::{Combiner, Node, NodeId, Nodes, Program};
 use crate::Diagnostic;
 
 /// Patterns, one an output, the first of which that matches decides.
@@ -26,17 +26,18 @@ impl Classifier {
         if patterns.len() != n_outputs {
             return (None, vec![Diagnostic::wrong_count(n_outputs)]);
         }
-        let (tree, mut diagnostics) = patterns::parse(patterns, align_offset);
+        let (mut tree, mut diagnostics) = patterns::parse(patterns, align_offset);
         if diagnostics.iter().any(Diagnostic::is_error) {
             return (None, diagnostics);
         }
-        let (plain, nodes, root) = tree.into_parts();
+        let root = tree.end();
+        let (plain, nodes) = tree.into_parts();
         let mut program = plain.clone();
         program.optimize(false);
         diagnostics.extend(program.unused_outputs(n_outputs).into_iter().map(Diagnostic::unused_output));
         let layout =
             Layout::plain(plain.insns().iter().filter(|insn| insn.mask != 0).map(|insn| insn.offset));
-        let compiled = Compiled::new(&conditions(&nodes, root), &plain, layout);
+        let compiled = Compiled::new(&nodes, &conditions(&nodes, root), &plain, layout);
         (Some(Classifier { plain, program, compiled }), diagnostics)
     }
 
@@ -88,11 +89,10 @@ impl Classifier {
 }
 
 /// The patterns are the parts of the root, in the order of outputs.
-fn conditions(nodes: &[Node], root: Option<NodeId>) -> Vec<Condition<'_>> {
+fn conditions(nodes: &Nodes, root: Option<NodeId>) -> Vec<Condition> {
     let parts = match root.and_then(|root| nodes.get(root)) {
-        Some(Node::Group(Combiner::Or, parts)) => parts.as_slice(),
+        Some(Node::Group(Combiner::Or, parts)) => nodes.parts(parts),
         _ => &[],
     };
-    let condition = |(jump, &part): (i32, &NodeId)| Condition { nodes, root: Some(part), jump: -jump };
-    (0..).zip(parts).map(condition).collect()
+    (0..).zip(parts).map(|(jump, &part): (i32, _)| Condition { root: Some(part), jump: -jump }).collect()
 }

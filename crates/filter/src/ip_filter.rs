@@ -1,14 +1,14 @@
 //! IPFilter and IPClassifier: rules over IP packets, ready to classify.
 
 use crate::fast::{Compiled, Condition, Headers, Layout};
-use crate::ip::{self, Names, Rule};
+use crate::ip::{self, Names, Rule, Rules};
 use crate::program::{Compressed, Program, NEVER};
 use crate::Diagnostic;
 
 /// A list of rules, the first of which that matches decides.
 #[derive(Clone, Debug)]
 pub struct IpFilter {
-    rules: Vec<Rule>,
+    rules: Rules,
     /// The rules one after the other, as written.
     program: Program,
     compiled: Option<Compiled>,
@@ -42,16 +42,16 @@ impl IpFilter {
         IpFilter::parse(&numbered.collect::<Vec<_>>(), n_outputs, names)
     }
 
-    fn new(rules: Vec<Rule>) -> IpFilter {
-        let program = Program::concat(rules.iter().map(|rule| &rule.program));
-        let condition = |rule| {
-            let Rule { nodes, root, jump, .. }: &Rule = rule;
-            Condition { nodes, root: *root, jump: if root.is_some() { *jump } else { NEVER } }
+    fn new(rules: Rules) -> IpFilter {
+        let program = rules.chained();
+        let condition = |&Rule { root, jump, .. }: &Rule| Condition {
+            root,
+            jump: if root.is_some() { jump } else { NEVER },
         };
-        let conditions: Vec<Condition> = rules.iter().map(condition).collect();
+        let conditions: Vec<Condition> = rules.list.iter().map(condition).collect();
         let tested = program.insns().iter().filter(|insn| insn.mask != 0);
         let layout = Layout::ip(tested.map(|insn| insn.offset));
-        let compiled = Compiled::new(&conditions, &program, layout);
+        let compiled = Compiled::new(&rules.nodes, &conditions, &program, layout);
         IpFilter { rules, program, compiled }
     }
 
@@ -97,7 +97,7 @@ impl IpFilter {
 
     /// The decision program in Click's form and order. Takes long for thousands of rules; packets do not go through it.
     pub fn program(&self) -> Compressed {
-        Compressed::new(&ip::join(&self.rules))
+        Compressed::new(&self.rules.joined())
     }
 
     /// Warnings for outputs below `n_outputs` that no packet can reach. Takes as long as `program`.

@@ -6,13 +6,14 @@ mod diagnostic;
 mod fast;
 mod ip;
 mod ip_filter;
+mod mixing;
 mod patterns;
 mod program;
 
 pub use classifier::Classifier;
 pub use diagnostic::{Diagnostic, Severity};
 pub use fast::Headers;
-pub use ip::{BuiltInNames, Names, Table, ICMP_TYPES, PORTS, PROTOCOLS};
+pub use ip::{is_numeric, BuiltInNames, Names, Table, ICMP_TYPES, PORTS, PROTOCOLS};
 pub use ip_filter::IpFilter;
 pub use program::{Compressed, Insn, Program};
 

@@ -15,6 +15,10 @@ impl ScopeNames<'_> {
 }
 
 impl Names for ScopeNames<'_> {
+    fn has_numeric(&self) -> bool {
+        self.0.has_numeric()
+    }
+
     fn protocol(&self, name: &str) -> Option<i32> {
         self.integer(NameKind::Protocol, name).or_else(|| BuiltInNames.protocol(name))
     }

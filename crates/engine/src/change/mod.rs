@@ -5,6 +5,7 @@
 //! elements are initialised and take their predecessors' state ([`World::change`]). If any of that fails, the graph is as it was.
 
 mod apply;
+mod by_name;
 mod plan;
 mod revisions;
 mod subscribers;

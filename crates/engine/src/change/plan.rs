@@ -7,6 +7,7 @@ use args::Names;
 use element::{Class, Element, ElementIdx, Phase, Role};
 use graph::{Action, Checked, Diagnostics, Graph, Ports};
 
+use super::by_name::ByName;
 use super::{is_vacant, present, vacant, SharedLoader, Wish, VACANT};
 use crate::chatter::Voice;
 use crate::configured::{classes_of, configure_one, order_of, words, Site};
@@ -282,19 +283,14 @@ impl<'a> Decision<'a> {
     /// Rebuilds what names elements that are others than before, until nothing is left to do.
     fn hows(mut self) -> Vec<Option<How>> {
         let n = self.hows.len();
-        let named = |graph: &Graph, idx: ElementIdx| -> Vec<ElementIdx> {
-            let Some(element) = graph.elements.get(idx) else { return Vec::new() };
-            words(&element.config).filter_map(|word| graph.find_in(word, element.context())).collect()
-        };
+        let (old, new) = (ByName::new(&self.old.graph), ByName::new(&self.new.graph));
         // Scripts and the like find elements when they act.
         let may_hold = |idx: &ElementIdx| {
             let class = self.new.classes[*idx];
             !is_vacant(&self.new.graph, *idx) && class.role != Role::Single && class.phase > Phase::INFO
         };
-        let holders: Vec<(ElementIdx, Vec<ElementIdx>, Vec<ElementIdx>)> = (0..n)
-            .filter(may_hold)
-            .map(|idx| (idx, named(&self.old.graph, idx), named(&self.new.graph, idx)))
-            .collect();
+        let holders: Vec<(ElementIdx, Vec<ElementIdx>, Vec<ElementIdx>)> =
+            (0..n).filter(may_hold).map(|idx| (idx, old.named_by(idx), new.named_by(idx))).collect();
         loop {
             let mut is_settled = true;
             for (idx, before, after) in &holders {

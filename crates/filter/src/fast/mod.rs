@@ -4,8 +4,11 @@
 //! of those tests is fixed, so there is a structure for each *class* of lengths, and none checks lengths itself.
 
 mod conjunctions;
-mod dimensions;
+mod dimension;
+mod draft;
 mod list;
+mod plan;
+mod rewrite;
 mod steps;
 mod tuples;
 mod vectors;
@@ -14,9 +17,10 @@ mod words;
 pub use words::{aligned_word, Headers, Layout, Words};
 
 use crate::ip::TRANSPORT;
-use crate::program::{required_length, Insn, Node, NodeId, Program, NEVER};
-use conjunctions::Conjunction;
+use crate::program::{required_length, Insn, Node, NodeId, Nodes, Program, NEVER};
+use conjunctions::Conjunctions;
 use list::List;
+use rewrite::Rewriter;
 pub use steps::Steps;
 use tuples::Tuples;
 use vectors::Vectors;
@@ -33,10 +37,11 @@ const MAX_TUPLES: usize = 3;
 const MAX_LIST: usize = 16;
 const MAX_CONJUNCTIONS: usize = 1 << 16;
 const MAX_CLASSES: usize = 6;
+/// More memory than this is not spent on the tables of a filter.
+const MAX_BYTES: usize = 64 << 20;
 
 /// A condition and where packets go that fulfil it. `None` holds for all packets.
-pub struct Condition<'a> {
-    pub nodes: &'a [Node],
+pub struct Condition {
     pub root: Option<NodeId>,
     pub jump: i32,
 }
@@ -72,16 +77,16 @@ enum Search {
 }
 
 impl Compiled {
-    /// Compiles conditions, and `program`, which says the same. `None` if they look at too many words.
-    pub fn new(conditions: &[Condition], program: &Program, layout: Option<Layout>) -> Option<Compiled> {
+    /// Compiles conditions of `nodes`, and `program`, which says the same. `None` if they look at too many words.
+    pub fn new(
+        nodes: &Nodes,
+        conditions: &[Condition],
+        program: &Program,
+        layout: Option<Layout>,
+    ) -> Option<Compiled> {
         let layout = layout?;
-        let classes = class_lengths(conditions, program)
-            .into_iter()
-            .map(|from_length| Class {
-                from_length,
-                matcher: matcher(conditions, program, from_length, &layout),
-            })
-            .collect();
+        let mut compiler = Compiler { nodes, conditions, program, layout: &layout, bytes_left: MAX_BYTES };
+        let classes = compiler.classes();
         Some(Compiled { layout, classes })
     }
 
@@ -162,48 +167,109 @@ impl Search {
     }
 }
 
-/// The lengths at which classes start, descending: down to packets that lack a transport header, which all have the
-/// network header words that are tested.
-fn class_lengths(conditions: &[Condition], program: &Program) -> Vec<u32> {
-    let nodes = conditions.iter().flat_map(|condition| condition.nodes).filter_map(|node| match *node {
-        Node::Greater { offset, mask, .. } => Some(required_length(offset, mask)),
-        _ => None,
-    });
-    let mut lengths: Vec<u32> = program.insns().iter().map(Insn::required_length).chain(nodes).collect();
-    lengths.push(0);
-    lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
-    lengths.dedup();
-    let n_transport = lengths.iter().filter(|&&length| length > TRANSPORT.into()).count();
-    let n_classes = if n_transport > 0 { n_transport + 1 } else { lengths.len() };
-    lengths.truncate(n_classes.min(MAX_CLASSES));
-    lengths
+struct Compiler<'a> {
+    nodes: &'a Nodes,
+    conditions: &'a [Condition],
+    program: &'a Program,
+    layout: &'a Layout,
+    /// Memory that further tables may take.
+    bytes_left: usize,
 }
 
-fn matcher(conditions: &[Condition], program: &Program, length: u32, layout: &Layout) -> Matcher {
-    let program = for_length(program, length);
-    if program.insns().len() <= MAX_TRIED {
-        let optimal = optimized(&program);
-        if optimal.longest_way() <= MAX_STEPS {
-            return from_program(&optimal, layout);
+impl Compiler<'_> {
+    fn classes(&mut self) -> Vec<Class> {
+        let mut classes: Vec<Class> = Vec::new();
+        let mut longer: Option<Conjunctions> = None;
+        for from_length in self.lengths() {
+            let matcher = match self.decision_graph(from_length) {
+                Some(graph) => graph,
+                None => {
+                    let found = self.conjunctions(from_length, !classes.is_empty());
+                    if let (Some(class), true) = (classes.last_mut(), found.is_some() && found == longer) {
+                        // Somewhat shorter packets go the same ways.
+                        class.from_length = from_length;
+                        continue;
+                    }
+                    longer.clone_from(&found);
+                    self.matcher(found, from_length)
+                }
+            };
+            classes.push(Class { from_length, matcher });
+        }
+        classes
+    }
+
+    /// The lengths at which classes start, descending: down to packets that lack a transport header, which all have the
+    /// network header words that are tested.
+    fn lengths(&self) -> Vec<u32> {
+        let nodes = self.nodes.iter().filter_map(|node| match *node {
+            Node::Greater { offset, mask, .. } => Some(required_length(offset, mask)),
+            _ => None,
+        });
+        let insns = self.program.insns().iter().map(Insn::required_length);
+        let mut is_required = vec![false; usize::from(u16::MAX) + 5];
+        insns.chain(nodes).chain([0]).for_each(|length| is_required[length as usize] = true);
+        let mut lengths: Vec<u32> =
+            (0..).zip(is_required).filter(|&(_, is)| is).map(|(length, _)| length).collect();
+        lengths.reverse();
+        let n_transport = lengths.iter().filter(|&&length| length > TRANSPORT.into()).count();
+        let n_classes = if n_transport > 0 { n_transport + 1 } else { lengths.len() };
+        lengths.truncate(n_classes.min(MAX_CLASSES));
+        lengths
+    }
+
+    /// The form of short lists.
+    fn decision_graph(&self, length: u32) -> Option<Matcher> {
+        if self.program.insns().len() > MAX_TRIED {
+            return None;
+        }
+        let optimal = optimized(&for_length(self.program, length));
+        (optimal.longest_way() <= MAX_STEPS).then(|| from_program(&optimal, self.layout))
+    }
+
+    fn matcher(&mut self, found: Option<Conjunctions>, length: u32) -> Matcher {
+        let Some(found) = found else {
+            let program = for_length(self.program, length);
+            return match program.insns().len() <= MAX_OPTIMIZED {
+                true => from_program(&optimized(&program), self.layout),
+                false => from_program(&program, self.layout),
+            };
+        };
+        Matcher::Search(self.search(found))
+    }
+
+    fn search(&mut self, found: Conjunctions) -> Search {
+        if tuples::suit(&found, MAX_TUPLES) {
+            return Search::Tuples(Tuples::new(found));
+        }
+        if found.len() <= MAX_LIST {
+            return Search::List(List::new(found));
+        }
+        match Vectors::new(&found, self.bytes_left) {
+            Some(vectors) => {
+                self.bytes_left = self.bytes_left.saturating_sub(vectors.n_bytes());
+                Search::Vectors(vectors)
+            }
+            None => Search::Tuples(Tuples::new(found)),
         }
     }
-    match conjunctions(conditions, length, layout) {
-        Some(found) => Matcher::Search(search(found)),
-        None if program.insns().len() <= MAX_OPTIMIZED => from_program(&optimized(&program), layout),
-        None => from_program(&program, layout),
-    }
-}
 
-fn search(found: Vec<Conjunction>) -> Search {
-    if tuples::count(&found) <= MAX_TUPLES {
-        return Search::Tuples(Tuples::new(found));
-    }
-    if found.len() <= MAX_LIST {
-        return Search::List(List::new(found));
-    }
-    match Vectors::new(found) {
-        Ok(vectors) => Search::Vectors(vectors),
-        Err(found) => Search::Tuples(Tuples::new(found)),
+    /// `None` if there are too many.
+    fn conjunctions(&self, length: u32, is_short: bool) -> Option<Conjunctions> {
+        let mut rewriter = Rewriter::new(self.nodes, self.layout, length, is_short);
+        let mut all = Conjunctions::new();
+        for condition in self.conditions {
+            let is_last = rewriter.rule(condition.root, condition.jump, &mut all)?;
+            if all.len() > MAX_CONJUNCTIONS {
+                return None;
+            }
+            if is_last {
+                break;
+            }
+        }
+        // What drops packets at the end says nothing.
+        all.pop_while(NEVER);
+        Some(all)
     }
 }
 
@@ -228,27 +294,4 @@ fn for_length(program: &Program, length: u32) -> Program {
         true => Insn { mask: 0, value: 0, jump: [insn.jump[usize::from(insn.short_output)]; 2], ..*insn },
         false => *insn,
     })
-}
-
-fn conjunctions(conditions: &[Condition], length: u32, layout: &Layout) -> Option<Vec<Conjunction>> {
-    let mut all: Vec<Conjunction> = Vec::new();
-    for condition in conditions {
-        let found = match condition.root {
-            Some(root) => conjunctions::rewrite(condition.nodes, root, length, layout)?,
-            None => vec![Conjunction::default()],
-        };
-        let is_last = found.iter().any(|part| part.equals.is_empty() && part.ranges.is_empty());
-        all.extend(found.into_iter().map(|part| Conjunction { jump: condition.jump, ..part }));
-        if all.len() > MAX_CONJUNCTIONS {
-            return None;
-        }
-        if is_last {
-            break;
-        }
-    }
-    // What drops packets at the end says nothing.
-    while all.last().is_some_and(|last| last.jump == NEVER) {
-        all.pop();
-    }
-    Some(all)
 }

@@ -1,8 +1,10 @@
 //! Tuple space search: conjunctions that compare the same masked words share a hash table.
 
-use super::conjunctions::Conjunction;
+use super::conjunctions::{Conjunction, Conjunctions, Equal};
 use super::words::{Words, N_WORDS};
+use crate::mixing::{mix, Mixing};
 use crate::program::NEVER;
+use std::collections::HashMap;
 
 const EMPTY: u32 = u32::MAX;
 
@@ -10,7 +12,7 @@ const EMPTY: u32 = u32::MAX;
 pub struct Tuples {
     /// In the order of the first conjunction in each.
     tuples: Vec<Tuple>,
-    conjunctions: Vec<Conjunction>,
+    conjunctions: Conjunctions,
 }
 
 #[derive(Clone, Debug)]
@@ -29,31 +31,48 @@ struct Tuple {
     first: u32,
 }
 
-/// How many hash tables the conjunctions would need.
-pub fn count(conjunctions: &[Conjunction]) -> usize {
-    group(conjunctions).len()
+/// Whether the conjunctions would need no more than `most` hash tables.
+pub fn suit(conjunctions: &Conjunctions, most: usize) -> bool {
+    let mut different: Vec<Conjunction> = Vec::new();
+    for one in conjunctions.iter() {
+        if !different.iter().any(|other| fields(other).eq(fields(&one))) {
+            different.push(one);
+            if different.len() > most {
+                return false;
+            }
+        }
+    }
+    true
 }
 
-type Group = (Vec<(u8, u32)>, Vec<u32>);
+/// The words that a conjunction compares.
+fn fields<'c>(conjunction: &Conjunction<'c>) -> impl Iterator<Item = (u8, u32)> + 'c {
+    conjunction.equals.iter().map(|equal| (equal.place, equal.mask))
+}
 
-fn group(conjunctions: &[Conjunction]) -> Vec<Group> {
-    let mut number_of = std::collections::HashMap::new();
-    let mut groups: Vec<Group> = Vec::new();
-    for (idx, conjunction) in conjunctions.iter().enumerate() {
-        let fields: Vec<_> = conjunction.equals.iter().map(|equal| (equal.place, equal.mask)).collect();
-        let number = *number_of.entry(fields.clone()).or_insert(groups.len());
-        if number == groups.len() {
-            groups.push((fields, Vec::new()));
+/// The conjunctions that compare the same words, ascending.
+fn group(conjunctions: &Conjunctions) -> Vec<Vec<u32>> {
+    let mut number_of: HashMap<Vec<(u8, u32)>, usize, Mixing> = HashMap::default();
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let mut key = Vec::new();
+    for (member, conjunction) in (0..).zip(conjunctions.iter()) {
+        key.clear();
+        key.extend(fields(&conjunction));
+        match number_of.get(&key) {
+            Some(&number) => groups[number].push(member),
+            None => {
+                number_of.insert(key.clone(), groups.len());
+                groups.push(vec![member]);
+            }
         }
-        groups[number].1.push(idx as u32);
     }
     groups
 }
 
 impl Tuples {
-    pub fn new(conjunctions: Vec<Conjunction>) -> Tuples {
+    pub fn new(conjunctions: Conjunctions) -> Tuples {
         let groups = group(&conjunctions).into_iter();
-        let tuples = groups.map(|(fields, members)| Tuple::new(fields, members, &conjunctions)).collect();
+        let tuples = groups.map(|members| Tuple::new(&members, &conjunctions)).collect();
         Tuples { tuples, conjunctions }
     }
 
@@ -68,9 +87,8 @@ impl Tuples {
                 if member >= best {
                     break;
                 }
-                let Some(conjunction) = self.conjunctions.get(member as usize) else { break };
-                if conjunction.ranges_hold(words) {
-                    (best, jump) = (member, conjunction.jump);
+                if let Some(found) = self.conjunctions.decide_by_ranges(member as usize, words) {
+                    (best, jump) = (member, found);
                     break;
                 }
             }
@@ -80,34 +98,61 @@ impl Tuples {
 }
 
 impl Tuple {
-    fn new(fields: Vec<(u8, u32)>, mut members: Vec<u32>, conjunctions: &[Conjunction]) -> Tuple {
+    /// The table of `members`, which compare the same words.
+    fn new(members: &[u32], conjunctions: &Conjunctions) -> Tuple {
+        let get = |member: u32| conjunctions.get(member as usize);
         let first = members.first().copied().unwrap_or(EMPTY);
-        let key = |member: u32| conjunctions[member as usize].equals.iter().map(|equal| equal.value);
-        // Stable, so that members of an entry stay in order.
-        members.sort_by(|&a, &b| key(a).cmp(key(b)));
-        let mut tuple =
-            Tuple { fields, slots: vec![], shift: 0, keys: vec![], starts: vec![], members, first };
-        let mut hashes = Vec::new();
-        for at in 0..tuple.members.len() {
-            let member = tuple.members[at];
-            if at == 0 || key(member).ne(key(tuple.members[at - 1])) {
-                tuple.keys.extend(key(member));
-                tuple.starts.push(at as u32);
-                hashes.push(key(member).fold(0, mix));
+        let fields = get(first).map_or(Vec::new(), |one| fields(&one).collect());
+        let n_slots = (4 * members.len()).next_power_of_two();
+        let shift = 64 - n_slots.trailing_zeros();
+        let slots = vec![EMPTY; n_slots];
+        let mut tuple = Tuple { fields, slots, shift, keys: vec![], starts: vec![], members: vec![], first };
+        // How many members each entry has, and then where they end.
+        let mut n_members: Vec<u32> = Vec::new();
+        let entry_of = |&member: &u32| {
+            let entry = tuple.entry(get(member).map_or(&[], |one| one.equals), n_members.len() as u32);
+            match n_members.get_mut(entry as usize) {
+                Some(n) => *n += 1,
+                None => n_members.push(1),
             }
-        }
-        tuple.starts.push(tuple.members.len() as u32);
-        let n_slots = (4 * hashes.len()).next_power_of_two();
-        tuple.shift = 64 - n_slots.trailing_zeros();
-        tuple.slots = vec![EMPTY; n_slots];
-        for (entry, hash) in hashes.into_iter().enumerate() {
-            let mut slot = tuple.slot(hash);
-            while tuple.slots[slot] != EMPTY {
-                slot = (slot + 1) % n_slots;
-            }
-            tuple.slots[slot] = entry as u32;
+            entry
+        };
+        let entries: Vec<u32> = members.iter().map(entry_of).collect();
+        tuple.starts = std::iter::once(0).chain(n_members).collect();
+        (1..tuple.starts.len()).for_each(|entry| tuple.starts[entry] += tuple.starts[entry - 1]);
+        let mut ends = tuple.starts.clone();
+        tuple.members = vec![0; members.len()];
+        for (&member, entry) in members.iter().zip(entries) {
+            let end = &mut ends[entry as usize];
+            tuple.members[*end as usize] = member;
+            *end += 1;
         }
         tuple
+    }
+
+    /// The entry with this key, which is `next` if there was none.
+    fn entry(&mut self, key: &[Equal], next: u32) -> u32 {
+        let n_fields = self.fields.len();
+        let values = key.iter().map(|equal| equal.value);
+        let mut slot = self.slot(values.clone().fold(0, mix));
+        loop {
+            match self.slots[slot] {
+                EMPTY => break,
+                entry
+                    if self.keys[entry as usize * n_fields..]
+                        .iter()
+                        .copied()
+                        .take(n_fields)
+                        .eq(values.clone()) =>
+                {
+                    return entry;
+                }
+                _ => slot = (slot + 1) % self.slots.len(),
+            }
+        }
+        self.slots[slot] = next;
+        self.keys.extend(values);
+        next
     }
 
     fn slot(&self, hash: u64) -> usize {
@@ -133,10 +178,4 @@ impl Tuple {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
-}
-
-/// Multiplicative hashing: the top bits are the good ones.
-#[inline]
-fn mix(hash: u64, word: u32) -> u64 {
-    (hash.rotate_left(29) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

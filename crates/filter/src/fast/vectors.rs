@@ -3,9 +3,11 @@
 //! A packet's sets are intersected 64 conjunctions at a time, in order; the first left decides. A summary with a bit
 //! for each 64 tells which to look at.
 
-use super::conjunctions::Conjunction;
-use super::dimensions::{self, Dimension, MAX_DIMENSIONS};
+use super::conjunctions::{Conjunction, Conjunctions};
+use super::dimension::Dimension;
+use super::plan::{plan, remainder, Plan, MAX_DIMENSIONS};
 use super::words::Words;
+use crate::mixing::Mixing;
 use crate::program::NEVER;
 use std::collections::HashMap;
 
@@ -14,9 +16,6 @@ const MIN_SPLIT: usize = 1024;
 const MAX_PARTS: usize = 5;
 /// An equality of this many bits is specific: few packets have it.
 const MIN_SPECIFIC_BITS: u32 = 14;
-
-/// More memory than this is not spent on a filter.
-const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Vectors {
@@ -27,7 +26,8 @@ pub struct Vectors {
 #[derive(Clone, Debug)]
 struct Part {
     tables: Vec<Table>,
-    conjunctions: Vec<Conjunction>,
+    /// What the tables leave to be checked.
+    conjunctions: Conjunctions,
     /// The place of each conjunction in the whole list.
     ranks: Vec<u32>,
     n_blocks: usize,
@@ -41,20 +41,21 @@ struct Table {
 }
 
 impl Vectors {
-    /// Gives the conjunctions back if the tables would be too large.
-    pub fn new(conjunctions: Vec<Conjunction>) -> Result<Vectors, Vec<Conjunction>> {
+    /// `None` if the tables would take more than `max_bytes`.
+    pub fn new(conjunctions: &Conjunctions, max_bytes: usize) -> Option<Vectors> {
         let mut parts = Vec::new();
-        let mut n_bytes = 0;
-        for members in split(&conjunctions) {
-            let found = members.iter().map(|&member| conjunctions[member as usize].clone()).collect();
-            let Some(part) = Part::new(found, members, MAX_BYTES - n_bytes) else { return Err(conjunctions) };
-            n_bytes += part.tables.iter().map(Table::n_bytes).sum::<usize>();
-            if n_bytes > MAX_BYTES {
-                return Err(conjunctions);
-            }
+        let mut bytes_left = max_bytes;
+        for members in split(conjunctions) {
+            let part = Part::new(conjunctions, members, bytes_left)?;
+            bytes_left = bytes_left.checked_sub(part.n_bytes())?;
             parts.push(part);
         }
-        Ok(Vectors { parts })
+        Some(Vectors { parts })
+    }
+
+    /// The memory that the tables take.
+    pub fn n_bytes(&self) -> usize {
+        self.parts.iter().map(Part::n_bytes).sum()
     }
 
     #[inline]
@@ -70,15 +71,15 @@ impl Vectors {
 }
 
 /// The conjunctions of each part, ascending.
-fn split(conjunctions: &[Conjunction]) -> Vec<Vec<u32>> {
-    let specific = |conjunction: &Conjunction| -> u32 {
+fn split(conjunctions: &Conjunctions) -> Vec<Vec<u32>> {
+    let specific = |conjunction: &Conjunction<'_>| -> u32 {
         let equals = conjunction.equals.iter().filter(|equal| equal.mask.count_ones() >= MIN_SPECIFIC_BITS);
         equals.fold(0, |places, equal| places | 1 << equal.place)
     };
-    let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (member, conjunction) in conjunctions.iter().enumerate() {
-        let key = if conjunctions.len() < MIN_SPLIT { 0 } else { specific(conjunction) };
-        members.entry(key).or_default().push(member as u32);
+    let mut members: HashMap<u32, Vec<u32>, Mixing> = HashMap::default();
+    for (member, conjunction) in (0..).zip(conjunctions.iter()) {
+        let key = if conjunctions.len() < MIN_SPLIT { 0 } else { specific(&conjunction) };
+        members.entry(key).or_default().push(member);
     }
     let mut parts: Vec<Vec<u32>> = members.into_values().collect();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.len()), part.first().copied()));
@@ -92,14 +93,26 @@ fn split(conjunctions: &[Conjunction]) -> Vec<Vec<u32>> {
 }
 
 impl Part {
-    fn new(mut conjunctions: Vec<Conjunction>, ranks: Vec<u32>, max_bytes: usize) -> Option<Part> {
+    fn new(all: &Conjunctions, ranks: Vec<u32>, max_bytes: usize) -> Option<Part> {
+        let mut conjunctions = Conjunctions::new();
+        for Conjunction { equals, ranges, jump } in ranks.iter().filter_map(|&rank| all.get(rank as usize)) {
+            conjunctions.push(equals.iter().copied(), ranges.iter().copied(), jump);
+        }
         let n_blocks = conjunctions.len().div_ceil(64).max(1);
         let mut tables: Vec<Table> = Vec::new();
-        for plan in dimensions::plan(&mut conjunctions) {
-            let used: usize = tables.iter().map(Table::n_bytes).sum();
-            tables.push(Table::new(&plan, conjunctions.len(), max_bytes.checked_sub(used)?)?);
+        let mut bytes_left = max_bytes;
+        let plans = plan(&conjunctions);
+        for plan in &plans {
+            let table = Table::new(plan, conjunctions.len(), bytes_left)?;
+            bytes_left = bytes_left.checked_sub(table.n_bytes())?;
+            tables.push(table);
         }
+        let conjunctions = remainder(&conjunctions, &plans);
         Some(Part { tables, conjunctions, ranks, n_blocks })
+    }
+
+    fn n_bytes(&self) -> usize {
+        self.tables.iter().map(Table::n_bytes).sum()
     }
 
     /// The first conjunction that holds, if it is before `limit`: its rank and its jump.
@@ -132,8 +145,9 @@ impl Part {
             while summary != 0 {
                 let block = summary_at * 64 + summary.trailing_zeros() as usize;
                 summary &= summary - 1;
-                if let Some(found) = self.first_in_block(block, and(n_summary + block), words) {
-                    return self.ranked(found).filter(|&(rank, _)| rank < limit);
+                if let Some((member, jump)) = self.first_in_block(block, and(n_summary + block), words) {
+                    let rank = *self.ranks.get(member)?;
+                    return (rank < limit).then_some((rank, jump));
                 }
             }
         }
@@ -141,50 +155,44 @@ impl Part {
     }
 
     #[inline]
-    fn first_in_block(&self, block: usize, mut members: u64, words: &Words) -> Option<usize> {
+    fn first_in_block(&self, block: usize, mut members: u64, words: &Words) -> Option<(usize, i32)> {
         while members != 0 {
             let member = block * 64 + members.trailing_zeros() as usize;
-            if self.conjunctions.get(member)?.holds(words) {
-                return Some(member);
+            if let Some(jump) = self.conjunctions.decide(member, words) {
+                return Some((member, jump));
             }
             members &= members - 1;
         }
         None
     }
-
-    fn ranked(&self, member: usize) -> Option<(u32, i32)> {
-        Some((*self.ranks.get(member)?, self.conjunctions.get(member)?.jump))
-    }
 }
 
 impl Table {
-    fn new(plan: &dimensions::Plan, n_members: usize, max_bytes: usize) -> Option<Table> {
-        let n_blocks = n_members.div_ceil(64).max(1);
-        let mut active = vec![0u64; n_blocks];
-        let flip = |set: &mut [u64], member: u32| set[member as usize / 64] ^= 1 << (member % 64);
-        (0..n_members as u32).for_each(|member| flip(&mut active, member));
-        plan.intervals.iter().for_each(|interval| flip(&mut active, interval.member));
+    /// `None` if it would take more than `max_bytes`.
+    fn new(plan: &Plan, n_members: usize, max_bytes: usize) -> Option<Table> {
+        let mut rows = Rows::new(n_members, max_bytes / 8);
+        (0..n_members as u32).for_each(|member| rows.flip(member));
+        plan.intervals.iter().for_each(|interval| rows.flip(interval.member));
         // Where members come and go. The last interval may end with the space: nothing starts after it.
-        let mut events: Vec<(u32, u32)> = Vec::with_capacity(2 * plan.intervals.len());
+        let mut events: Vec<u64> = Vec::with_capacity(2 * plan.intervals.len());
         for interval in &plan.intervals {
-            events.push((interval.low, interval.member));
-            if let Some(end) = interval.high.checked_add(1) {
-                events.push((end, interval.member));
-            }
+            let ends = [Some(interval.low), interval.high.checked_add(1)];
+            events.extend(
+                ends.into_iter().flatten().map(|at| u64::from(at) << 32 | u64::from(interval.member)),
+            );
         }
         events.sort_unstable();
-        let mut rows = Rows { numbers: HashMap::new(), max: max_bytes / (8 * (n_blocks + 1)) };
-        let mut starts = vec![(0, rows.number(&active)?)];
-        for at in events.chunk_by(|a, b| a.0 == b.0) {
-            at.iter().for_each(|&(_, member)| flip(&mut active, member));
-            let row = rows.number(&active)?;
+        let mut starts = vec![(0, rows.number()?)];
+        for at in events.chunk_by(|a, b| a >> 32 == b >> 32) {
+            at.iter().for_each(|&event| rows.flip(event as u32));
+            let (start, row) = ((at[0] >> 32) as u32, rows.number()?);
             match starts.last_mut() {
-                Some(last) if last.0 == at[0].0 => last.1 = row,
-                _ => starts.push((at[0].0, row)),
+                Some(last) if last.0 == start => last.1 = row,
+                _ => starts.push((start, row)),
             }
         }
-        let dimension = Dimension::new(plan.place, plan.mask, &starts, max_bytes / 4)?;
-        Some(Table { dimension, rows: rows.into_words(n_blocks) })
+        let dimension = Dimension::new(plan.place, plan.mask, &starts, max_bytes)?;
+        Some(Table { dimension, rows: rows.numbered })
     }
 
     fn n_bytes(&self) -> usize {
@@ -192,33 +200,59 @@ impl Table {
     }
 }
 
-/// Distinct sets, numbered.
+/// A set that changes member by member, and the distinct sets that it was, numbered.
 struct Rows {
-    numbers: HashMap<Vec<u64>, u32>,
-    max: usize,
+    /// As the numbered ones: the summary, then the blocks.
+    now: Vec<u64>,
+    n_summary: usize,
+    /// Of the members that are in the set: what they have been given, by exclusive or.
+    hash: u64,
+    /// One of the rows with a hash. Another with the same hash is numbered each time, which does no harm.
+    by_hash: HashMap<u64, u32, Mixing>,
+    numbered: Vec<u64>,
+    /// How long `numbered` may become.
+    max_words: usize,
 }
 
 impl Rows {
-    fn number(&mut self, set: &[u64]) -> Option<u32> {
-        if let Some(&number) = self.numbers.get(set) {
-            return Some(number);
-        }
-        let number = self.numbers.len();
-        self.numbers.insert(set.to_vec(), number as u32);
-        (number < self.max).then_some(number as u32)
+    fn new(n_members: usize, max_words: usize) -> Rows {
+        let n_blocks = n_members.div_ceil(64).max(1);
+        let n_summary = n_blocks.div_ceil(64);
+        let now = vec![0; n_summary + n_blocks];
+        Rows { now, n_summary, hash: 0, by_hash: HashMap::default(), numbered: Vec::new(), max_words }
     }
 
-    fn into_words(self, n_blocks: usize) -> Vec<u64> {
-        let n_summary = n_blocks.div_ceil(64);
-        let row_len = n_summary + n_blocks;
-        let mut words = vec![0; self.numbers.len() * row_len];
-        for (set, number) in self.numbers {
-            let row = &mut words[number as usize * row_len..][..row_len];
-            for (block, &members) in set.iter().enumerate().filter(|(_, &members)| members != 0) {
-                row[block / 64] |= 1 << (block % 64);
-                row[n_summary + block] = members;
-            }
-        }
-        words
+    /// Puts a member in or takes it away.
+    fn flip(&mut self, member: u32) {
+        let (block, bit) = (member as usize / 64, 1 << (member % 64));
+        let members = &mut self.now[self.n_summary + block];
+        *members ^= bit;
+        let is_any = u64::from(*members != 0) << (block % 64);
+        let summary = &mut self.now[block / 64];
+        *summary = *summary & !(1 << (block % 64)) | is_any;
+        self.hash ^= random(member);
     }
+
+    /// The number of the set as it is; `None` if there are too many.
+    fn number(&mut self) -> Option<u32> {
+        let next = (self.numbered.len() / self.now.len()) as u32;
+        let known = *self.by_hash.entry(self.hash).or_insert(next);
+        let start = known as usize * self.now.len();
+        if self.numbered.get(start..start + self.now.len()) == Some(&self.now) {
+            return Some(known);
+        }
+        if self.numbered.len() + self.now.len() > self.max_words {
+            return None;
+        }
+        self.numbered.extend_from_slice(&self.now);
+        Some(next)
+    }
+}
+
+/// A number that looks random, always the same for a member (splitmix64).
+fn random(member: u32) -> u64 {
+    let mut z = (u64::from(member) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
 }

@@ -1,22 +1,27 @@
 //! Parses expressions: `a ? b : c`, `or`, `and` (or nothing), `not`, parentheses, primitives.
 
-use super::names::Names;
+use super::lookup::Lookups;
 use super::primitive::Primitive;
 use super::Messages;
 use crate::program::{Combiner, Tree};
 
-pub struct Parser<'a> {
-    pub words: &'a [&'a str],
-    pub tree: &'a mut Tree,
-    pub names: &'a dyn Names,
-    pub messages: &'a mut Messages,
+/// Parses the expression of one rule.
+pub struct Parser<'a, 'p> {
+    pub words: &'p [&'a str],
+    pub tree: &'p mut Tree,
+    pub names: &'p mut Lookups<'a>,
+    pub messages: &'p mut Messages,
     pub previous: Primitive,
     pub pos: usize,
+    pub stack: &'p mut Stack,
 }
+
+/// What is being parsed and where that began, kept from rule to rule so as not to be allocated each time.
+pub type Stack = Vec<(State, usize)>;
 
 /// What is being parsed. A stack of these stands in for recursion, so that no input can exhaust the call stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub enum State {
     Expression,
     AfterCondition,
     AfterValue,
@@ -37,22 +42,23 @@ enum Next {
     Enter(State, State),
 }
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'a, '_> {
     /// Parses one expression, as far as it goes.
     pub fn expression(&mut self) {
-        let mut stack = vec![(State::Expression, self.pos)];
-        while let Some(&(state, entered_at)) = stack.last() {
+        self.stack.clear();
+        self.stack.push((State::Expression, self.pos));
+        while let Some(&(state, entered_at)) = self.stack.last() {
             // Whether the part that was entered from this state turned out empty.
             let nothing = self.pos == entered_at;
             match self.step(state, nothing) {
                 Next::Pop => {
-                    stack.pop();
+                    self.stack.pop();
                 }
                 Next::Enter(back, state) => {
-                    if let Some(top) = stack.last_mut() {
+                    if let Some(top) = self.stack.last_mut() {
                         *top = (back, self.pos);
                     }
-                    stack.push((state, self.pos));
+                    self.stack.push((state, self.pos));
                 }
             }
         }

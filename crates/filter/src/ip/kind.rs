@@ -33,33 +33,6 @@ pub const ICMP_TYPE: Kind = field(1, 0, 8);
 /// No transport protocol was named.
 pub const UNKNOWN: i32 = -1000;
 
-const KEYWORDS: [(&str, Kind); 24] = [
-    ("ce", CE),
-    ("dest", SYNTAX),
-    ("dscp", DSCP),
-    ("dst", SYNTAX),
-    ("ect", ECT),
-    ("ether", SYNTAX),
-    ("frag", FRAGMENT),
-    ("hl", HEADER_LENGTH),
-    ("host", HOST),
-    ("id", ID),
-    ("ip", SYNTAX),
-    ("len", LENGTH),
-    ("net", NET),
-    ("not", SYNTAX),
-    ("opt", TCP_OPTION),
-    ("port", PORT),
-    ("proto", PROTO),
-    ("src", SYNTAX),
-    ("tos", TOS),
-    ("ttl", TTL),
-    ("type", ICMP_TYPE),
-    ("unfrag", UNFRAGMENTED),
-    ("vers", VERSION),
-    ("win", TCP_WINDOW),
-];
-
 const LENGTH: Kind = field(0, 2 * 8, 16);
 const ID: Kind = field(0, 4 * 8, 16);
 const VERSION: Kind = field(0, 0, 4);
@@ -92,7 +65,28 @@ pub fn field_n_bits(kind: Kind) -> u32 {
 
 /// The kind that a keyword names; `SYNTAX` for words of the grammar.
 pub fn keyword(word: &str) -> Option<Kind> {
-    KEYWORDS.iter().find(|(name, _)| *name == word).map(|&(_, kind)| kind)
+    Some(match word {
+        "dest" | "dst" | "ether" | "ip" | "not" | "src" => SYNTAX,
+        "ce" => CE,
+        "dscp" => DSCP,
+        "ect" => ECT,
+        "frag" => FRAGMENT,
+        "hl" => HEADER_LENGTH,
+        "host" => HOST,
+        "id" => ID,
+        "len" => LENGTH,
+        "net" => NET,
+        "opt" => TCP_OPTION,
+        "port" => PORT,
+        "proto" => PROTO,
+        "tos" => TOS,
+        "ttl" => TTL,
+        "type" => ICMP_TYPE,
+        "unfrag" => UNFRAGMENTED,
+        "vers" => VERSION,
+        "win" => TCP_WINDOW,
+        _ => return None,
+    })
 }
 
 pub fn name(kind: Kind) -> String {

@@ -1,6 +1,5 @@
 //! Names in filter expressions: what the caller resolves, and the built-in tables.
 
-use super::number;
 use std::net::Ipv4Addr;
 
 /// `tcpudp`: either protocol.
@@ -11,6 +10,11 @@ pub const TRANSPORT: i32 = 258;
 /// Resolves the names of a graph: `AddressInfo`, `PortInfo` and the system's tables. What is not overridden is unknown,
 /// or, for protocols, ports and ICMP types, in the built-in tables.
 pub trait Names {
+    /// Whether any name [is numeric](is_numeric). If not, such words are looked up only where they may be devices.
+    fn has_numeric(&self) -> bool {
+        true
+    }
+
     /// An IP protocol. Values of 256 and above are protocol sets, as in the built-in table.
     fn protocol(&self, name: &str) -> Option<i32> {
         find(PROTOCOLS, name)
@@ -42,18 +46,15 @@ pub trait Names {
 /// The built-in tables only.
 pub struct BuiltInNames;
 
-impl Names for BuiltInNames {}
-
-pub(super) fn ip(text: &str, names: &dyn Names) -> Option<Ipv4Addr> {
-    number::ipv4(text).or_else(|| names.ip(text))
+impl Names for BuiltInNames {
+    fn has_numeric(&self) -> bool {
+        false
+    }
 }
 
-pub(super) fn prefix(text: &str, names: &dyn Names) -> Option<(Ipv4Addr, Ipv4Addr)> {
-    number::prefix(text, |name| names.ip(name)).or_else(|| names.prefix(text))
-}
-
-pub(super) fn ethernet(text: &str, names: &dyn Names) -> Option<[u8; 6]> {
-    number::ethernet(text).or_else(|| names.ethernet(text))
+/// Whether a word consists of digits, dots and slashes, as numbers, addresses and prefixes do.
+pub fn is_numeric(word: &str) -> bool {
+    word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'/'))
 }
 
 pub(super) fn tcp_option(name: &str) -> Option<u8> {

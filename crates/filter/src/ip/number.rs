@@ -37,13 +37,20 @@ fn magnitude(text: &str, base: Option<u32>) -> Option<Option<u32>> {
             (None, None) => (if text.starts_with('0') { 8 } else { 10 }, text),
         },
     };
-    let parts_ok = digits.split('_').all(|part| !part.is_empty());
     let mut value = Some(0u32);
-    for c in digits.chars().filter(|&c| c != '_') {
-        let digit = c.to_digit(base)?;
+    let mut is_after_digit = false;
+    for byte in digits.bytes() {
+        if byte == b'_' {
+            if !std::mem::replace(&mut is_after_digit, false) {
+                return None;
+            }
+            continue;
+        }
+        let digit = char::from(byte).to_digit(base)?;
         value = value.and_then(|value| value.checked_mul(base)?.checked_add(digit));
+        is_after_digit = true;
     }
-    parts_ok.then_some(value)
+    is_after_digit.then_some(value)
 }
 
 /// The leading bytes of a dotted address: the bytes, how many there are, what follows.
@@ -52,14 +59,22 @@ fn dotted(text: &str) -> ([u8; 4], usize, &str) {
     let mut rest = text;
     for n in 0..4 {
         let from = if n == 0 { Some(rest) } else { rest.strip_prefix('.') };
-        let n_digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
-        let Some((part, after)) = from.map(|s| s.split_at(n_digits(s))) else { return (bytes, n, rest) };
-        // Too many digits are an error even if they are zeros: they end up above 255 or not at all.
-        let Ok(byte) = part.parse::<u8>() else { return (bytes, n, rest) };
+        let Some((byte, after)) = from.and_then(leading_byte) else { return (bytes, n, rest) };
         bytes[n] = byte;
         rest = after;
     }
     (bytes, 4, rest)
+}
+
+/// The number that a text starts with, if it fits, and what follows.
+fn leading_byte(text: &str) -> Option<(u8, &str)> {
+    let mut value = 0u8;
+    let mut len = 0;
+    for byte in text.bytes().take_while(u8::is_ascii_digit) {
+        value = value.checked_mul(10)?.checked_add(byte - b'0')?;
+        len += 1;
+    }
+    (len > 0).then(|| (value, &text[len..]))
 }
 
 /// `1.2.3.4`.
@@ -71,7 +86,10 @@ pub fn ipv4(text: &str) -> Option<Ipv4Addr> {
 }
 
 /// `10/8`, `10.0.0.0/8` or `10.0.0.0/255.0.0.0`: address and mask. Names are looked up with `by_name`.
-pub fn prefix(text: &str, by_name: impl Fn(&str) -> Option<Ipv4Addr>) -> Option<(Ipv4Addr, Ipv4Addr)> {
+pub fn prefix<'a>(
+    text: &'a str,
+    mut by_name: impl FnMut(&'a str) -> Option<Ipv4Addr>,
+) -> Option<(Ipv4Addr, Ipv4Addr)> {
     let (address, mask) = text.rsplit_once('/').filter(|(a, m)| !a.is_empty() && !m.is_empty())?;
     let (bytes, n_bytes) = match dotted(address) {
         (bytes, n, "") => (Ipv4Addr::from(bytes), n),

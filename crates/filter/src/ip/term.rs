@@ -3,12 +3,11 @@
 use super::check::{Header, Refused};
 use super::expression::Parser;
 use super::kind::{self, UNKNOWN};
-use super::lookup::{lookup, Meaning};
-use super::names;
+use super::lookup::Meaning;
 use super::number;
 use super::primitive::{Data, Direction, Op, Primitive};
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'a, '_> {
     /// Parses a test and adds it to the tree; nothing if there is none.
     pub(super) fn test(&mut self, mut negated: bool) {
         match self.word() {
@@ -59,7 +58,7 @@ impl<'a> Parser<'a> {
     fn qualifiers(&mut self, primitive: &mut Primitive, negated: &mut bool) -> Header {
         let mut header = Header::Unsaid;
         while let Some(&word) = self.words.get(self.pos) {
-            match lookup(word, kind::NONE, UNKNOWN, self.names) {
+            match self.names.meaning(word, kind::NONE, UNKNOWN) {
                 Meaning::Keyword(kind) => {
                     primitive.set_kind(kind, self.messages);
                     if kind::is_field(kind) && kind::field_protocol(kind) != 0 {
@@ -139,10 +138,10 @@ impl<'a> Parser<'a> {
         let word = self.words.get(self.pos + 1)?;
         let mask = if let Some(mask) = number::uint(word) {
             (kind::INT, Data::number(mask))
-        } else if let Some(mask) = names::ip(word, self.names).filter(|_| header != Header::Ether) {
+        } else if let Some(mask) = self.names.ip(word).filter(|_| header != Header::Ether) {
             (kind::HOST, Data::ip(mask))
         } else {
-            let mask = names::ethernet(word, self.names).filter(|_| header != Header::Ip)?;
+            let mask = self.names.ethernet(word).filter(|_| header != Header::Ip)?;
             (kind::ETHER, Data(mask))
         };
         self.pos += 2;
@@ -171,7 +170,7 @@ impl<'a> Parser<'a> {
     fn data(&mut self, primitive: &mut Primitive, header: Header) -> &'a str {
         let Some(&word) = self.words.get(self.pos) else { return "" };
         self.pos += 1;
-        match lookup(word, primitive.kind, primitive.protocol, self.names) {
+        match self.names.meaning(word, primitive.kind, primitive.protocol) {
             Meaning::Wrong(message) => {
                 self.messages.error(message);
                 primitive.kind = -2;
@@ -194,13 +193,13 @@ impl<'a> Parser<'a> {
         word
     }
 
-    fn address(&mut self, word: &str, primitive: &mut Primitive, header: Header) -> bool {
+    fn address(&mut self, word: &'a str, primitive: &mut Primitive, header: Header) -> bool {
         if header != Header::Ether {
-            if let Some(address) = names::ip(word, self.names) {
+            if let Some(address) = self.names.ip(word) {
                 primitive.value = Data::ip(address);
                 primitive.data = kind::HOST;
                 if let Some(["mask", mask, ..]) = self.words.get(self.pos..) {
-                    if let Some(mask) = names::ip(mask, self.names) {
+                    if let Some(mask) = self.names.ip(mask) {
                         self.pos += 2;
                         (primitive.data, primitive.mask) = (kind::NET, Data::ip(mask));
                         return true;
@@ -215,15 +214,15 @@ impl<'a> Parser<'a> {
                 return true;
             }
         }
-        let address = names::ethernet(word, self.names).filter(|_| header != Header::Ip);
+        let address = self.names.ethernet(word).filter(|_| header != Header::Ip);
         if let Some(address) = address {
             (primitive.data, primitive.value) = (kind::ETHER, Data(address));
         }
         address.is_some()
     }
 
-    fn prefix(&self, word: &str, primitive: &mut Primitive) -> bool {
-        let prefix = names::prefix(word, self.names);
+    fn prefix(&mut self, word: &'a str, primitive: &mut Primitive) -> bool {
+        let prefix = self.names.prefix(word);
         if let Some((address, mask)) = prefix {
             (primitive.value, primitive.mask) = (Data::ip(address), Data::ip(mask));
             primitive.data = kind::NET;

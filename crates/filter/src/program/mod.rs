@@ -9,9 +9,10 @@ mod tree;
 
 pub use compressed::Compressed;
 pub use insn::{required_length, Insn, FAILURE, NEVER, SUCCESS};
-pub use tree::{Combiner, Node, NodeId, Tree};
+pub use tree::{Combiner, Node, NodeId, Nodes, Tree};
 
 use std::fmt;
+use std::ops::Range;
 
 /// A directed acyclic graph of tests; jumps only lead forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,32 +34,35 @@ impl Program {
         }
     }
 
-    /// Programs one after the other, unoptimised: packets that fail one go to the next, and are dropped in the end.
-    pub fn concat<'a>(programs: impl IntoIterator<Item = &'a Program>) -> Program {
-        let mut insns: Vec<Insn> = Vec::new();
-        let mut failure = NEVER;
-        for program in programs {
-            match program.output_everything.map(|output| -output) {
-                Some(FAILURE) => continue,
-                Some(output) => {
-                    failure = output;
-                    break;
-                }
-                None => {}
+    /// The instructions `part` of this program, which lead nowhere else, as a program of their own.
+    pub fn part(&self, part: Range<usize>) -> Program {
+        let first = part.start as i32;
+        let place = |jump: i32| if jump > 0 { jump - first } else { jump };
+        let insns = self.insns.get(part).unwrap_or_default();
+        let insns: Vec<Insn> =
+            insns.iter().map(|insn| Insn { jump: insn.jump.map(place), ..*insn }).collect();
+        let output_everything = insns.is_empty().then_some(-NEVER);
+        Program { insns, output_everything, ..Program::new(0) }
+    }
+
+    /// The parts of this program one after the other, unoptimised: packets that fail one go to the next, and are dropped in the
+    /// end, or by a part without instructions.
+    pub fn chained(&self, parts: impl IntoIterator<Item = Range<usize>>) -> Program {
+        let mut insns = self.insns.clone();
+        let (mut start_of_last, mut end) = (0, 0);
+        for part in parts.into_iter().take_while(|part| !part.is_empty()) {
+            let own = insns.get_mut(part.clone()).unwrap_or_default();
+            (start_of_last, end) = (part.start, part.end);
+            for jump in own.iter_mut().flat_map(|insn| &mut insn.jump).filter(|jump| **jump == FAILURE) {
+                *jump = part.end as i32;
             }
-            let (first, next) = (insns.len() as i32, (insns.len() + program.insns.len()) as i32);
-            let place = |jump: i32| match jump {
-                FAILURE => next,
-                1.. => jump + first,
-                output => output,
-            };
-            insns.extend(program.insns.iter().map(|insn| Insn { jump: insn.jump.map(place), ..*insn }));
         }
-        let end = insns.len() as i32;
-        for jump in insns.iter_mut().flat_map(|insn| &mut insn.jump).filter(|jump| **jump == end) {
-            *jump = failure;
+        insns.truncate(end);
+        let last = insns.get_mut(start_of_last..).unwrap_or_default();
+        for jump in last.iter_mut().flat_map(|insn| &mut insn.jump).filter(|jump| **jump == end as i32) {
+            *jump = NEVER;
         }
-        let output_everything = insns.is_empty().then_some(-failure);
+        let output_everything = insns.is_empty().then_some(-NEVER);
         Program { insns, output_everything, ..Program::new(0) }
     }
 
