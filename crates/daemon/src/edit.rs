@@ -112,7 +112,7 @@ impl Edited<'_> {
                 }
                 path::with_keys(last.node, keys, clean)
             }
-            (Some(keys), _) => last_value(last.node, keys),
+            (Some(keys), _) => only_value(last.node, keys, &value, &text)?,
             (None, _) => clean(last.node, value, &text)?,
         };
         Ok(value)
@@ -209,10 +209,14 @@ fn check_target(places: &[Place<'_>], edit: &Edit) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The value of a leaf-list's entry.
-fn last_value(node: &Node, keys: &[String]) -> Value {
-    let text = keys.first().map(String::as_str).unwrap_or_default();
-    functions::leaf(node, text).unwrap_or_else(|_| text.into())
+/// The value of a leaf-list's entry, which is also its key.
+fn only_value(node: &Node, keys: &[String], value: &Value, at: &str) -> Result<Value, Fault> {
+    check_leaf(node, value, at)?;
+    let own = functions::leaf(node, &functions::text_of(value)).unwrap_or_default();
+    match keys.first() {
+        Some(key) if *key == functions::text_of(&own) => Ok(own),
+        _ => Err(Fault::invalid(format!("the value is {value}; the path says {}", keys.join(","))).at(at)),
+    }
 }
 
 fn clean_top(functions: &Functions, value: Value) -> Result<Value, Fault> {

@@ -138,21 +138,28 @@ async fn respond(
     };
     if let (Role::Nobody, Some(tls)) = (request.who.role, &tls) {
         request.who = tls.who_has(request.header("authorization"));
-        if request.who.role == Role::Nobody {
+        // The page holds no data, and has a place for a token.
+        if request.who.role == Role::Nobody && crate::page::page(&request).is_none() {
             let fault = Fault {
                 status: 401,
                 ..Fault::denied("a client certificate or a token is needed: Authorization: Bearer TOKEN")
             };
+            service.note(&request, 401);
             return answer(Reply::json(401, &fault.body()).with("www-authenticate", "Bearer"));
         }
     }
     if let Some(name) = request.path.strip_prefix("/restconf/streams/") {
-        return stream::events(&service, &request, name);
+        let reply = stream::events(&service, &request, name);
+        service.note(&request, reply.status().as_u16());
+        return reply;
     }
     let timed = tokio::time::timeout(BODY_TIMEOUT, body::read(incoming)).await;
     match timed.unwrap_or_else(|_| Err(Fault::malformed("the body did not come in time"))) {
         Ok(bytes) => request.body = bytes,
-        Err(fault) => return answer(Reply::json(fault.status, &fault.body()).with("connection", "close")),
+        Err(fault) => {
+            service.note(&request, fault.status);
+            return answer(Reply::json(fault.status, &fault.body()).with("connection", "close"));
+        }
     }
     // It may wait for the data plane and for the disk.
     let done = tokio::task::spawn_blocking(move || service.answer(&request)).await;

@@ -12,6 +12,7 @@ use crate::edit::{Edit, Edited};
 use crate::fault::Fault;
 use crate::graph::{self, Bodies, Body};
 use crate::journal::Journal;
+use crate::logs::Logs;
 use crate::path::{self, Place, Step};
 use crate::plane::Plane;
 use crate::topology::Topology;
@@ -25,6 +26,7 @@ pub struct Store {
     bodies: Bodies,
     topology: Topology,
     plane: Arc<dyn Plane>,
+    logs: Option<Arc<Logs>>,
     journal: Option<Journal>,
     revision: u64,
     changed: SystemTime,
@@ -54,10 +56,17 @@ impl Store {
             bodies: Bodies::new(),
             topology: Topology::default(),
             plane,
+            logs: None,
             journal: None,
             revision: 0,
             changed: SystemTime::now(),
         }
+    }
+
+    /// Lets a log follow the configuration.
+    pub fn with_logs(mut self, logs: Arc<Logs>) -> Store {
+        self.logs = Some(logs);
+        self
     }
 
     /// Goes on with the configuration that a journal holds, and keeps it up to date from now on.
@@ -92,7 +101,16 @@ impl Store {
     fn rebuild(&mut self) -> Result<(), Fault> {
         let names = self.names()?;
         let next = self.next(&names.iter().map(|(name, _)| name.clone()).collect())?;
-        self.run(next, "start")
+        self.run(next, "start")?;
+        self.follow();
+        Ok(())
+    }
+
+    /// Lets the log do as the configuration says now.
+    fn follow(&self) {
+        if let Some(logs) = &self.logs {
+            logs.follow(&self.tree.0);
+        }
     }
 
     /// The functions that instances can be of.
@@ -181,6 +199,7 @@ impl Store {
         }
         self.revision += 1;
         self.changed = SystemTime::now();
+        self.follow();
         Ok(())
     }
 
@@ -264,7 +283,10 @@ impl Store {
 
     fn run(&mut self, (bodies, topology): (Bodies, Topology), title: &str) -> Result<(), Fault> {
         let text = graph::text(&bodies, &topology);
-        self.plane.change(&text, title).map_err(Fault::refused)?;
+        self.plane.change(&text, title).map_err(|message| {
+            tracing::warn!(target: "weir", title, "the graph cannot be changed: {message}");
+            Fault::refused(message)
+        })?;
         (self.bodies, self.topology) = (bodies, topology);
         Ok(())
     }

@@ -146,7 +146,8 @@ fn a_transaction_is_made_whole_or_not_at_all() {
         edit 1: 400 invalid-value /wire:wire=a: a wire has no port `up`; its ports: left, right None"#]].assert_eq(&answers.join("\n"));
     // What failed has left nothing that hinders what is right.
     store.transaction(&[second], "").unwrap();
-    expect![[r#"{"wire:wire":[{"name":"a","color":3,"rule":[{"id":1,"match":"all"}]}]}"#]].assert_eq(&shown(&store));
+    expect![[r#"{"wire:wire":[{"name":"a","color":3,"rule":[{"id":1,"match":"all"}]}]}"#]]
+        .assert_eq(&shown(&store));
 }
 
 #[test]
@@ -191,7 +192,8 @@ fn entries_stand_where_they_are_put() {
     store.transaction(&[remove(2), remove(7), remove(3)], "").unwrap();
     assert_eq!(order(&store), "4 1 5");
     let lost = put(6, Some(Position::Before(keys(99))));
-    expect!["edit 0: 409 data-missing : `rule` has no entry 99 to stand beside None"].assert_eq(&told(store.transaction(&[lost], "")));
+    expect!["edit 0: 409 data-missing : `rule` has no entry 99 to stand beside None"]
+        .assert_eq(&told(store.transaction(&[lost], "")));
 }
 
 #[test]
@@ -236,7 +238,8 @@ fn the_configuration_outlives_the_store() {
     assert_eq!(std::fs::metadata(&journal).unwrap().len(), 0);
     drop(third);
     let (fourth, _) = open();
-    expect![[r#"{"wire:wire":[{"name":"a","color":4},{"name":"b","rule":[{"id":1,"match":"tcp"}]}]}"#]].assert_eq(&shown(&fourth));
+    expect![[r#"{"wire:wire":[{"name":"a","color":4},{"name":"b","rule":[{"id":1,"match":"tcp"}]}]}"#]]
+        .assert_eq(&shown(&fourth));
     assert_eq!(fourth.revision(), 4);
     drop(fourth);
     // What was damaged is told and not taken for something else.

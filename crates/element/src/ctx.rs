@@ -488,7 +488,7 @@ impl<'a> Ctx<'a> {
 
     /// Prints text, a line or several, on standard error.
     pub fn chatter(&mut self, text: &str) {
-        self.runtime.chatter(text);
+        self.runtime.chatter(self.element, text);
     }
 
     /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
@@ -498,7 +498,7 @@ impl<'a> Ctx<'a> {
 
     /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
     pub fn chatter_on(&mut self, channel: &str, text: &str) {
-        self.runtime.chatter_on(channel, text);
+        self.runtime.chatter_on(self.element, channel, text);
     }
 
     /// A random number below 2^31.

@@ -185,10 +185,10 @@ pub trait Runtime {
     /// Sets where such errors go, to a list or to standard error, and gives where they went before.
     fn collect_told(&mut self, told: Option<Vec<String>>) -> Option<Vec<String>>;
 
-    /// Prints a line on standard error.
-    fn chatter(&mut self, text: &str);
+    /// Prints what an element says on standard error.
+    fn chatter(&mut self, element: ElementIdx, text: &str);
     /// Says a line on a channel, which prints it on standard error if that channel is `default` or not quiet.
-    fn chatter_on(&mut self, channel: &str, text: &str);
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str);
 
     /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
     /// listener, who says whether it is quiet.

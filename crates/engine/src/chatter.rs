@@ -7,12 +7,17 @@ use element::Ear;
 /// Prints lines for the user.
 pub type Chatter = Box<dyn FnMut(&str) + Send>;
 
+/// Hears what an element prints: the element's name, and a line or several.
+pub type Hear = Box<dyn FnMut(&str, &str) + Send>;
+
 /// A way to the user that several worlds share: whole lines, one after the other.
 #[derive(Clone)]
 pub(crate) struct Voice(Arc<Mutex<Channels>>);
 
 struct Channels {
     print: Chatter,
+    /// Takes what elements print, if somebody wants to have it.
+    hear: Option<Hear>,
     /// Those who listen to what is printed anyway.
     ears: Vec<Ear>,
     others: Vec<Channel>,
@@ -28,7 +33,7 @@ struct Channel {
 
 impl Voice {
     pub fn new(print: Chatter) -> Voice {
-        Voice(Arc::new(Mutex::new(Channels { print, ears: Vec::new(), others: Vec::new() })))
+        Voice(Arc::new(Mutex::new(Channels { print, hear: None, ears: Vec::new(), others: Vec::new() })))
     }
 
     /// Prints text, a line or several.
@@ -38,17 +43,29 @@ impl Voice {
         tell(&mut channels.ears, text);
     }
 
-    /// Says text on a channel; one that nobody has opened is silent.
-    pub fn say_on(&self, name: &str, text: &str) {
+    /// Prints text that an element says.
+    pub fn say_as(&self, element: &str, text: &str) {
+        let channels = &mut *self.lock();
+        channels.say(element, text);
+        tell(&mut channels.ears, text);
+    }
+
+    /// Gives what elements print to `hear` instead.
+    pub fn give(&self, hear: Hear) {
+        self.lock().hear = Some(hear);
+    }
+
+    /// Lets an element say text on a channel; one that nobody has opened is silent.
+    pub fn say_on(&self, element: &str, name: &str, text: &str) {
         if is_default(name) {
-            return self.say(text);
+            return self.say_as(element, text);
         }
         let channels = &mut *self.lock();
-        let Some(channel) = channels.others.iter_mut().find(|channel| channel.name == name) else { return };
-        if !channel.is_quiet {
-            (channels.print)(text);
+        let Some(idx) = channels.others.iter().position(|channel| channel.name == name) else { return };
+        if !channels.others[idx].is_quiet {
+            channels.say(element, text);
         }
-        tell(&mut channel.ears, text);
+        tell(&mut channels.others[idx].ears, text);
     }
 
     /// Lets `ear` hear all that is said on a channel from now on; who opens a channel says whether it is quiet.
@@ -65,6 +82,15 @@ impl Voice {
 
     fn lock(&self) -> MutexGuard<'_, Channels> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Channels {
+    fn say(&mut self, element: &str, text: &str) {
+        match &mut self.hear {
+            Some(hear) => hear(element, text),
+            None => (self.print)(text),
+        }
     }
 }
 
@@ -99,11 +125,28 @@ mod tests {
         voice.listen("quiet", true, lasting("quiet"));
         voice.listen("loud", false, lasting("loud"));
         voice.say("1");
-        voice.say_on("", "2");
-        voice.say_on("quiet", "3");
-        voice.say_on("loud", "4");
-        voice.say_on("nobody", "5");
+        voice.say_on("e", "", "2");
+        voice.say_on("e", "quiet", "3");
+        voice.say_on("e", "loud", "4");
+        voice.say_on("e", "nobody", "5");
         assert_eq!(*heard.lock().unwrap(), "user:1 all:1 user:2 all:2 quiet:3 user:4 loud:4 ");
+    }
+
+    #[test]
+    fn what_elements_print_goes_to_who_wants_to_have_it() {
+        let heard = Arc::new(Mutex::new(String::new()));
+        let hear = |name: &'static str| {
+            let heard = heard.clone();
+            move |element: &str, text: &str| *heard.lock().unwrap() += &format!("{name}:{element}:{text} ")
+        };
+        let mut print = hear("user");
+        let voice = Voice::new(Box::new(move |text| print("", text)));
+        voice.say_as("a", "1");
+        voice.give(Box::new(hear("log")));
+        voice.say_as("a", "2");
+        voice.say_on("b", "default", "3");
+        voice.say("4");
+        assert_eq!(*heard.lock().unwrap(), "user::1 log:a:2 log:b:3 user::4 ");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use graph::Graph;
 use rustix::event::{poll, Timespec};
 
 use crate::change::{Follower, Loader, Prepared, Revisions, Subscriber};
-use crate::chatter::Voice;
+use crate::chatter::{Hear, Voice};
 use crate::clock::Clock;
 use crate::crew::Crew;
 use crate::notify::{Kind, Notifiers};
@@ -385,6 +385,11 @@ impl World {
         watchers.retain(|watcher| !watcher.is_done());
         watchers.append(&mut self.watchers);
         self.watchers = watchers;
+    }
+
+    /// Gives what elements print to `hear`, with the element's name, instead of printing it.
+    pub fn hear_elements(&mut self, hear: Hear) {
+        self.chatter.give(hear);
     }
 
     /// Lets somebody look at packets on their way from now on; with several threads, a watcher for each.
@@ -813,12 +818,12 @@ impl Runtime for World {
         std::mem::replace(&mut self.told, told)
     }
 
-    fn chatter(&mut self, text: &str) {
-        self.chatter.say(text);
+    fn chatter(&mut self, element: ElementIdx, text: &str) {
+        self.chatter.say_as(self.name(element), text);
     }
 
-    fn chatter_on(&mut self, channel: &str, text: &str) {
-        self.chatter.say_on(channel, text);
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str) {
+        self.chatter.say_on(self.name(element), channel, text);
     }
 
     fn listen(&mut self, channel: &str, is_quiet: bool, ear: Ear) {

@@ -118,19 +118,19 @@ mod tests {
         });
         expect![[r#"
             name Leaf true None []
-              Some(Type { base: String, typedef: None, words: [], range: [(1, 8)], patterns: [("[a-z]+", false)], members: [] })
+              Some(Type { base: String, typedef: None, words: [], range: [(1, 8)], holds: None, patterns: [("[a-z]+", false)], members: [] })
             size Leaf true Some("5") [Extension { name: "short", argument: "s" }]
-              Some(Type { base: Integer, typedef: Some("size"), words: [], range: [(1, 9), (20, 20)], patterns: [], members: [] })
+              Some(Type { base: Integer, typedef: Some("size"), words: [], range: [(1, 9), (20, 20)], holds: Some((0, 65535)), patterns: [], members: [] })
             mode Leaf true None []
-              Some(Type { base: Enumeration, typedef: None, words: ["fast", "slow"], range: [], patterns: [], members: [] })
+              Some(Type { base: Enumeration, typedef: None, words: ["fast", "slow"], range: [], holds: None, patterns: [], members: [] })
             rule List true None []
               None
             left Leaf true None []
-              Some(Type { base: Empty, typedef: None, words: [], range: [], patterns: [], members: [] })
+              Some(Type { base: Empty, typedef: None, words: [], range: [], holds: None, patterns: [], members: [] })
             right Leaf true None []
-              Some(Type { base: Union, typedef: None, words: [], range: [], patterns: [], members: [Type { base: Boolean, typedef: None, words: [], range: [], patterns: [], members: [] }, Type { base: Integer, typedef: None, words: [], range: [], patterns: [], members: [] }] })
+              Some(Type { base: Union, typedef: None, words: [], range: [], holds: None, patterns: [], members: [Type { base: Boolean, typedef: None, words: [], range: [], holds: None, patterns: [], members: [] }, Type { base: Integer, typedef: None, words: [], range: [], holds: Some((-128, 127)), patterns: [], members: [] }] })
             n Leaf false None []
-              Some(Type { base: BigInteger, typedef: None, words: [], range: [], patterns: [], members: [] })
+              Some(Type { base: BigInteger, typedef: None, words: [], range: [], holds: Some((0, 18446744073709551615)), patterns: [], members: [] })
             flush Action false None []
               None
         "#]].assert_eq(&told.collect::<String>());

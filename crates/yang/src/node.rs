@@ -111,6 +111,8 @@ pub struct Type {
     pub words: Vec<String>,
     /// Bounds of numbers or lengths: least and most.
     pub range: Vec<(i128, i128)>,
+    /// What an integer's built-in type can hold.
+    pub holds: Option<(i128, i128)>,
     /// Expressions that texts must match, unless the second is true.
     pub patterns: Vec<(String, bool)>,
     /// The members of a union; what a reference leads to.

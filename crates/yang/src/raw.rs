@@ -91,6 +91,7 @@ unsafe fn read_type(raw: *const ffi::lysc_type) -> Type {
             typedef: (!typedef.is_empty()).then_some(typedef),
             words: Vec::new(),
             range: Vec::new(),
+            holds: bounds_of((*raw).basetype),
             patterns: Vec::new(),
             members: Vec::new(),
         };
@@ -117,6 +118,22 @@ unsafe fn read_type(raw: *const ffi::lysc_type) -> Type {
         }
         ty
     }
+}
+
+/// What a built-in integer can hold (RFC 7950, section 9.2).
+fn bounds_of(number: ffi::LY_DATA_TYPE::Type) -> Option<(i128, i128)> {
+    use ffi::LY_DATA_TYPE as t;
+    Some(match number {
+        t::LY_TYPE_INT8 => (i8::MIN.into(), i8::MAX.into()),
+        t::LY_TYPE_INT16 => (i16::MIN.into(), i16::MAX.into()),
+        t::LY_TYPE_INT32 => (i32::MIN.into(), i32::MAX.into()),
+        t::LY_TYPE_INT64 => (i64::MIN.into(), i64::MAX.into()),
+        t::LY_TYPE_UINT8 => (0, u8::MAX.into()),
+        t::LY_TYPE_UINT16 => (0, u16::MAX.into()),
+        t::LY_TYPE_UINT32 => (0, u32::MAX.into()),
+        t::LY_TYPE_UINT64 => (0, u64::MAX.into()),
+        _ => return None,
+    })
 }
 
 fn base_of(number: ffi::LY_DATA_TYPE::Type) -> Base {

@@ -7,9 +7,12 @@ mod sockets;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use daemon::http::tls::{Files, Tls};
+use daemon::logs::Logs;
+use daemon::metrics::push::{self, Collector};
 use daemon::{Journal, Service, Store};
 use functions::{Functions, Package};
 use graph::Diagnostics;
@@ -61,11 +64,27 @@ pub struct ServeOptions {
     /// Packets that elements move at a time where the graph does not say.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub burst: u16,
+    /// How much is logged on standard error: off, error, warn, info, debug or trace; or levels of targets, such as
+    /// info,weir::api=debug. The configuration (/weir:logging) may say something else.
+    #[arg(long, value_name = "LEVEL|FILTER", env = "WEIR_LOG", default_value = "info")]
+    pub log: String,
+    /// Log objects of JSON, a line each.
+    #[arg(long)]
+    pub log_json: bool,
+    /// Push metrics to a collector of OpenTelemetry (OTLP over HTTP), such as http://127.0.0.1:4318.
+    #[arg(long, value_name = "URL", value_parser = Collector::parse)]
+    pub otlp: Option<Collector>,
+    /// How often metrics are pushed.
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = "otlp", value_parser = push::interval)]
+    pub otlp_interval: Duration,
 }
 
 /// Runs the daemon until it is told to stop.
 pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
+    let logs = Logs::install(&options.log, options.log_json).map_err(|message| format!("--log {message}"))?;
     let mut engine = empty_graph(&options)?;
+    let heard = logs.clone();
+    engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
     let control = Server::listen(GRAPH, &mut engine.world)
         .map_err(|message| message.replace("choose another --name", "stop it first"))?;
     let plane = Arc::new(plane::Running::new(control.reach()));
@@ -78,8 +97,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     };
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
-        let result =
-            service(state.as_deref(), plane).and_then(|service| sockets::serve(service, listeners, tls));
+        let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
+        let result = service(state.as_deref(), plane, logs)
+            .and_then(|service| sockets::serve(service, listeners, tls, collector));
         if let Err(message) = &result {
             eprintln!("weir: {message}");
         }
@@ -91,6 +111,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
         !stop.is_asked() && !serving.is_finished()
     });
     activation::tell(activation::State::Stopping);
+    tracing::info!(target: "weir", asked = stop.is_asked(), "stops");
     let asked = stop.is_asked();
     engine.cleanup();
     drop(control);
@@ -126,7 +147,11 @@ fn files(options: &ServeOptions) -> Files {
 }
 
 /// What answers: the configuration that was kept runs again.
-fn service(state: Option<&std::path::Path>, plane: Arc<plane::Running>) -> Result<Arc<Service>, String> {
+fn service(
+    state: Option<&std::path::Path>,
+    plane: Arc<plane::Running>,
+    logs: Arc<Logs>,
+) -> Result<Arc<Service>, String> {
     let told = |fault: daemon::Fault| match &fault.path {
         Some(path) => format!("{path}: {}", fault.message),
         None => fault.message.clone(),
@@ -136,10 +161,12 @@ fn service(state: Option<&std::path::Path>, plane: Arc<plane::Running>) -> Resul
     for package in added.iter().flat_map(|folder| packages(folder)) {
         functions = functions.with(package?)?;
     }
-    let mut store = Store::new(functions, plane);
+    let mut store = Store::new(functions, plane).with_logs(logs);
     if let Some(state) = state {
         store.recover(Journal::open(state).map_err(told)?).map_err(told)?;
     }
+    let (n_instances, revision) = (store.instances().count(), store.revision());
+    tracing::info!(target: "weir", version = env!("CARGO_PKG_VERSION"), n_instances, revision, "starts");
     Ok(Service::new(store, added))
 }
 

@@ -3,8 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use daemon::http::{self, tls::Tls};
+use daemon::metrics::push::{self, Collector};
 use daemon::roles::{Role, Who};
 use daemon::Service;
 use rustix::process::geteuid;
@@ -95,7 +97,12 @@ fn group_number(text: &str) -> Result<u32, String> {
 }
 
 /// Serves until the process ends.
-pub fn serve(service: Arc<Service>, listeners: Listeners, tls: Option<Arc<Tls>>) -> Result<(), String> {
+pub fn serve(
+    service: Arc<Service>,
+    listeners: Listeners,
+    tls: Option<Arc<Tls>>,
+    collector: Option<(Collector, Duration)>,
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let Listeners { unix, path, group, tcp } = listeners;
@@ -114,6 +121,9 @@ pub fn serve(service: Arc<Service>, listeners: Listeners, tls: Option<Arc<Tls>>)
                 tls,
                 Box::pin(std::future::pending()),
             )));
+        }
+        if let Some((collector, interval)) = collector {
+            tasks.push(tokio::spawn(push::push(service.clone(), collector, interval)));
         }
         activation::tell(State::Ready);
         let own = geteuid().as_raw();

@@ -25,10 +25,8 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
         return refused(Fault::missing(format!("no stream `{name}`; there is NETCONF")));
     }
     if request.method != "GET" {
-        return refused(Fault::not_allowed(format!(
-            "{} is not for this resource; allowed: GET",
-            request.method
-        )));
+        let fault = Fault::not_allowed(format!("{} is not for this resource; allowed: GET", request.method));
+        return answer(Reply::json(fault.status, &fault.body()).with("allow", "GET"));
     }
     if let Err(fault) = service.permit(&request.who, Access::Read, "") {
         return refused(fault);

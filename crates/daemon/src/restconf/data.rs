@@ -3,6 +3,7 @@
 use serde_json::{json, Value};
 use yang::Kind;
 
+use super::precondition::{self, date, etag, matches};
 use super::query::Query;
 use super::{body, only, patch, view, Reply, Request, Service, DATA, PATCH};
 use crate::edit::{Edit, Op};
@@ -23,16 +24,32 @@ impl Service {
     /// Answers for a data resource.
     pub(super) fn data(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
         let steps = path::parse(rest)?;
-        match request.method.as_str() {
-            "GET" | "HEAD" => self.read(request, &steps),
+        let allowed = self.methods(&steps)?;
+        let reply = only(request, allowed, || match request.method.as_str() {
             "POST" => self.post(request, &steps),
             "PUT" => self.put(request, &steps),
             "PATCH" => self.patch(request, &steps),
             "DELETE" => self.delete(request, &steps),
-            "OPTIONS" => Ok(Reply::empty(200)
-                .with("allow", "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE")
-                .with("accept-patch", format!("{DATA}, {PATCH}"))),
-            _ => only(request, &["GET", "POST", "PUT", "PATCH", "DELETE"], || Ok(Reply::empty(200))),
+            _ => self.read(request, &steps),
+        })?;
+        Ok(match request.method == "OPTIONS" && allowed.contains(&"PATCH") {
+            true => reply.with("accept-patch", format!("{DATA}, {PATCH}")),
+            false => reply,
+        })
+    }
+
+    /// The methods of what a path leads to.
+    fn methods(&self, steps: &[Step]) -> Result<&'static [&'static str], Fault> {
+        let store = self.store();
+        if super::library::data(&store, steps).is_some() {
+            return Ok(&["GET"]);
+        }
+        let places = path::resolve(store.functions(), steps)?;
+        match super::resource::of_places(&places) {
+            [] => Err(Fault::missing(
+                "a notification is no data; /restconf/streams/NETCONF tells of what happens",
+            )),
+            methods => Ok(methods),
         }
     }
 
@@ -69,7 +86,11 @@ impl Service {
         }
         let query = Query::parse(&request.query, &WRITING)?;
         let (name, value) = body::member(body::json(request, &TYPES)?)?;
-        let child: Vec<Step> = steps.iter().cloned().chain(path::parse(&name)?).collect();
+        let own = match path::parse(&name)?.as_slice() {
+            [step] if step.keys.is_none() => step.clone(),
+            _ => return Err(Fault::malformed(format!("`{name}` is no name of a node"))),
+        };
+        let child: Vec<Step> = steps.iter().cloned().chain([own]).collect();
         let mut places = path::resolve(&functions, &child)?;
         let mut value = value;
         if let Some(last) =
@@ -185,7 +206,7 @@ impl Service {
         request: &Request,
         edits: Vec<Edit>,
     ) -> Result<String, (usize, Fault)> {
-        check_preconditions(request, &store).map_err(|fault| (0, fault))?;
+        precondition::check(request, &store).map_err(|fault| (0, fault))?;
         let mut texts = Vec::new();
         for (i, edit) in edits.iter().enumerate() {
             let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
@@ -194,46 +215,23 @@ impl Service {
                 .map_err(|fault| (i, fault))?;
             texts.push(text);
         }
-        store.transaction(
-            &edits,
-            &format!("{} {}", request.method, texts.first().map_or("", String::as_str)),
-        )?;
+        let begin = std::time::Instant::now();
+        let first = texts.first().map_or("", String::as_str);
+        let made = store.transaction(&edits, &format!("{} {first}", request.method));
+        self.facts.transacted(made.is_ok(), begin.elapsed());
+        let (who, n_edits) = (&request.who.name, edits.len());
+        made.map_err(|(i, fault)| {
+            tracing::info!(target: "weir", who, path = first, n_edits, "refused: {}", fault.message);
+            match fault.status {
+                // The resource has the method; it is what is in the body that cannot be written.
+                405 => (i, Fault { status: 400, tag: "invalid-value", ..fault }),
+                _ => (i, fault),
+            }
+        })?;
+        tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
         self.events.changed(&request.who, store.revision(), &edits, &texts);
         Ok(etag(&store))
     }
-}
-
-fn check_preconditions(request: &Request, store: &Store) -> Result<(), Fault> {
-    let tag = etag(store);
-    let changed = "the configuration has changed meanwhile: read it again, then make your change";
-    if request.header("if-match").is_some_and(|tags| !matches(tags, &tag)) {
-        return Err(Fault::precondition(changed));
-    }
-    if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
-        return Err(Fault::precondition("If-None-Match names the present configuration"));
-    }
-    if let Some(text) = request.header("if-unmodified-since") {
-        let since = httpdate::parse_http_date(text)
-            .map_err(|_| Fault::malformed(format!("`{text}` is no date of HTTP")))?;
-        // Dates count whole seconds.
-        if store.changed() >= since + std::time::Duration::from_secs(1) {
-            return Err(Fault::precondition(changed));
-        }
-    }
-    Ok(())
-}
-
-/// The tag of the configuration as it is (RFC 8040, section 3.4.1.2).
-pub fn etag(store: &Store) -> String {
-    format!("\"{:x}\"", store.revision())
-}
-
-fn matches(tags: &str, tag: &str) -> bool {
-    tags.split(',').any(|one| one.trim() == "*" || one.trim().trim_start_matches("W/") == tag)
-}
-
-fn date(time: std::time::SystemTime) -> String {
-    httpdate::fmt_http_date(time)
 }
 
 /// The node that is written; the whole configuration is none.

@@ -68,7 +68,7 @@ impl Service {
             let shipped =
                 Package::shipped_one(name).ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
             if store.functions().get(name).is_some_and(|function| *function.package == shipped) {
-                return Err(Fault::not_allowed(format!("`{name}` comes with weir and stays")));
+                return Err(Fault::refused(format!("`{name}` comes with weir and stays")));
             }
             let next = store.functions().with(shipped).map_err(Fault::refused)?;
             store.change_functions(next)?;

@@ -7,8 +7,10 @@ mod functions;
 mod library;
 mod operations;
 mod patch;
+mod precondition;
 mod query;
-mod view;
+pub(crate) mod resource;
+pub(crate) mod view;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +36,8 @@ pub struct Service {
     /// Where functions that are added are kept.
     folder: Option<std::path::PathBuf>,
     started: std::time::SystemTime,
+    /// What is counted.
+    pub(crate) facts: crate::metrics::Facts,
 }
 
 /// A request.
@@ -102,7 +106,7 @@ impl Service {
     /// Answers for a store. Functions that are added are kept in `folder`.
     pub fn new(store: Store, folder: Option<std::path::PathBuf>) -> Arc<Service> {
         let (events, started) = (Events::new(), std::time::SystemTime::now());
-        Arc::new(Service { store: Mutex::new(store), events, folder, started })
+        Arc::new(Service { store: Mutex::new(store), events, folder, started, facts: Default::default() })
     }
 
     /// The store, for a moment.
@@ -118,10 +122,21 @@ impl Service {
             reply.body.clear();
         }
         reply.headers.push(("cache-control", "no-cache".to_string()));
+        self.note(request, reply.status);
         reply
     }
 
+    /// Counts and logs an answer.
+    pub(crate) fn note(&self, request: &Request, status: u16) {
+        self.facts.answered(&request.method, status);
+        let Request { method, path, who, .. } = request;
+        tracing::debug!(target: "weir::api", method, path, status, who = who.name, "answered");
+    }
+
     fn dispatch(&self, request: &Request) -> Result<Reply, Fault> {
+        if let Some(page) = crate::page::page(request) {
+            return Ok(page);
+        }
         let path = request.path.trim_end_matches('/');
         let (head, rest) = split(path);
         match (head, rest) {
@@ -129,13 +144,13 @@ impl Service {
             ("functions", rest) => self.functions(request, rest),
             (".well-known", "host-meta") => only(request, &["GET"], || Ok(library::host_meta())),
             ("yang", name) => only(request, &["GET"], || library::module(&self.store(), name)),
-            ("", _) => only(request, &["GET"], || Ok(crate::page::page(&self.store()))),
+            ("", _) => only(request, &["GET"], || Err(Fault::missing("there is no page"))),
             ("openapi.json", "") => only(request, &["GET"], || {
                 Ok(Reply::text(200, "application/json", crate::openapi::document(&self.store()).to_string()))
             }),
             ("metrics", "") => {
                 self.permit(&request.who, Access::Read, "/metrics")?;
-                only(request, &["GET"], || Ok(crate::metrics::reply(self)))
+                only(request, &["GET"], || Ok(crate::metrics::reply(self, &request.who)))
             }
             _ => Err(Fault::missing(format!(
                 "there is nothing at {path}; try /restconf/data, /functions, /openapi.json or /metrics"

@@ -52,8 +52,12 @@ pub fn action(store: MutexGuard<'_, Store>, request: &Request, places: &[Place<'
     let plane = store.plane().clone();
     drop(store);
     for (handler, value) in writes {
-        plane.write(&handler, &value).map_err(|message| Fault::refused(message).at(&text))?;
+        plane.write(&handler, &value).map_err(|message| {
+            tracing::warn!(target: "weir", path = text, handler, "the handler refuses: {message}");
+            Fault::refused(message).at(&text)
+        })?;
     }
+    tracing::info!(target: "weir", who = request.who.name, path = text, "called");
     Ok(Reply::empty(204))
 }
 
