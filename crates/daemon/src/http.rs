@@ -135,6 +135,7 @@ async fn respond(
         headers,
         body: Vec::new(),
         who,
+        datastore: Default::default(),
     };
     if let (Role::Nobody, Some(tls)) = (request.who.role, &tls) {
         request.who = tls.who_has(request.header("authorization"));

@@ -97,6 +97,21 @@ impl Store {
         Ok(())
     }
 
+    /// Becomes a copy of another store.
+    pub(crate) fn copy(&mut self, other: &Store) -> Result<(), Fault> {
+        self.functions = other.functions.clone();
+        self.load(other.tree.0.clone())?;
+        (self.bodies, self.topology) = (other.bodies.clone(), other.topology.clone());
+        (self.revision, self.changed) = (other.revision, other.changed);
+        Ok(())
+    }
+
+    /// Becomes a configuration that is only looked at.
+    pub(crate) fn show(&mut self, functions: &Functions, tree: Value) -> Result<(), Fault> {
+        self.functions = functions.clone();
+        self.load(tree)
+    }
+
     /// Makes all bodies anew and runs them.
     fn rebuild(&mut self) -> Result<(), Fault> {
         let names = self.names()?;

@@ -30,6 +30,9 @@ pub struct Daemon {
     /// A daemon that answers over TLS.
     #[arg(long, value_name = "https://HOST:PORT", env = "WEIR_SERVER", global = true)]
     pub server: Option<String>,
+    /// Act on the candidate, which runs when it is committed (`weir candidate commit`).
+    #[arg(long, global = true)]
+    pub candidate: bool,
     /// Token for --server.
     #[arg(long, env = "WEIR_TOKEN", hide_env_values = true, global = true)]
     pub token: Option<String>,
@@ -155,6 +158,11 @@ impl Daemon {
         path: &str,
         body: Option<(&str, Vec<u8>)>,
     ) -> Result<hyper::Response<Incoming>, String> {
+        let path = match (self.candidate, path.strip_prefix("/restconf/data")) {
+            (true, Some(rest)) => format!("/restconf/ds/ietf-datastores:candidate{rest}"),
+            _ => path.to_string(),
+        };
+        let path = path.as_str();
         let mut request = hyper::Request::builder().method(method).uri(path).header("host", self.host());
         request = request.header("accept", DATA);
         if let Some(token) = &self.token {

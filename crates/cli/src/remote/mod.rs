@@ -1,6 +1,7 @@
 //! Commands that ask a daemon: create, show, set, delete, connect, attach, topology, function.
 
 mod api;
+mod candidate;
 mod change;
 mod function;
 mod show;
@@ -63,6 +64,8 @@ pub enum RemoteCommand {
     Topology(topology::TopologyOptions),
     /// List, add, upgrade and remove functions of the daemon.
     Function(function::FunctionOptions),
+    /// Show, commit and confirm a configuration that is prepared with --candidate.
+    Candidate(candidate::CandidateOptions),
     /// Follow what happens in the daemon.
     Events(show::EventsOptions),
 }
@@ -82,6 +85,7 @@ pub fn run(command: RemoteCommand) -> Result<ExitCode, String> {
         RemoteCommand::Detach(options) => topology::detach(&options),
         RemoteCommand::Topology(options) => topology::show(&options),
         RemoteCommand::Function(options) => function::run(&options),
+        RemoteCommand::Candidate(options) => candidate::run(&options),
         RemoteCommand::Events(options) => show::events(&options),
     }
     .map(|()| ExitCode::SUCCESS)

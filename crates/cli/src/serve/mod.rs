@@ -36,6 +36,9 @@ pub struct ServeOptions {
     /// Keep nothing: begin without configuration, and forget it at the end.
     #[arg(long, conflicts_with = "state")]
     pub volatile: bool,
+    /// Begin with the configuration that was put by (`weir candidate save`) instead of the one that ran last.
+    #[arg(long, conflicts_with = "volatile")]
+    pub startup: bool,
     /// Unix socket to answer on [default: /run/weir.socket, or $XDG_RUNTIME_DIR/weir/api.socket for ordinary users].
     #[arg(long, value_name = "PATH", env = "WEIR_SOCKET")]
     pub socket: Option<PathBuf>,
@@ -98,7 +101,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
-        let result = service(state.as_deref(), plane, logs)
+        let result = service(state.as_deref(), options.startup, plane, logs)
             .and_then(|service| sockets::serve(service, listeners, tls, collector));
         if let Err(message) = &result {
             eprintln!("weir: {message}");
@@ -149,6 +152,7 @@ fn files(options: &ServeOptions) -> Files {
 /// What answers: the configuration that was kept runs again.
 fn service(
     state: Option<&std::path::Path>,
+    from_startup: bool,
     plane: Arc<plane::Running>,
     logs: Arc<Logs>,
 ) -> Result<Arc<Service>, String> {
@@ -167,7 +171,12 @@ fn service(
     }
     let (n_instances, revision) = (store.instances().count(), store.revision());
     tracing::info!(target: "weir", version = env!("CARGO_PKG_VERSION"), n_instances, revision, "starts");
-    Ok(Service::new(store, added))
+    let service = Service::new(store, added);
+    service.take_back_unconfirmed().map_err(told)?;
+    if from_startup {
+        service.load_startup().map_err(told)?;
+    }
+    Ok(service)
 }
 
 /// The functions that were added.

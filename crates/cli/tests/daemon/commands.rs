@@ -98,7 +98,9 @@ fn what_cannot_be_is_told_and_changes_nothing() {
         texts.borrow_mut().push(text);
         assert!(daemon.runs(), "{}", daemon.stderr());
     });
-    same(&texts, &expect_test::expect![[r#"
+    same(
+        &texts,
+        &expect_test::expect![[r#"
         weir: /firewall:firewall=fw exists already; change it with PUT or PATCH
         weir: /firewall:firewall/name: expected a name of letters, digits and `_`, a letter first, such as edge1
         weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
@@ -120,7 +122,8 @@ fn what_cannot_be_is_told_and_changes_nothing() {
         - id: 1
           action: allow
           match: tcp
-    "#]]);
+    "#]],
+    );
 }
 
 /// A function that counts and whose counter's name does not change from version to version.
@@ -213,6 +216,61 @@ fn a_second_daemon_is_refused() {
         let second = place.run("weir serve --volatile --socket api.socket");
         assert_ne!(second.code, 0);
         assert!(second.stderr.contains("a graph named `weir` runs already"), "{}", second.stderr);
+        drop(daemon);
+    });
+}
+
+#[test]
+fn a_candidate_runs_when_it_is_committed_and_is_taken_back_if_not_confirmed() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw
+             weir set --candidate fw mtu=1400
+             weir create --candidate bridge br
+             weir show fw mtu || :; weir show --candidate fw mtu; weir show | wc -l
+             weir candidate commit
+             weir show fw mtu; weir show | wc -l
+             weir candidate commit || :
+             weir set --candidate fw mtu=1300; weir candidate discard; weir show --candidate fw mtu
+             weir set --candidate fw mtu=1200
+             weir set fw default=allow
+             weir candidate commit || :
+             weir candidate discard
+             weir set --candidate fw mtu=1100; weir candidate commit --confirm-within 1; weir show fw mtu
+             while [ \"$(weir show fw mtu)\" != 1400 ]; do sleep 0.05; done
+             weir candidate confirm || :
+             weir set --candidate fw mtu=1000; weir candidate commit --confirm-within 60; weir candidate confirm
+             weir candidate cancel || :
+             weir show fw mtu
+             weir candidate save
+             weir set fw mtu=999
+             weir set --candidate fw mtu=998; weir candidate commit --confirm-within 60; weir show fw mtu",
+        );
+        let expected = "weir: /firewall:firewall=fw/mtu does not exist
+1400
+2
+1400
+3
+weir: there is no candidate: change /restconf/ds/ietf-datastores:candidate first
+1400
+weir: the running configuration has changed since the candidate was begun; discard the candidate and begin anew
+1100
+weir: no commit waits for confirmation
+weir: no commit waits for confirmation
+1000
+998
+";
+        assert_eq!(text, expected);
+        // A daemon that ends before the confirmation comes back without what waited for it.
+        drop(daemon);
+        let daemon = start(place);
+        assert_eq!(told(place, "weir show fw mtu"), "999\n");
+        drop(daemon);
+        let mut daemon = place.start("exec weir serve --state state --socket api.socket --startup");
+        super::await_answer(place, &mut daemon);
+        assert_eq!(told(place, "weir show fw mtu"), "1000\n");
         drop(daemon);
     });
 }

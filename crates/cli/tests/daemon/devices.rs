@@ -62,7 +62,8 @@ weir show | sed 's/ *$//'
         edge      nat       left > fw:right, right > guard:left
         fw        firewall  left > tap:wl, right > edge:left
         guard     firewall  left > edge:right, right > tap:wr
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
 }
 
 /// A download goes on while functions are put in front of it, changed, and taken away.

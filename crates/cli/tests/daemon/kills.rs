@@ -19,10 +19,7 @@ fn what_is_read_back_was_acknowledged_or_in_flight() {
     let mut acknowledged = 0;
     for _ in 0..n_kills {
         let mut daemon = place.start("exec weir serve --state state --socket api.socket");
-        until("the daemon answers", || {
-            assert!(daemon.runs(), "{}", daemon.stderr());
-            place.run("WEIR_SOCKET=api.socket weir show").code == 0
-        });
+        super::await_answer(&place, &mut daemon);
         let found = number(&place);
         assert!(found == acknowledged || found == acknowledged + 1, "{found} after {acknowledged}");
         let mut writer = place.start(&format!("export WEIR_SOCKET=api.socket; n={found}; {WRITER}"));

@@ -14,11 +14,16 @@ use process::{until, Place, Running};
 /// Starts a daemon that keeps its state in the folder `state`, and waits until it answers.
 fn start(place: &Place) -> Running {
     let mut daemon = place.start("exec weir serve --state state --socket api.socket");
+    await_answer(place, &mut daemon);
+    daemon
+}
+
+/// Waits until a daemon answers.
+fn await_answer(place: &Place, daemon: &mut Running) {
     until("the daemon answers", || {
         assert!(daemon.runs(), "{}", daemon.stderr());
         place.run("WEIR_SOCKET=api.socket weir show").code == 0
     });
-    daemon
 }
 
 /// Runs a script with commands for the daemon; what it printed, complaints included.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::process::{as_each_user, until, Place, Running};
+use super::process::{as_each_user, Place, Running};
 use super::same;
 
 /// Makes an authority, a server's certificate for localhost, and clients' certificates with roles.
@@ -29,10 +29,7 @@ fn start(place: &Place) -> (Running, u16) {
         "exec weir serve --volatile --socket api.socket --listen 127.0.0.1:{port} --certificate server.pem --key server.key \
          --client-ca ca.pem --tokens tokens"
     ));
-    until("the daemon answers", || {
-        assert!(daemon.runs(), "{}", daemon.stderr());
-        place.run("WEIR_SOCKET=api.socket weir show").code == 0
-    });
+    super::await_answer(place, &mut daemon);
     (daemon, port)
 }
 
@@ -64,7 +61,9 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
         texts.borrow_mut().push(text);
         drop(daemon);
     });
-    same(&texts, &expect_test::expect![[r#"
+    same(
+        &texts,
+        &expect_test::expect![[r#"
         401 a client certificate or a token is needed: Authorization: Bearer TOKEN
         401 a client certificate or a token is needed: Authorization: Bearer TOKEN
         200 
@@ -78,7 +77,8 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
         INSTANCE  FUNCTION  PORTS
         fw2       firewall  left, right
         weir: bob may not write /firewall:firewall=fw2: that needs the role operate; the role is read
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -86,10 +86,7 @@ fn restconf_answers_as_the_standard_says() {
     let texts = RefCell::new(Vec::new());
     as_each_user(|place| {
         let mut daemon = place.start("exec weir serve --volatile --socket api.socket");
-        until("the daemon answers", || {
-            assert!(daemon.runs(), "{}", daemon.stderr());
-            place.run("WEIR_SOCKET=api.socket weir show").code == 0
-        });
+        super::await_answer(place, &mut daemon);
         let text = place.output(
             r#"exec 2>&1
             type=application/yang-data+json
@@ -126,7 +123,9 @@ fn restconf_answers_as_the_standard_says() {
         );
         texts.borrow_mut().push(text);
     });
-    same(&texts, &expect_test::expect![[r#"
+    same(
+        &texts,
+        &expect_test::expect![[r#"
         HTTP/1.1 200 OK
         <XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>
           <Link rel='restconf' href='/restconf'/>
@@ -210,5 +209,6 @@ fn restconf_answers_as_the_standard_says() {
         HTTP/1.1 200 OK
         {"ietf-restconf-monitoring:capabilities":{"capability":["urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit","urn:ietf:params:restconf:capability:depth:1.0","urn:ietf:params:restconf:capability:fields:1.0","urn:ietf:params:restconf:capability:with-defaults:1.0","urn:ietf:params:restconf:capability:yang-patch:1.0"]}}
 
-    "#]]);
+    "#]],
+    );
 }

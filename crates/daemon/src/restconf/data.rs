@@ -6,6 +6,7 @@ use yang::Kind;
 use super::precondition::{self, date, etag, matches};
 use super::query::Query;
 use super::{body, only, patch, view, Reply, Request, Service, DATA, PATCH};
+use crate::datastores::Datastore;
 use crate::edit::{Edit, Op};
 use crate::fault::Fault;
 use crate::path::{self, Place, Step};
@@ -24,7 +25,7 @@ impl Service {
     /// Answers for a data resource.
     pub(super) fn data(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
         let steps = path::parse(rest)?;
-        let allowed = self.methods(&steps)?;
+        let allowed = self.methods(request.datastore, &steps)?;
         let reply = only(request, allowed, || match request.method.as_str() {
             "POST" => self.post(request, &steps),
             "PUT" => self.put(request, &steps),
@@ -39,13 +40,14 @@ impl Service {
     }
 
     /// The methods of what a path leads to.
-    fn methods(&self, steps: &[Step]) -> Result<&'static [&'static str], Fault> {
-        let store = self.store();
+    fn methods(&self, datastore: Datastore, steps: &[Step]) -> Result<&'static [&'static str], Fault> {
+        let store = self.of(datastore)?;
         if super::library::data(&store, steps).is_some() {
             return Ok(&["GET"]);
         }
         let places = path::resolve(store.functions(), steps)?;
         match super::resource::of_places(&places) {
+            methods if datastore == Datastore::Startup && !methods.is_empty() => Ok(&["GET"]),
             [] => Err(Fault::missing(
                 "a notification is no data; /restconf/streams/NETCONF tells of what happens",
             )),
@@ -58,10 +60,10 @@ impl Service {
         if let Some(reply) = super::library::data(&self.store(), steps) {
             return Ok(reply);
         }
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let text = path::to_text(&places);
-        crate::roles::permit(&store.tree().0, &request.who, Access::Read, &text)?;
+        self.permit_in(&store, request, Access::Read, &text)?;
         let tag = etag(&store);
         if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
             return Ok(Reply::empty(304).with("etag", tag));
@@ -78,7 +80,7 @@ impl Service {
 
     /// Creates a child, or calls an action.
     fn post(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let functions = store.functions().clone();
         let parents = path::resolve(&functions, steps)?;
         if parents.last().is_some_and(|last| last.node.kind == Kind::Action) {
@@ -119,7 +121,7 @@ impl Service {
 
     fn put(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
         let query = Query::parse(&request.query, &WRITING)?;
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let last = target(&places)?;
         let value = body::value_of(last, body::json(request, &TYPES)?)?;
@@ -134,7 +136,7 @@ impl Service {
         if request.header("content-type").is_some_and(|given| given.starts_with(PATCH)) {
             return self.yang_patch(request, steps);
         }
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let Some(last) = places.last() else { return self.patch_all(store, request) };
         let text = path::to_text(&places);
@@ -161,7 +163,7 @@ impl Service {
 
     fn delete(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
         Query::parse(&request.query, &[])?;
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         target(&places)?;
         let text = path::to_text(&places);
@@ -174,7 +176,7 @@ impl Service {
 
     /// Many edits in one transaction (RFC 8072).
     fn yang_patch(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
-        let store = self.store();
+        let store = self.of(request.datastore)?;
         let patch = patch::Patch::parse(&store, steps, body::json(request, &[PATCH])?)?;
         let (id, names) = (patch.id.clone(), patch.names.clone());
         match self.transact(store, request, patch.edits) {
@@ -211,8 +213,7 @@ impl Service {
         for (i, edit) in edits.iter().enumerate() {
             let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
             let text = path::to_text(&places);
-            crate::roles::permit(&store.tree().0, &request.who, Access::Write, &text)
-                .map_err(|fault| (i, fault))?;
+            self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
             texts.push(text);
         }
         let begin = std::time::Instant::now();
@@ -229,8 +230,18 @@ impl Service {
             }
         })?;
         tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
-        self.events.changed(&request.who, store.revision(), &edits, &texts);
+        if request.datastore == Datastore::Running {
+            self.events.changed(&request.who, store.revision(), &edits, &texts);
+        }
         Ok(etag(&store))
+    }
+
+    /// Whether whoever asks may do something. The rules are those that run.
+    fn permit_in(&self, store: &Store, request: &Request, access: Access, path: &str) -> Result<(), Fault> {
+        match request.datastore {
+            Datastore::Running => crate::roles::permit(&store.tree().0, &request.who, access, path),
+            _ => self.permit(&request.who, access, path),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::datastores::{Copies, Datastore};
 use crate::events::Events;
 use crate::fault::Fault;
 use crate::roles::{Access, Who};
@@ -36,6 +37,8 @@ pub struct Service {
     /// Where functions that are added are kept.
     folder: Option<std::path::PathBuf>,
     started: std::time::SystemTime,
+    /// The configuration's other copies.
+    pub(crate) copies: Copies,
     /// What is counted.
     pub(crate) facts: crate::metrics::Facts,
 }
@@ -55,6 +58,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// Who asks.
     pub who: Who,
+    /// Which copy of the configuration it is about.
+    pub datastore: Datastore,
 }
 
 /// An answer.
@@ -106,7 +111,11 @@ impl Service {
     /// Answers for a store. Functions that are added are kept in `folder`.
     pub fn new(store: Store, folder: Option<std::path::PathBuf>) -> Arc<Service> {
         let (events, started) = (Events::new(), std::time::SystemTime::now());
-        Arc::new(Service { store: Mutex::new(store), events, folder, started, facts: Default::default() })
+        let state = folder.as_ref().and_then(|folder| Some(folder.parent()?.to_path_buf()));
+        Arc::new_cyclic(|own| {
+            let copies = Copies::new(store.functions(), state, own.clone());
+            Service { store: Mutex::new(store), events, folder, started, copies, facts: Default::default() }
+        })
     }
 
     /// The store, for a moment.
@@ -163,10 +172,13 @@ impl Service {
         match head {
             "" => only(request, &["GET"], || Ok(library::root())),
             "data" => self.data(request, rest),
-            "ds" => match split(rest) {
-                ("ietf-datastores:running" | "ietf-datastores:operational", rest) => self.data(request, rest),
-                (name, _) => Err(Fault::missing(format!("no datastore `{name}`; there are ietf-datastores:running and ietf-datastores:operational"))),
-            },
+            "ds" => {
+                let (name, rest) = split(rest);
+                let datastore = Datastore::named(name).ok_or_else(|| {
+                    Fault::missing(format!("no datastore `{name}`; there are ietf-datastores:running, candidate, startup and operational"))
+                })?;
+                self.data(&Request { datastore, ..request.clone() }, rest)
+            }
             "operations" => self.operations(request, rest),
             "yang-library-version" => only(request, &["GET"], || Ok(library::version())),
             _ => Err(Fault::missing(format!("there is nothing at /restconf/{head}; try /restconf/data"))),

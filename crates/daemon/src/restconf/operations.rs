@@ -1,7 +1,9 @@
 //! Actions of instances (RFC 8040, section 3.6).
 
 use std::sync::MutexGuard;
+use std::time::Duration;
 
+use ::functions::CORE;
 use serde_json::{json, Map, Value};
 use yang::Kind;
 
@@ -12,16 +14,41 @@ use crate::roles::Access;
 use crate::store::Store;
 
 impl Service {
-    /// The operations that belong to no instance; there are none.
+    /// The operations that belong to no instance: those of the configuration's copies.
     pub(super) fn operations(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
-        match rest.is_empty() {
-            true => {
-                only(request, &["GET"], || Ok(Reply::json(200, &json!({ "ietf-restconf:operations": {} }))))
-            }
-            false => Err(Fault::missing(format!(
-                "no operation `{rest}`; actions of instances are called with POST at /restconf/data/..."
-            ))),
+        let core = self.store().functions().clone();
+        let rpcs = core.modules().get(CORE).map_or(&[][..], |module| &module.rpcs);
+        if rest.is_empty() {
+            return only(request, &["GET"], || {
+                let all =
+                    rpcs.iter().map(|rpc| (format!("{CORE}:{}", rpc.name), Value::Array(vec![Value::Null])));
+                let all: Map<String, Value> = all.collect();
+                Ok(Reply::json(200, &json!({ "ietf-restconf:operations": all })))
+            });
         }
+        let name = rest.strip_prefix(&format!("{CORE}:")).unwrap_or(rest);
+        let Some(rpc) = rpcs.iter().find(|rpc| rpc.name == name) else {
+            let known: Vec<String> = rpcs.iter().map(|rpc| format!("{CORE}:{}", rpc.name)).collect();
+            return Err(Fault::missing(format!("no operation `{rest}`; there are {}", known.join(", "))));
+        };
+        only(request, &["POST"], || {
+            let text = format!("/{CORE}:{name}");
+            self.permit(&request.who, Access::Execute, &text)?;
+            let place = Place { node: rpc, keys: None };
+            let input = input(request, &place, &text)?;
+            match name {
+                "commit" => {
+                    let seconds = input.get("confirm-timeout").and_then(Value::as_u64).unwrap_or_default();
+                    let is_confirmed = input.contains_key("confirmed");
+                    self.commit(&request.who, is_confirmed.then(|| Duration::from_secs(seconds)))?;
+                }
+                "confirm-commit" => self.confirm()?,
+                "cancel-commit" => self.cancel()?,
+                "discard-changes" => self.discard(),
+                _ => self.save_startup()?,
+            }
+            Ok(Reply::empty(204))
+        })
     }
 }
 
