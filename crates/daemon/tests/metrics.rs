@@ -328,5 +328,6 @@ fn a_collector_is_sent_the_same_again_and_again() {
         weir_wire_rule_packets sum null true "18446744073709551615"
         weir_wire_state_count_now gauge null null 12.5
         weir_wire_state_lost sum null true "0"
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }

@@ -124,12 +124,12 @@ fn types_become_schemas() {
         told += &format!("{name} {schema}\n");
     }
     for name in [
-        "wire.create",
+        "wire..create",
         "wire.rule",
-        "wire.rule.create",
-        "wire.rule.add",
-        "wire.rule.merge",
-        "wire.paint.input.create",
+        "wire.rule..create",
+        "wire.rule..add",
+        "wire.rule..merge",
+        "wire.paint.input..create",
     ] {
         told += &format!("{name} {} {}\n", schemas[name]["required"], schemas[name]["properties"]);
     }
@@ -146,12 +146,12 @@ fn types_become_schemas() {
         pair {"type":"array","items":{"$ref":"#/components/schemas/wire.pair"}}
         limits {"$ref":"#/components/schemas/wire.limits"}
         state {"$ref":"#/components/schemas/wire.state"}
-        wire.create ["name"] {"name":{"type":"string","examples":["edge"],"minLength":1,"maxLength":32,"pattern":"^(?:[A-Za-z][A-Za-z0-9_]*)$","description":"The instance's name, which is unique among all functions."},"color":{"type":"integer","minimum":0,"maximum":255,"default":1,"description":"Its color."},"speed":{"type":"string","pattern":"^[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)$","description":"(bits per second)"},"mode":{"type":"string","enum":["slow","fast"]},"mark":{"type":"array","items":{"type":"null"},"minItems":1,"maxItems":1},"label":{"type":"string","anyOf":[{"minLength":1,"maxLength":4},{"minLength":8,"maxLength":8}],"allOf":[{"pattern":"^(?:(?![aeiou])[a-z]+)$"},{"not":{"pattern":"^(?:x[^\\n\\r]*)$"}}]},"either":{"anyOf":[{"type":"boolean"},{"type":"integer","minimum":-128,"maximum":127}]},"tag":{"type":"array","items":{"type":"string"},"uniqueItems":true},"rule":{"type":"array","items":{"$ref":"#/components/schemas/wire.rule.create"}},"pair":{"type":"array","items":{"$ref":"#/components/schemas/wire.pair.create"}},"limits":{"$ref":"#/components/schemas/wire.limits.create"}}
+        wire..create ["name"] {"name":{"type":"string","examples":["edge"],"minLength":1,"maxLength":32,"pattern":"^(?:[A-Za-z][A-Za-z0-9_]*)$","description":"The instance's name, which is unique among all functions."},"color":{"type":"integer","minimum":0,"maximum":255,"default":1,"description":"Its color."},"speed":{"type":"string","pattern":"^[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)$","description":"(bits per second)"},"mode":{"type":"string","enum":["slow","fast"]},"mark":{"type":"array","items":{"type":"null"},"minItems":1,"maxItems":1},"label":{"type":"string","anyOf":[{"minLength":1,"maxLength":4},{"minLength":8,"maxLength":8}],"allOf":[{"pattern":"^(?:(?![aeiou])[a-z]+)$"},{"not":{"pattern":"^(?:x[^\\n\\r]*)$"}}]},"either":{"anyOf":[{"type":"boolean"},{"type":"integer","minimum":-128,"maximum":127}]},"tag":{"type":"array","items":{"type":"string"},"uniqueItems":true},"rule":{"type":"array","items":{"$ref":"#/components/schemas/wire.rule..create"}},"pair":{"type":"array","items":{"$ref":"#/components/schemas/wire.pair..create"}},"limits":{"$ref":"#/components/schemas/wire.limits..create"}}
         wire.rule null {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096},"packets":{"type":"string","pattern":"^[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)$","readOnly":true}}
-        wire.rule.create ["id","match"] {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
-        wire.rule.add ["id"] {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
-        wire.rule.merge null {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
-        wire.paint.input.create ["color"] {"color":{"type":"integer","minimum":0,"maximum":255,"readOnly":true}}
+        wire.rule..create ["id","match"] {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
+        wire.rule..add ["id"] {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
+        wire.rule..merge null {"id":{"type":"integer","minimum":0,"maximum":4294967295},"match":{"type":"string","examples":["tcp && dst port 80"],"minLength":1,"maxLength":4096}}
+        wire.paint.input..create ["color"] {"color":{"type":"integer","minimum":0,"maximum":255,"readOnly":true}}
     "##]].assert_eq(&told);
 }
 

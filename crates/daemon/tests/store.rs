@@ -134,7 +134,7 @@ fn a_transaction_is_made_whole_or_not_at_all() {
         edit 1: 400 invalid-value /wire:wire=a: `wire`: expected an object None
         edit 1: 405 operation-not-supported /wire:wire=a/name: `name` is the entry's key: make another entry None
         edit 1: 400 invalid-value /wire:wire[name='a']/limits: low is above high Some("bounds")
-        edit 1: 400 invalid-value /wire:wire=a/rule=2/match: `match` `tcp prt 80`: `tcp prt 80`: empty term near 'prt' (`weir help IPClassifier` describes patterns) None
+        edit 1: 400 invalid-value /wire:wire=a/rule=2/match: `match` `tcp prt 80`: empty term near 'prt' (`weir help IPClassifier` describes patterns) None
         edit 1: 400 invalid-value : `x`: expected a number None
         edit 1: 400 invalid-value /wire:wire=a/rule: `rule` is a list: expected an array None
         edit 1: 409 operation-failed : 13 is refused None

@@ -209,7 +209,15 @@ mod tests {
 
     fn ty(base: Base, typedef: &str) -> Type {
         let (words, range) = (vec!["a".to_string(), "b".to_string()], vec![(1, 9)]);
-        Type { base, typedef: Some(typedef.to_string()), words, range, holds: None, patterns: vec![], members: vec![] }
+        Type {
+            base,
+            typedef: Some(typedef.to_string()),
+            words,
+            range,
+            holds: None,
+            patterns: vec![],
+            members: vec![],
+        }
     }
 
     #[test]

@@ -172,7 +172,8 @@ mod tests {
             /nat:nat[name='b']/rule[id='7']: No 7. Some("no-7")
             Unexpected end-of-input. None
             Empty JSON file. None
-            Expected top-level JSON object or correct bare value, but array found. None"#]].assert_eq(&tried.join("\n"));
+            Expected top-level JSON object or correct bare value, but array found. None"#]]
+        .assert_eq(&tried.join("\n"));
         data.remove("/nat:nat[name='a']");
         data.remove("/nat:nat[name='a']");
         data.remove("nonsense[");

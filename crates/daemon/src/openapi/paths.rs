@@ -70,7 +70,7 @@ impl Walk {
             let names = keys.iter().map(|key| below.key(key, node)).collect::<Vec<_>>();
             below.path += &format!("={}", names.join(","));
             let entry = Resource { is_entry: true, ..resource };
-            self.resource(&entry, &below.path, &format!("{}.entry", below.way), &below.parameters);
+            self.resource(&entry, &below.path, &format!("{}=entry", below.way), &below.parameters);
         }
         for child in node.data_children() {
             self.node(child, &below);
@@ -80,7 +80,7 @@ impl Walk {
     /// A path's operations.
     fn resource(&mut self, resource: &Resource<'_>, path: &str, id: &str, parameters: &[Value]) {
         let node = resource.node;
-        let way = id.strip_suffix(".entry").unwrap_or(id).to_string();
+        let way = id.strip_suffix("=entry").unwrap_or(id).to_string();
         let mut item = Vec::new();
         for method in resource::methods(resource) {
             let operation = match *method {

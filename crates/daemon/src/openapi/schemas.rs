@@ -24,10 +24,10 @@ impl Use {
     fn suffix(self) -> &'static str {
         match self {
             Use::Read => "",
-            Use::Create => ".create",
-            Use::Replace => ".replace",
-            Use::Merge => ".merge",
-            Use::Add => ".add",
+            Use::Create => "..create",
+            Use::Replace => "..replace",
+            Use::Merge => "..merge",
+            Use::Add => "..add",
         }
     }
 
