@@ -16,7 +16,11 @@ use crate::traffic::Traffic;
 
 /// Both classes' arguments.
 pub const ARGS: &[Arg] = &[
-    Arg::required("ADDR", "IP address/prefix", "The kernel's address on the device, and its network; 0.0.0.0/0: none."),
+    Arg::required(
+        "ADDR",
+        "IP address/prefix",
+        "The kernel's address on the device, and its network; 0.0.0.0/0: none.",
+    ),
     Arg::optional("GATEWAY", "IP address", "An address of the network to be the kernel's default route."),
     Arg::keyword("TAP", "bool", "Whether the device carries Ethernet frames. Default: as the class says."),
     Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8192. Default 128."),

@@ -101,28 +101,28 @@ fn what_cannot_be_is_told_and_changes_nothing() {
     same(
         &texts,
         &expect_test::expect![[r#"
-        weir: /firewall:firewall=fw exists already; change it with PUT or PATCH
-        weir: /firewall:firewall/name: expected a name of letters, digits and `_`, a letter first, such as edge1
-        weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
-        weir: `mtu` `3`: expected a number from 68 to 65535
-        weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
-        weir: `rule` `permit all`: `permit all`: `permit` is none of allow, deny, drop
-        weir: no instance `nobody`; there are fw
-        weir: edit `2`: `x`: expected a number
-        weir: /firewall:firewall=fw: a firewall has no port `up`; its ports: left, right
-        weir: /weir:topology/connection=fw%3Aleft: there is no instance `other`; create it first
-        weir: /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
-        weir: graph:93:1: While initializing '_from_fw_0 :: FromDevice': there_is_none: No such device exists
-        weir: /weir:topology/attachment=fw: `fw` cannot stand in front of itself
-        weir: /firewall:firewall=fw/rule=7 does not exist
-        weir: `firewall` has no `flush`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
-        weir: `firewall` comes with weir and stays
-        name: fw
-        rule:
-        - id: 1
-          action: allow
-          match: tcp
-    "#]],
+            weir: /firewall:firewall=fw exists already; change it with PUT or PATCH
+            weir: /firewall:firewall/name: expected a name of letters, digits and `_`, a letter first, such as edge1
+            weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
+            weir: `mtu` `3`: expected a number from 68 to 65535
+            weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
+            weir: `rule` `permit all`: `permit all`: `permit` is none of allow, deny, drop
+            weir: no instance `nobody`; there are fw
+            weir: edit `2`: `x`: expected a number
+            weir: /firewall:firewall=fw: a firewall has no port `up`; its ports: left, right
+            weir: /weir:topology/connection=fw%3Aleft: there is no instance `other`; create it first
+            weir: /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
+            weir: graph:93:1: While initializing '_from_dev_there_5fis_5fnone :: FromDevice': there_is_none: No such device exists
+            weir: /weir:topology/attachment=fw: `fw` cannot stand in front of itself
+            weir: /firewall:firewall=fw/rule=7 does not exist
+            weir: `firewall` has no `flush`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
+            weir: `firewall` comes with weir and stays
+            name: fw
+            rule:
+            - id: 1
+              action: allow
+              match: tcp
+        "#]],
     );
 }
 

@@ -8,7 +8,7 @@ set -eu
 exec 2>&1
 export WEIR_SOCKET=api.socket
 ip link set lo up
-weir serve --volatile --socket api.socket &
+weir serve --volatile --socket api.socket 2>serve.log &
 daemon=$!
 unshare -n sleep 1000 & other=$!
 trap 'kill $daemon $other 2>/dev/null || :' EXIT

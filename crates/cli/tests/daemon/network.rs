@@ -126,89 +126,90 @@ fn restconf_answers_as_the_standard_says() {
     same(
         &texts,
         &expect_test::expect![[r#"
-        HTTP/1.1 200 OK
-        <XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>
-          <Link rel='restconf' href='/restconf'/>
-        </XRD>
+            HTTP/1.1 200 OK
+            <XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>
+              <Link rel='restconf' href='/restconf'/>
+            </XRD>
 
-        HTTP/1.1 201 Created
-        etag: "1"
-        location: /restconf/data/firewall:firewall=fw
+            HTTP/1.1 201 Created
+            etag: "1"
+            location: /restconf/data/firewall:firewall=fw
 
-        HTTP/1.1 409 Conflict
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"data-exists","error-path":"/firewall:firewall=fw","error-message":"/firewall:firewall=fw exists already; change it with PUT or PATCH"}]}}
+            HTTP/1.1 409 Conflict
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"data-exists","error-path":"/firewall:firewall=fw","error-message":"/firewall:firewall=fw exists already; change it with PUT or PATCH"}]}}
 
-        HTTP/1.1 201 Created
-        etag: "2"
-        location: /restconf/data/firewall:firewall=fw/rule=5
+            HTTP/1.1 201 Created
+            etag: "2"
+            location: /restconf/data/firewall:firewall=fw/rule=5
 
-        HTTP/1.1 201 Created
-        etag: "3"
-        location: /restconf/data/firewall:firewall=fw/rule=4
+            HTTP/1.1 201 Created
+            etag: "3"
+            location: /restconf/data/firewall:firewall=fw/rule=4
 
-        HTTP/1.1 200 OK
-        etag: "3"
-        {"firewall:firewall":[{"rule":[{"id":4,"action":"allow"},{"id":5,"action":"deny"}]}]}
+            HTTP/1.1 200 OK
+            etag: "3"
+            {"firewall:firewall":[{"rule":[{"id":4,"action":"allow"},{"id":5,"action":"deny"}]}]}
 
-        HTTP/1.1 200 OK
-        etag: "3"
-        {"firewall:firewall":[{}]}
+            HTTP/1.1 200 OK
+            etag: "3"
+            {"firewall:firewall":[{}]}
 
-        HTTP/1.1 200 OK
-        etag: "3"
-        {"firewall:mtu":1500}
+            HTTP/1.1 200 OK
+            etag: "3"
+            {"firewall:mtu":1500}
 
-        HTTP/1.1 412 Precondition Failed
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-failed","error-message":"the configuration has changed meanwhile: read it again, then make your change"}]}}
+            HTTP/1.1 412 Precondition Failed
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-failed","error-message":"the configuration has changed meanwhile: read it again, then make your change"}]}}
 
-        HTTP/1.1 201 Created
-        etag: "4"
+            HTTP/1.1 201 Created
+            etag: "4"
 
-        HTTP/1.1 304 Not Modified
-        etag: "4"
+            HTTP/1.1 304 Not Modified
+            etag: "4"
 
-        HTTP/1.1 204 No Content
-        etag: "5"
+            HTTP/1.1 204 No Content
+            etag: "5"
 
-        HTTP/1.1 400 Bad Request
-        {"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"b","errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-path":"/firewall:firewall=fw/mtu","error-message":"`mtu` `99999`: expected a number from 68 to 65535"}]}}]}}}
+            HTTP/1.1 400 Bad Request
+            {"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"b","errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-path":"/firewall:firewall=fw/mtu","error-message":"`mtu` `99999`: expected a number from 68 to 65535"}]}}]}}}
 
-        HTTP/1.1 200 OK
-        etag: "6"
-        {"ietf-yang-patch:yang-patch-status":{"patch-id":"p","ok":[null]}}
+            HTTP/1.1 200 OK
+            etag: "6"
+            {"ietf-yang-patch:yang-patch-status":{"patch-id":"p","ok":[null]}}
 
-        HTTP/1.1 200 OK
-        etag: "6"
-        {"firewall:rule":[{"id":5,"action":"deny"},{"id":4,"action":"allow","match":"tcp"}]}
+            HTTP/1.1 200 OK
+            etag: "6"
+            {"firewall:rule":[{"id":5,"action":"deny"},{"id":4,"action":"allow","match":"tcp"}]}
 
-        HTTP/1.1 204 No Content
-        etag: "7"
+            HTTP/1.1 204 No Content
+            etag: "7"
 
-        HTTP/1.1 404 Not Found
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-path":"/firewall:firewall=fw/rule=5","error-message":"/firewall:firewall=fw/rule=5 does not exist"}]}}
+            HTTP/1.1 404 Not Found
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-path":"/firewall:firewall=fw/rule=5","error-message":"/firewall:firewall=fw/rule=5 does not exist"}]}}
 
-        HTTP/1.1 405 Method Not Allowed
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-not-supported","error-path":"/firewall:firewall=fw/name","error-message":"`name` is the entry's key: make another entry"}]}}
+            HTTP/1.1 405 Method Not Allowed
+            allow: GET
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-not-supported","error-message":"DELETE is not for this resource; allowed: GET"}]}}
 
-        HTTP/1.1 405 Method Not Allowed
-        allow: GET, POST, PUT, PATCH, DELETE
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-not-supported","error-message":"BREW is not for this resource; allowed: GET, POST, PUT, PATCH, DELETE"}]}}
+            HTTP/1.1 405 Method Not Allowed
+            allow: GET, POST, PUT, PATCH, DELETE
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"operation-not-supported","error-message":"BREW is not for this resource; allowed: GET, POST, PUT, PATCH, DELETE"}]}}
 
-        HTTP/1.1 415 Unsupported Media Type
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-message":"the body is text/plain; it must be application/yang-data+json or application/json"}]}}
+            HTTP/1.1 415 Unsupported Media Type
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-message":"the body is text/plain; it must be application/yang-data+json or application/json"}]}}
 
-        HTTP/1.1 400 Bad Request
-        {"ietf-restconf:errors":{"error":[{"error-type":"rpc","error-tag":"malformed-message","error-message":"the body is no JSON: EOF while parsing a value at line 1 column 5"}]}}
+            HTTP/1.1 400 Bad Request
+            {"ietf-restconf:errors":{"error":[{"error-type":"rpc","error-tag":"malformed-message","error-message":"the body is no JSON: EOF while parsing a value at line 1 column 5"}]}}
 
-        HTTP/1.1 400 Bad Request
-        {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-message":"`depth=0`: expected a number from 1 to 65535, or unbounded"}]}}
+            HTTP/1.1 400 Bad Request
+            {"ietf-restconf:errors":{"error":[{"error-type":"application","error-tag":"invalid-value","error-message":"`depth=0`: expected a number from 1 to 65535, or unbounded"}]}}
 
-        HTTP/1.1 400 Bad Request
-        {"ietf-restconf:errors":{"error":[{"error-type":"rpc","error-tag":"malformed-message","error-message":"the path is not in UTF-8"}]}}
+            HTTP/1.1 400 Bad Request
+            {"ietf-restconf:errors":{"error":[{"error-type":"rpc","error-tag":"malformed-message","error-message":"the path is not in UTF-8"}]}}
 
-        HTTP/1.1 200 OK
-        {"ietf-restconf-monitoring:capabilities":{"capability":["urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit","urn:ietf:params:restconf:capability:depth:1.0","urn:ietf:params:restconf:capability:fields:1.0","urn:ietf:params:restconf:capability:with-defaults:1.0","urn:ietf:params:restconf:capability:yang-patch:1.0"]}}
+            HTTP/1.1 200 OK
+            {"ietf-restconf-monitoring:capabilities":{"capability":["urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit","urn:ietf:params:restconf:capability:depth:1.0","urn:ietf:params:restconf:capability:fields:1.0","urn:ietf:params:restconf:capability:with-defaults:1.0","urn:ietf:params:restconf:capability:yang-patch:1.0"]}}
 
-    "#]],
+        "#]],
     );
 }
