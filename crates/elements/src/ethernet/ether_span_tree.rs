@@ -36,7 +36,7 @@ const ARGS: &[Arg] = &[
     Arg::required("ADDR", "Ethernet address", "The address of the switch."),
     Arg::required("INPUT_SUPPRESSOR", "element", "The Suppressor in front of the switch."),
     Arg::required("OUTPUT_SUPPRESSOR", "element", "The Suppressor behind the switch."),
-    Arg::required("SWITCH", "element", "The EtherSwitch."),
+    Arg::required("SWITCH", "element", "The EtherSwitch or VLANSwitch."),
 ];
 
 const HANDLERS: &[Handler] =
@@ -94,7 +94,7 @@ impl Element for EtherSpanTree {
         let address: EtherAddr = conf.args.need("ADDR");
         let before = conf.element("INPUT_SUPPRESSOR", &["Suppressor"]);
         let behind = conf.element("OUTPUT_SUPPRESSOR", &["Suppressor"]);
-        conf.element("SWITCH", &["EtherSwitch"]);
+        conf.element("SWITCH", &["EtherSwitch", "VLANSwitch"]);
         conf.finish()?;
         let [a0, a1, a2, a3, a4, a5] = address.0;
         let bridge = PRIORITY << 48 | u64::from_le_bytes([a0, a1, a2, a3, a4, a5, 0, 0]);

@@ -37,6 +37,7 @@ pub const ARGS: &[Arg] = &[Arg::keyword(
 pub const HANDLERS: &[Handler] = &[
     Handler::read("table", "The stations: address and port number, a line each."),
     Handler::read_write("timeout", "How long a silent station's network is remembered, in seconds."),
+    Handler::write("flush", "Forgets all stations.").flags("button"),
 ];
 
 const SAME_NETWORK: usize = 0;
@@ -100,6 +101,7 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
                 self.timeout_s = seconds.map_err(|_| "expected timeout (integer)")?;
                 self.timeout_ns = nanoseconds(self.timeout_s);
             }
+            "flush" => self.stations = Stations::default(),
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -112,7 +114,8 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
         };
         if let Some(stations) = stations {
             self.stations = stations;
-            self.stations.forget_ports_from((self.outgoing.len() - usize::from(LISTENS)) as u32);
+            let n_ports = (self.outgoing.len() - usize::from(LISTENS)) as u32;
+            self.stations.forget_where(|station| station.port >= n_ports);
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod arp_cache;
 pub mod bridge_message;
 pub mod stations;
 pub mod tag;
+mod vlan_members;
 
 element::elements![
     arp_faker,
@@ -34,4 +35,5 @@ element::elements![
     strip_ether_vlan_header_alias,
     vlan_decap,
     vlan_encap,
+    vlan_switch,
 ];

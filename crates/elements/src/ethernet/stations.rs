@@ -7,18 +7,22 @@ use args::EtherAddr;
 /// Marks a slot that is taken: no address has this bit.
 const TAKEN: u64 = 1 << 48;
 const ADDRESS: u64 = TAKEN - 1;
+/// The number of a VLAN is in the bits from here on.
+const VLAN_SHIFT: u32 = 49;
+/// Slots that are looked at for stations to forget.
+const N_VISITS: usize = 64;
 const FIRST_SLOTS: usize = 64;
 /// Buckets of Click's table before it has grown.
 const FIRST_BUCKETS: u32 = 63;
 
-/// An Ethernet address as the number it is looked up by.
+/// An Ethernet address, perhaps in a VLAN, as the number it is looked up by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u64);
 
 /// A station as it was last heard of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Station {
-    /// [`TAKEN`] and the address; 0 if the slot is free.
+    /// [`TAKEN`], the address and the VLAN; 0 if the slot is free.
     key: u64,
     /// When, as the packet's timestamp has it.
     pub heard_ns: i64,
@@ -39,6 +43,8 @@ pub struct Stations {
     next_sequence: u64,
     last_heard: usize,
     last_found: usize,
+    /// Where the last search for stations to forget has ended.
+    cursor: usize,
     growth: Growth,
 }
 
@@ -56,6 +62,12 @@ impl Key {
         Key(u64::from_le_bytes(bytes) & ADDRESS | TAKEN)
     }
 
+    /// The key of that address in a VLAN.
+    #[inline(always)]
+    pub fn in_vlan(bytes: [u8; 8], vlan: u16) -> Key {
+        Key(Key::of(bytes).0 | u64::from(vlan) << VLAN_SHIFT)
+    }
+
     /// Whether the address is a group's.
     #[inline(always)]
     pub fn is_group(self) -> bool {
@@ -64,9 +76,15 @@ impl Key {
 }
 
 impl Station {
-    fn address(&self) -> EtherAddr {
+    /// Its address.
+    pub fn address(&self) -> EtherAddr {
         let [b0, b1, b2, b3, b4, b5, ..] = self.key.to_le_bytes();
         EtherAddr([b0, b1, b2, b3, b4, b5])
+    }
+
+    /// Its VLAN, if its key has one.
+    pub fn vlan(&self) -> u16 {
+        (self.key >> VLAN_SHIFT) as u16
     }
 }
 
@@ -76,10 +94,20 @@ impl Default for Stations {
         let growth = Growth { n_buckets: FIRST_BUCKETS, at: Vec::new() };
         // Random, so that nobody can choose addresses that crowd together.
         let multiplier = std::hash::RandomState::new().hash_one(0u64) | 1;
-        let (n_stations, next_sequence, last_heard, last_found) = (0, 0, 0, 0);
+        let (n_stations, next_sequence, last_heard, last_found, cursor) = (0, 0, 0, 0, 0);
         let slots = vec![Station::default(); FIRST_SLOTS];
         let shift = 64 - FIRST_SLOTS.trailing_zeros();
-        Stations { slots, shift, multiplier, n_stations, next_sequence, last_heard, last_found, growth }
+        Stations {
+            slots,
+            shift,
+            multiplier,
+            n_stations,
+            next_sequence,
+            last_heard,
+            last_found,
+            cursor,
+            growth,
+        }
     }
 }
 
@@ -150,16 +178,43 @@ impl Stations {
         self.put(hole, Station::default());
     }
 
-    /// Forgets the stations of port `first` and of those behind it.
-    pub fn forget_ports_from(&mut self, first: u32) {
-        let is_there = |station: &&Station| station.key != 0 && station.port >= first;
-        let keys: Vec<Key> = self.slots.iter().filter(is_there).map(|station| Key(station.key)).collect();
+    /// Forgets the stations of which this is true.
+    pub fn forget_where(&mut self, is_gone: impl Fn(&Station) -> bool) {
+        let keys: Vec<Key> =
+            self.iter().filter(|station| is_gone(station)).map(|station| Key(station.key)).collect();
         keys.into_iter().for_each(|key| self.forget(key));
+    }
+
+    /// Forgets some of the stations that were last heard before a time, if there are any: it looks at a few.
+    pub fn forget_some_before(&mut self, time_ns: i64) {
+        let (mut old, mut n_old) = ([Key(0); N_VISITS], 0);
+        let mask = self.slots.len() - 1;
+        for at in self.cursor..self.cursor + N_VISITS {
+            let station = self.slots.get(at & mask).filter(|station| station.key != 0);
+            if let (Some(station), Some(key)) =
+                (station.filter(|station| station.heard_ns < time_ns), old.get_mut(n_old))
+            {
+                *key = Key(station.key);
+                n_old += 1;
+            }
+        }
+        self.cursor = (self.cursor + N_VISITS) & mask;
+        old.into_iter().take(n_old).for_each(|key| self.forget(key));
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.n_stations
+    }
+
+    /// The stations, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Station> {
+        self.slots.iter().filter(|station| station.key != 0)
     }
 
     /// The stations and their ports, in the order of Click's table.
     pub fn list(&self) -> Vec<(EtherAddr, u32)> {
-        let mut stations: Vec<_> = self.slots.iter().filter(|station| station.key != 0).collect();
+        let mut stations: Vec<_> = self.iter().collect();
         stations.sort_by_key(|station| station.sequence);
         let mut buckets: Vec<Vec<&Station>> = vec![Vec::new(); FIRST_BUCKETS as usize];
         let mut stations = stations.into_iter().peekable();
@@ -240,6 +295,33 @@ mod tests {
 
     fn key(n: u8) -> Key {
         Key::of([2, 0, 0, 0, 0, n, 9, 9])
+    }
+
+    #[test]
+    fn an_address_is_another_station_in_each_vlan() {
+        let mut stations = Stations::default();
+        for vlan in [0, 1, 4094] {
+            stations.hear(Key::in_vlan([2, 0, 0, 0, 0, 7, 0xff, 0xff], vlan), u32::from(vlan), 0);
+        }
+        let mut told: Vec<_> =
+            stations.iter().map(|one| (one.vlan(), one.address().0[5], one.port)).collect();
+        told.sort_unstable();
+        assert_eq!(told, [(0, 7, 0), (1, 7, 1), (4094, 7, 4094)]);
+    }
+
+    #[test]
+    fn old_stations_are_found_little_by_little() {
+        let mut stations = Stations::default();
+        for n in 0..=255 {
+            stations.hear(key(n), 1, i64::from(n));
+        }
+        // The table has 512 slots by now, and a station that moves into a hole may be missed.
+        for _ in 0..16 {
+            stations.forget_some_before(100);
+        }
+        assert_eq!(stations.count(), 156);
+        stations.forget_where(|station| station.port == 1);
+        assert_eq!((stations.count(), stations.iter().count()), (0, 0));
     }
 
     proptest! {
