@@ -1,4 +1,26 @@
+{# What a port with VLANs is. #}
+{% macro membership(entry) %}
+{% for vlans in entry.allowed if ".." in vlans | string %}
+{% set bounds = vlans | split("..") | list %}
+{% if bounds[0] | int > bounds[1] | int %}
+{{ raise("port `" ~ entry.name ~ "`: allowed `" ~ vlans ~ "`: the lower VLAN comes first; say " ~ bounds[1] ~ ".." ~ bounds[0]) }}
+{% endif %}
+{% endfor %}
+{{ entry.mode }}{% if entry.vlan is not none %} {{ entry.vlan }}{% endif %}{% if entry.allowed %} ALLOWED {{ entry.allowed | join(" ") }}{% endif %}
+{% endmacro %}
+{% if port %}
+{% for entry in port if entry.name not in ports %}
+{{ raise("there is no port `" ~ entry.name ~ "`; there are: " ~ ports | join(", ")) }}
+{% endfor %}
+{% set entries = port %}
+bridge :: VLANSwitch(
+{% for one in ports %}
+    {% for entry in entries if entry.name == one %}{{ membership(entry) | trim }}{% else %}access{% endfor %},
+{% endfor %}
+    TIMEOUT {{ ageing | seconds | int }});
+{% else %}
 bridge :: EtherSwitch(TIMEOUT {{ ageing | seconds | int }});
+{% endif %}
 {% if stp %}
 // Tells the messages of bridges from other frames.
 elementclass BridgeInput {
@@ -8,9 +30,9 @@ elementclass BridgeInput {
 }
 tree :: EtherSpanTree({{ (ethernet or (name | ethernet_of_name)) | ethernet }}, before, behind, bridge);
 before, behind :: Suppressor;
-{% for port in ports %}
+{% for one in ports %}
 {% set i = loop.index0 %}
-{{ from(port) }} -> in{{ i }} :: BridgeInput [0] -> [{{ i }}] tree [{{ i }}] -> out{{ i }} :: Null -> {{ to(port) }};
+{{ from(one) }} -> in{{ i }} :: BridgeInput [0] -> [{{ i }}] tree [{{ i }}] -> out{{ i }} :: Null -> {{ to(one) }};
 in{{ i }} [1] -> [{{ i }}] before [{{ i }}] -> [{{ i }}] bridge [{{ i }}] -> [{{ i }}] behind [{{ i }}] -> out{{ i }};
 {% endfor %}
 {# A switch has two ports at least. #}
@@ -19,8 +41,8 @@ idle{{ i }} :: Idle -> [{{ i }}] tree [{{ i }}] -> out{{ i }} :: Discard;
 quiet{{ i }} :: Idle -> [{{ i }}] before [{{ i }}] -> [{{ i }}] bridge [{{ i }}] -> [{{ i }}] behind [{{ i }}] -> out{{ i }};
 {% endfor %}
 {% else %}
-{% for port in ports %}
-{{ from(port) }} -> [{{ loop.index0 }}] bridge [{{ loop.index0 }}] -> {{ to(port) }};
+{% for one in ports %}
+{{ from(one) }} -> [{{ loop.index0 }}] bridge [{{ loop.index0 }}] -> {{ to(one) }};
 {% endfor %}
 {% for i in range(ports | length, 2) %}
 idle{{ i }} :: Idle -> [{{ i }}] bridge [{{ i }}] -> out{{ i }} :: Discard;

@@ -24,13 +24,19 @@ pub fn capture(interface: &str, path: &str) -> Vec<(i64, String)> {
 fn frame(data: &[u8]) -> String {
     let Some((header, rest)) = data.split_first_chunk::<14>() else { return format!("short {data:02x?}") };
     let (to, from) = (mac(&header[..6]), mac(&header[6..12]));
-    let what = match (header[12], header[13]) {
-        (8, 0) => ip(rest),
-        (8, 6) => arp(rest),
-        (0x81, 0) => format!("VLAN {} {}", word(rest, 0) & 0xfff, ip(rest.get(4..).unwrap_or_default())),
-        (a, b) => format!("type {a:02x}{b:02x}, {} bytes", rest.len()),
-    };
-    format!("{from} > {to} {what}")
+    format!("{from} > {to} {}", content(word(header, 12), rest))
+}
+
+fn content(kind: u16, rest: &[u8]) -> String {
+    match kind {
+        0x0800 => ip(rest),
+        0x0806 => arp(rest),
+        0x8100 => {
+            let inner = content(word(rest, 2), rest.get(4..).unwrap_or_default());
+            format!("VLAN {} {inner}", word(rest, 0) & 0xfff)
+        }
+        kind => format!("type {kind:04x}, {} bytes", rest.len()),
+    }
 }
 
 fn mac(bytes: &[u8]) -> String {

@@ -78,3 +78,51 @@ fn mistakes_are_told() {
         expect!["bridge: --if `a b`: expected a name of letters, digits and `_-.`, as in --if dmz=tap:tap2"],
     );
 }
+
+#[test]
+fn ports_have_vlans() {
+    check(
+        &["bridge", "--port", "left=access:10", "--port", "right=trunk"],
+        &[FROM_LEFT],
+        &["VLAN(10, 10.0.0.2, 1, 10.0.0.1, 2)", FROM_RIGHT],
+        &["bridge.table", "bridge.dropped"],
+        expect![[r#"
+            bridge.table: 02-00-00-00-00-01 10 1
+            02-00-00-00-00-0A 10 0
+
+            bridge.dropped: 0 0 0
+            1 0 1
+
+            to right at 0.0 ms: 2:0:0:0:0:a > 2:0:0:0:0:b VLAN 10 UDP 10.0.0.1:1 > 10.0.0.2:2 ttl 64 len 32
+            to left at 0.5 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.2:1 > 10.0.0.1:2 ttl 64 len 32
+        "#]],
+    );
+}
+
+#[test]
+fn vlans_of_no_port_are_refused() {
+    fails(
+        &["bridge", "--port", "lefft=access:10"],
+        expect!["bridge: there is no port `lefft`; there are: left, right"],
+    );
+    fails(
+        &["bridge", "--port", "left"],
+        expect![[r#"
+        error: invalid value 'left' for '--port <NAME=MODE[:VLAN]>': expected NAME=access:VLAN or NAME=trunk[:VLAN], such as left=access:10 or right=trunk
+
+        For more information, try '--help'.
+    "#]],
+    );
+    fails(
+        &["bridge", "--port", "left=access:4095"],
+        expect![[r#"
+        error: invalid value 'left=access:4095' for '--port <NAME=MODE[:VLAN]>': expected a number from 1 to 4094
+
+        For more information, try '--help'.
+    "#]],
+    );
+    fails(
+        &["bridge", "--port", "left=trunk", "--port", "left=access"],
+        expect!["bridge: --port `left=access`: left has a port already; one is enough"],
+    );
+}
