@@ -2,9 +2,9 @@
 {% include "headers.click" %}
 
 {# A token bucket called `name`, and what becomes of packets above its rate; `is_ipv4` if all of them are. #}
-{% macro bucket(name, limit, is_ipv4) %}
+{% macro limiter(name, limit, is_ipv4) %}
 {% set parsed = limit.rate | rate %}
-    {{ name }} :: Policer({{ parsed.number }}{{ "pps" if parsed.is_packets else "Bps" }}, {% if limit.burst is not none %}BURST {{ limit.burst }}, {% endif %}PER {{ limit.per }});
+    {{ name }} :: Policer({{ parsed.number }}{{ "pps" if parsed.is_packets else "Bps" }}, {% if limit.bucket is not none %}BURST {{ limit.bucket }}, {% endif %}PER {{ limit.per }});
     {{ name }}[0] -> passed;
 {% if limit.action == "drop" %}
     {{ name }}[1] -> Discard;
@@ -26,13 +26,13 @@ elementclass Police_{{ there }} {
     passed :: Null -> output;
     input -> kinds :: MarkedHeaders;
 {% if rate is not none %}
-{{ bucket("rest", {"rate": rate, "burst": burst, "per": per, "action": action, "dscp": dscp}, false) }}
+{{ limiter("rest", {"rate": rate, "bucket": bucket, "per": per, "action": action, "dscp": dscp}, false) }}
 {% endif %}
 {% set rest = "rest" if rate is not none else "passed" %}
 {% if class %}
     kinds[0] -> classes :: IPClassifier({% for one in class %}{{ one.match }}, {% endfor %}-);
 {% for one in class %}
-{{ bucket("class_" ~ one.name, one, true) }}
+{{ limiter("class_" ~ one.name, one, true) }}
     classes[{{ loop.index0 }}] -> class_{{ one.name }};
 {% endfor %}
     classes[{{ class | length }}] -> {{ rest }};

@@ -98,12 +98,23 @@ fn a_filter_passes_what_tcpdump_passes() {
 fn functions_that_only_watch_leave_packets_as_they_are() {
     let scratch = Scratch::new();
     let before = scratch.succeed("tcpdump -ttennXr lan.pcap 2>/dev/null");
-    for function in ["count", "print", "hex", "tee copy.pcap", "loss 0"] {
+    for function in [
+        "count",
+        "print",
+        "hex",
+        "tee copy.pcap",
+        "loss 0",
+        "capture seen.pcap",
+        "flow-monitor --file flows.ipfix",
+        "mirror --if mirror=file:mirrored.pcap",
+    ] {
         scratch.succeed(&format!("weir read lan.pcap | weir {function} 2>told | weir write out.pcap"));
         let after = scratch.succeed("tcpdump -ttennXr out.pcap 2>/dev/null");
         assert!(before == after, "weir {function} changed something");
     }
-    assert_eq!(scratch.count("copy.pcap"), LAN);
+    for copy in ["copy.pcap", "seen.pcap", "mirrored.pcap"] {
+        assert_eq!(scratch.count(copy), LAN, "{copy}");
+    }
 }
 
 /// A batch's frames that are not IP go around the rules, so that their order among the others may change; fragments get the time
@@ -117,6 +128,17 @@ fn a_firewall_that_allows_all_changes_nothing() {
             "weir read lan.pcap | weir firewall {flags} 'allow all' | weir write out.pcap"
         ));
         assert!(before == scratch.succeed("tcpdump -Stennr out.pcap 2>/dev/null | sort"), "{flags}");
+    }
+}
+
+#[test]
+fn functions_that_refuse_little_pass_all_that_is_right() {
+    let scratch = Scratch::new();
+    let before = scratch.succeed("tcpdump -Stennr lan.pcap 2>/dev/null | sort");
+    for function in ["policer 1Gpps", "ddos-mitigator --drop-invalid-tcp false --syn-rate 1000000"] {
+        scratch.succeed(&format!("weir read lan.pcap | weir {function} | weir write out.pcap"));
+        let after = scratch.succeed("tcpdump -Stennr out.pcap 2>/dev/null | sort");
+        assert!(before == after, "weir {function} changed something");
     }
 }
 

@@ -88,7 +88,7 @@ fn rules_of_a_forwarder_keep_their_counts_when_others_come() {
 
 #[test]
 fn a_policer_keeps_its_counts_with_another_rate_and_more_classes() {
-    let class = |name: &str, rate: &str| json!({ "name": name, "match": "tcp", "rate": rate, "burst": 4 });
+    let class = |name: &str, rate: &str| json!({ "name": name, "match": "tcp", "rate": rate, "bucket": 4 });
     check(
         "policer",
         json!({ "name": "x", "class": [class("web", "1pps")] }),

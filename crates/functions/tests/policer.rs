@@ -26,7 +26,7 @@ const REST: [&str; 4] = [
 #[test]
 fn each_direction_has_a_rate() {
     check(
-        json!({ "name": "p", "rate": "10pps", "burst": 2 }),
+        json!({ "name": "p", "rate": "10pps", "bucket": 2 }),
         &[UDP, ARP, UDP6, "at=200 UDP(1.0.0.1, 1, 1.0.0.2, 2)"],
         &[UDP],
         &REST,
@@ -46,7 +46,7 @@ fn each_direction_has_a_rate() {
 #[test]
 fn one_direction_alone_may_have_it() {
     check(
-        json!({ "name": "p", "rate": "1kBps", "burst": 50, "direction": "right" }),
+        json!({ "name": "p", "rate": "1kBps", "bucket": 50, "direction": "right" }),
         &[UDP, UDP],
         &[UDP, UDP],
         &REST[..2],
@@ -126,8 +126,8 @@ fn the_first_class_that_matches_counts() {
     let instance = json!({
         "name": "p",
         "class": [
-            { "name": "web", "match": "tcp && port 80", "rate": "1pps", "burst": 1 },
-            { "name": "all_of_10", "match": "src net 10.0.0.0/8", "rate": "8kbps", "burst": 60, "action": "pass" },
+            { "name": "web", "match": "tcp && port 80", "rate": "1pps", "bucket": 1 },
+            { "name": "all_of_10", "match": "src net 10.0.0.0/8", "rate": "8kbps", "bucket": 60, "action": "pass" },
         ],
     });
     let reads = [

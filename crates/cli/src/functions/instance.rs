@@ -14,7 +14,7 @@ use super::flag::{self, Flag, Place};
 pub fn of(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, String> {
     let mut instance = Map::new();
     // Nobody else has it: what comes from a name differs among stages.
-    let name = format!("{}_{:012x}", function.name(), fastrand::u64(..1 << 48));
+    let name = format!("{}_{:012x}", function.name().replace('-', "_"), fastrand::u64(..1 << 48));
     instance.insert("name".to_string(), name.into());
     for flag in flag::of(function) {
         if let Some(value) = value(&flag, matches)? {
