@@ -106,7 +106,7 @@ fn functions_that_only_watch_leave_packets_as_they_are() {
         "loss 0",
         "capture seen.pcap",
         "flow-monitor --file flows.ipfix",
-        "mirror --if mirror=file:mirrored.pcap",
+        "mirror --if 'mirror=- file:mirrored.pcap'",
     ] {
         scratch.succeed(&format!("weir read lan.pcap | weir {function} 2>told | weir write out.pcap"));
         let after = scratch.succeed("tcpdump -ttennXr out.pcap 2>/dev/null");

@@ -6,8 +6,8 @@ use interfaces::stage::{table, Endpoint, Format, Spec};
 /// Options of every stage.
 #[derive(Args, Clone, Debug)]
 pub struct StageOptions {
-    /// Adds or replaces an interface: `left=tap:t0`, `aux=fifo:PATH`, `left=stdin fifo:BACK` (read, write). Kinds: stdin,
-    /// stdout, fifo:PATH, tap:NAME[,address=A/LEN][,mtu=N], dev:NAME, file:PATH, unix:PATH, fd:N.
+    /// Adds or replaces an interface: `left=tap:t0`, `aux=fifo:PATH`, `left=stdin fifo:BACK` (read, write; `-`: nothing). Kinds:
+    /// stdin, stdout, fifo:PATH, tap:NAME[,address=A/LEN][,mtu=N], dev:NAME, file:PATH, unix:PATH, fd:N.
     #[arg(long = "if", value_name = "NAME=KIND", global = true)]
     pub interfaces: Vec<String>,
     /// How packets are written to a pipe that another program reads: pcap (nanoseconds), pcapng, or ascii, a packet a line

@@ -44,11 +44,15 @@ pub struct Spec {
 pub const KINDS: &str = "stdin, stdout, fifo:PATH, tap:NAME, dev:NAME, file:PATH, unix:PATH, fd:N";
 
 impl Spec {
-    /// Reads `ENDPOINT` or `INPUT OUTPUT`.
+    /// Reads `ENDPOINT` or `INPUT OUTPUT`, where INPUT can be `-` for nothing.
     pub fn parse(text: &str) -> Result<Spec, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match *words.as_slice() {
             [Endpoint::STDOUT] => Ok(Spec { input: None, output: Some(Endpoint::Stdout) }),
+            [Endpoint::NOTHING, output] => match Endpoint::parse(output)? {
+                Endpoint::Stdin => Err(format!("`{text}`: the first is read, the second written")),
+                output => Ok(Spec { input: None, output: Some(output) }),
+            },
             [one] => Ok(Spec { input: Some(Endpoint::parse(one)?), output: None }),
             [input, output] => {
                 let (input, output) = (Endpoint::parse(input)?, Endpoint::parse(output)?);
@@ -81,6 +85,8 @@ impl Spec {
 
 impl Endpoint {
     const STDOUT: &'static str = "stdout";
+    /// In the place of what is read: nothing.
+    const NOTHING: &'static str = "-";
 
     /// Reads `KIND:ARGS`; a bare word is a named pipe if there is one, as the environment's `IF0=fifo1` has it, else a tap
     /// if it begins with `tap`.
@@ -151,7 +157,8 @@ impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.input, &self.output) {
             (Some(input), Some(output)) => write!(f, "{input} {output}"),
-            (Some(one), None) | (None, Some(one)) => write!(f, "{one}"),
+            (Some(one), None) | (None, Some(one @ Endpoint::Stdout)) => write!(f, "{one}"),
+            (None, Some(one)) => write!(f, "{} {one}", Endpoint::NOTHING),
             (None, None) => f.write_str("nothing"),
         }
     }
@@ -219,6 +226,7 @@ mod tests {
             "stdin fifo:/tmp/back",
             "tap:t0,address=10.0.0.1/24,address=fd00::1/64,mtu=9000",
             "dev:eth0 file:f.pcap",
+            "- file:f.pcap",
             "unix:/tmp/s",
             "fd:5",
         ] {
@@ -235,6 +243,9 @@ mod tests {
             "fifo:",
             "a b c",
             "stdout stdin",
+            "- stdin",
+            "-",
+            "file:f.pcap -",
             "tap:t,mtu=1",
             "tap:t,address=300.0.0.1",
             "tap:t,x=1",

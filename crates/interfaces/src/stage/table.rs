@@ -179,7 +179,8 @@ fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
     if let Some(endpoint) = &spec.output {
         let (from, to) = open_endpoint(name, endpoint, format, false)?;
         output = to;
-        if spec.input.is_none() {
+        // Standard output may be a socket; of others it is said what is read.
+        if spec.input.is_none() && *endpoint == Endpoint::Stdout {
             input = from;
         }
     }
