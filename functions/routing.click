@@ -1,15 +1,21 @@
 {# What the functions that route have in common. An interface is `{idx, name, address}`, its address with the length of its
-   network's prefix; a route is `{prefix, gateway}`. #}
+   network's prefix; a route is `{prefix, gateway}`. An interface with several addresses stands several times in lists of
+   interfaces, once with each of them. #}
 {# An IPv4 router's end of a network between the rest of the router and its port. Without an Ethernet address it gets
    one that belongs to its IPv4 address, and so is alone on its network. #}
 {% macro router_port(interface, answers, ethernet, mtu, interfaces) %}
+{{ router_port_between(from(interface.name), to(interface.name), "port" ~ interface.idx, interface, answers, ethernet, mtu, interfaces) }}
+{%- endmacro %}
+{# The same as an element called `element` between whatever frames come from and go to. #}
+{% macro router_port_between(source, sink, element, interface, answers, ethernet, mtu, interfaces) %}
 {% set own = interface.address | address %}
-{{ from(interface.name) }} -> port{{ interface.idx }} :: RouterPort({{ own }}, {{ ([own] + answers) | join(" ") }}, {{ interface.address }}, {{ (ethernet or own | ethernet_of_address) | ethernet }}, {{ mtu }}, {{ interface.idx + 1 }}, {{ interfaces | map(attribute="address") | join(" ") }}) -> {{ to(interface.name) }};
+{% set networks = interfaces | selectattr("idx", "equalto", interface.idx) | map(attribute="address") | join(" ") %}
+{{ source }} -> {{ element }} :: RouterPort({{ own }}, {{ ([own] + answers) | unique | join(" ") }}, {{ interface.address }}, {{ networks }}, {{ (ethernet or own | ethernet_of_address) | ethernet }}, {{ mtu }}, {{ interface.idx + 1 }}, {{ interfaces | map(attribute="address") | join(" ") }}) -> {{ sink }};
 {% endmacro %}
 {# Raises an error if two interfaces are in one network. #}
 {% macro check_networks(interfaces) %}
 {% for one in interfaces %}
-{% for other in interfaces[loop.index:] if one.address | contains(other.address) or other.address | contains(one.address) %}
+{% for other in interfaces[loop.index:] if one.idx != other.idx and (one.address | contains(other.address) or other.address | contains(one.address)) %}
 {{ raise(one.name ~ " (" ~ one.address ~ ") and " ~ other.name ~ " (" ~ other.address ~ ") are in one network; give them addresses of different networks, or use `weir bridge`") }}
 {% endfor %}
 {% endfor %}
@@ -75,9 +81,10 @@ routes :: RadixIPLookup(
 // Output 1: IPv4 packets from the network, headers checked and marked, without Ethernet headers.
 // Input 1: IPv4 packets to the network, the next hop in the destination annotation.
 // Output 2: ICMP errors about packets that cannot leave.
-// ANSWERS are the addresses for which ARP requests are answered, INTERFACES all the router's addresses with their networks.
-elementclass RouterPort { $address, $answers, $network, $ethernet, $mtu, $color, $interfaces |
-    arp :: ARPQuerier($network, $ethernet) -> [0] output;
+// ANSWERS are the addresses for which ARP requests are answered, NETWORKS the addresses here with their networks, NETWORK the first of
+// them, INTERFACES all the router's addresses with their networks.
+elementclass RouterPort { $address, $answers, $network, $networks, $ethernet, $mtu, $color, $interfaces |
+    arp :: ARPQuerier($network, $ethernet, NETWORKS $networks) -> [0] output;
     input[0] -> HostEtherFilter($ethernet)
         -> kind :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);
     kind[0] -> ARPResponder($answers $ethernet) -> [0] output;
@@ -88,8 +95,8 @@ elementclass RouterPort { $address, $answers, $network, $ethernet, $mtu, $color,
     input[1]
         -> DropBroadcasts
         -> redirect :: PaintTee($color)
-        -> options :: IPGWOptions($address)
-        -> FixIPSrc($address)
+        -> options :: IPGWOptions($address, $answers)
+        -> FixIPSrc($address, NETWORKS $networks)
         -> ttl :: DecIPTTL
         -> fragments :: IPFragmenter($mtu)
         -> [0] arp;

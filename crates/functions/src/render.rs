@@ -155,6 +155,12 @@ mod tests {
             ("{{ 'br0' | ethernet_of_name | ethernet }}", "02:19:13:6F:7B:9F"),
             ("{{ 'x' | ethernet }}", "f.click:1: `x` is no Ethernet address"),
             ("{{ ['a', 'b', 'b'] | twice }} {{ [] | twice }}", "b None"),
+            (
+                "{{ [{'prefix': 'default', 'a': 1}, {'prefix': '10.0.0.0/8', 'a': 2}, {'prefix': '0.0.0.0/0', 'a': 3}] \
+                 | by_network | map('first') }}",
+                "['0.0.0.0/0', '10.0.0.0/8']",
+            ),
+            ("{{ 'eth1_a.2-b' | identifier }}", "eth1__a_2e_2_2d_b"),
             ("{{ '1.5ms' | nanoseconds }} {{ '1.5ms' | seconds }}", "1500000 0.0015"),
             ("{{ '1%' | probability }}", "0.010000000"),
             (

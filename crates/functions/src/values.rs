@@ -1,6 +1,6 @@
 //! What templates see: the values of an instance, and filters for addresses.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -97,9 +97,8 @@ pub fn add_filters(env: &mut Environment<'_>) {
     env.add_function("raise", |message: &str| -> Result<Value, Error> { Err(raised(message)) });
     env.add_filter("address", |text: &str| prefix(text).map(|prefix| prefix.addr.to_string()));
     env.add_filter("prefix_length", |text: &str| prefix(text).map(|prefix| prefix.len().unwrap_or(32)));
-    env.add_filter("network", |text: &str| {
-        prefix(text).map(|prefix| format!("{}/{}", prefix.network(), prefix.len().unwrap_or(32)))
-    });
+    env.add_filter("network", network);
+    env.add_filter("by_network", by_network);
     env.add_filter("first_address", |text: &str| prefix(text).map(|prefix| prefix.network().to_string()));
     env.add_filter("last_address", |text: &str| prefix(text).map(|prefix| last_address(&prefix).to_string()));
     env.add_filter("contains", |network: &str, address: &str| -> Result<bool, Error> {
@@ -139,6 +138,7 @@ pub fn add_filters(env: &mut Environment<'_>) {
         })
     });
     env.add_filter("twice", twice);
+    env.add_filter("identifier", |name: &str| identifier(name));
     env.add_filter("nanoseconds", |text: &str| time(text).map(|time| i128::from(time.as_nanos())));
     env.add_filter("seconds", |text: &str| -> Result<f64, Error> { Ok(time(text)?.as_nanos() as f64 / 1e9) });
     // A word of the Click language, whatever it holds.
@@ -179,6 +179,19 @@ fn twice(list: &Value) -> Result<Value, Error> {
     Ok(Value::from(()))
 }
 
+/// A part of an element's name for a name that may hold more than letters and digits; different for different names.
+fn identifier(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        match c {
+            '_' => text.push_str("__"),
+            c if c.is_ascii_alphanumeric() => text.push(c),
+            c => text.push_str(&format!("_{:02x}_", u32::from(c))),
+        }
+    }
+    text
+}
+
 /// The hash function FNV-1a: the same wherever and whenever it is computed.
 fn fnv1a(text: &str) -> u64 {
     text.bytes()
@@ -194,6 +207,30 @@ fn prefix(text: &str) -> Result<Prefix, Error> {
     let (address, len) = text.split_once('/').unwrap_or((text, "32"));
     let len = len.parse::<u32>().ok().filter(|len| *len <= 32).ok_or_else(failed)?;
     Ok(Prefix::new(address.parse().map_err(|_| failed())?, len))
+}
+
+/// An address's network.
+fn network(text: &str) -> Result<String, Error> {
+    prefix(text).map(|prefix| format!("{}/{}", prefix.network(), prefix.len().unwrap_or(32)))
+}
+
+/// The entries of a list by the network that their `prefix` is, in the order in which networks come first: pairs of a network and
+/// its entries.
+fn by_network(list: &Value) -> Result<Value, Error> {
+    let mut groups: Vec<(String, Vec<Value>)> = Vec::new();
+    let mut places = HashMap::new();
+    for entry in list.try_iter()? {
+        let prefix = entry.get_attr("prefix")?;
+        let name = network(prefix.as_str().unwrap_or_default())?;
+        let place = *places.entry(name.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, entries)) => entries.push(entry),
+            None => groups.push((name, vec![entry])),
+        }
+    }
+    let pairs =
+        groups.into_iter().map(|(name, entries)| Value::from(vec![Value::from(name), Value::from(entries)]));
+    Ok(pairs.collect())
 }
 
 /// The last address of a network, to which broadcasts go.

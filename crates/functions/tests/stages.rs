@@ -12,8 +12,8 @@ use yang::{Kind, Node};
 fn instances(name: &str, scratch: &Scratch) -> Vec<Value> {
     let mappings = json!([{ "outside": "203.0.113.9", "inside": "10.0.0.9" }]);
     let forward = json!([{ "protocol": "udp", "port": 53, "address": "10.0.0.5" }]);
-    let addresses = json!([{ "port": "left", "address": "10.0.0.1/24" },
-        { "port": "right", "address": "10.0.1.1/24" }]);
+    let addresses = json!([{ "name": "left", "address": "10.0.0.1/24" },
+        { "name": "right", "address": "10.0.1.1/24" }]);
     let values = match name {
         "nat" => vec![
             json!({ "transparent": true, "address": "203.0.113.2", "static": mappings, "forward": forward }),
@@ -26,7 +26,7 @@ fn instances(name: &str, scratch: &Scratch) -> Vec<Value> {
                 "reverse": [{ "id": 1, "action": "deny" }] }),
         ],
         "router" => {
-            vec![json!({ "address": addresses, "route": [{ "prefix": "default", "gateway": "10.0.1.2" }] })]
+            vec![json!({ "interface": addresses, "route": [{ "prefix": "default", "gateway": "10.0.1.2" }] })]
         }
         "bridge" => {
             let ports = json!([{ "name": "left", "vlan": 10 }, { "name": "right", "mode": "trunk", "allowed": ["10..20"] }]);

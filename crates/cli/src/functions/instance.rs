@@ -92,7 +92,7 @@ impl<'n> Entries<'n> {
             let keys = self.told_keys.iter().filter_map(|key| entry.get(*key)).map(text_of);
             let called = keys.collect::<Vec<String>>().join(" ");
             if !self.told_keys.is_empty() && !self.seen.insert(called.clone()) {
-                let name = &self.node.name;
+                let name = self.node.extension("flag").unwrap_or(&self.node.name);
                 let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
                 return Err(format!("{called} has {article} {name} already; one is enough"));
             }

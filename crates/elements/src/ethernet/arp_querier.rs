@@ -4,6 +4,9 @@
 //! header; else they wait, and an ARP request leaves by the last output. ARP replies, with their Ethernet headers, come in on input
 //! 1. Broadcast and multicast addresses need no asking; packets for 0.0.0.0 are dropped.
 //!
+//! If this host has addresses in several networks of the link, NETWORKS names them: another host is asked for by the address in its
+//! network.
+//!
 //! ```click
 //! Idle -> [0]arp :: ARPQuerier(1.0.0.1/24, 1:1:1:1:1:1) -> Queue -> ToDevice(eth0);
 //! FromDevice(eth0) -> Classifier(12/0806 20/0002) -> [1]arp;
@@ -18,6 +21,8 @@ use element::{
     Handler, Packet, TimerId,
 };
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
+
+use crate::ip::own_networks::OwnNetworks;
 
 use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
 use super::arp_table::{go_on, locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
@@ -53,6 +58,11 @@ const ARGS: &[Arg] = &[
         "Age at which an entry is asked for again; 0 is never. Default 60.",
     ),
     Arg::keyword("BROADCAST_POLL", "bool", "Whether to ask again by broadcast. Default false."),
+    Arg::keyword(
+        "NETWORKS",
+        "list of prefixes",
+        "This host's addresses instead of IP in their networks. Default none.",
+    ),
 ];
 
 /// The addresses are read when all keywords are right, and one that stands alone is read as both.
@@ -95,6 +105,7 @@ pub struct ARPQuerier {
     ip: Ipv4Addr,
     address: EtherAddr,
     broadcast: Ipv4Addr,
+    networks: OwnNetworks,
     poll_ms: i64,
     polls_by_broadcast: bool,
     n_queries: u32,
@@ -120,6 +131,7 @@ impl Element for ARPQuerier {
         }
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
+        let networks = conf.args.get_with("NETWORKS", OwnNetworks::parse).unwrap_or_default();
         let mut addresses = conf.args.rest();
         if let [both] = addresses.as_slice() {
             addresses.push(both.clone());
@@ -146,6 +158,7 @@ impl Element for ARPQuerier {
             ip,
             address,
             broadcast,
+            networks,
             poll_ms,
             polls_by_broadcast,
             n_queries,
@@ -320,7 +333,7 @@ impl ARPQuerier {
                 if is_single { &mut *ready } else { queries }.push(query);
             }
             address
-        } else if ip.is_broadcast() || ip == self.broadcast {
+        } else if ip.is_broadcast() || ip == self.broadcast || self.networks.is_broadcast(ip) {
             EtherAddr::BROADCAST
         } else if ip.is_multicast() {
             // RFC 1112, section 6.4.
@@ -362,7 +375,7 @@ impl ARPQuerier {
         if let Some(mut arp) = Arp::init(&mut frame[Ethernet::LEN..]) {
             arp.set_operation(ARP_REQUEST);
             arp.set_sender_mac(self.address.0);
-            arp.set_sender_ip(self.ip);
+            arp.set_sender_ip(self.networks.source_towards(about.dst_ip()).unwrap_or(self.ip));
             arp.set_target_ip(about.dst_ip());
         }
         let mut query = Packet::from_bytes(&frame);
@@ -398,6 +411,24 @@ mod tests {
             q.length: 0
             q.broadcast: 1.255.255.255
         "#]],
+        );
+    }
+
+    #[test]
+    fn hosts_are_asked_for_by_the_address_in_their_network() {
+        check_reading(
+            "InfiniteSource(LIMIT 1) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1, NETWORKS 2.0.0.1/8 3.0.0.1/8)
+                -> Print(sent, 14) -> Discard;
+            InfiniteSource(LIMIT 1) -> IPEncap(17, 1.0.0.1, 1.0.0.2) -> q;
+            InfiniteSource(LIMIT 1) -> IPEncap(17, 1.0.0.1, 2.255.255.255) -> q;
+            q[1] -> ARPPrint(TIMESTAMP false) -> Discard; Idle -> [1] q;",
+            &["q.queries"],
+            expect![[r#"
+                arp who-has 2.0.0.2 tell 2.0.0.1
+                arp who-has 1.0.0.2 tell 1.0.0.1
+                sent:  103 | ffffffff ffff0101 01010101 0800
+                q.queries: 2
+            "#]],
         );
     }
 

@@ -1,7 +1,8 @@
 //! Sets the source address where the packet asks for it.
 //!
 //! Packets whose "fix source" annotation is set, such as errors made by `ICMPError`, get IPADDR as source and a new header
-//! checksum; the annotation is cleared. Put it where the outgoing interface is known (RFC 1812, section 4.3.2.4).
+//! checksum; the annotation is cleared. Put it where the outgoing interface is known (RFC 1812, section 4.3.2.4). If the interface
+//! has several addresses, NETWORKS names them: the one in whose network the destination annotation is becomes the source.
 //!
 //! ```click
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> FixIPSrc(18.26.4.24) -> Discard;
@@ -11,23 +12,33 @@ use std::net::Ipv4Addr;
 
 use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
+use super::own_networks::OwnNetworks;
 use super::set_ip_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x").args(ARGS);
 
-const ARGS: &[Arg] = &[Arg::required("IPADDR", "IP address", "The source address to set.")];
+const ARGS: &[Arg] = &[
+    Arg::required("IPADDR", "IP address", "The source address to set."),
+    Arg::keyword(
+        "NETWORKS",
+        "list of prefixes",
+        "Source addresses to set instead in their networks. Default none.",
+    ),
+];
 
 /// See the page above.
 pub struct FixIPSrc {
     address: Ipv4Addr,
+    networks: OwnNetworks,
 }
 
 impl Element for FixIPSrc {
     fn configure(conf: &mut Configure<'_>) -> Result<FixIPSrc, Failed> {
         let address = conf.args.need("IPADDR");
+        let networks = conf.args.get_with("NETWORKS", OwnNetworks::parse).unwrap_or_default();
         conf.finish()?;
-        Ok(FixIPSrc { address })
+        Ok(FixIPSrc { address, networks })
     }
 
     per_packet!();
@@ -37,7 +48,7 @@ impl FixIPSrc {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         if is_wanted(packet) {
-            fix(packet, self.address);
+            fix(packet, self.networks.source_towards(packet.dst_ip()).unwrap_or(self.address));
         }
         Verdict::PASS
     }
@@ -68,7 +79,8 @@ mod tests {
     fn only_packets_that_ask_are_changed() {
         let mut packet = Packet::from_bytes(&[0x45; 24]);
         packet.set_network_header(0, 20);
-        let mut element = FixIPSrc { address: Ipv4Addr::new(1, 2, 3, 4) };
+        let networks = OwnNetworks::parse("1.2.3.4/24 1.2.5.4/24", &args::Scope::builtin()).unwrap();
+        let mut element = FixIPSrc { address: Ipv4Addr::new(1, 2, 3, 4), networks };
         element.process(&mut packet);
         assert_eq!(packet.data(), &[0x45; 24]);
         packet.set_anno_u8(annotation::FIX_IP_SRC, 1);
@@ -76,5 +88,9 @@ mod tests {
         assert_eq!(packet.data()[12..16], [1, 2, 3, 4]);
         assert!(wire::checksum::is_valid(&packet.data()[..20]));
         assert_eq!(packet.anno_u8(annotation::FIX_IP_SRC), 0);
+        packet.set_anno_u8(annotation::FIX_IP_SRC, 1);
+        packet.set_dst_ip(Ipv4Addr::new(1, 2, 5, 9));
+        element.process(&mut packet);
+        assert_eq!(packet.data()[12..16], [1, 2, 5, 4]);
     }
 }

@@ -8,6 +8,7 @@ pub mod fragments;
 pub mod gateway_options;
 pub mod header_check;
 pub mod offload;
+pub mod own_networks;
 pub mod payload_check;
 pub mod rate_tree;
 pub mod type_of_service;

@@ -69,11 +69,14 @@ impl<'a> Frame<'a> {
         self.args[i].parse::<u16>().unwrap().to_be_bytes()
     }
 
-    /// The Ethernet frame, from `from` (02:00:00:00:00:01) to `to` (02:00:00:00:00:02).
+    /// The Ethernet frame, from `from` (02:00:00:00:00:01) to `to` (02:00:00:00:00:02), with a tag if there is `vlan`.
     fn bytes(&self) -> Vec<u8> {
         let group = if self.kind == "ARP" { "ff:ff:ff:ff:ff:ff" } else { "02:00:00:00:00:02" };
         let mut frame = mac(self.option("to").unwrap_or(group));
         frame.extend(mac(self.option("from").unwrap_or("02:00:00:00:00:01")));
+        if let Some(tci) = self.option("vlan") {
+            frame.extend([[0x81, 0], tci.parse::<u16>().unwrap().to_be_bytes()].concat());
+        }
         frame.extend(match self.kind {
             "RAW" => hex(self.args[0]),
             "ARP" | "ARPREPLY" => self.arp(),

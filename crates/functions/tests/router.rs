@@ -1,0 +1,181 @@
+//! The function `router`.
+
+mod harness;
+
+use expect_test::{expect, Expect};
+use harness::run;
+use serde_json::{json, Value};
+
+/// A host's frame to the interface whose Ethernet address ends so.
+macro_rules! to {
+    ($port:literal, $frame:literal) => {
+        concat!("to=02:00:", $port, " from=02:00:00:00:00:05 ", $frame)
+    };
+}
+
+fn check(instance: Value, left: &[&str], right: &[&str], reads: &[&str], expect: Expect) {
+    expect.assert_eq(&run("router", instance, &[("left", left), ("right", right)], reads));
+}
+
+fn two_ports() -> Value {
+    json!({ "name": "r", "interface": [
+        { "name": "left", "address": "10.0.0.1/24" },
+        { "name": "right", "address": "10.0.1.1/24" },
+    ] })
+}
+
+/// With more values.
+fn with(mut instance: Value, pointer: &str, value: Value) -> Value {
+    let (parent, name) = pointer.rsplit_once('/').unwrap();
+    instance.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(name.to_string(), value);
+    instance
+}
+
+fn with_secondary() -> Value {
+    with(two_ports(), "/interface/0/secondary-address", json!(["10.0.5.1/24", "10.0.0.9/24"]))
+}
+
+#[test]
+fn secondary_addresses_are_as_good_as_the_first() {
+    check(
+        with_secondary(),
+        &[
+            "from=02:00:00:00:00:05 ARP(10.0.0.5, 10.0.0.1)",
+            "from=02:00:00:00:00:05 ARP(10.0.5.5, 10.0.5.1)",
+            "from=02:00:00:00:00:05 ARP(10.0.0.5, 10.0.0.9)",
+            to!("0a:00:00:01", "PING(10.0.5.5, 10.0.5.1, 1)"),
+            to!("0a:00:00:01", "PING(10.0.5.5, 10.0.0.9, 2)"),
+            to!("0a:00:00:01", "at=20 ARPREPLY(10.0.5.5, 10.0.5.1)"),
+        ],
+        &[],
+        &["routes.table", "port_left/arp.count"],
+        expect![[r#"
+            routes.table: 10.0.0.1/32		-		2
+            10.0.5.1/32		-		2
+            10.0.0.9/32		-		2
+            10.0.1.1/32		-		2
+            10.0.0.0/24		-		0
+            10.0.0.0/32		-		4
+            10.0.0.255/32		-		4
+            10.0.5.0/24		-		0
+            10.0.5.0/32		-		4
+            10.0.5.255/32		-		4
+            10.0.1.0/24		-		1
+            10.0.1.0/32		-		4
+            10.0.1.255/32		-		4
+            0.0.0.0/8		-		4
+            127.0.0.0/8		-		4
+            224.0.0.0/4		-		4
+            240.0.0.0/4		-		4
+            0.0.0.0/0		-		3
+
+            port_left/arp.count: 1
+            to left at 0.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 ARP 10.0.0.1 is at 2:0:a:0:0:1 to 10.0.0.5
+            to left at 1.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 ARP 10.0.5.1 is at 2:0:a:0:0:1 to 10.0.5.5
+            to left at 2.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 ARP 10.0.0.9 is at 2:0:a:0:0:1 to 10.0.0.5
+            to left at 3.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.5.5 tell 10.0.5.1
+            to left at 20.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 10.0.5.1 > 10.0.5.5 pong 1 ttl 254 len 30
+            to left at 20.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 10.0.0.9 > 10.0.5.5 pong 2 ttl 254 len 30
+        "#]],
+    );
+}
+
+#[test]
+fn hosts_are_spoken_to_from_the_address_in_their_network() {
+    check(
+        with_secondary(),
+        &[
+            to!("0a:00:00:01", "at=10 ttl=1 UDP(10.0.5.5, 1, 10.0.1.7, 2)"),
+            to!("0a:00:00:01", "at=10 ttl=1 UDP(10.0.0.5, 1, 10.0.1.7, 2)"),
+            to!("0a:00:00:01", "at=20 ARPREPLY(10.0.5.5, 10.0.5.1)"),
+            to!("0a:00:00:01", "at=20 ARPREPLY(10.0.0.5, 10.0.0.1)"),
+        ],
+        &[
+            to!("0a:00:01:01", "UDP(10.0.1.7, 1, 10.0.5.6, 2)"),
+            to!("0a:00:01:01", "UDP(10.0.1.7, 1, 10.0.5.255, 2)"),
+        ],
+        &["nowhere.count"],
+        expect![[r#"
+            nowhere.count: 1
+            to left at 0.5 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.5.6 tell 10.0.5.1
+            to left at 10.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.5.5 tell 10.0.5.1
+            to left at 10.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.5 tell 10.0.0.1
+            to left at 20.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 10.0.5.1 > 10.0.5.5 ICMP 11/0 about [UDP 10.0.5.5:1 > 10.0.1.7:2 ttl 1 len 32] ttl 199 len 60
+            to left at 20.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 10.0.0.1 > 10.0.0.5 ICMP 11/0 about [UDP 10.0.0.5:1 > 10.0.1.7:2 ttl 1 len 32] ttl 199 len 60
+        "#]],
+    );
+}
+
+#[test]
+fn routes_lead_to_routers_in_secondary_networks() {
+    let instance =
+        with(with_secondary(), "/route", json!([{ "prefix": "default", "gateway": "10.0.5.254" }]));
+    check(
+        instance,
+        &[to!("0a:00:00:01", "at=20 ARPREPLY(10.0.5.254, 10.0.5.1)")],
+        &[to!("0a:00:01:01", "UDP(10.0.1.7, 1, 192.0.2.1, 2)")],
+        &[],
+        expect![[r#"
+            to left at 0.5 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.5.254 tell 10.0.5.1
+            to left at 20.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.1.7:1 > 192.0.2.1:2 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
+fn addresses_that_cannot_be_are_refused() {
+    let secondary = |address: &str| with(two_ports(), "/interface/0/secondary-address", json!([address]));
+    check(secondary("10.0.1.9/24"), &[], &[], &[], expect!["left (10.0.1.9/24) and right (10.0.1.1/24) are in one network; give them addresses of different networks, or use `weir bridge`"]);
+    check(
+        secondary("10.0.0.255/24"),
+        &[],
+        &[],
+        &[],
+        expect!["there are two routes for 10.0.0.255/32; give one"],
+    );
+    check(secondary("10.0.0.127/24"), &[], &[], &[], expect![""]);
+    let near_broadcast =
+        with(two_ports(), "/interface/0/secondary-address", json!(["10.0.0.127/24", "10.0.0.2/25"]));
+    check(near_broadcast, &[], &[], &[], expect!["there are two routes for 10.0.0.127/32; give one"]);
+    let same = with(two_ports(), "/interface/0/secondary-address", json!(["10.0.0.1/24"]));
+    check(
+        same,
+        &[],
+        &[],
+        &["routes.table"],
+        expect![[r#"
+        routes.table: 10.0.0.1/32		-		2
+        10.0.1.1/32		-		2
+        10.0.0.0/24		-		0
+        10.0.0.0/32		-		4
+        10.0.0.255/32		-		4
+        10.0.1.0/24		-		1
+        10.0.1.0/32		-		4
+        10.0.1.255/32		-		4
+        0.0.0.0/8		-		4
+        127.0.0.0/8		-		4
+        224.0.0.0/4		-		4
+        240.0.0.0/4		-		4
+        0.0.0.0/0		-		3
+
+    "#]],
+    );
+}
+
+#[test]
+fn what_has_state_is_called_after_the_interface() {
+    let element = |names: &[&str]| {
+        let interfaces: Vec<Value> = (0..)
+            .zip(names)
+            .map(|(i, name)| json!({ "name": name, "address": format!("10.0.{i}.1/24") }))
+            .collect();
+        let (text, _) =
+            harness::graph("router", &json!({ "name": "r", "interface": interfaces }), &[]).unwrap();
+        let mut elements: Vec<&str> =
+            text.split_whitespace().filter(|word| word.starts_with("port_")).collect();
+        elements.retain(|word| !word.contains(['[', ';']));
+        elements.join(" ")
+    };
+    assert_eq!(element(&["wan", "lan_1.2-b"]), "port_wan port_lan__1_2e_2_2d_b");
+    assert_eq!(element(&["new", "wan"]), "port_new port_wan");
+}
