@@ -1,21 +1,38 @@
 {% from "routing.click" import router_port_between, check_networks, network_routes, given_routes, nowhere_routes, lookup %}
-{% for one in interface if one.name not in ports %}
-{{ raise("--address `" ~ one.name ~ "=" ~ one.address ~ "`: no interface `" ~ one.name ~ "`; there are " ~ ports | join(", ") ~ "; add it with --if " ~ one.name ~ "=KIND:ARGS") }}
+{% set known = ports | join(", ") %}
+{% for one in interface %}
+{% if one.parent is none and one.name not in ports %}
+{{ raise("--address `" ~ one.name ~ "=" ~ one.address ~ "`: no interface `" ~ one.name ~ "`; there are " ~ known ~ "; add it with --if " ~ one.name ~ "=KIND:ARGS") }}
+{% elif one.parent is not none and one.name in ports %}
+{{ raise("interface " ~ one.name ~ " is a port; give VLAN " ~ one.vlan ~ " of " ~ one.parent ~ " another name") }}
+{% elif one.parent is not none and one.parent not in ports %}
+{{ raise("interface " ~ one.name ~ ": no port `" ~ one.parent ~ "`; there are " ~ known) }}
+{% endif %}
 {% endfor %}
-{% for one in ethernet if one.port not in ports %}
-{{ raise("--ethernet `" ~ one.port ~ "=" ~ one.address ~ "`: no interface `" ~ one.port ~ "`; there are " ~ ports | join(", ") ~ "; add it with --if " ~ one.port ~ "=KIND:ARGS") }}
+{# Interfaces that are VLANs of ports. #}
+{% set vlans = interface | selectattr("vlan") | list %}
+{% for one in vlans %}
+{% for other in vlans[loop.index:] if other.parent == one.parent and other.vlan == one.vlan %}
+{{ raise(one.name ~ " and " ~ other.name ~ " are both VLAN " ~ one.vlan ~ " of " ~ one.parent ~ "; give one, with secondary addresses if it has several") }}
 {% endfor %}
-{# All interfaces, and all their addresses. #}
+{% endfor %}
+{% set names = ports + (vlans | map(attribute="name") | list) %}
+{% for one in ethernet if one.port not in names %}
+{{ raise("--ethernet `" ~ one.port ~ "=" ~ one.address ~ "`: no interface `" ~ one.port ~ "`; there are " ~ names | join(", ") ~ "; add it with --if " ~ one.port ~ "=KIND:ARGS") }}
+{% endfor %}
+{# All interfaces with addresses, and all these. #}
 {% set all = namespace(interfaces=[], networks=[]) %}
-{% for name in ports %}
+{% for name in names %}
 {% set idx = all.interfaces | length %}
 {% for one in interface if one.name == name and one.address is not none %}
-{% set all.interfaces = all.interfaces + [{"idx": idx, "name": name, "address": one.address, "more": one.secondary_address, "element": "port_" ~ name | identifier}] %}
+{% set all.interfaces = all.interfaces + [{"idx": idx, "name": name, "address": one.address, "more": one.secondary_address, "parent": one.parent, "vlan": one.vlan, "element": "port_" ~ name | identifier}] %}
 {% for address in [one.address] + one.secondary_address %}
 {% set all.networks = all.networks + [{"idx": idx, "name": name, "address": address}] %}
 {% endfor %}
 {% else %}
+{% if vlans | selectattr("parent", "equalto", name) | list | length == 0 %}
 {{ raise("interface " ~ name ~ " has no address; add --address " ~ name ~ "=ADDRESS/LENGTH") }}
+{% endif %}
 {% endfor %}
 {% endfor %}
 {% set interfaces = all.interfaces %}
@@ -40,9 +57,38 @@
 {%- endset %}
 {% include "routing.click" %}
 {{ lookup(table, unreachable) }}
+{# A port with VLANs: what has a tag goes to its VLAN's interface, the rest, and what has only a priority, to the port's own. #}
+{% for port in ports %}
+{% set here = vlans | selectattr("parent", "equalto", port) | list %}
+{% set id = port | identifier %}
+{% if here %}
+{{ from(port) }} -> tags_{{ id }} :: Classifier({% for one in here %}12/8100 14/{{ one.vlan | hex(4) }}%0fff, {% endfor %}12/8100 14/0000%0fff, 12/8100, -);
+tags_{{ id }}[{{ here | length }}] -> VLANDecap -> untagged_{{ id }} :: Null;
+tags_{{ id }}[{{ here | length + 1 }}] -> other_vlans_{{ id }} :: Counter -> Discard;
+tags_{{ id }}[{{ here | length + 2 }}] -> untagged_{{ id }};
+{% for one in here %}
+tags_{{ id }}[{{ loop.index0 }}] -> vlan_{{ one.name | identifier }} :: VLANDecap;
+{% endfor %}
+{% if port not in interfaces | map(attribute="name") %}
+untagged_{{ id }} -> unaddressed_{{ id }} :: Counter -> Discard;
+{% endif %}
+{% endif %}
+{% endfor %}
 {% for interface in interfaces %}
-{% set other = ethernet | selectattr("port", "equalto", interface.name) | map(attribute="address") | list %}
-{{ router_port_between(from(interface.name), to(interface.name), interface.element, interface, interface.more | map("address") | list, other[0] if other else none, mtu, networks) }}
+{% set id = interface.name | identifier %}
+{% set parents = vlans | map(attribute="parent") | list %}
+{% if interface.vlan is not none %}
+{% set source, sink = "vlan_" ~ id, "VLANEncap(VLAN_ID " ~ interface.vlan ~ ") -> " ~ to(interface.parent) %}
+{% elif interface.name in parents %}
+{% set source, sink = "untagged_" ~ id, to(interface.name) %}
+{% else %}
+{% set source, sink = from(interface.name), to(interface.name) %}
+{% endif %}
+{% set given = namespace(ethernet=none) %}
+{% for one in ethernet if one.port == interface.name or (one.port == interface.parent and given.ethernet is none) %}
+{% set given.ethernet = one.address %}
+{% endfor %}
+{{ router_port_between(source, sink, interface.element, interface, interface.more | map("address") | list, given.ethernet, mtu, networks) }}
 {{- interface.element }}[1] -> routes;
 {{ interface.element }}[2] -> routes;
 routes[{{ interface.idx }}] -> [1] {{ interface.element }};

@@ -151,6 +151,8 @@ impl<'f> Function<'f> {
         if let Some(list) = self.port_list() {
             let key = list.keys.first().map(String::as_str).unwrap_or_default();
             let entries = data.get(&list.name).and_then(|value| value.as_array()).into_iter().flatten();
+            let unless = list.extension("ports-unless");
+            let entries = entries.filter(|entry| unless.is_none_or(|leaf| entry.get(leaf).is_none()));
             ports.extend(entries.filter_map(|entry| entry.get(key)).map(text_of));
         }
         for name in connected {

@@ -179,3 +179,158 @@ fn what_has_state_is_called_after_the_interface() {
     assert_eq!(element(&["wan", "lan_1.2-b"]), "port_wan port_lan__1_2e_2_2d_b");
     assert_eq!(element(&["new", "wan"]), "port_new port_wan");
 }
+
+fn with_vlans() -> Value {
+    json!({ "name": "r", "interface": [
+        { "name": "left" },
+        { "name": "right", "address": "10.0.1.1/24" },
+        { "name": "office", "address": "10.0.20.1/24", "secondary-address": ["10.0.21.1/24"], "parent": "left", "vlan": 20 },
+        { "name": "guests", "address": "10.0.30.1/24", "parent": "left", "vlan": 30 },
+        { "name": "dmz", "address": "10.0.40.1/24", "parent": "right", "vlan": 20 },
+    ] })
+}
+
+const VLAN_READS: [&str; 5] = [
+    "other_vlans_left.count",
+    "unaddressed_left.count",
+    "other_vlans_right.count",
+    "port_office/arp.count",
+    "port_guests/arp.count",
+];
+
+#[test]
+fn frames_belong_to_the_vlan_of_their_tag() {
+    check(
+        with_vlans(),
+        &[
+            "vlan=20 from=02:00:00:00:00:05 ARP(10.0.20.5, 10.0.20.1)",
+            "vlan=20 from=02:00:00:00:00:05 ARP(10.0.21.5, 10.0.21.1)",
+            "vlan=30 from=02:00:00:00:00:05 ARP(10.0.30.5, 10.0.20.1)",
+            "vlan=31 from=02:00:00:00:00:05 ARP(10.0.30.5, 10.0.30.1)",
+            "from=02:00:00:00:00:05 ARP(10.0.20.5, 10.0.20.1)",
+            "vlan=57344 from=02:00:00:00:00:05 ARP(10.0.20.5, 10.0.20.1)",
+        ],
+        &[
+            "vlan=57344 from=02:00:00:00:00:05 ARP(10.0.1.5, 10.0.1.1)",
+            "from=02:00:00:00:00:05 ARP(10.0.1.5, 10.0.1.1)",
+            "vlan=24596 from=02:00:00:00:00:05 ARP(10.0.40.5, 10.0.40.1)",
+            "vlan=4095 from=02:00:00:00:00:05 ARP(10.0.1.5, 10.0.1.1)",
+        ],
+        &VLAN_READS,
+        expect![[r#"
+            other_vlans_left.count: 1
+            unaddressed_left.count: 2
+            other_vlans_right.count: 1
+            port_office/arp.count: 0
+            port_guests/arp.count: 0
+            to left at 0.0 ms: 2:0:a:0:14:1 > 2:0:0:0:0:5 VLAN 20 ARP 10.0.20.1 is at 2:0:a:0:14:1 to 10.0.20.5
+            to right at 0.5 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 ARP 10.0.1.1 is at 2:0:a:0:1:1 to 10.0.1.5
+            to left at 1.0 ms: 2:0:a:0:14:1 > 2:0:0:0:0:5 VLAN 20 ARP 10.0.21.1 is at 2:0:a:0:14:1 to 10.0.21.5
+            to right at 1.5 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 ARP 10.0.1.1 is at 2:0:a:0:1:1 to 10.0.1.5
+            to right at 2.5 ms: 2:0:a:0:28:1 > 2:0:0:0:0:5 VLAN 20 ARP 10.0.40.1 is at 2:0:a:0:28:1 to 10.0.40.5
+        "#]],
+    );
+}
+
+#[test]
+fn packets_are_routed_between_vlans() {
+    check(
+        with_vlans(),
+        &[
+            to!("0a:00:14:01", "vlan=20 UDP(10.0.20.5, 1, 10.0.30.5, 2)"),
+            to!("0a:00:14:01", "vlan=20 UDP(10.0.20.5, 1, 10.0.40.5, 2)"),
+            to!("0a:00:14:01", "vlan=20 UDP(10.0.20.5, 1, 10.0.1.5, 2)"),
+            to!("0a:00:14:01", "vlan=20 ttl=1 UDP(10.0.20.5, 1, 10.0.1.5, 2)"),
+            // Another VLAN's address of the router.
+            to!("0a:00:14:01", "vlan=30 UDP(10.0.30.5, 1, 10.0.1.5, 2)"),
+            to!("0a:00:1e:01", "at=20 vlan=30 ARPREPLY(10.0.30.5, 10.0.30.1)"),
+            to!("0a:00:14:01", "at=30 vlan=20 ARPREPLY(10.0.20.5, 10.0.20.1)"),
+        ],
+        &[
+            to!("0a:00:28:01", "at=40 vlan=20 ARPREPLY(10.0.40.5, 10.0.40.1)"),
+            to!("0a:00:01:01", "at=50 ARPREPLY(10.0.1.5, 10.0.1.1)"),
+        ],
+        &VLAN_READS,
+        expect![[r#"
+            other_vlans_left.count: 0
+            unaddressed_left.count: 0
+            other_vlans_right.count: 0
+            port_office/arp.count: 1
+            port_guests/arp.count: 1
+            to left at 0.0 ms: 2:0:a:0:1e:1 > ff:ff:ff:ff:ff:ff VLAN 30 ARP who has 10.0.30.5 tell 10.0.30.1
+            to right at 1.0 ms: 2:0:a:0:28:1 > ff:ff:ff:ff:ff:ff VLAN 20 ARP who has 10.0.40.5 tell 10.0.40.1
+            to right at 2.0 ms: 2:0:a:0:1:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.1.5 tell 10.0.1.1
+            to left at 3.0 ms: 2:0:a:0:14:1 > ff:ff:ff:ff:ff:ff VLAN 20 ARP who has 10.0.20.5 tell 10.0.20.1
+            to left at 20.0 ms: 2:0:a:0:1e:1 > 2:0:0:0:0:5 VLAN 30 UDP 10.0.20.5:1 > 10.0.30.5:2 ttl 63 len 32
+            to left at 30.0 ms: 2:0:a:0:14:1 > 2:0:0:0:0:5 VLAN 20 10.0.20.1 > 10.0.20.5 ICMP 11/0 about [UDP 10.0.20.5:1 > 10.0.1.5:2 ttl 1 len 32] ttl 199 len 60
+            to right at 40.0 ms: 2:0:a:0:28:1 > 2:0:0:0:0:5 VLAN 20 UDP 10.0.20.5:1 > 10.0.40.5:2 ttl 63 len 32
+            to right at 50.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 UDP 10.0.20.5:1 > 10.0.1.5:2 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
+fn vlans_have_their_ports_ethernet_address_if_one_is_given() {
+    let ethernet = json!([
+        { "port": "left", "address": "02:00:00:00:00:aa" },
+        { "port": "guests", "address": "02:00:00:00:00:bb" },
+        { "port": "right", "address": "02:00:00:00:00:cc" },
+    ]);
+    check(
+        with(with_vlans(), "/ethernet", ethernet),
+        &[
+            "vlan=20 from=02:00:00:00:00:05 ARP(10.0.20.5, 10.0.20.1)",
+            "vlan=30 from=02:00:00:00:00:05 ARP(10.0.30.5, 10.0.30.1)",
+        ],
+        &["from=02:00:00:00:00:05 ARP(10.0.1.5, 10.0.1.1)"],
+        &[],
+        expect![[r#"
+            to left at 0.0 ms: 2:0:0:0:0:aa > 2:0:0:0:0:5 VLAN 20 ARP 10.0.20.1 is at 2:0:0:0:0:aa to 10.0.20.5
+            to right at 0.5 ms: 2:0:0:0:0:cc > 2:0:0:0:0:5 ARP 10.0.1.1 is at 2:0:0:0:0:cc to 10.0.1.5
+            to left at 1.0 ms: 2:0:0:0:0:bb > 2:0:0:0:0:5 VLAN 30 ARP 10.0.30.1 is at 2:0:0:0:0:bb to 10.0.30.5
+        "#]],
+    );
+}
+
+#[test]
+fn only_interfaces_without_a_parent_are_ports() {
+    let (_, ports) = harness::graph("router", &with_vlans(), &[]).unwrap();
+    assert_eq!(ports, ["left", "right"]);
+    assert_eq!(
+        harness::graph("router", &with_vlans(), &["office"]).unwrap_err(),
+        "a router has no port `office`; its ports: left, right"
+    );
+}
+
+#[test]
+fn vlans_that_cannot_be_are_refused() {
+    let mut told = String::new();
+    for other in [
+        json!({ "name": "office", "address": "10.0.2.1/24", "parent": "left" }),
+        json!({ "name": "office", "address": "10.0.2.1/24", "vlan": 20 }),
+        json!({ "name": "office", "parent": "left", "vlan": 20 }),
+        json!({ "name": "office", "address": "10.0.2.1/24", "parent": "left", "vlan": 4095 }),
+        json!({ "name": "office", "address": "10.0.2.1/24", "parent": "middle", "vlan": 20 }),
+        json!({ "name": "office", "address": "10.0.0.2/24", "parent": "left", "vlan": 20 }),
+        json!({ "name": "office", "secondary-address": ["10.0.2.1/24"] }),
+        json!({ "name": "office" }),
+    ] {
+        let mut instance = two_ports();
+        instance["interface"].as_array_mut().unwrap().push(other);
+        told += &run("router", instance, &[], &[]);
+        told += "\n";
+    }
+    let mut twice = with_vlans();
+    twice["interface"][3]["vlan"] = json!(20);
+    told += &run("router", twice, &[], &[]);
+    expect![[r#"
+        /router:router[name='r']/interface[name='office']/parent: an interface with a parent is a VLAN of it: give it a vlan and an address
+        /router:router[name='r']/interface[name='office']/vlan: name the port that has the VLAN by parent
+        /router:router[name='r']/interface[name='office']/parent: an interface with a parent is a VLAN of it: give it a vlan and an address
+        /router:router[name='r']/interface[name='office']/vlan: Unsatisfied range - value "4095" is out of the allowed range.
+        interface office: no port `middle`; there are left, right
+        left (10.0.0.1/24) and office (10.0.0.2/24) are in one network; give them addresses of different networks, or use `weir bridge`
+        /router:router[name='r']/interface[name='office']/secondary-address[.='10.0.2.1/24']: an interface with a secondary-address needs an address first
+        interface office has no address; add --address office=ADDRESS/LENGTH
+        office and guests are both VLAN 20 of left; give one, with secondary addresses if it has several"#]].assert_eq(&told);
+}
