@@ -1,4 +1,4 @@
-{% from "routing.click" import router_port_between, check_networks, network_routes, given_routes, nowhere_routes, lookup %}
+{% from "routing.click" import router_port_between, check_networks, network_routes, given_routes, nowhere_routes, lookup, towards %}
 {% set known = ports | join(", ") %}
 {% for one in interface %}
 {% if one.parent is none and one.name not in ports %}
@@ -39,9 +39,30 @@
 {% set networks = all.networks %}
 {{ check_networks(networks) }}
 {% set n = interfaces | length %}
+{# The mark that tells by which interface a packet came is a byte, of which 0 is for none. #}
+{% if n > 255 %}
+{{ raise("there are " ~ n ~ " interfaces with addresses; 255 is most: use several routers") }}
+{% endif %}
 {% set own = n %}
 {% set unreachable = n + 1 %}
 {% set nowhere = n + 2 %}
+{# What tells groups of next hops from each other: the hops with their weights. #}
+{% macro hops_of(routes) %}
+{% for one in routes | sort(attribute="gateway") %}{{ one.gateway }}{% if one.weight != 1 %} {{ one.weight }}{% endif %}{% if not loop.last %}, {% endif %}{% endfor %}
+{% endmacro %}
+{% set ways = namespace(groups=[]) %}
+{% for network, routes in route | by_network if routes | length > 1 %}
+{% set twice = routes | map(attribute="gateway") | twice %}
+{% if twice is not none %}
+{{ raise("there are two routes for " ~ network ~ " via " ~ twice ~ "; give one") }}
+{% endif %}
+{% set checked = given_routes(routes, networks) %}
+{% set hops = hops_of(routes) %}
+{% if hops not in ways.groups %}
+{% set ways.groups = ways.groups + [hops] %}
+{% endif %}
+{% endfor %}
+{% set groups = ways.groups %}
 {% set connected %}
 {% for network in networks %}
 {{ network_routes(network, nowhere) }}
@@ -52,8 +73,16 @@
 {{ address }}/32 {{ own }}
 {% endfor %}
 {{ connected | trim | lines | unique | join("\n") }}
-{{ given_routes(route, networks) }}
-{{- nowhere_routes(nowhere) }}
+{% for network, routes in route | by_network %}
+{% if routes | length == 1 %}
+{{ given_routes(routes, networks) }}
+{%- else %}
+{% set hops = hops_of(routes) %}
+{{ network }} {% for group in groups %}{% if group == hops %}{{ nowhere + 1 + loop.index0 }}{% endif %}{% endfor %}
+
+{% endif %}
+{% endfor %}
+{{ nowhere_routes(nowhere) }}
 {%- endset %}
 {% include "routing.click" %}
 {{ lookup(table, unreachable) }}
@@ -63,11 +92,11 @@
 {% set id = port | identifier %}
 {% if here %}
 {{ from(port) }} -> tags_{{ id }} :: Classifier({% for one in here %}12/8100 14/{{ one.vlan | hex(4) }}%0fff, {% endfor %}12/8100 14/0000%0fff, 12/8100, -);
-tags_{{ id }}[{{ here | length }}] -> VLANDecap -> untagged_{{ id }} :: Null;
+tags_{{ id }}[{{ here | length }}] -> VLANDecap(false) -> untagged_{{ id }} :: Null;
 tags_{{ id }}[{{ here | length + 1 }}] -> other_vlans_{{ id }} :: Counter -> Discard;
 tags_{{ id }}[{{ here | length + 2 }}] -> untagged_{{ id }};
 {% for one in here %}
-tags_{{ id }}[{{ loop.index0 }}] -> vlan_{{ one.name | identifier }} :: VLANDecap;
+tags_{{ id }}[{{ loop.index0 }}] -> vlan_{{ one.name | identifier }} :: VLANDecap(false);
 {% endfor %}
 {% if port not in interfaces | map(attribute="name") %}
 untagged_{{ id }} -> unaddressed_{{ id }} :: Counter -> Discard;
@@ -84,14 +113,22 @@ untagged_{{ id }} -> unaddressed_{{ id }} :: Counter -> Discard;
 {% else %}
 {% set source, sink = from(interface.name), to(interface.name) %}
 {% endif %}
-{% set given = namespace(ethernet=none) %}
-{% for one in ethernet if one.port == interface.name or (one.port == interface.parent and given.ethernet is none) %}
-{% set given.ethernet = one.address %}
-{% endfor %}
-{{ router_port_between(source, sink, interface.element, interface, interface.more | map("address") | list, given.ethernet, mtu, networks) }}
+{# Its own Ethernet address, or that of the port that it is a VLAN of. #}
+{% set at_port = ethernet | selectattr("port", "equalto", interface.parent) | list %}
+{% set given = (ethernet | selectattr("port", "equalto", interface.name) | list) + at_port %}
+{{ router_port_between(source, sink, interface.element, interface, interface.more | map("address") | list, given[0].address if given else none, mtu, networks) }}
 {{- interface.element }}[1] -> routes;
 {{ interface.element }}[2] -> routes;
 routes[{{ interface.idx }}] -> [1] {{ interface.element }};
+{% endfor %}
+{# Groups of next hops. #}
+{% for hops in groups %}
+{% set element = "hops_" ~ hops | replace(", ", "_") | replace(".", "_") | replace(" ", "x") %}
+routes[{{ nowhere + 1 + loop.index0 }}] -> {{ element }} :: NextHopSwitch({{ hops }});
+{% for hop in hops | split(", ") %}
+{% set idx = towards(hop | split(" ") | first, networks, "") | trim | int %}
+{{ element }}[{{ loop.index0 }}] -> [1] {{ (interfaces | list)[idx].element }};
+{% endfor %}
 {% endfor %}
 {% if interfaces %}
 {% set first = interfaces[0].address | address %}

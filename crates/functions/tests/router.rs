@@ -272,8 +272,8 @@ fn packets_are_routed_between_vlans() {
 #[test]
 fn vlans_have_their_ports_ethernet_address_if_one_is_given() {
     let ethernet = json!([
-        { "port": "left", "address": "02:00:00:00:00:aa" },
         { "port": "guests", "address": "02:00:00:00:00:bb" },
+        { "port": "left", "address": "02:00:00:00:00:aa" },
         { "port": "right", "address": "02:00:00:00:00:cc" },
     ]);
     check(
@@ -333,4 +333,165 @@ fn vlans_that_cannot_be_are_refused() {
         /router:router[name='r']/interface[name='office']/secondary-address[.='10.0.2.1/24']: an interface with a secondary-address needs an address first
         interface office has no address; add --address office=ADDRESS/LENGTH
         office and guests are both VLAN 20 of left; give one, with secondary addresses if it has several"#]].assert_eq(&told);
+}
+
+#[test]
+fn there_are_at_most_255_interfaces() {
+    let with_vlans = |n: usize| {
+        let vlan = |i: usize| json!({ "name": format!("v{i}"), "address": format!("10.0.{i}.1/24"), "parent": "left", "vlan": i + 1 });
+        let port = json!({ "name": "left" });
+        let interfaces: Vec<Value> = std::iter::once(port).chain((0..n).map(vlan)).collect();
+        harness::graph("router", &json!({ "name": "r", "interface": interfaces }), &[])
+    };
+    assert!(with_vlans(255).is_ok());
+    assert_eq!(
+        with_vlans(256).unwrap_err(),
+        "there are 256 interfaces with addresses; 255 is most: use several routers"
+    );
+}
+
+fn with_two_ways(weight: u8) -> Value {
+    let routes = json!([
+        { "prefix": "192.0.2.0/24", "gateway": "10.0.0.254" },
+        { "prefix": "192.0.2.0/24", "gateway": "10.0.1.254", "weight": weight },
+        { "prefix": "198.51.100.0/24", "gateway": "10.0.1.254", "weight": weight },
+        { "prefix": "198.51.100.0/24", "gateway": "10.0.0.254" },
+        { "prefix": "203.0.113.0/24", "gateway": "10.0.1.254" },
+    ]);
+    with(two_ports(), "/route", routes)
+}
+
+/// Answers of the routers that the ways lead to.
+const NEXT: [&str; 2] = [
+    to!("0a:00:00:01", "at=50 ARPREPLY(10.0.0.254, 10.0.0.1)"),
+    to!("0a:00:01:01", "at=50 ARPREPLY(10.0.1.254, 10.0.1.1)"),
+];
+
+#[test]
+fn flows_are_spread_over_the_routes_to_a_network() {
+    let frames = [
+        to!("0a:00:00:01", "UDP(10.0.0.5, 1, 192.0.2.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 2, 192.0.2.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 3, 192.0.2.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 4, 192.0.2.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 1, 192.0.2.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 2, 198.51.100.1, 80)"),
+        to!("0a:00:00:01", "UDP(10.0.0.5, 2, 203.0.113.1, 80)"),
+        NEXT[0],
+    ];
+    check(
+        with_two_ways(1),
+        &frames,
+        &NEXT[1..],
+        &["routes.table", "hops_10_0_0_254_10_0_1_254.hops"],
+        expect![[r#"
+            routes.table: 10.0.0.1/32		-		2
+            10.0.1.1/32		-		2
+            10.0.0.0/24		-		0
+            10.0.0.0/32		-		4
+            10.0.0.255/32		-		4
+            10.0.1.0/24		-		1
+            10.0.1.0/32		-		4
+            10.0.1.255/32		-		4
+            192.0.2.0/24		-		5
+            198.51.100.0/24		-		5
+            203.0.113.0/24		10.0.1.254	1
+            0.0.0.0/8		-		4
+            127.0.0.0/8		-		4
+            224.0.0.0/4		-		4
+            240.0.0.0/4		-		4
+            0.0.0.0/0		-		3
+
+            hops_10_0_0_254_10_0_1_254.hops: 10.0.0.254 1 4 50.9
+            10.0.1.254 1 2 49.1
+
+            to right at 0.0 ms: 2:0:a:0:1:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.1.254 tell 10.0.1.1
+            to left at 1.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.5 tell 10.0.0.1
+            to left at 1.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.254 tell 10.0.0.1
+            to left at 50.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.0.5:2 > 192.0.2.1:80 ttl 63 len 32
+            to left at 50.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.0.5:3 > 192.0.2.1:80 ttl 63 len 32
+            to left at 50.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.0.5:4 > 192.0.2.1:80 ttl 63 len 32
+            to left at 50.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.0.5:2 > 198.51.100.1:80 ttl 63 len 32
+            to right at 50.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 UDP 10.0.0.5:1 > 192.0.2.1:80 ttl 63 len 32
+            to right at 50.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 UDP 10.0.0.5:1 > 192.0.2.1:80 ttl 63 len 32
+            to right at 50.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:5 UDP 10.0.0.5:2 > 203.0.113.1:80 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
+fn weights_say_how_many_flows_a_way_gets() {
+    let told = run("router", with_two_ways(3), &[], &["hops_10_0_0_254_10_0_1_254x3.hops"]);
+    expect![[r#"
+        hops_10_0_0_254_10_0_1_254x3.hops: 10.0.0.254 1 0 25.1
+        10.0.1.254 3 0 74.9
+
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn flows_stay_on_their_way_when_another_goes() {
+    let route = |gateway: &str| json!({ "prefix": "192.0.2.0/24", "gateway": gateway });
+    let gateways = ["10.0.1.11", "10.0.1.12", "10.0.1.13"];
+    let ways = |gateways: &[&str]| {
+        let routes: Vec<Value> = gateways.iter().map(|gateway| route(gateway)).collect();
+        let flows: Vec<String> = (1..=40)
+            .map(|port| format!(to!("0a:00:00:01", "UDP(10.0.0.5, {}, 192.0.2.1, 80)"), port))
+            .collect();
+        let flows: Vec<&str> = flows.iter().map(String::as_str).collect();
+        let answers: Vec<String> = (11..14)
+            .map(|i| {
+                format!("at=100 to=02:00:0a:00:01:01 from=02:00:00:00:00:{i} ARPREPLY(10.0.1.{i}, 10.0.1.1)")
+            })
+            .collect();
+        let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+        let told = run(
+            "router",
+            with(two_ports(), "/route", json!(routes)),
+            &[("left", &flows), ("right", &answers)],
+            &[],
+        );
+        let mut ways: Vec<(u16, String)> = told
+            .lines()
+            .filter(|line| line.contains(" UDP "))
+            .map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let to = words.iter().position(|word| *word == ">").unwrap() + 1;
+                let from = words.iter().find(|word| word.starts_with("10.0.0.5:")).unwrap();
+                (from.rsplit(':').next().unwrap().parse().unwrap(), words[to].to_string())
+            })
+            .collect();
+        ways.sort();
+        assert_eq!(ways.len(), 40, "{told}");
+        ways
+    };
+    let (all, fewer) = (ways(&gateways), ways(&gateways[..2]));
+    let gone = "2:0:0:0:0:13";
+    let n_gone = all.iter().filter(|(_, way)| way == gone).count();
+    assert!((1..39).contains(&n_gone), "{all:?}");
+    for (before, after) in all.iter().zip(&fewer) {
+        assert!(before.1 == gone && after.1 != gone || before == after, "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn routes_that_cannot_be_are_refused() {
+    let mut told = String::new();
+    for (gateway, prefix) in
+        [("10.0.9.1", "192.0.2.0/24"), ("10.0.0.1", "192.0.2.0/24"), ("10.0.0.254", "default")]
+    {
+        let routes = json!([
+            { "prefix": "192.0.2.0/24", "gateway": "10.0.0.254" },
+            { "prefix": "0.0.0.0/0", "gateway": "10.0.0.254" },
+            { "prefix": prefix, "gateway": gateway },
+        ]);
+        told += &run("router", with(two_ports(), "/route", routes), &[], &[]);
+        told += "\n";
+    }
+    expect![[r#"
+        --route `192.0.2.0/24 via 10.0.9.1`: 10.0.9.1 is in none of the router's networks (10.0.0.1/24 on left, 10.0.1.1/24 on right)
+        --route `192.0.2.0/24 via 10.0.0.1`: 10.0.0.1 is this router's own address on left; name the next router's
+        there are two routes for 0.0.0.0/0 via 10.0.0.254; give one
+    "#]].assert_eq(&told);
 }

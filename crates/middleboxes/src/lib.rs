@@ -21,6 +21,7 @@ element::elements![
     gre_tunnels,
     intrusion_detector,
     load_balancer,
+    next_hop_switch,
     policer,
     pppoe_server,
 ];

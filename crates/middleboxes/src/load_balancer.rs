@@ -30,7 +30,7 @@ mod choice;
 mod connections;
 mod entry;
 mod fragments;
-mod maglev;
+pub(crate) mod maglev;
 mod reports;
 mod rewrite;
 mod seen;

@@ -244,3 +244,26 @@ fn the_health_of_a_backend_follows_the_configuration_when_that_changes() {
     "#]],
     );
 }
+
+#[test]
+fn next_hops_that_stay_go_on_counting() {
+    let graph = |name: &str, hops: &str, outputs: &str| {
+        format!(
+            "h :: NextHopSwitch({hops}); {outputs}
+             {name} :: FromIPSummaryDump(DATA '!data ip_src sport ip_dst dport ip_proto\n10.0.0.5 1 192.0.2.1 80 U\n', CHECKSUM true) -> h;"
+        )
+    };
+    check(
+        &[
+            &graph("a", "10.0.0.2", "h -> Discard;"),
+            &graph("b", "10.0.0.1, 10.0.0.2", "h[0] -> Discard; h[1] -> Discard;"),
+            &graph("c", "10.0.0.2, 10.0.0.3 9", "h[0] -> Discard; h[1] -> Discard;"),
+        ],
+        &["h.hops"],
+        expect![[r#"
+            h.hops: 10.0.0.2 1 1 10.1
+            10.0.0.3 9 1 89.9
+
+        "#]],
+    );
+}

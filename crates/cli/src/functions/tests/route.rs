@@ -136,6 +136,57 @@ fn there_can_be_more_interfaces() {
 }
 
 #[test]
+fn routes_to_one_network_share_its_flows() {
+    let words = [&ROUTER[..], &["-r", "10.2.0.0/16 via 10.0.1.8 weight 3"]].concat();
+    check(
+        &words,
+        &[
+            to_router!("UDP(10.0.0.5, 1, 10.2.0.1, 2)"),
+            to_router!("UDP(10.0.0.5, 2, 10.2.0.1, 2)"),
+            to_router!("UDP(10.0.0.5, 3, 10.2.0.1, 2)"),
+            to_router!("UDP(10.0.0.5, 4, 10.2.0.1, 2)"),
+            to_router!("UDP(10.0.0.5, 5, 10.2.0.1, 2)"),
+            to_router!("UDP(10.0.0.5, 6, 10.2.0.1, 2)"),
+        ],
+        &[GATEWAY, "at=5 from=02:00:00:00:00:08 to=02:00:0a:00:01:01 ARPREPLY(10.0.1.8, 10.0.1.1)"],
+        &["hops_10_0_1_8x3_10_0_1_9.hops"],
+        expect![[r#"
+            hops_10_0_1_8x3_10_0_1_9.hops: 10.0.1.8 3 3 76.6
+            10.0.1.9 1 3 23.4
+
+            to right at 0.0 ms: 2:0:a:0:1:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.1.8 tell 10.0.1.1
+            to right at 2.0 ms: 2:0:a:0:1:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.1.9 tell 10.0.1.1
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:9 UDP 10.0.0.5:3 > 10.2.0.1:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:9 UDP 10.0.0.5:4 > 10.2.0.1:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:9 UDP 10.0.0.5:6 > 10.2.0.1:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:8 UDP 10.0.0.5:1 > 10.2.0.1:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:8 UDP 10.0.0.5:2 > 10.2.0.1:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:8 UDP 10.0.0.5:5 > 10.2.0.1:2 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
+fn an_interface_can_be_a_vlan() {
+    let words = [&ROUTER[..], &["-a", "office=10.0.2.1/24 vlan 20 of right"]].concat();
+    check(
+        &words,
+        &[to_router!("UDP(10.0.0.5, 1, 10.0.2.7, 2)"), to_router!("UDP(10.0.0.5, 1, 10.0.1.7, 2)")],
+        &[
+            "at=5 vlan=20 from=02:00:00:00:00:17 to=02:00:0a:00:02:01 ARPREPLY(10.0.2.7, 10.0.2.1)",
+            HOST_ON_THE_RIGHT,
+        ],
+        &[],
+        expect![[r#"
+            to right at 0.0 ms: 2:0:a:0:2:1 > ff:ff:ff:ff:ff:ff VLAN 20 ARP who has 10.0.2.7 tell 10.0.2.1
+            to right at 1.0 ms: 2:0:a:0:1:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.1.7 tell 10.0.1.1
+            to right at 5.0 ms: 2:0:a:0:2:1 > 2:0:0:0:0:17 VLAN 20 UDP 10.0.0.5:1 > 10.0.2.7:2 ttl 63 len 32
+            to right at 5.0 ms: 2:0:a:0:1:1 > 2:0:0:0:0:7 UDP 10.0.0.5:1 > 10.0.1.7:2 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
 fn mistakes_are_told() {
     fails(
         &["route", "-a", "left=10.0.0.1/24"],
@@ -174,10 +225,35 @@ fn mistakes_are_told() {
         For more information, try '--help'.
     "#]],
     );
-    let prefix = ["-r", "10.9.0.0/16 via 10.0.0.9", "-r", "10.9.0.0/16 via 10.0.1.9"];
+    let prefix = ["-r", "10.9.0.0/16 via 10.0.1.9", "-r", "10.9.0.0/16 via 10.0.1.9"];
     fails(
         &[&two[..], &prefix].concat(),
-        expect!["route: --route `10.9.0.0/16 via 10.0.1.9`: 10.9.0.0/16 has a route already; one is enough"],
+        expect!["route: --route `10.9.0.0/16 via 10.0.1.9`: 10.9.0.0/16 10.0.1.9 has a route already; one is enough"],
+    );
+    fails(
+        &[&two[..], &["-r", "10.9.0.0/16 via 10.0.1.9 weight 0"]].concat(),
+        expect![[r#"
+        error: invalid value '10.9.0.0/16 via 10.0.1.9 weight 0' for '--route <PREFIX via ADDRESS>': expected a number from 1 to 255
+
+        For more information, try '--help'.
+    "#]],
+    );
+    fails(
+        &[&two[..], &["-a", "office=10.0.2.1/24 vlan 20 of middle"]].concat(),
+        expect!["route: interface office: no port `middle`; there are left, right"],
+    );
+    fails(
+        &[&two[..], &["-a", "office=10.0.2.1/24 vlan 0 of left"]].concat(),
+        expect![[r#"
+        error: invalid value 'office=10.0.2.1/24 vlan 0 of left' for '--address <NAME=ADDRESS/LENGTH>': expected a number from 1 to 4094
+
+        For more information, try '--help'.
+    "#]],
+    );
+    fails(&[&two[..], &["-a", "right=10.0.2.1/24 vlan 20 of left"]].concat(), expect!["route: --address `right=10.0.2.1/24 vlan 20 of left`: right has an address already; one is enough"]);
+    fails(
+        &["route", "-a", "left=10.0.0.1/24", "-a", "right=10.0.2.1/24 vlan 20 of left"],
+        expect!["route: interface right is a port; give VLAN 20 of left another name"],
     );
     fails(
         &[&two[..], &["-r", "10.0.0.0/24 via 10.0.1.9"]].concat(),
