@@ -89,7 +89,7 @@ fn shown(store: &Store) -> String {
 fn a_transaction_is_made_whole_or_not_at_all() {
     let (mut store, plane) = store();
     let create = edit(Op::Create, "/wire:wire=a", json!({ "name": "a", "color": 2 }));
-    store.transaction(&[create.clone()], "").unwrap();
+    store.transaction(std::slice::from_ref(&create), "").unwrap();
     let before = shown(&store);
     let n_texts = plane.0.lock().unwrap().len();
     let second =

@@ -15,6 +15,11 @@ pub struct IpFilter {
 }
 
 impl IpFilter {
+    /// What is wrong with rules, without making a filter of them.
+    pub fn check(patterns: &[impl AsRef<str>], n_outputs: usize, names: &dyn Names) -> Vec<Diagnostic> {
+        ip::parse_rules(patterns, n_outputs, names).1
+    }
+
     /// Parses IPFilter rules, `ACTION EXPRESSION`, for an element with `n_outputs` outputs. Patterns are unquoted.
     ///
     /// There is a filter unless a diagnostic is an error.

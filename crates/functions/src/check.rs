@@ -189,7 +189,7 @@ fn pattern(text: &str) -> Result<(), String> {
         [one] if args::uncomment(one).trim() == text.trim() => one,
         _ => return Err(format!("`{text}` is not one pattern")),
     };
-    let (_, diagnostics) = filter::IpFilter::parse(&[format!("0 {one}")], 1, &filter::BuiltInNames);
+    let diagnostics = filter::IpFilter::check(&[format!("0 {one}")], 1, &filter::BuiltInNames);
     match diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
         Some(error) => Err(format!("{} (`weir help IPClassifier` describes patterns)", error.message.trim())),
         None => Ok(()),

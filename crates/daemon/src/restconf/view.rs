@@ -189,8 +189,7 @@ impl View<'_> {
                 false => self.state(child, data),
             };
             // What holds nothing is there all the same, and is not told.
-            if let Some(value) = value.filter(|value| !(is_empty(value) && !matches!(child.kind, Kind::Leaf)))
-            {
+            if let Some(value) = value.filter(|value| !is_empty(value) || child.kind == Kind::Leaf) {
                 members.insert(child.name.clone(), value);
             }
         }

@@ -7,6 +7,8 @@ use graph::{Action, Graph};
 
 /// Most graphs that are remembered.
 const MAX: usize = 100;
+/// Most bytes of configurations that they have together, the last two graphs apart.
+const MAX_BYTES: usize = 8 << 20;
 
 /// A graph that ran, or runs.
 #[derive(Clone, Debug)]
@@ -43,8 +45,12 @@ impl Revisions {
     /// Adds a graph; its number.
     pub(super) fn add(&mut self, since_ns: i64, title: &str, graph: Graph, actions: &[Action]) -> u64 {
         let number = self.list.back().map_or(0, |last| last.number + 1);
-        if self.list.len() == MAX {
-            self.list.pop_front();
+        let bytes = |graph: &Graph| graph.elements.iter().map(|element| element.config.len()).sum::<usize>();
+        let mut n_bytes =
+            self.list.iter().map(|revision| bytes(&revision.graph)).sum::<usize>() + bytes(&graph);
+        while self.list.len() == MAX || (n_bytes > MAX_BYTES && self.list.len() > 1) {
+            let gone = self.list.pop_front();
+            n_bytes -= gone.map_or(0, |gone| bytes(&gone.graph));
         }
         let (title, graph, actions) = (title.to_string(), Arc::new(graph), actions.into());
         self.list.push_back(Revision { number, since_ns, title, graph, actions });
