@@ -111,6 +111,8 @@ const SAMPLES: &[Sample] = &[
     ("EtherRewrite", 1, 1, "1:1:1:1:1:1, 2:2:2:2:2:2", Conserved),
     ("EtherSwitch", 2, 2, "TIMEOUT 1", Conserved),
     ("EtherSwitch", 3, 3, "", Free),
+    ("VLANSwitch", 3, 3, "access 1, trunk 2 ALLOWED 1 3, trunk, TIMEOUT 1", Free),
+    ("NextHopSwitch", 1, 2, "1.0.0.1, 1.0.0.2 3", Conserved),
     ("FixIPSrc", 1, 1, "1.0.0.1", Conserved),
     ("FrontDropQueue", 1, 2, "3", Conserved),
     ("FullNoteQueue", 1, 2, "3", Conserved),

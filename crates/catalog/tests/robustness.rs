@@ -99,6 +99,8 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("GRETunnels", "10.0.0.3, TUNNEL a 10.0.0.4 - 0.0.0.0/0"),
     ("PPPoEServer", "2:0:0:0:0:3, 10.0.0.3, POOL 10.1.0.0/24, STATIC 2:0:0:0:0:4 1 10.0.0.4"),
     ("HashSwitch", "12, 8"),
+    ("VLANSwitch", "access 1, trunk 2 ALLOWED 1 3"),
+    ("NextHopSwitch", "1.0.0.1, 1.0.0.2 3"),
     ("HostEtherFilter", "2:0:0:0:0:1"),
     ("ICMPError", "10.0.0.3, timeexceeded"),
     ("ICMPPingRewriter", "pattern 10.0.0.3 0-65535# - - 0 0"),

@@ -65,6 +65,7 @@ fn ask(service: &Service, method: &str, path: &str, body: Value) -> Reply {
         headers: vec![("content-type".into(), "application/yang-data+json".into())],
         body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
         who: Who { name: "test".into(), role: Role::Administer },
+        ..Request::default()
     })
 }
 

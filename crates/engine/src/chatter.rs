@@ -139,7 +139,7 @@ mod tests {
             let heard = heard.clone();
             move |element: &str, text: &str| *heard.lock().unwrap() += &format!("{name}:{element}:{text} ")
         };
-        let mut print = hear("user");
+        let print = hear("user");
         let voice = Voice::new(Box::new(move |text| print("", text)));
         voice.say_as("a", "1");
         voice.give(Box::new(hear("log")));
