@@ -125,7 +125,8 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
     for text in &options.values {
         let (path, value) = assignment(text)?;
         let place = target.place(path)?;
-        let value = target::value(place.node, value)?;
+        let before = if place.is_entry { 0 } else { last_number(&options.daemon, &target, &place)? };
+        let value = target::value(place.node, value, before)?;
         let value = if place.is_entry && place.node.kind == Kind::List { json!([value]) } else { value };
         edits.push(edit(
             edits.len() + 1,
@@ -154,6 +155,21 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
         }
     }
     target::patch(&options.daemon, &target.url(), edits)
+}
+
+/// The highest number that an entry of a list has for its key: entries that words add are numbered on from there.
+fn last_number(daemon: &Daemon, target: &Target, place: &target::Place<'_>) -> Result<usize, String> {
+    let [key] = place.node.keys.as_slice() else { return Ok(0) };
+    let url = format!("{}{}?content=config", target.url(), place.path);
+    let answer = daemon.ask("GET", &url, None)?;
+    if answer.status == 404 {
+        return Ok(0);
+    }
+    let answer = answer.json()?;
+    let entries = answer.as_object().and_then(|members| members.values().next()).and_then(Value::as_array);
+    let numbers =
+        entries.into_iter().flatten().filter_map(|entry| functions::text_of(entry.get(key)?).parse().ok());
+    Ok(numbers.max().unwrap_or(0))
 }
 
 /// Deletes an instance, or nodes of it.
@@ -195,7 +211,7 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
         let node = input
             .and_then(|input| input.child(name))
             .ok_or_else(|| format!("`{}` takes no `{name}`", place.node.name))?;
-        values.insert(name.to_string(), target::value(node, value)?);
+        values.insert(name.to_string(), target::value(node, value, 0)?);
     }
     let url = format!("{}{}", target.url(), place.path);
     let answer = match values.is_empty() {

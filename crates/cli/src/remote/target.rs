@@ -161,8 +161,9 @@ pub fn assignment(text: &str) -> Result<(&str, &str), String> {
     Err(format!("`{text}`: expected PATH=VALUE, such as mtu=1400 or rule/10/action=deny"))
 }
 
-/// The value of a node from what a user wrote: a leaf's value; words of a list's form; else JSON.
-pub fn value(node: &Node, text: &str) -> Result<Value, String> {
+/// The value of a node from what a user wrote: a leaf's value; words of a list's form, whose entries are numbered behind `before`;
+/// else JSON.
+pub fn value(node: &Node, text: &str, before: usize) -> Result<Value, String> {
     let failed = |message: String| format!("`{}` `{text}`: {message}", node.name);
     match node.kind {
         Kind::Leaf => functions::leaf(node, text).map_err(failed),
@@ -172,7 +173,7 @@ pub fn value(node: &Node, text: &str) -> Result<Value, String> {
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array),
         Kind::List if !text.trim_start().starts_with(['[', '{']) => {
-            functions::entries(node, text, 0).map(Value::Array).map_err(failed)
+            functions::entries(node, text, before).map(Value::Array).map_err(failed)
         }
         _ => serde_json::from_str(text).map_err(|error| failed(format!("expected JSON: {error}"))),
     }

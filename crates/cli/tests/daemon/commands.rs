@@ -23,6 +23,9 @@ fn instances_are_created_shown_changed_and_deleted() {
              weir show fw rule/2/match
              weir delete fw rule/2 rule/9
              weir show fw rule
+             weir set fw 'rule=deny icmp, allow all'
+             weir show fw rule/2; weir show fw rule/3/action
+             weir delete fw rule/2 rule/3
              weir topology
              weir detach guard
              weir disconnect br:b
@@ -55,6 +58,10 @@ udp && dst port 53
 - id: 1
   action: allow
   match: tcp
+id: 2
+action: deny
+match: icmp
+allow
 br:a - guard:right
 br:b - fw:right
 fw:left - guard:left
