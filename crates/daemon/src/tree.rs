@@ -225,21 +225,38 @@ pub fn member_name(depth: usize, node: &Node) -> String {
 
 /// Where an entry with these keys stands.
 fn position(node: &Node, list: &[Value], keys: &[String]) -> Option<usize> {
-    list.iter().position(|entry| has_keys(node, entry, keys))
+    // Long lists are gone through: no text is made of a number for that.
+    let wanted: Vec<Wanted<'_>> =
+        keys.iter().map(|key| Wanted { text: key, number: key.parse().ok() }).collect();
+    list.iter().position(|entry| has_keys(node, entry, &wanted))
 }
 
-fn has_keys(node: &Node, entry: &Value, keys: &[String]) -> bool {
+/// A key that is looked for.
+struct Wanted<'k> {
+    text: &'k str,
+    number: Option<i64>,
+}
+
+impl Wanted<'_> {
+    fn is(&self, value: &Value) -> bool {
+        match value {
+            Value::String(own) => own == self.text,
+            Value::Number(own) if own.is_i64() => own.as_i64() == self.number,
+            other => functions::text_of(other) == self.text,
+        }
+    }
+}
+
+fn has_keys(node: &Node, entry: &Value, keys: &[Wanted<'_>]) -> bool {
     if node.kind == Kind::LeafList {
-        return keys.first().is_some_and(|key| is_text(entry, key));
+        return keys.first().is_some_and(|key| key.is(entry));
     }
-    node.keys.iter().zip(keys).all(|(name, key)| entry.get(name).is_some_and(|value| is_text(value, key)))
-}
-
-fn is_text(value: &Value, text: &str) -> bool {
-    match value {
-        Value::String(own) => own == text,
-        other => functions::text_of(other) == text,
-    }
+    // Keys come first in most entries.
+    let mut members = entry.as_object().into_iter().flatten();
+    node.keys.iter().zip(keys).all(|(name, key)| match members.next() {
+        Some((own, value)) if own == name => key.is(value),
+        _ => entry.get(name).is_some_and(|value| key.is(value)),
+    })
 }
 
 /// The keys of an entry.
