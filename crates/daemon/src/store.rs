@@ -1,6 +1,6 @@
 //! The configuration that runs, and the way in which it changes: all of a transaction or nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -31,6 +31,9 @@ pub struct Store {
     revision: u64,
     changed: SystemTime,
 }
+
+/// What changes are about: functions and instances of them; none of a function's is all.
+type Touched = BTreeSet<(String, Option<String>)>;
 
 /// Ports of instances in a compound element.
 struct Compound;
@@ -114,8 +117,8 @@ impl Store {
 
     /// Makes all bodies anew and runs them.
     fn rebuild(&mut self) -> Result<(), Fault> {
-        let names = self.names()?;
-        let next = self.next(&names.iter().map(|(name, _)| name.clone()).collect())?;
+        // There are none yet that could stay.
+        let next = self.next(&Touched::new())?;
         self.run(next, "start")?;
         self.follow();
         Ok(())
@@ -171,10 +174,10 @@ impl Store {
     /// Makes all of some changes, or none. An error tells which one it is about.
     pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<(), (usize, Fault)> {
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
-        let (mut touched, mut failed) = (BTreeSet::new(), None);
+        let (mut touched, mut failed) = (Touched::new(), None);
         for (i, edit) in edits.iter().enumerate() {
             match edited.apply(&self.functions, edit) {
-                Ok(places) => touched.extend(instance_of(&places)),
+                Ok(places) => touched.extend(touched_by(&places)),
                 Err(fault) => {
                     failed = Some((i, fault));
                     break;
@@ -201,7 +204,7 @@ impl Store {
         result
     }
 
-    fn try_run(&mut self, edits: &[Edit], touched: &BTreeSet<String>, title: &str) -> Result<(), Fault> {
+    fn try_run(&mut self, edits: &[Edit], touched: &Touched, title: &str) -> Result<(), Fault> {
         self.data.check()?;
         let next = self.next(touched)?;
         let before = (self.bodies.clone(), self.topology.clone());
@@ -218,10 +221,9 @@ impl Store {
         Ok(())
     }
 
-    /// The instances' names and functions. A name is unique among all functions.
-    fn names(&self) -> Result<Vec<(String, String)>, Fault> {
-        let mut names: Vec<(String, String)> = Vec::new();
-        let mut known = std::collections::HashMap::new();
+    /// A name is unique among all functions, and is no word that means something else.
+    fn check_names(&self) -> Result<(), Fault> {
+        let mut known = HashMap::new();
         for (name, function, _) in self.instances() {
             let path = format!("/{function}:{function}={name}");
             if matches!(name, "dev" | "tap" | "input" | "output") {
@@ -230,14 +232,13 @@ impl Store {
                 ))
                 .at(path));
             }
-            if let Some(other) = known.insert(name.to_string(), function.to_string()) {
+            if let Some(other) = known.insert(name, function) {
                 let message =
                     format!("there is a {other} `{name}` already; names are unique among all functions");
                 return Err(Fault::data_exists(message).at(path));
             }
-            names.push((name.to_string(), function.to_string()));
         }
-        Ok(names)
+        Ok(())
     }
 
     /// All instances: name, function, and entry.
@@ -257,8 +258,8 @@ impl Store {
     }
 
     /// What is to run: the graphs of `touched` instances, and of those whose ports change, are made anew.
-    fn next(&self, touched: &BTreeSet<String>) -> Result<(Bodies, Topology), Fault> {
-        self.names()?;
+    fn next(&self, touched: &Touched) -> Result<(Bodies, Topology), Fault> {
+        self.check_names()?;
         let first_ports = |name: &str| {
             let (function, entry) = self.instance(name)?;
             self.functions.get(function)?.ports(entry, &[]).ok()
@@ -278,10 +279,10 @@ impl Store {
             if let Some(old) = old.filter(|_| of.has_any_port()) {
                 ports = keep_numbers(&old.ports, ports);
             }
-            let same = self
-                .bodies
-                .get(name)
-                .filter(|old| !touched.contains(name) && old.function == function && old.ports == ports);
+            let is_touched = [None, Some(name.to_string())]
+                .into_iter()
+                .any(|name| touched.contains(&(function.to_string(), name)));
+            let same = old.filter(|old| !is_touched && old.ports == ports);
             let body = match same {
                 Some(old) => old.clone(),
                 None => {
@@ -316,12 +317,10 @@ impl Store {
         }
         data.merge(&self.tree.0.to_string())?;
         data.check()?;
-        let changed = self.instances().filter(|(_, function, _)| {
-            let package =
-                |functions: &Functions| functions.get(function).map(|function| function.package.clone());
-            package(&self.functions) != package(&functions)
-        });
-        let touched: BTreeSet<String> = changed.map(|(name, _, _)| name.to_string()).collect();
+        let package = |functions: &Functions, name| functions.get(name).map(|one| one.package.clone());
+        let changed = functions.iter().map(|function| function.name());
+        let changed = changed.filter(|name| package(&self.functions, name) != package(&functions, name));
+        let touched: Touched = changed.map(|name| (name.to_string(), None)).collect();
         let old = std::mem::replace(&mut self.functions, functions);
         let result = self.next(&touched).and_then(|next| self.run(next, "functions"));
         match result {
@@ -352,10 +351,11 @@ fn keep_numbers(old: &[String], wanted: Vec<String>) -> Vec<String> {
     ports
 }
 
-/// The instance that a place belongs to.
-fn instance_of(places: &[Place<'_>]) -> Option<String> {
+/// The instance that a place belongs to, or all of a function.
+fn touched_by(places: &[Place<'_>]) -> Option<(String, Option<String>)> {
     let first = places.first().filter(|first| first.node.module != CORE)?;
-    first.keys.as_ref()?.first().cloned()
+    let name = first.keys.as_ref().and_then(|keys| keys.first().cloned());
+    Some((first.node.module.clone(), name))
 }
 
 /// A path to an instance.

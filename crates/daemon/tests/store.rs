@@ -151,6 +151,19 @@ fn a_transaction_is_made_whole_or_not_at_all() {
 }
 
 #[test]
+fn what_changes_a_whole_list_reaches_the_graph() {
+    let (mut store, plane) = store();
+    let last = || plane.0.lock().unwrap().last().cloned().unwrap();
+    store.transaction(&[edit(Op::Create, "/wire:wire=a", json!({ "color": 2 }))], "").unwrap();
+    store.transaction(&[edit(Op::Merge, "/wire:wire", json!([{ "name": "a", "color": 3 }]))], "").unwrap();
+    assert!(last().contains("Paint(3)"), "{}", last());
+    store.transaction(&[edit(Op::Replace, "/wire:wire", json!([{ "name": "a", "color": 4 }]))], "").unwrap();
+    assert!(last().contains("Paint(4)"), "{}", last());
+    store.transaction(&[edit(Op::Remove, "/wire:wire", Value::Null)], "").unwrap();
+    assert!(!last().contains("Paint("), "{}", last());
+}
+
+#[test]
 fn entries_stand_where_they_are_put() {
     let (mut store, _) = store();
     let put = |id: u32, at: Option<Position>| Edit {
