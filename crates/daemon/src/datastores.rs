@@ -2,9 +2,10 @@
 //!
 //! The candidate begins as the running configuration; each change of it is checked as if it were to run. Committing it makes all
 //! its differences one transaction. A commit that waits for confirmation is taken back when that does not come in time, or when the
-//! daemon ends before.
+//! daemon ends before; it is confirmed by an operation or by another commit (RFC 6241, section 8.4).
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -20,6 +21,11 @@ use crate::restconf::Service;
 use crate::roles::Who;
 use crate::store::{path_of, Store};
 use crate::tree::Tree;
+
+/// What ran before a commit that waits for confirmation.
+const UNCONFIRMED: &str = "unconfirmed.json";
+/// The title of the change that takes such a commit back.
+const TAKEN_BACK: &str = "taken back: not confirmed";
 
 /// A copy of the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +49,15 @@ impl Datastore {
             _ => None,
         }
     }
+
+    /// Where its data is.
+    pub fn root(self) -> String {
+        match self {
+            Datastore::Running => "/restconf/data".to_string(),
+            Datastore::Candidate => "/restconf/ds/ietf-datastores:candidate".to_string(),
+            Datastore::Startup => "/restconf/ds/ietf-datastores:startup".to_string(),
+        }
+    }
 }
 
 /// The other copies.
@@ -51,6 +66,7 @@ pub(crate) struct Copies {
     startup: Mutex<Store>,
     /// The number of the running configuration that the candidate came from; none if there is no candidate.
     base: Mutex<Option<u64>>,
+    /// Locked behind the running configuration.
     pending: Mutex<Option<Pending>>,
     folder: Option<PathBuf>,
     service: Weak<Service>,
@@ -60,6 +76,8 @@ pub(crate) struct Copies {
 struct Pending {
     number: u64,
     before: Value,
+    /// Without it, nobody waits any more.
+    _waiting: Sender<()>,
 }
 
 /// Nothing runs what is only prepared.
@@ -134,81 +152,94 @@ impl Service {
         }
     }
 
-    /// Makes the candidate run. With a time-out, what ran before comes back unless the commit is confirmed in time.
+    /// Makes the candidate run. With a time-out, what ran before comes back unless the commit is confirmed in time; without one, it
+    /// confirms the commit that waits for that.
     pub(crate) fn commit(&self, who: &Who, timeout: Option<Duration>) -> Result<(), Fault> {
         let candidate = lock(&self.copies.candidate);
         let mut base = lock(&self.copies.base);
+        let mut running = self.store();
+        let mut pending = lock(&self.copies.pending);
         let Some(from) = *base else {
+            if timeout.is_none() && pending.is_some() {
+                return self.forget(&mut pending);
+            }
             return Err(Fault::data_missing(
                 "there is no candidate: change /restconf/ds/ietf-datastores:candidate first",
             ));
         };
-        let mut running = self.store();
         if running.revision() != from {
             return Err(Fault::in_use(
                 "the running configuration has changed since the candidate was begun; discard the candidate and begin anew",
             ));
         }
         let before = running.tree().0.clone();
-        let edits = difference(running.functions(), running.tree(), candidate.tree());
-        if let Some(timeout) = timeout {
-            self.await_confirmation(before, timeout)?;
+        // It is on disk before the commit is: a daemon that ends between the two takes back nothing.
+        let is_first = timeout.is_some() && pending.is_none();
+        if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
+            let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
+            journal::write_whole(&file, &before, 0).map_err(failed)?;
         }
-        if let Err((_, fault)) = running.transaction(&edits, "commit") {
-            if timeout.is_some() {
-                self.forget_pending()?;
+        if let Err(fault) = self.make(&mut running, candidate.tree(), who, "commit") {
+            if is_first {
+                self.forget(&mut pending)?;
             }
             return Err(fault);
         }
-        let texts: Vec<String> =
-            edits.iter().map(|edit| crate::store::shown(running.functions(), &edit.path)).collect();
-        self.events.changed(who, running.revision(), &edits, &texts);
         *base = None;
+        match timeout {
+            Some(timeout) => self.await_confirmation(&mut pending, before, timeout),
+            None => self.forget(&mut pending)?,
+        }
         Ok(())
     }
 
     /// Lets what ran before come back when the time is up. A second commit before that keeps what the first one has kept.
-    fn await_confirmation(&self, before: Value, timeout: Duration) -> Result<(), Fault> {
-        let mut pending = lock(&self.copies.pending);
+    fn await_confirmation(&self, pending: &mut Option<Pending>, before: Value, timeout: Duration) {
         let (number, before) = match pending.take() {
             Some(first) => (first.number + 1, first.before),
             None => (1, before),
         };
-        if let Some(file) = self.copies.file("unconfirmed.json") {
-            let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
-            journal::write_whole(&file, &before, 0).map_err(failed)?;
-        }
-        *pending = Some(Pending { number, before });
+        let (waiting, end) = channel();
+        *pending = Some(Pending { number, before, _waiting: waiting });
         let service = self.copies.service.clone();
         std::thread::spawn(move || {
-            std::thread::sleep(timeout);
-            if let Some(service) = service.upgrade() {
-                let is_due =
-                    lock(&service.copies.pending).as_ref().is_some_and(|pending| pending.number == number);
-                if is_due {
-                    if let Err(fault) = service.cancel() {
-                        tracing::error!(target: "weir", "an unconfirmed commit cannot be taken back: {}", fault.message);
-                    }
-                }
+            if end.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let Some(service) = service.upgrade() else { return };
+            if let Err(fault) = service.take_back(Some(number)) {
+                tracing::error!(target: "weir", "an unconfirmed commit cannot be taken back: {}", fault.message);
             }
         });
-        Ok(())
     }
 
     /// Keeps what a commit has made.
     pub(crate) fn confirm(&self) -> Result<(), Fault> {
-        if lock(&self.copies.pending).is_none() {
-            return Err(Fault::data_missing("no commit waits for confirmation"));
+        let mut pending = lock(&self.copies.pending);
+        if pending.is_none() {
+            return Err(none_waits());
         }
-        self.forget_pending()
+        self.forget(&mut pending)
     }
 
     /// Takes back what was committed and not confirmed.
     pub(crate) fn cancel(&self) -> Result<(), Fault> {
-        let before = lock(&self.copies.pending).as_ref().map(|pending| pending.before.clone());
-        let before = before.ok_or_else(|| Fault::data_missing("no commit waits for confirmation"))?;
-        self.go_to(before, "taken back: not confirmed")?;
-        self.forget_pending()
+        self.take_back(None)
+    }
+
+    /// Takes back what waits for confirmation: that of this number, if another has come meanwhile nothing.
+    fn take_back(&self, number: Option<u64>) -> Result<(), Fault> {
+        let mut running = self.store();
+        let mut pending = lock(&self.copies.pending);
+        let Some(waits) = pending.as_ref() else {
+            return if number.is_some() { Ok(()) } else { Err(none_waits()) };
+        };
+        if number.is_some_and(|number| number != waits.number) {
+            return Ok(());
+        }
+        let before = Tree(waits.before.clone());
+        self.make(&mut running, &before, &own(), TAKEN_BACK)?;
+        self.forget(&mut pending)
     }
 
     /// Forgets what was prepared.
@@ -229,34 +260,43 @@ impl Service {
     /// Runs what was put by.
     pub fn load_startup(&self) -> Result<(), Fault> {
         let tree = self.of(Datastore::Startup)?.tree().0.clone();
-        self.go_to(tree, "startup")
+        self.make(&mut self.store(), &Tree(tree), &own(), "startup")
     }
 
     /// Takes back, at the start, what was committed and not confirmed when the daemon ended.
     pub fn take_back_unconfirmed(&self) -> Result<(), Fault> {
-        let Some(file) = self.copies.file("unconfirmed.json").filter(|file| file.exists()) else {
+        let Some(file) = self.copies.file(UNCONFIRMED).filter(|file| file.exists()) else {
             return Ok(());
         };
         let (before, _, _) = journal::read_whole(&file)?;
-        self.go_to(before, "taken back: not confirmed")?;
+        self.make(&mut self.store(), &Tree(before), &own(), TAKEN_BACK)?;
         remove(&file)
     }
 
-    fn go_to(&self, tree: Value, title: &str) -> Result<(), Fault> {
-        let mut running = self.store();
-        let edits = difference(running.functions(), running.tree(), &Tree(tree));
+    /// Makes the running configuration another one, in one transaction.
+    fn make(&self, running: &mut Store, wanted: &Tree, who: &Who, title: &str) -> Result<(), Fault> {
+        let edits = difference(running.functions(), running.tree(), wanted);
         running.transaction(&edits, title).map_err(|(_, fault)| fault)?;
-        let texts: Vec<String> =
-            edits.iter().map(|edit| crate::store::shown(running.functions(), &edit.path)).collect();
-        let who = Who { name: "weir".to_string(), ..Who::default() };
-        self.events.changed(&who, running.revision(), &edits, &texts);
+        let shown = |edit: &Edit| crate::store::shown(running.functions(), &edit.path);
+        let texts: Vec<String> = edits.iter().map(shown).collect();
+        self.events.changed(who, running.revision(), &edits, &texts);
         Ok(())
     }
 
-    fn forget_pending(&self) -> Result<(), Fault> {
-        *lock(&self.copies.pending) = None;
-        self.copies.file("unconfirmed.json").map_or(Ok(()), |file| remove(&file))
+    /// Forgets a commit that waits: it is confirmed, or taken back.
+    fn forget(&self, pending: &mut Option<Pending>) -> Result<(), Fault> {
+        *pending = None;
+        self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))
     }
+}
+
+fn none_waits() -> Fault {
+    Fault::data_missing("no commit waits for confirmation")
+}
+
+/// Whoever changes the configuration if nobody asks.
+fn own() -> Who {
+    Who { name: "weir".to_string(), ..Who::default() }
 }
 
 fn remove(file: &Path) -> Result<(), Fault> {

@@ -28,7 +28,14 @@ pub struct Journal {
     len: u64,
     whole_len: u64,
     sequence: u64,
-    read: Option<(Value, Vec<Edit>)>,
+}
+
+/// What a folder held: a configuration, and the changes since.
+pub struct Found {
+    /// The configuration.
+    pub tree: Value,
+    /// The changes.
+    pub edits: Vec<Edit>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,11 +58,10 @@ struct Line {
 
 impl Journal {
     /// Opens a folder, which is made if it is not there, for this process alone.
-    pub fn open(folder: &Path) -> Result<Journal, Fault> {
+    pub fn open(folder: &Path) -> Result<(Journal, Found), Fault> {
         let failed =
             |path: &Path, error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
         std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-        let (whole, mut sequence, whole_len) = read_whole(&folder.join("running.json"))?;
         let path = folder.join("journal");
         let mut options = OpenOptions::new();
         let file =
@@ -67,22 +73,12 @@ impl Journal {
             }
             Err(error) => return Err(failed(&path, error.into())),
         }
+        let (tree, mut sequence, whole_len) = read_whole(&folder.join("running.json"))?;
         let (edits, len) = read_lines(&file, &mut sequence).map_err(|error| failed(&path, error))?;
         // What was left of a line that was never acknowledged goes.
         file.set_len(len).map_err(|error| failed(&path, error))?;
-        Ok(Journal {
-            folder: folder.to_path_buf(),
-            file,
-            len,
-            whole_len,
-            sequence,
-            read: Some((whole, edits)),
-        })
-    }
-
-    /// The configuration and the changes since, as they were found.
-    pub fn contents(&self) -> Result<(Value, Vec<Edit>), Fault> {
-        self.read.clone().ok_or_else(|| Fault::broken("the journal has been written to"))
+        let journal = Journal { folder: folder.to_path_buf(), file, len, whole_len, sequence };
+        Ok((journal, Found { tree, edits }))
     }
 
     /// The number of the last transaction.
@@ -92,7 +88,6 @@ impl Journal {
 
     /// Writes a transaction, after which the configuration is `tree`.
     pub fn write(&mut self, edits: &[Edit], tree: &Tree) -> Result<(), Fault> {
-        self.read = None;
         let lines: Vec<Line> = edits.iter().map(line_of).collect();
         let body = serde_json::to_string(&(self.sequence + 1, lines))
             .map_err(|error| Fault::broken(error.to_string()))?;
@@ -109,7 +104,10 @@ impl Journal {
         self.len += text.len() as u64;
         self.sequence += 1;
         if self.len > MAX_JOURNAL.max(self.whole_len) {
-            self.shorten(&tree.0)?;
+            // The change is on disk: a journal that stays long harms nobody.
+            if let Err(fault) = self.shorten(&tree.0) {
+                tracing::warn!(target: "weir", "the journal cannot be made short: {}", fault.message);
+            }
         }
         Ok(())
     }

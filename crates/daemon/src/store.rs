@@ -11,7 +11,7 @@ use yang::{Data, Kind};
 use crate::edit::{Edit, Edited};
 use crate::fault::Fault;
 use crate::graph::{self, Bodies, Body};
-use crate::journal::Journal;
+use crate::journal::{Found, Journal};
 use crate::logs::Logs;
 use crate::path::{self, Place, Step};
 use crate::plane::Plane;
@@ -73,11 +73,10 @@ impl Store {
     }
 
     /// Goes on with the configuration that a journal holds, and keeps it up to date from now on.
-    pub fn recover(&mut self, journal: Journal) -> Result<(), Fault> {
-        let (tree, edits) = journal.contents()?;
-        self.load(tree)?;
+    pub fn recover(&mut self, journal: Journal, found: Found) -> Result<(), Fault> {
+        self.load(found.tree)?;
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
-        for edit in &edits {
+        for edit in &found.edits {
             edited.apply(&self.functions, edit)?;
         }
         self.data.check()?;
@@ -87,7 +86,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the whole configuration, so that the next start has no changes to make.
+    /// Writes the whole configuration, so that the next start has no changes to make: they are about the schemas of now.
     pub fn shorten_journal(&mut self) -> Result<(), Fault> {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.shorten(&self.tree.0))
     }
@@ -322,12 +321,17 @@ impl Store {
         let changed = changed.filter(|name| package(&self.functions, name) != package(&functions, name));
         let touched: Touched = changed.map(|name| (name.to_string(), None)).collect();
         let old = std::mem::replace(&mut self.functions, functions);
-        let result = self.next(&touched).and_then(|next| self.run(next, "functions"));
-        match result {
+        let before = (self.bodies.clone(), self.topology.clone());
+        let run = self.next(&touched).and_then(|next| self.run(next, "functions"));
+        let kept = run.and_then(|()| {
+            let kept = self.shorten_journal();
+            kept.or_else(|fault| self.run(before, "undo").and(Err(fault)))
+        });
+        match kept {
             Ok(()) => self.data = data,
             Err(_) => self.functions = old,
         }
-        result
+        kept
     }
 
     /// The names of modules with data, and that of weir itself.

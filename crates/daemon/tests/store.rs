@@ -215,7 +215,8 @@ fn the_configuration_outlives_the_store() {
     let _ = std::fs::remove_dir_all(&folder);
     let open = || {
         let (mut store, plane) = store();
-        store.recover(Journal::open(&folder).unwrap()).unwrap();
+        let (journal, found) = Journal::open(&folder).unwrap();
+        store.recover(journal, found).unwrap();
         (store, plane)
     };
     let (mut first, plane) = open();
@@ -261,5 +262,28 @@ fn the_configuration_outlives_the_store() {
     std::fs::write(&path, text).unwrap();
     let error = Journal::open(&folder).map(drop).unwrap_err();
     assert!(error.message.contains("its checksum is wrong"), "{}", error.message);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn other_functions_find_a_configuration_of_their_own_schemas() {
+    let folder = std::env::temp_dir().join(format!("weir-store-functions-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let (mut first, _) = store();
+    let (journal, found) = Journal::open(&folder).unwrap();
+    first.recover(journal, found).unwrap();
+    first.transaction(&[edit(Op::Create, "/wire:wire=a", json!({ "tag": ["x"] }))], "").unwrap();
+    first.transaction(&[edit(Op::Remove, "/wire:wire=a/tag", Value::Null)], "").unwrap();
+    // The next one does not know what the journal's changes are about.
+    let without = SCHEMA.replace("leaf-list tag { type string; ordered-by user; }", "");
+    let package = || Package::of_texts("wire", &without, TEMPLATE);
+    first.change_functions(Functions::new(vec![Arc::new(package())]).unwrap()).unwrap();
+    drop(first);
+    let mut second =
+        Store::new(Functions::new(vec![Arc::new(package())]).unwrap(), Arc::new(Kept::default()));
+    let (journal, found) = Journal::open(&folder).unwrap();
+    second.recover(journal, found).unwrap();
+    expect![[r#"{"wire:wire":[{"name":"a"}]}"#]].assert_eq(&shown(&second));
+    assert_eq!(second.revision(), 2);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -32,8 +32,8 @@ impl Functions {
                 return Err(format!("there are two functions called `{}`", package.name));
             }
         }
-        let texts: Vec<&str> =
-            std::iter::once(WEIR).chain(packages.iter().map(|package| package.schema.as_str())).collect();
+        let own = packages.iter().map(|package| (package.name.as_str(), package.schema.as_str()));
+        let texts: Vec<(&str, &str)> = std::iter::once((CORE, WEIR)).chain(own).collect();
         let modules = Modules::compile(&texts).map_err(|problem| problem.to_string())?;
         for package in &packages {
             check_module(&modules, package).map_err(|message| format!("{}.yang: {message}", package.name))?;
@@ -53,14 +53,17 @@ impl Functions {
         Some(Functions::new(vec![Arc::new(package)]).expect("a test compiles it"))
     }
 
+    /// All that come with weir, and others; one of the same name is replaced.
+    pub fn shipped_and(added: Vec<Package>) -> Result<Functions, String> {
+        let mut packages = Package::shipped().into_iter().map(Arc::new).collect();
+        added.into_iter().for_each(|package| put(&mut packages, package));
+        Functions::new(packages)
+    }
+
     /// With another package; one of the same name is replaced.
     pub fn with(&self, package: Package) -> Result<Functions, String> {
-        let mut packages: Vec<Arc<Package>> = self.packages.to_vec();
-        let package = Arc::new(package);
-        match packages.iter_mut().find(|other| other.name == package.name) {
-            Some(other) => *other = package,
-            None => packages.push(package),
-        }
+        let mut packages = self.packages.to_vec();
+        put(&mut packages, package);
         Functions::new(packages)
     }
 
@@ -91,6 +94,15 @@ impl Functions {
         let mut data = yang::Data::new(&self.modules);
         data.merge(&json.to_string())?;
         data.check()
+    }
+}
+
+/// Adds a package, in the place of one of the same name.
+fn put(packages: &mut Vec<Arc<Package>>, package: Package) {
+    let package = Arc::new(package);
+    match packages.iter_mut().find(|other| other.name == package.name) {
+        Some(other) => *other = package,
+        None => packages.push(package),
     }
 }
 

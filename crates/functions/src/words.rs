@@ -190,7 +190,7 @@ mod tests {
             list forward { key id; weir:form '{protocol}:{port}={address}[:{inside-port}]'; leaf id { type uint8; }
               leaf protocol { type enumeration { enum tcp; enum udp; } } leaf port { type weir:layer-4-port; }
               leaf address { type weir:ipv4-address; } leaf inside-port { type weir:layer-4-port; } } }";
-        let modules = yang::Modules::compile(&[crate::WEIR, text]).unwrap();
+        let modules = yang::Modules::compile(&[("weir", crate::WEIR), ("m", text)]).unwrap();
         modules.get("m").unwrap().nodes[0].clone()
     }
 

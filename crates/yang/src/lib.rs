@@ -37,17 +37,17 @@ pub struct Problem {
 }
 
 impl Modules {
-    /// Compiles modules, each behind those that it imports.
-    pub fn compile(texts: &[&str]) -> Result<Modules, Problem> {
+    /// Compiles modules, given by name and text, each behind those that it imports. A problem's message is a line for each mistake.
+    pub fn compile(texts: &[(&str, &str)]) -> Result<Modules, Problem> {
         let flags = ContextFlags::NO_YANGLIBRARY | ContextFlags::DISABLE_SEARCHDIRS;
         let context = Context::new(flags).map_err(Problem::of)?;
         let mut list = Vec::new();
-        for text in texts {
+        for (name, text) in texts {
             if text.contains('\0') {
-                return Err(Problem::new("a module is text, without null characters"));
+                return Err(Problem::new(format!("{name}.yang: a module is text, without null characters")));
             }
-            let module =
-                SchemaModule::parse_string(&context, text, SchemaInputFormat::YANG).map_err(Problem::of)?;
+            let parse = || SchemaModule::parse_string(&context, text, SchemaInputFormat::YANG);
+            let module = raw::with_complaints(&context, parse).map_err(|list| mistakes(name, &list))?;
             list.push(Module::of(&module, text));
         }
         Ok(Modules { context: Arc::new(context), list: list.into() })
@@ -61,6 +61,20 @@ impl Modules {
     /// The module of this name.
     pub fn get(&self, name: &str) -> Option<&Module> {
         self.list.iter().find(|module| module.name == name)
+    }
+}
+
+/// The mistakes of a module, a line each. That the module has not been parsed is known.
+fn mistakes(name: &str, list: &[(Option<u64>, String)]) -> Problem {
+    let told = list.iter().filter(|(_, text)| !text.starts_with("Parsing module"));
+    let line = |(line, text): &(Option<u64>, String)| match line {
+        Some(line) => format!("{name}.yang:{line}: {text}"),
+        None => format!("{name}.yang: {text}"),
+    };
+    let lines: Vec<String> = told.map(line).collect();
+    match lines.is_empty() {
+        true => Problem::new(format!("{name}.yang: libyang tells no reason")),
+        false => Problem::new(lines.join("\n")),
     }
 }
 
@@ -104,7 +118,7 @@ mod tests {
         } }";
 
     fn modules() -> Modules {
-        Modules::compile(&[WEIR, NAT]).unwrap()
+        Modules::compile(&[("base", WEIR), ("nat", NAT)]).unwrap()
     }
 
     #[test]
@@ -182,12 +196,12 @@ mod tests {
 
     #[test]
     fn a_module_that_is_wrong_is_told() {
-        let problem = |text| Modules::compile(&[text]).map(drop).unwrap_err().to_string();
-        expect![[r#"Referenced type "what" not found."#]].assert_eq(&problem(
+        let problem = |text| Modules::compile(&[("m", text)]).map(drop).unwrap_err().to_string();
+        expect![[r#"m.yang: /x:a: Referenced type "what" not found."#]].assert_eq(&problem(
             "module x { yang-version 1.1; namespace 'urn:x'; prefix x; leaf a { type what; } }",
         ));
-        expect![[r#"Parsing module "x" failed."#]].assert_eq(&problem("module x {"));
-        expect![[r#"Parsing module "x" failed."#]]
+        expect!["m.yang:1: Unexpected end-of-input."].assert_eq(&problem("module x {"));
+        expect![[r#"m.yang: Loading "nowhere" module failed, not found."#]]
             .assert_eq(&problem("module x { namespace 'urn:x'; prefix x; import nowhere { prefix n; } }"));
     }
 }

@@ -4,7 +4,9 @@
 //! unchanged. libyang's arrays keep their length in the 8 bytes in front of their first element (`LY_ARRAY_COUNT`).
 
 use std::ffi::{c_char, CStr};
+use std::sync::atomic::AtomicU32;
 
+use yang5::context::Context;
 use yang5::ffi;
 use yang5::schema::{DataValueType, SchemaLeafType, SchemaModule, SchemaNode};
 
@@ -32,6 +34,35 @@ pub fn extensions_of_module(module: &SchemaModule<'_>) -> Vec<Extension> {
 pub fn type_of(ty: &SchemaLeafType<'_>) -> Type {
     // SAFETY: the type's memory is valid while `ty` lives.
     unsafe { read_type(ty.as_raw()) }
+}
+
+/// Does something of which libyang keeps all that it complains about, not the last alone; the complaints if it fails. Each has its
+/// line, where libyang knows it, and its sentence with the path of what it is about.
+pub fn with_complaints<T, E>(
+    context: &Context,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, Vec<(Option<u64>, String)>> {
+    static KEEP_ALL: AtomicU32 = AtomicU32::new(ffi::LY_LOSTORE);
+    // SAFETY: libyang reads the options of this thread through the pointer, which stays valid.
+    unsafe { ffi::ly_temp_log_options(KEEP_ALL.as_ptr()) };
+    let result = work();
+    // SAFETY: null stands for the options of all threads.
+    unsafe { ffi::ly_temp_log_options(std::ptr::null_mut()) };
+    result.map_err(|_| {
+        let Some(any) = context.modules(false).next() else { return Vec::new() };
+        let mut list = Vec::new();
+        // SAFETY: a module knows its context; items are this thread's, linked by `next`, and live until the context's next error.
+        unsafe {
+            let mut item = ffi::ly_err_first((*any.as_raw()).ctx);
+            while let Some(one) = item.as_ref() {
+                let (path, message) = (text(one.schema_path), text(one.msg));
+                let told = if path.is_empty() { message } else { format!("{path}: {message}") };
+                list.push(((one.line > 0).then_some(one.line), told));
+                item = one.next;
+            }
+        }
+        list
+    })
 }
 
 /// The elements of an array.

@@ -160,14 +160,12 @@ fn service(
         Some(path) => format!("{path}: {}", fault.message),
         None => fault.message.clone(),
     };
-    let mut functions = Functions::shipped();
     let added = state.map(|state| state.join("functions"));
-    for package in added.iter().flat_map(|folder| packages(folder)) {
-        functions = functions.with(package?)?;
-    }
-    let mut store = Store::new(functions, plane).with_logs(logs);
+    let packages = added.as_deref().map_or_else(|| Ok(Vec::new()), packages)?;
+    let mut store = Store::new(Functions::shipped_and(packages)?, plane).with_logs(logs);
     if let Some(state) = state {
-        store.recover(Journal::open(state).map_err(told)?).map_err(told)?;
+        let (journal, found) = Journal::open(state).map_err(told)?;
+        store.recover(journal, found).map_err(told)?;
     }
     let (n_instances, revision) = (store.instances().count(), store.revision());
     tracing::info!(target: "weir", version = env!("CARGO_PKG_VERSION"), n_instances, revision, "starts");
@@ -180,8 +178,8 @@ fn service(
 }
 
 /// The functions that were added.
-fn packages(folder: &std::path::Path) -> Vec<Result<Package, String>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+fn packages(folder: &std::path::Path) -> Result<Vec<Package>, String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "tar"));
     paths.sort();

@@ -116,7 +116,7 @@ impl Service {
         let (location, path) = (path::to_text(&places), steps_of(&places));
         let edit = Edit { op: Op::Create, path, value: Some(value), at };
         let reply = self.change(store, request, vec![edit], 201)?;
-        Ok(reply.with("location", format!("/restconf/data{location}")))
+        Ok(reply.with("location", request.datastore.root() + &location))
     }
 
     fn put(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {

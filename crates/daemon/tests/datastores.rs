@@ -1,0 +1,155 @@
+//! The candidate, and commits that wait for confirmation.
+
+use std::sync::Arc;
+
+use daemon::restconf::{Reply, Request};
+use daemon::roles::{Role, Who};
+use daemon::{Journal, Plane, Service, Store};
+use functions::{Functions, Package};
+use serde_json::{json, Value};
+
+const SCHEMA: &str =
+    "module wire { yang-version 1.1; namespace 'urn:wire'; prefix wire; import weir { prefix weir; }
+  list wire { key name; weir:port left; weir:port right; uses weir:instance; leaf color { type uint8; } } }";
+const TEMPLATE: &str =
+    "{{ from('left') }} -> Paint({{ color }}) -> {{ to('right') }}; {{ from('right') }} -> {{ to('left') }};";
+
+/// Runs all but colour 13.
+struct Picky;
+
+impl Plane for Picky {
+    fn change(&self, text: &str, _title: &str) -> Result<(), String> {
+        if text.contains("Paint(13)") {
+            return Err("13 is refused".to_string());
+        }
+        Ok(())
+    }
+
+    fn read(&self, handler: &str) -> Result<String, String> {
+        Ok(handler.to_string())
+    }
+
+    fn read_all(&self, handlers: &[String]) -> Vec<Result<String, String>> {
+        handlers.iter().map(|handler| self.read(handler)).collect()
+    }
+
+    fn write(&self, _handler: &str, _value: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A daemon whose configuration is kept in a folder of its own, which goes with it.
+struct Daemon {
+    service: Arc<Service>,
+    folder: std::path::PathBuf,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Daemon {
+    fn start(name: &str) -> Daemon {
+        let folder = std::env::temp_dir().join(format!("weir-datastores-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let package = Package::of_texts("wire", SCHEMA, TEMPLATE);
+        let mut store = Store::new(Functions::new(vec![Arc::new(package)]).unwrap(), Arc::new(Picky));
+        let (journal, found) = Journal::open(&folder).unwrap();
+        store.recover(journal, found).unwrap();
+        let service = Service::new(store, Some(folder.join("functions")));
+        Daemon { service, folder }
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Value) -> Reply {
+        self.service.answer(&Request {
+            method: method.to_string(),
+            path: path.to_string(),
+            query: String::new(),
+            headers: vec![("content-type".to_string(), "application/yang-data+json".to_string())],
+            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
+            who: Who { name: "someone".to_string(), role: Role::Administer },
+            datastore: Default::default(),
+        })
+    }
+
+    fn prepare(&self, color: u8) {
+        let path = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
+        let entry = json!({ "wire:wire": [{ "name": "a", "color": color }] });
+        assert!(self.ask("PUT", path, entry).status < 300);
+    }
+
+    fn operation(&self, name: &str, input: Value) -> u16 {
+        let body = if input.is_null() { input } else { json!({ "weir:input": input }) };
+        self.ask("POST", &format!("/restconf/operations/weir:{name}"), body).status
+    }
+
+    fn color(&self) -> Value {
+        let reply = self.ask("GET", "/restconf/data/wire:wire=a/color", Value::Null);
+        serde_json::from_slice::<Value>(&reply.body).unwrap()["wire:color"].clone()
+    }
+
+    fn waits(&self) -> bool {
+        self.folder.join("unconfirmed.json").exists()
+    }
+}
+
+fn confirmed() -> Value {
+    json!({ "confirmed": [null], "confirm-timeout": 600 })
+}
+
+#[test]
+fn a_commit_confirms_the_one_before() {
+    let daemon = Daemon::start("confirms");
+    for (color, answer_of_an_empty_commit) in [(1, 204), (2, 409)] {
+        daemon.prepare(color);
+        assert_eq!(daemon.operation("commit", confirmed()), 204);
+        assert!(daemon.waits());
+        if color == 2 {
+            // With further changes as well as without.
+            daemon.prepare(3);
+            assert_eq!(daemon.operation("commit", Value::Null), 204);
+        }
+        assert_eq!(daemon.operation("commit", Value::Null), answer_of_an_empty_commit);
+        assert!(!daemon.waits());
+        assert_eq!(daemon.operation("cancel-commit", Value::Null), 409);
+    }
+    assert_eq!(daemon.color(), 3);
+}
+
+#[test]
+fn a_commit_that_fails_leaves_the_one_before_waiting() {
+    let daemon = Daemon::start("fails");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    daemon.prepare(2);
+    assert_eq!(daemon.operation("commit", confirmed()), 204);
+    for input in [confirmed(), Value::Null] {
+        daemon.prepare(13);
+        assert_eq!(daemon.operation("commit", input), 409);
+        assert_eq!(daemon.color(), 2);
+        assert!(daemon.waits());
+        assert_eq!(daemon.operation("discard-changes", Value::Null), 204);
+    }
+    daemon.prepare(4);
+    assert_eq!(daemon.operation("commit", confirmed()), 204);
+    assert_eq!(daemon.color(), 4);
+    // What comes back is what ran before the first of them.
+    assert_eq!(daemon.operation("cancel-commit", Value::Null), 204);
+    assert_eq!(daemon.color(), 1);
+    assert!(!daemon.waits());
+}
+
+#[test]
+fn what_is_created_is_told_where_it_is() {
+    let daemon = Daemon::start("location");
+    for root in ["/restconf/data", "/restconf/ds/ietf-datastores:candidate"] {
+        let reply = daemon.ask("POST", root, json!({ "wire:wire": [{ "name": "b" }] }));
+        assert_eq!(reply.status, 201, "{}", String::from_utf8_lossy(&reply.body));
+        let location = reply.headers.iter().find(|(name, _)| *name == "location").unwrap();
+        assert_eq!(location.1, format!("{root}/wire:wire=b"));
+        assert_eq!(daemon.ask("GET", &location.1, Value::Null).status, 200);
+        assert_eq!(daemon.ask("DELETE", &location.1, Value::Null).status, 204);
+    }
+}
