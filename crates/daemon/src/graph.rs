@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use crate::topology::{Endpoint, Topology};
 
@@ -24,7 +25,18 @@ pub struct Body {
 }
 
 /// Instances by name.
-pub type Bodies = BTreeMap<String, Body>;
+pub type Bodies = BTreeMap<String, Arc<Body>>;
+
+/// What counts the traffic of an instance's port: direction, what it counts, and the handler.
+pub fn traffic(instance: &str, idx: usize) -> [(&'static str, &'static str, String); 4] {
+    let of = |way, what, handler| (way, what, format!("_{way}_{instance}_{idx}.{handler}"));
+    [
+        of("rx", "packets", "count"),
+        of("rx", "bytes", "byte_count"),
+        of("tx", "packets", "count"),
+        of("tx", "bytes", "byte_count"),
+    ]
+}
 
 /// The whole graph.
 pub fn text(bodies: &Bodies, topology: &Topology) -> String {
@@ -97,10 +109,9 @@ mod tests {
 
     #[test]
     fn instances_are_joined_directly_one_way_and_by_a_queue_back() {
-        let body = |ports: &[&str]| Body {
-            function: "f".into(),
-            ports: ports.iter().map(|port| port.to_string()).collect(),
-            text: "input[0] -> [0] output;".into(),
+        let body = |ports: &[&str]| {
+            let ports = ports.iter().map(|port| port.to_string()).collect();
+            Arc::new(Body { function: "f".into(), ports, text: "input[0] -> [0] output;".into() })
         };
         let bodies =
             Bodies::from([("a".to_string(), body(&["left", "right"])), ("b".to_string(), body(&["in"]))]);

@@ -8,7 +8,6 @@ pub mod tls;
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
 use crate::fault::Fault;
@@ -37,59 +36,46 @@ type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 /// Who may use the Unix socket, by the user's and the group's number.
 pub type Peers = Arc<dyn Fn(u32, u32) -> Who + Send + Sync>;
 
-/// Serves a Unix socket until `stop` is done.
-pub async fn serve_unix(
-    service: Arc<Service>,
-    listener: UnixListener,
-    peers: Peers,
-    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
-) {
-    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut stop = stop;
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            pause().await;
-            continue;
-        };
-        let Ok(permit) = limit.clone().acquire_owned().await else { return };
+/// Serves a Unix socket for ever.
+pub async fn serve_unix(service: Arc<Service>, listener: UnixListener, peers: Peers) {
+    let accept = || async { listener.accept().await.map(|(stream, _)| stream) };
+    let talk = |stream: UnixStream| {
         let who = stream.peer_cred().map_or_else(|_| Who::default(), |peer| peers(peer.uid(), peer.gid()));
-        let service = service.clone();
-        tokio::spawn(async move {
-            converse(service, stream, who, None).await;
-            drop(permit);
-        });
-    }
+        converse(service.clone(), stream, who, None)
+    };
+    serve(accept, talk).await;
 }
 
-/// Serves a TCP socket with TLS.
-pub async fn serve_tls(
-    service: Arc<Service>,
-    listener: TcpListener,
-    tls: Arc<Tls>,
-    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
-) {
-    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut stop = stop;
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = &mut stop => return,
-        };
-        let Ok((stream, _)) = accepted else {
-            pause().await;
-            continue;
-        };
-        let Ok(permit) = limit.clone().acquire_owned().await else { return };
+/// Serves a TCP socket with TLS for ever.
+pub async fn serve_tls(service: Arc<Service>, listener: TcpListener, tls: Arc<Tls>) {
+    let accept = || async { listener.accept().await.map(|(stream, _)| stream) };
+    let talk = |stream: TcpStream| {
         let (service, tls) = (service.clone(), tls.clone());
-        tokio::spawn(async move {
+        async move {
             let _ = stream.set_nodelay(true);
             if let Ok(Ok((stream, who))) = tokio::time::timeout(BODY_TIMEOUT, tls.accept(stream)).await {
                 converse(service, stream, who, Some(tls)).await;
             }
+        }
+    };
+    serve(accept, talk).await;
+}
+
+/// Talks with all who come, up to a limit at a time.
+async fn serve<S, A, T>(accept: impl Fn() -> A, talk: impl Fn(S) -> T)
+where
+    A: Future<Output = std::io::Result<S>>,
+    T: Future<Output = ()> + Send + 'static,
+{
+    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    while let Ok(permit) = limit.clone().acquire_owned().await {
+        let Ok(stream) = accept().await else {
+            pause().await;
+            continue;
+        };
+        let talk = talk(stream);
+        tokio::spawn(async move {
+            talk.await;
             drop(permit);
         });
     }

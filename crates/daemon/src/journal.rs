@@ -123,20 +123,23 @@ impl Journal {
     }
 }
 
-/// Writes a configuration beside the file and puts it into its place: it is there whole or not at all.
+/// Writes a configuration; its length in bytes.
 pub fn write_whole(path: &Path, tree: &Value, sequence: u64) -> std::io::Result<u64> {
     let body = serde_json::to_string_pretty(tree)? + "\n";
     let head = Head { format: FORMAT, sequence, crc32: crc32fast::hash(body.as_bytes()) };
     let text = format!("{}\n{body}", serde_json::to_string(&head)?);
+    put_file(path, text.as_bytes())?;
+    Ok(text.len() as u64)
+}
+
+/// Writes a file beside and renames it: it is there whole or not at all.
+pub fn put_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let beside = path.with_extension("new");
     let mut file = File::create(&beside)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     std::fs::rename(&beside, path)?;
-    if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(text.len() as u64)
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Reads a configuration: its value, its number, and its length in bytes.

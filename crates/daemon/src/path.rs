@@ -12,6 +12,11 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 /// Most steps of a path.
 const MAX_STEPS: usize = 64;
 
+/// A text as a part of a path.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
 /// A step: a node, and the keys of an entry if it is one of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -76,8 +81,7 @@ pub fn to_text(places: &[Place<'_>]) -> String {
         }
         text += &place.node.name;
         if let Some(keys) = &place.keys {
-            let keys: Vec<String> =
-                keys.iter().map(|key| utf8_percent_encode(key, PLAIN).to_string()).collect();
+            let keys: Vec<String> = keys.iter().map(|key| encoded(key)).collect();
             text.push('=');
             text += &keys.join(",");
         }

@@ -94,9 +94,8 @@ impl Store {
     /// Takes a whole configuration in place of the present one, of which nothing runs yet.
     fn load(&mut self, tree: Value) -> Result<(), Fault> {
         self.data = Data::new(self.functions.modules());
-        self.data.merge(&tree.to_string())?;
         self.tree = Tree(tree);
-        Ok(())
+        Ok(self.data.merge(&self.tree.0.to_string())?)
     }
 
     /// Becomes a copy of another store.
@@ -165,11 +164,6 @@ impl Store {
         self.changed
     }
 
-    /// The graph that runs.
-    pub fn graph(&self) -> String {
-        graph::text(&self.bodies, &self.topology)
-    }
-
     /// Makes all of some changes, or none. An error tells which one it is about.
     pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<(), (usize, Fault)> {
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
@@ -192,13 +186,8 @@ impl Store {
         if result.is_err() {
             self.tree.undo(undos);
             // Without order and values that are there by default, this is the same data.
-            let again = Data::new(self.functions.modules());
-            self.data = again;
-            let text = self.tree.0.to_string();
-            self.data
-                .merge(&text)
-                .and_then(|()| self.data.check())
-                .map_err(|problem| (last, Fault::from(problem)))?;
+            let tree = std::mem::replace(&mut self.tree, Tree::new());
+            self.load(tree.0).and_then(|()| Ok(self.data.check()?)).map_err(|fault| (last, fault))?;
         }
         result
     }
@@ -288,7 +277,7 @@ impl Store {
                     let text = of
                         .render(entry, &ports, Compound)
                         .map_err(|message| Fault::refused(message).at(&path))?;
-                    Body { function: function.to_string(), ports, text }
+                    Arc::new(Body { function: function.to_string(), ports, text })
                 }
             };
             bodies.insert(name.to_string(), body);
@@ -297,6 +286,9 @@ impl Store {
     }
 
     fn run(&mut self, (bodies, topology): (Bodies, Topology), title: &str) -> Result<(), Fault> {
+        if (&bodies, &topology) == (&self.bodies, &self.topology) {
+            return Ok(());
+        }
         let text = graph::text(&bodies, &topology);
         self.plane.change(&text, title).map_err(|message| {
             tracing::warn!(target: "weir", title, "the graph cannot be changed: {message}");

@@ -5,21 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use daemon::http::tls::certificates;
+use daemon::restconf::DATA;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls_pki_types::{PrivateKeyDer, ServerName};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The media type of data.
-pub const DATA: &str = "application/yang-data+json";
-/// The media type of YANG Patch.
-pub const PATCH: &str = "application/yang-patch+json";
 
 /// Which daemon, and who asks.
 #[derive(Args, Clone, Debug, Default)]
@@ -264,11 +262,6 @@ impl Daemon {
             None => self.path().map_or_else(|message| message, |path| path.display().to_string()),
         }
     }
-}
-
-fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    read.map_err(|error| format!("{path}: {error}"))
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {

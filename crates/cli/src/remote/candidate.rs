@@ -1,9 +1,9 @@
 //! `weir candidate`: a configuration that is prepared before it runs.
 
 use clap::{Args, Subcommand};
+use daemon::restconf::DATA;
 use serde_json::{json, Value};
 
-use super::api::DATA;
 use super::{Daemon, Format};
 
 /// Options of `weir candidate`.

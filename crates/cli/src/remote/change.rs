@@ -3,11 +3,12 @@
 use std::io::Read;
 
 use clap::{Args, Command};
+use daemon::path::encoded;
+use daemon::restconf::DATA;
 use serde_json::{json, Map, Value};
 use yang::Kind;
 
-use super::api::DATA;
-use super::target::{self, assignment, edit, encoded, Target};
+use super::target::{self, assignment, edit, Target};
 use super::{topology, Daemon};
 
 /// Options of `weir create`.
@@ -122,19 +123,17 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
     let target = Target::find(&options.daemon, &options.instance)?;
     let operation = if options.replace { "replace" } else { "merge" };
     let mut edits = Vec::new();
+    let mut push = |place: &target::Place<'_>, value| {
+        let name = format!("{}:{}", place.node.module, place.node.name);
+        edits.push(edit(edits.len() + 1, operation, &place.path, &name, Some(value)));
+    };
     for text in &options.values {
         let (path, value) = assignment(text)?;
         let place = target.place(path)?;
         let before = if place.is_entry { 0 } else { last_number(&options.daemon, &target, &place)? };
         let value = target::value(place.node, value, before)?;
         let value = if place.is_entry && place.node.kind == Kind::List { json!([value]) } else { value };
-        edits.push(edit(
-            edits.len() + 1,
-            operation,
-            &place.path,
-            &format!("{}:{}", place.node.module, place.node.name),
-            Some(value),
-        ));
+        push(&place, value);
     }
     if let Some(file) = &options.file {
         let Value::Object(members) = read(file)? else {
@@ -145,13 +144,7 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
             if target.node().keys.contains(&name) {
                 continue;
             }
-            edits.push(edit(
-                edits.len() + 1,
-                operation,
-                &place.path,
-                &format!("{}:{}", place.node.module, place.node.name),
-                Some(value),
-            ));
+            push(&place, value);
         }
     }
     target::patch(&options.daemon, &target.url(), edits)

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use daemon::path::encoded;
 use functions::Package;
 use serde_json::Value;
 
-use super::target::encoded;
 use super::{Daemon, Format};
 
 /// Options of `weir function`.

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
+use daemon::path::encoded;
 use functions::{Functions, Package};
-use percent_encoding::{utf8_percent_encode, AsciiSet, NON_ALPHANUMERIC};
 use serde_json::{json, Map, Value};
 use yang::{Kind, Node};
 
 use super::api::Daemon;
-
-/// What stands in paths as it is.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// An instance of a running daemon, and its schema.
 pub struct Target {
@@ -58,11 +55,6 @@ pub fn function(daemon: &Daemon, name: &str) -> Result<Functions, String> {
     }
     let package = Package::of_tar(archive.ok()?.as_slice(), name)?;
     Functions::new(vec![Arc::new(package)])
-}
-
-/// A text as a step of a path.
-pub fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 impl Target {
@@ -194,5 +186,5 @@ pub fn edit(number: usize, operation: &str, target: &str, name: &str, value: Opt
 /// Makes edits in one transaction.
 pub fn patch(daemon: &Daemon, url: &str, edits: Vec<Value>) -> Result<(), String> {
     let body = json!({ "ietf-yang-patch:yang-patch": { "patch-id": "weir", "edit": edits } });
-    daemon.send_json("PATCH", url, super::api::PATCH, &body).map(drop)
+    daemon.send_json("PATCH", url, daemon::restconf::PATCH, &body).map(drop)
 }

@@ -1,9 +1,10 @@
 //! `weir connect`, `disconnect`, `attach`, `detach` and `topology`.
 
 use clap::Args;
+use daemon::path::encoded;
 use serde_json::{json, Value};
 
-use super::target::{self, edit, encoded, instances};
+use super::target::{self, edit, instances};
 use super::{Daemon, Format};
 
 /// Options of `weir connect`.

@@ -115,12 +115,7 @@ pub fn serve(
         if let (Some(tcp), Some(tls)) = (tcp, tls) {
             tcp.set_nonblocking(true).map_err(failed)?;
             let tcp = tokio::net::TcpListener::from_std(tcp).map_err(failed)?;
-            tasks.push(tokio::spawn(http::serve_tls(
-                service.clone(),
-                tcp,
-                tls,
-                Box::pin(std::future::pending()),
-            )));
+            tasks.push(tokio::spawn(http::serve_tls(service.clone(), tcp, tls)));
         }
         if let Some((collector, interval)) = collector {
             tasks.push(tokio::spawn(push::push(service.clone(), collector, interval)));
@@ -131,7 +126,7 @@ pub fn serve(
             name: format!("uid:{user}"),
             role: role_of(user, of_group, own, group),
         });
-        http::serve_unix(service, unix, peers, Box::pin(std::future::pending())).await;
+        http::serve_unix(service, unix, peers).await;
         Ok(())
     })
 }

@@ -88,7 +88,8 @@ impl Tls {
     }
 }
 
-fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+/// Reads certificates (PEM).
+pub fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{path}: {error}");
     let read = CertificateDer::pem_file_iter(Path::new(path)).map_err(|error| failed(&error))?;
     let list = read.collect::<Result<Vec<_>, _>>().map_err(|error| failed(&error))?;

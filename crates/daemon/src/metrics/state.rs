@@ -135,18 +135,16 @@ fn named(name: String, kind: Kind) -> String {
 /// The traffic of an instance's ports.
 fn ports(instance: &str, ports: &[String], wanted: &mut Vec<Wanted>) {
     for (idx, port) in ports.iter().enumerate() {
-        for (way, verb) in [("rx", "entered"), ("tx", "left")] {
-            for (what, handler, whose) in
-                [("packets", "count", "Packets that"), ("bytes", "byte_count", "Bytes of packets that")]
-            {
-                let help = format!("{whose} {verb} an instance by a port.");
-                let family = Family::new(format!("weir_port_{way}_{what}"), Kind::Counter, help);
-                wanted.push(Wanted {
-                    family: Family { unit: (what == "bytes").then(|| "By".to_string()), ..family },
-                    labels: vec![label("instance", instance), label("port", port)],
-                    handler: format!("_{way}_{instance}_{idx}.{handler}"),
-                });
-            }
+        for (way, what, handler) in crate::graph::traffic(instance, idx) {
+            let verb = if way == "rx" { "entered" } else { "left" };
+            let (whose, unit) = match what {
+                "bytes" => ("Bytes of packets", Some("By".to_string())),
+                _ => ("Packets", None),
+            };
+            let help = format!("{whose} that {verb} an instance by a port.");
+            let family = Family::new(format!("weir_port_{way}_{what}"), Kind::Counter, help);
+            let labels = vec![label("instance", instance), label("port", port)];
+            wanted.push(Wanted { family: Family { unit, ..family }, labels, handler });
         }
     }
 }

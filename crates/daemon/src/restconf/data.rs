@@ -70,9 +70,14 @@ impl Service {
         }
         let value = view::of(&store, &places, &query)
             .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
-        let value = query.fields.as_ref().map_or_else(|| value.clone(), |fields| fields.of(&value));
-        let value =
-            query.depth.map_or_else(|| value.clone(), |depth| super::fields::prune(&value, depth - 1));
+        let value = match &query.fields {
+            Some(fields) => fields.of(&value),
+            None => value,
+        };
+        let value = match query.depth {
+            Some(depth) => super::fields::prune(&value, depth - 1),
+            None => value,
+        };
         Ok(Reply::json(200, &named(&places, value))
             .with("etag", tag)
             .with("last-modified", date(store.changed())))

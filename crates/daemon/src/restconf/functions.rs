@@ -6,6 +6,7 @@ use ::functions::{Function, Package};
 
 use super::{only, Reply, Request, Service};
 use crate::fault::Fault;
+use crate::journal;
 use crate::roles::Access;
 
 impl Service {
@@ -60,22 +61,17 @@ impl Service {
     fn remove_function(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
         self.permit(&request.who, Access::Administer, &format!("/functions/{name}"))?;
         let mut store = self.store();
-        if store.functions().get(name).is_none() {
-            return Err(Fault::missing(format!("no function `{name}`")));
-        }
-        if Package::shipped_names().any(|shipped| shipped == name) {
-            // What was put in its place goes; it itself stays.
-            let shipped =
-                Package::shipped_one(name).ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
-            if store.functions().get(name).is_some_and(|function| *function.package == shipped) {
+        let present = store.functions().get(name);
+        let present = present.ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
+        let next = match Package::shipped_one(name) {
+            Some(shipped) if *present.package == shipped => {
                 return Err(Fault::refused(format!("`{name}` comes with weir and stays")));
             }
-            let next = store.functions().with(shipped).map_err(Fault::refused)?;
-            store.change_functions(next)?;
-        } else {
-            let next = store.functions().without(name).map_err(Fault::refused)?;
-            store.change_functions(next)?;
-        }
+            // What was put in its place goes; it itself stays.
+            Some(shipped) => store.functions().with(shipped),
+            None => store.functions().without(name),
+        };
+        store.change_functions(next.map_err(Fault::refused)?)?;
         self.keep(name, None)?;
         self.events.tell("weir:function-changed", json!({ "function": name, "change": "removed" }));
         Ok(Reply::empty(204))
@@ -86,13 +82,7 @@ impl Service {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(format!("{name}.tar"));
         let result = match archive {
-            Some(archive) => std::fs::create_dir_all(folder).and_then(|()| {
-                let beside = path.with_extension("new");
-                std::fs::write(&beside, archive)?;
-                std::fs::File::open(&beside)?.sync_all()?;
-                std::fs::rename(&beside, &path)?;
-                std::fs::File::open(folder)?.sync_all()
-            }),
+            Some(archive) => std::fs::create_dir_all(folder).and_then(|()| journal::put_file(&path, archive)),
             None => match std::fs::remove_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
                 other => other,

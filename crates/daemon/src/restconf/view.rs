@@ -241,12 +241,9 @@ impl View<'_> {
                 if let Some(peer) = self.topology.peer(&end) {
                     entry.insert("peer".into(), peer.to_string().into());
                 }
-                for way in ["rx", "tx"] {
-                    for (what, handler) in [("packets", "count"), ("bytes", "byte_count")] {
-                        if let Some(value) = self.handlers.read(format!("_{way}_{instance}_{idx}.{handler}"))
-                        {
-                            entry.insert(format!("{way}-{what}"), value.trim().into());
-                        }
+                for (way, what, handler) in crate::graph::traffic(instance, idx) {
+                    if let Some(value) = self.handlers.read(handler) {
+                        entry.insert(format!("{way}-{what}"), value.trim().into());
                     }
                 }
                 entries.push(Value::Object(entry));
