@@ -34,7 +34,7 @@ elementclass FirewallState { $tcp, $udp, $icmp, $capacity |
     to_left[0] -> right; to_left[1] -> spoofed; to_left[2] -> left; to_left[3] -> left;
 }
 
-{# The pattern of a rule, its sets included. #}
+{# The pattern of a rule that names sets. #}
 {% macro networks(name, side) %}
 {% for one in set if one.name == name %}
 ({% for network in one.network %}{{ side }} net {{ network | network }}{% if not loop.last %} or {% endif %}{% endfor %})
@@ -43,14 +43,14 @@ elementclass FirewallState { $tcp, $udp, $icmp, $capacity |
 {% macro pattern(rule) %}
 {% if rule.source_set %}{{ networks(rule.source_set, "src") }} and {% endif %}
 {% if rule.destination_set %}{{ networks(rule.destination_set, "dst") }} and {% endif %}
-{% if rule.source_set or rule.destination_set %}({{ rule.match }}){% else %}{{ rule.match }}{% endif %}
+({{ rule.match }})
 {% endmacro %}
 {# A compound element for the rules of a direction: output 0 is for what is allowed, output 1 for the rest. #}
 {% macro rules(to, list, default) %}
 elementclass Rules_{{ to }} {
     input -> rules :: IPFilter(
 {% for rule in list %}
-        {{ loop.index0 if count_rules else (0 if rule.action == "allow" else 1) }} {{ pattern(rule) }},
+        {{ loop.index0 if count_rules else (0 if rule.action == "allow" else 1) }} {% if rule.source_set or rule.destination_set %}{{ pattern(rule) }}{% else %}{{ rule.match }}{% endif %},
 {% endfor %}
         {{ list | length if count_rules else (0 if default == "allow" else 1) }} all);
     allowed :: Counter -> [0] output;

@@ -32,6 +32,10 @@ pub struct Store {
     changed: SystemTime,
 }
 
+/// Names that no instance has: words of connections and of the Click language.
+const RESERVED: [&str; 8] =
+    ["dev", "tap", "input", "output", "define", "elementclass", "provide", "require"];
+
 /// What changes are about: functions and instances of them; none of a function's is all.
 type Touched = BTreeSet<(String, Option<String>)>;
 
@@ -214,11 +218,10 @@ impl Store {
         let mut known = HashMap::new();
         for (name, function, _) in self.instances() {
             let path = format!("/{function}:{function}={name}");
-            if matches!(name, "dev" | "tap" | "input" | "output") {
-                return Err(Fault::invalid(format!(
-                    "`{name}` means something else in connections; choose another name"
-                ))
-                .at(path));
+            if RESERVED.contains(&name) {
+                let message =
+                    format!("`{name}` means something else in connections and graphs; choose another name");
+                return Err(Fault::invalid(message).at(path));
             }
             if let Some(other) = known.insert(name, function) {
                 let message =

@@ -115,10 +115,14 @@ pub(crate) fn classes_of(
     (classes.len() == graph.elements.len()).then_some(classes)
 }
 
+/// Whether names have such a byte.
+pub(crate) fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'@')
+}
+
 /// The words of a configuration that may be names, of elements say.
 pub(crate) fn words(config: &str) -> impl Iterator<Item = &str> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'@');
-    let words = config.as_bytes().split(move |byte| !is_name(byte)).filter(|word| !word.is_empty());
+    let words = config.as_bytes().split(|byte| !is_name_byte(*byte)).filter(|word| !word.is_empty());
     // All of them are ASCII.
     words.filter_map(|word| std::str::from_utf8(word).ok())
 }

@@ -21,22 +21,33 @@ pub fn of_instance(node: &Node, data: &Json) -> Value {
     Shape::of(node).entry(data)
 }
 
-/// The nodes that entries of a list, or a container, have.
+/// The nodes that entries of a list, or a container, have, each with its value where none is given.
 struct Shape<'n> {
-    nodes: Vec<&'n Node>,
+    nodes: Vec<(&'n Node, Value)>,
     names: Arc<[String]>,
 }
 
+/// Objects of up to so many members are searched from their first one on, which takes less than to hash a name.
+const MAX_SEARCHED: usize = 8;
+
 impl<'n> Shape<'n> {
     fn of(node: &'n Node) -> Shape<'n> {
-        let nodes: Vec<&Node> =
-            node.data_children().filter(|child| child.is_config && child.kind != Kind::Action).collect();
-        let names = nodes.iter().map(|node| node.name.replace('-', "_")).collect();
+        let nodes = node.data_children().filter(|child| child.is_config && child.kind != Kind::Action);
+        let nodes: Vec<(&Node, Value)> = nodes.map(|node| (node, absent(node))).collect();
+        let names = nodes.iter().map(|(node, _)| node.name.replace('-', "_")).collect();
         Shape { nodes, names }
     }
 
     fn entry(&self, data: &Json) -> Value {
-        let values = self.nodes.iter().map(|node| of(node, data.get(&node.name))).collect();
+        let members = data.as_object();
+        let find = |name: &String| match members? {
+            few if few.len() <= MAX_SEARCHED => few.iter().find(|(known, _)| *known == name).map(|one| one.1),
+            many => many.get(name),
+        };
+        let value = |(node, absent): &(&Node, Value)| {
+            find(&node.name).map_or_else(|| absent.clone(), |value| present(node, value))
+        };
+        let values = self.nodes.iter().map(value).collect();
         Value::from_object(Entry { names: self.names.clone(), values })
     }
 }
@@ -60,23 +71,39 @@ impl Object for Entry {
     }
 }
 
-fn of(node: &Node, data: Option<&Json>) -> Value {
-    let entries = || data.and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+/// The value of a node that is given.
+fn present(node: &Node, data: &Json) -> Value {
+    let entries = || data.as_array().map(Vec::as_slice).unwrap_or_default();
     match node.kind {
         Kind::List => {
             let shape = Shape::of(node);
             entries().iter().map(|entry| shape.entry(entry)).collect()
         }
-        Kind::LeafList => entries().iter().map(|value| of_leaf(node.ty.as_ref(), &text_of(value))).collect(),
-        Kind::Container { is_presence: true } if data.is_none() => Value::from(()),
-        Kind::Container { .. } => of_instance(node, data.unwrap_or(&Json::Null)),
-        Kind::Leaf => match (data, &node.default) {
-            (Some(value), _) => of_leaf(node.ty.as_ref(), &text_of(value)),
-            (None, Some(default)) => of_leaf(node.ty.as_ref(), default),
-            (None, None) if node.ty.as_ref().is_some_and(|ty| ty.base == Base::Empty) => Value::from(false),
-            (None, None) => Value::from(()),
+        Kind::LeafList => entries().iter().map(|value| of_json(node.ty.as_ref(), value)).collect(),
+        Kind::Container { .. } => of_instance(node, data),
+        Kind::Leaf => of_json(node.ty.as_ref(), data),
+        _ => Value::from(()),
+    }
+}
+
+/// The value of a node that is not given.
+fn absent(node: &Node) -> Value {
+    match node.kind {
+        Kind::List | Kind::LeafList => Value::from(Vec::<Value>::new()),
+        Kind::Container { is_presence: false } => of_instance(node, &Json::Null),
+        Kind::Leaf => match &node.default {
+            Some(default) => of_leaf(node.ty.as_ref(), default),
+            None if node.ty.as_ref().is_some_and(|ty| ty.base == Base::Empty) => Value::from(false),
+            None => Value::from(()),
         },
         _ => Value::from(()),
+    }
+}
+
+fn of_json(ty: Option<&Type>, value: &Json) -> Value {
+    match value {
+        Json::String(text) => of_leaf(ty, text),
+        other => of_leaf(ty, &text_of(other)),
     }
 }
 

@@ -6,32 +6,57 @@ use element::ElementIdx;
 use graph::Graph;
 
 use super::present;
-use crate::configured::words;
+use crate::configured::is_name_byte;
 
 /// The elements of a graph by their names.
 pub(super) struct ByName<'g> {
     graph: &'g Graph,
     places: HashMap<&'g str, ElementIdx>,
-    /// For each length, modulo 64, whether the last parts of names have it.
-    lengths: u64,
+    /// For each look of the last parts of names ([`look`]), whether there is one: most words are none without a search.
+    looks: [u64; N_LOOKS / 64],
 }
+
+/// How many looks words can have.
+const N_LOOKS: usize = 4096;
 
 impl<'g> ByName<'g> {
     pub fn new(graph: &'g Graph) -> ByName<'g> {
-        let mut by_name = ByName { graph, places: HashMap::new(), lengths: 0 };
+        let mut by_name = ByName { graph, places: HashMap::new(), looks: [0; N_LOOKS / 64] };
         for (idx, element) in present(graph) {
             by_name.places.entry(&element.name).or_insert(idx);
-            by_name.lengths |= 1 << (last_part(&element.name).len() % 64);
+            let last_part = element.name.rsplit('/').next().unwrap_or_default();
+            let look = look(last_part.as_bytes());
+            by_name.looks[look / 64] |= 1 << (look % 64);
         }
         by_name
     }
 
-    /// The elements that an element's configuration names.
+    /// The elements that an element's configuration names. Configurations may be long: a word is looked up only if it looks like a
+    /// name.
     pub fn named_by(&self, idx: ElementIdx) -> Vec<ElementIdx> {
         let Some(element) = self.graph.elements.get(idx) else { return Vec::new() };
-        let may_name = |word: &&str| self.lengths >> (last_part(word).len() % 64) & 1 != 0;
-        let found = words(&element.config).filter(may_name);
-        found.filter_map(|word| self.find_in(word, element.context())).collect()
+        let config = element.config.as_str();
+        let mut found = Vec::new();
+        let (mut begin, mut last_part) = (0, 0);
+        for (i, byte) in config.bytes().chain([b' ']).enumerate() {
+            if byte == b'/' {
+                last_part = i + 1;
+            }
+            if is_name_byte(byte) {
+                continue;
+            }
+            let word = config.get(begin..i).filter(|word| !word.is_empty());
+            if let Some(word) = word.filter(|_| self.may_name(&config.as_bytes()[last_part..i])) {
+                found.extend(self.find_in(word, element.context()));
+            }
+            (begin, last_part) = (i + 1, i + 1);
+        }
+        found
+    }
+
+    fn may_name(&self, last_part: &[u8]) -> bool {
+        let look = look(last_part);
+        self.looks[look / 64] >> (look % 64) & 1 != 0
     }
 
     /// As [`Graph::find_in`].
@@ -47,13 +72,16 @@ impl<'g> ByName<'g> {
     }
 }
 
-fn last_part(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+/// What the last part of a name looks like at a glance: its length, first and last byte.
+fn look(last_part: &[u8]) -> usize {
+    let of = |byte: Option<&u8>| byte.map_or(0, |byte| usize::from(*byte));
+    (last_part.len() + 61 * of(last_part.first()) + 421 * of(last_part.last())) % N_LOOKS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::configured::words;
     use graph::{Element, Place};
 
     #[test]
