@@ -33,8 +33,7 @@ pub struct Store {
 }
 
 /// Names that no instance has: words of connections and of the Click language.
-const RESERVED: [&str; 8] =
-    ["dev", "tap", "input", "output", "define", "elementclass", "provide", "require"];
+const RESERVED: [&str; 8] = ["dev", "tap", "input", "output", "define", "elementclass", "provide", "require"];
 
 /// What changes are about: functions and instances of them; none of a function's is all.
 type Touched = BTreeSet<(String, Option<String>)>;

@@ -62,16 +62,21 @@ impl Daemon {
         Daemon { service, folder }
     }
 
-    fn ask(&self, method: &str, path: &str, body: Value) -> Reply {
-        self.service.answer(&Request {
+    fn request(&self, method: &str, path: &str) -> Request {
+        Request {
             method: method.to_string(),
             path: path.to_string(),
             query: String::new(),
             headers: vec![("content-type".to_string(), "application/yang-data+json".to_string())],
-            body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
+            body: Vec::new(),
             who: Who { name: "someone".to_string(), role: Role::Administer },
             datastore: Default::default(),
-        })
+        }
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Value) -> Reply {
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        self.service.answer(&Request { body, ..self.request(method, path) })
     }
 
     fn prepare(&self, color: u8) {
@@ -152,4 +157,33 @@ fn what_is_created_is_told_where_it_is() {
         assert_eq!(daemon.ask("GET", &location.1, Value::Null).status, 200);
         assert_eq!(daemon.ask("DELETE", &location.1, Value::Null).status, 204);
     }
+}
+
+#[test]
+fn what_is_not_there_is_told_whatever_the_request_says_besides() {
+    let daemon = Daemon::start("missing");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let with = |method: &str, path: &str, condition: &str| {
+        let request = Request {
+            headers: vec![("if-none-match".into(), condition.into())],
+            ..daemon.request(method, path)
+        };
+        daemon.service.answer(&request).status
+    };
+    let (there, missing) = ("/restconf/data/wire:wire=a", "/restconf/data/wire:wire=b");
+    assert_eq!([there, missing].map(|path| with("GET", path, "*")), [304, 404]);
+    let tag =
+        daemon.ask("GET", there, Value::Null).headers.iter().find(|one| one.0 == "etag").unwrap().1.clone();
+    assert_eq!([there, missing].map(|path| with("GET", path, &tag)), [304, 404]);
+    // Neither is it a mistake of the path if the method is for nothing.
+    assert_eq!(daemon.ask("TRACE", "/restconf/data/wire:wire=a/nothing", Value::Null).status, 405);
+    let patch = |patch: Value| {
+        let headers = vec![("content-type".to_string(), "application/yang-patch+json".to_string())];
+        let body = json!({ "ietf-yang-patch:yang-patch": patch }).to_string().into_bytes();
+        daemon.service.answer(&Request { headers, body, ..daemon.request("PATCH", "/restconf/data") }).status
+    };
+    assert_eq!(patch(json!({ "patch-id": "p", "comment": "c", "edit": [] })), 200);
+    assert_eq!(patch(json!({ "patch-id": "p", "comment": [] })), 400);
+    assert_eq!(patch(json!({ "patch-id": "p", "commnet": "c" })), 400);
 }

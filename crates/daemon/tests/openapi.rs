@@ -103,7 +103,7 @@ fn each_node_has_a_path_with_the_methods_that_it_answers() {
         wire={name}/rule={id}/match parameters get put patch delete
         wire={name}/rule={id}/packets parameters get
         wire={name}/pair parameters get put patch delete
-        wire={name}/pair={pair-name},{b} parameters get post put patch delete
+        wire={name}/pair={pair-name},{b} parameters get put patch delete
         wire={name}/pair={pair-name},{b}/name parameters get
         wire={name}/pair={pair-name},{b}/b parameters get
         wire={name}/limits parameters get post put patch delete

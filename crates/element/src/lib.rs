@@ -15,6 +15,7 @@ pub mod llrpc;
 mod outbox;
 pub mod output;
 mod runtime;
+mod saved;
 mod succession;
 mod verdict;
 
@@ -31,6 +32,7 @@ pub use llrpc::LlrpcError;
 pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
 pub use runtime::{Balance, Delivery, Ear, HandlerUse, Notifies, Runtime};
+pub use saved::{Saved, SavedLine, SAVED_AT_A_TIME};
 pub use succession::{same, same_ref};
 pub use verdict::Verdict;
 
@@ -159,6 +161,18 @@ pub trait Element: Any + Send {
     /// it takes the old one's tasks, timers, signals and descriptors as well. If it has been initialised, it has its own.
     fn take_state(&mut self, ctx: &mut Ctx<'_>, mut old: Box<dyn Element>) {
         old.cleanup(ctx);
+    }
+
+    /// State that should outlive the process, such as mappings and what was learned, from record `from` on (0 at first): at most
+    /// [`SAVED_AT_A_TIME`] records. `None` if there is no such state.
+    fn save_state(&mut self, ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        None
+    }
+
+    /// Takes a line that an element of its class has saved `passed_ms` milliseconds ago. What has expired since is left out; an
+    /// error says why the line has no place any more.
+    fn restore_state(&mut self, ctx: &mut Ctx<'_>, line: &str, passed_ms: i64) -> Result<(), String> {
+        Err("nothing is saved of this class".to_string())
     }
 }
 

@@ -16,6 +16,7 @@ mod notify;
 mod order;
 mod random;
 mod run;
+pub mod saved;
 mod schedule;
 mod select;
 mod signals;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use element::{Class, Runtime};
 use engine::change::Loader;
+use engine::saved::{Progress, Record};
 use engine::world::World;
 use engine::{BuildOptions, Engine, Time};
 use graph::{ClassFacts, Diagnostic, Diagnostics, Graph};
@@ -67,6 +68,41 @@ impl Library {
             let Some(change) = changes.get(round / n_rounds - 1) else { return true };
             told += &world.change_to(change).err().map_or(String::new(), |error| error + "\n");
             false
+        });
+        told + &text
+    }
+
+    /// Runs a graph in simulated time for `n_rounds` and saves its state; then runs another one that begins with that, saved
+    /// `passed_ms` ago. Yields what was saved, what the second one cannot take, and what [`Library::run`] does for it.
+    pub fn run_restored(
+        &self,
+        before: &str,
+        after: &str,
+        passed_ms: i64,
+        n_rounds: usize,
+        reads: &[&str],
+    ) -> String {
+        let (mut round, mut records) = (0, Vec::new());
+        self.run(simulated(), before, &[], |world| {
+            round += 1;
+            if round < n_rounds {
+                return false;
+            }
+            let mut progress = Progress::default();
+            while let Some(more) = world.save_some(&mut progress) {
+                records.extend(more);
+            }
+            true
+        });
+        let line = |record: &Record| format!("{} {}: {}\n", record.element, record.class, record.line);
+        let mut told: String = records.iter().map(line).collect();
+        round = 0;
+        let text = self.run(simulated(), after, reads, |world| {
+            if round == 0 {
+                told.extend(world.restore(&records, passed_ms).into_iter().map(|refused| refused + "\n"));
+            }
+            round += 1;
+            round >= n_rounds
         });
         told + &text
     }

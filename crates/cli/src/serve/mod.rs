@@ -1,6 +1,7 @@
 //! `weir serve`: the daemon in which functions live.
 
 mod activation;
+mod learned;
 mod plane;
 mod sockets;
 
@@ -18,6 +19,8 @@ use functions::{Functions, Package};
 use graph::Diagnostics;
 
 pub use sockets::socket;
+
+use learned::Keeper;
 
 use crate::control::server::Server;
 use crate::load::{self, Origin, Request};
@@ -39,6 +42,11 @@ pub struct ServeOptions {
     /// Begin with the configuration that was put by (`weir candidate save`) instead of the one that ran last.
     #[arg(long, conflicts_with = "volatile")]
     pub startup: bool,
+    /// Also keep what was learned: mappings of NATs and firewalls, Ethernet addresses of neighbours, stations of bridges. It is written
+    /// every TIME, and at the end; 0 is the end alone.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "60s",
+        conflicts_with = "volatile", value_parser = humantime::parse_duration)]
+    pub keep_state: Option<Duration>,
     /// Unix socket to answer on [default: /run/weir.socket, or $XDG_RUNTIME_DIR/weir/api.socket for ordinary users].
     #[arg(long, value_name = "PATH", env = "WEIR_SOCKET")]
     pub socket: Option<PathBuf>,
@@ -98,11 +106,16 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
         true => None,
         false => Some(options.state.clone().map_or_else(sockets::state_folder, Ok)?),
     };
+    let keeper =
+        state.as_deref().zip(options.keep_state).map(|(state, every)| Arc::new(Keeper::new(state, every)));
+    let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
-        let result = service(state.as_deref(), options.startup, plane, logs)
-            .and_then(|service| sockets::serve(service, listeners, tls, collector));
+        let result = service(state.as_deref(), options.startup, plane, logs).and_then(|service| {
+            kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
+            sockets::serve(service, listeners, tls, collector)
+        });
         if let Err(message) = &result {
             eprintln!("weir: {message}");
         }
@@ -116,6 +129,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     activation::tell(activation::State::Stopping);
     tracing::info!(target: "weir", asked = stop.is_asked(), "stops");
     let asked = stop.is_asked();
+    if let Some(keeper) = keeper {
+        keeper.end(&mut engine.world);
+    }
     engine.cleanup();
     drop(control);
     match asked {

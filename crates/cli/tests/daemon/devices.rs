@@ -95,3 +95,85 @@ jq '.end.sum_received.bytes > 0' result.json
 "#);
     assert_eq!(text, "true\n");
 }
+
+/// A connection through a NAT whose daemon ends and begins again. Outside speaks first afterwards: it is not heard without a mapping.
+#[test]
+fn a_connection_survives_another_daemon() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP needs root to make devices");
+        return;
+    }
+    let script = r#"
+set -eu
+exec 2>&1
+export WEIR_SOCKET=api.socket
+ip link set lo up
+unshare -n sleep 1000 & inside=$!
+unshare -n sleep 1000 & outside=$!
+daemon=
+trap 'kill $daemon $inside $outside 2>/dev/null || :' EXIT
+in_inside() { nsenter -t $inside -n "$@"; }
+in_outside() { nsenter -t $outside -n "$@"; }
+ip link add name vl type veth peer name vi
+ip link add name vr type veth peer name vo
+until ip link set vi netns $inside && ip link set vo netns $outside; do sleep 0.05; done 2>/dev/null
+ip link set vl up; ip link set vr up
+in_inside ip addr add 10.0.0.1/24 dev vi; in_inside ip link set vi up
+in_outside ip addr add 10.0.0.2/24 dev vo; in_outside ip link set vo up; in_outside ip link set lo up
+mac=$(in_inside ip -o link show vi | sed 's/.*ether \([^ ]*\).*/\1/')
+in_outside ip neigh add 10.0.0.77 lladdr $mac dev vo
+start() {
+  weir serve --state state --keep-state=$1 --socket api.socket 2>>serve.log & daemon=$!
+  while ! weir show >/dev/null 2>&1; do sleep 0.05; done
+}
+start 0s
+weir create nat edge --transparent --address 10.0.0.77 --inside 10.0.0.1/32
+weir connect edge:left dev:vl
+weir connect edge:right dev:vr
+in_outside python3 -c '
+import os, socket, time
+server = socket.create_server(("10.0.0.2", 7000))
+open("listens", "w").close()
+connection, peer = server.accept()
+file = connection.makefile("rw")
+for n in range(3):
+    word = file.readline()
+    open("heard%d" % n, "w").close()
+    while not os.path.exists("go%d" % n):
+        time.sleep(0.05)
+    file.write("%s said %s" % (peer[0], word)); file.flush()
+' &
+while [ ! -e listens ]; do sleep 0.05; done
+in_inside python3 -c '
+import socket
+file = socket.create_connection(("10.0.0.2", 7000), 20).makefile("rw")
+for n in range(3):
+    file.write("%d\n" % n); file.flush(); print(file.readline(), end="", flush=True)
+' & client=$!
+wait_for() { while [ ! -e $1 ]; do sleep 0.05; done; }
+wait_for heard0
+kill -TERM $daemon; wait $daemon
+start 100ms
+> go0
+wait_for heard1
+# What is written meanwhile outlives a kill.
+rm state/learned; while [ ! -e state/learned ]; do sleep 0.05; done
+kill -KILL $daemon; wait $daemon 2>/dev/null || :
+start 0s
+> go1
+wait_for heard2; > go2; wait $client
+weir show edge statistics/flows
+grep -c 'what was learned is restored' serve.log
+grep WARN serve.log || :
+"#;
+    let place = Place::new(0);
+    let text = place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{script}\nSCRIPT\n)\""));
+    expect_test::expect![[r#"
+        10.0.0.77 said 0
+        10.0.0.77 said 1
+        10.0.0.77 said 2
+        1
+        3
+    "#]]
+    .assert_eq(&text);
+}

@@ -64,12 +64,12 @@ impl Service {
         let places = path::resolve(store.functions(), steps)?;
         let text = path::to_text(&places);
         self.permit_in(&store, request, Access::Read, &text)?;
+        let value = view::of(&store, &places, &query)
+            .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
         let tag = etag(&store);
         if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
             return Ok(Reply::empty(304).with("etag", tag));
         }
-        let value = view::of(&store, &places, &query)
-            .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
         let value = match &query.fields {
             Some(fields) => fields.of(&value),
             None => value,

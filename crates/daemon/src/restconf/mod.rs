@@ -28,6 +28,8 @@ pub use body::MAX as MAX_BODY;
 pub const DATA: &str = "application/yang-data+json";
 /// The media type of YANG Patch.
 pub const PATCH: &str = "application/yang-patch+json";
+/// The methods that any resource has.
+const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 
 /// Answers requests.
 pub struct Service {
@@ -143,6 +145,19 @@ impl Service {
     }
 
     fn dispatch(&self, request: &Request) -> Result<Reply, Fault> {
+        let result = self.route(request);
+        match &result {
+            // Whatever is wrong with the path: the method is right for none.
+            Err(fault) if fault.status == 400 && !METHODS.contains(&request.method.as_str()) => {
+                let allowed = METHODS.join(", ");
+                let message = format!("{} is for no resource; allowed: {allowed}", request.method);
+                Ok(Reply::of(&Fault::not_allowed(message)).with("allow", allowed))
+            }
+            _ => result,
+        }
+    }
+
+    fn route(&self, request: &Request) -> Result<Reply, Fault> {
         if let Some(page) = crate::page::page(request) {
             return Ok(page);
         }

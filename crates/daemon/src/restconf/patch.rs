@@ -30,6 +30,10 @@ impl Patch {
                 "the body is `{name}`; it must be `ietf-yang-patch:yang-patch`"
             )));
         }
+        only_has(&patch, &["patch-id", "comment", "edit"])?;
+        if patch.get("comment").is_some_and(|comment| !comment.is_string()) {
+            return Err(Fault::malformed("`comment` must be a string"));
+        }
         let id = text(&patch, "patch-id").ok_or_else(|| Fault::malformed("`patch-id` is missing"))?;
         let list = match patch.get("edit") {
             Some(Value::Array(list)) => list.as_slice(),
@@ -38,6 +42,7 @@ impl Patch {
         };
         let mut whole = Patch { id, names: Vec::new(), edits: Vec::new() };
         for edit in list {
+            only_has(edit, &["edit-id", "operation", "target", "point", "where", "value"])?;
             let name = text(edit, "edit-id").ok_or_else(|| Fault::malformed("an edit has no `edit-id`"))?;
             if whole.names.contains(&name) {
                 return Err(Fault::malformed(format!("two edits are called `{name}`")));
@@ -48,6 +53,15 @@ impl Patch {
             whole.edits.push(read);
         }
         Ok(whole)
+    }
+}
+
+/// Refuses members that RFC 8072 does not know.
+fn only_has(value: &Value, known: &[&str]) -> Result<(), Fault> {
+    let mut names = value.as_object().into_iter().flat_map(|members| members.keys());
+    match names.find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(Fault::malformed(format!("`{name}` is unknown; there are {}", known.join(", ")))),
+        None => Ok(()),
     }
 }
 

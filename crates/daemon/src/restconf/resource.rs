@@ -23,10 +23,16 @@ pub fn methods(resource: &Resource<'_>) -> &'static [&'static str] {
         Kind::Action => &["POST"],
         Kind::Notification => &[],
         _ if !node.is_config || is_key => &["GET"],
-        Kind::List if is_entry => &["GET", "POST", "PUT", "PATCH", "DELETE"],
-        Kind::Container { .. } => &["GET", "POST", "PUT", "PATCH", "DELETE"],
+        Kind::List if is_entry && may_gain(node) => &["GET", "POST", "PUT", "PATCH", "DELETE"],
+        Kind::Container { .. } if may_gain(node) => &["GET", "POST", "PUT", "PATCH", "DELETE"],
         _ => &["GET", "PUT", "PATCH", "DELETE"],
     }
+}
+
+/// Whether children can be created in a node.
+fn may_gain(node: &Node) -> bool {
+    let is_data = |child: &Node| !matches!(child.kind, Kind::Action | Kind::Notification);
+    node.data_children().any(|child| is_data(child) && child.is_config && !node.keys.contains(&child.name))
 }
 
 /// The methods of what a path leads to.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use args::{Args, EtherAddr, Timestamp};
-use element::{Arg, Configure, Ctx, Packet};
+use args::{Args, EtherAddr, Scope, Timestamp};
+use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
 
 use super::arp_table::now_ms;
 
@@ -49,7 +49,7 @@ struct Entry {
 
 /// What became of a packet without a known address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum Kept {
     /// It waits; a query is due.
     Query,
     /// It waits.
@@ -148,7 +148,7 @@ impl ArpCache {
     }
 
     /// Keeps a packet for a host whose address is not known.
-    pub fn save(&mut self, ip: Ipv4Addr, packet: Packet, now: i64) -> Saved {
+    pub fn save(&mut self, ip: Ipv4Addr, packet: Packet, now: i64) -> Kept {
         self.ensure(ip, now);
         let Limits { timeout_ms, entry_packets, packets, .. } = self.limits;
         let too_old = now - timeout_ms;
@@ -159,7 +159,7 @@ impl ArpCache {
         let n_waiting = self.entries.get(&ip).map_or(0, |entry| entry.packets.len());
         if entry_packets != 0 && n_waiting >= entry_packets as usize {
             self.n_drops = self.n_drops.wrapping_add(1);
-            return Saved::Dropped;
+            return Kept::Dropped;
         }
         self.n_packets += 1;
         if packets != 0 && self.n_packets > packets {
@@ -168,14 +168,14 @@ impl ArpCache {
         let Some(entry) = self.entries.get_mut(&ip) else {
             self.n_packets -= 1;
             self.n_drops = self.n_drops.wrapping_add(1);
-            return Saved::Dropped;
+            return Kept::Dropped;
         };
         entry.packets.push_back(packet);
         if entry.may_query(now) {
             entry.note_query(now);
-            return Saved::Query;
+            return Kept::Query;
         }
-        Saved::Wait
+        Kept::Wait
     }
 
     /// Drops expired entries, and what is too much.
@@ -225,6 +225,31 @@ impl ArpCache {
             }
         }
         text
+    }
+
+    /// Saves some of what is known and good: host, address, and its age in milliseconds.
+    pub fn save_state(&self, now: i64, from: usize) -> Saved {
+        let known = self.by_age.values().filter_map(|ip| Some((ip, self.entries.get(ip)?)));
+        let good = known.filter(|(_, entry)| entry.is_good(now, self.limits.timeout_ms));
+        Saved::of(good, from, |(ip, entry)| format!("{ip} {} {}", entry.address, now - entry.live_at))
+    }
+
+    /// Takes an entry that was saved, unless the host is known already or its time is over.
+    pub fn restore_state(&mut self, line: &str, now: i64, passed_ms: i64) -> Result<(), String> {
+        let mut line = SavedLine::new(line);
+        let (ip, address, age): (Ipv4Addr, String, i64) = (line.field()?, line.field()?, line.field()?);
+        let address = args::ether(&address, &Scope::builtin())
+            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
+        if address.is_broadcast() {
+            return Err(format!("{address} is no host's address"));
+        }
+        let live_at = now.saturating_sub(age.max(0).saturating_add(passed_ms));
+        let timeout = self.limits.timeout_ms;
+        let is_over = timeout != 0 && live_at < now.saturating_sub(timeout);
+        if !is_over && !self.entries.contains_key(&ip) {
+            self.insert(ip, address, live_at);
+        }
+        Ok(())
     }
 
     /// Writes handler `insert`, `delete` or `clear`.

@@ -18,13 +18,13 @@ use std::sync::{Arc, Mutex};
 use args::{Args, EtherAddr, Timestamp};
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, TimerId,
+    Handler, Packet, Saved, TimerId,
 };
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use crate::ip::own_networks::OwnNetworks;
 
-use super::arp_cache::{milliseconds, ArpCache, Limits, Saved};
+use super::arp_cache::{milliseconds, ArpCache, Kept, Limits};
 use super::arp_table::{go_on, locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
@@ -276,6 +276,15 @@ impl Element for ARPQuerier {
         }
     }
 
+    fn save_state(&mut self, ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        // The table of another element is that one's to save.
+        self.table.is_none().then(|| locked(&self.cache).save_state(now_ms(ctx), from))
+    }
+
+    fn restore_state(&mut self, ctx: &mut Ctx<'_>, line: &str, passed_ms: i64) -> Result<(), String> {
+        locked(&self.cache).restore_state(line, now_ms(ctx), passed_ms)
+    }
+
     fn foresee(&mut self, old: &dyn Element) {
         // Who uses this one's cache from now on finds the one that will be its.
         if let Some(old) =
@@ -351,7 +360,7 @@ impl ARPQuerier {
             return ctx.drop_packet(NO_DESTINATION, packet);
         } else {
             let query = self.query(&packet, EtherAddr::BROADCAST);
-            if cache.save(ip, packet, now_ms(ctx)) == Saved::Query {
+            if cache.save(ip, packet, now_ms(ctx)) == Kept::Query {
                 if is_single { ready } else { queries }.push(query);
             } else {
                 self.n_queries = self.n_queries.wrapping_sub(1);

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, TimerId};
+use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, Saved, TimerId};
 
 use super::arp_cache::{ArpCache, Limits};
 
@@ -102,6 +102,14 @@ impl Element for ARPTable {
             self.cache = go_on(ctx, &old.cache, self.limits, self.is_ready);
             self.is_ready = true;
         }
+    }
+
+    fn save_state(&mut self, ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        Some(locked(&self.cache).save_state(now_ms(ctx), from))
+    }
+
+    fn restore_state(&mut self, ctx: &mut Ctx<'_>, line: &str, passed_ms: i64) -> Result<(), String> {
+        locked(&self.cache).restore_state(line, now_ms(ctx), passed_ms)
     }
 
     fn foresee(&mut self, old: &dyn Element) {

@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use args::Seconds;
 use element::{
-    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved,
 };
 
 use super::stations::{Key, Stations};
@@ -114,13 +114,26 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
         };
         if let Some(stations) = stations {
             self.stations = stations;
-            let n_ports = (self.outgoing.len() - usize::from(LISTENS)) as u32;
+            let n_ports = self.n_ports();
             self.stations.forget_where(|station| station.port >= n_ports);
         }
+    }
+
+    fn save_state(&mut self, _ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        Some(self.stations.save(from))
+    }
+
+    fn restore_state(&mut self, _ctx: &mut Ctx<'_>, line: &str, _passed_ms: i64) -> Result<(), String> {
+        let n_ports = self.n_ports();
+        self.stations.restore(line, |port, vlan| port < n_ports && vlan == 0)
     }
 }
 
 impl<const LISTENS: bool> Switch<LISTENS> {
+    fn n_ports(&self) -> u32 {
+        (self.outgoing.len() - usize::from(LISTENS)) as u32
+    }
+
     /// Learns from a frame and finds its way.
     #[inline(always)]
     fn way(&mut self, source: u32, packet: &Packet) -> Way {

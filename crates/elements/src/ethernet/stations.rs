@@ -2,7 +2,8 @@
 
 use std::hash::BuildHasher;
 
-use args::EtherAddr;
+use args::{EtherAddr, Scope};
+use element::{Saved, SavedLine};
 
 /// Marks a slot that is taken: no address has this bit.
 const TAKEN: u64 = 1 << 48;
@@ -200,6 +201,34 @@ impl Stations {
         }
         self.cursor = (self.cursor + N_VISITS) & mask;
         old.into_iter().take(n_old).for_each(|key| self.forget(key));
+    }
+
+    /// Saves some of them: address, VLAN or 0, port, and when they were heard.
+    pub fn save(&self, from: usize) -> Saved {
+        let line = |station: &Station| {
+            let Station { port, heard_ns, .. } = station;
+            format!("{} {} {port} {heard_ns}", station.address(), station.vlan())
+        };
+        Saved::of(self.iter(), from, line)
+    }
+
+    /// Takes one that was saved, if it may be on that port, in that VLAN, and has not been heard meanwhile.
+    pub fn restore(&mut self, line: &str, may_be: impl Fn(u32, u16) -> bool) -> Result<(), String> {
+        let mut line = SavedLine::new(line);
+        let address: String = line.field()?;
+        let (vlan, port, heard_ns): (u16, u32, i64) = (line.field()?, line.field()?, line.field()?);
+        let address = args::ether(&address, &Scope::builtin())
+            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
+        let [a, b, c, d, e, f] = address.0;
+        let bytes = [a, b, c, d, e, f, 0, 0];
+        let key = if vlan == 0 { Key::of(bytes) } else { Key::in_vlan(bytes, vlan) };
+        if !may_be(port, vlan) {
+            return Err(format!("there is no port {port} for {address}"));
+        }
+        if self.find(key).is_none() {
+            self.hear(key, port, heard_ns);
+        }
+        Ok(())
     }
 
     /// How many there are.

@@ -28,7 +28,7 @@ mod frame;
 mod port;
 
 use args::Seconds;
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved};
 
 use super::stations::{Key, Station, Stations};
 use super::tag::{self, ID_MASK};
@@ -165,6 +165,20 @@ impl Element for VlanSwitch {
         let is_member =
             |port: u32, vlan| ports.get(port as usize).is_some_and(|port: &Port| port.membership.has(vlan));
         self.stations.forget_where(|station| !is_member(station.port, station.vlan()));
+    }
+
+    fn save_state(&mut self, _ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        Some(self.stations.save(from))
+    }
+
+    fn restore_state(&mut self, _ctx: &mut Ctx<'_>, line: &str, _passed_ms: i64) -> Result<(), String> {
+        if self.stations.count() >= self.capacity {
+            return Err("there are too many stations".to_string());
+        }
+        let ports = &self.ports;
+        self.stations.restore(line, |port, vlan| {
+            ports.get(port as usize).is_some_and(|port| port.membership.has(vlan))
+        })
     }
 }
 

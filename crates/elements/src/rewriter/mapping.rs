@@ -118,7 +118,7 @@ impl Base {
     }
 
     /// The flow to be stored; `None` if this rewriter cannot do what the pattern wants.
-    fn new_flow(
+    pub(super) fn new_flow(
         &self,
         look: &Look,
         mut rewritten: FlowId,

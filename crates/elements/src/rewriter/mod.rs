@@ -10,6 +10,7 @@ mod handlers;
 mod heap;
 mod index;
 mod input;
+mod keep;
 mod mappers;
 mod mapping;
 mod pattern;

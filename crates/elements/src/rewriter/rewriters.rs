@@ -70,6 +70,19 @@ macro_rules! rewriter {
                     self.base.take_state(ctx, &old.base);
                 }
             }
+
+            fn save_state(&mut self, ctx: &mut element::Ctx<'_>, from: usize) -> Option<element::Saved> {
+                Some(self.base.save_state(ctx, from))
+            }
+
+            fn restore_state(
+                &mut self,
+                ctx: &mut element::Ctx<'_>,
+                line: &str,
+                passed_ms: i64,
+            ) -> Result<(), String> {
+                self.base.restore_state(ctx, line, passed_ms)
+            }
         }
     };
 }

@@ -64,6 +64,11 @@ impl Slab {
         }
     }
 
+    /// How many numbers there are, those of forgotten flows included.
+    pub fn n_numbers(&self) -> usize {
+        self.n_ever as usize
+    }
+
     /// All flows with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Flow)> {
         (0..).zip(self.segments.iter().flatten()).filter(|(_, flow)| flow.is_used)

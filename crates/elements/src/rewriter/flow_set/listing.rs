@@ -32,6 +32,17 @@ impl FlowSet {
         growth.order(entries.into_iter().map(|((sequence, _), link, id)| (sequence, click_hash(&id), link)))
     }
 
+    /// The flows whose numbers are in a range.
+    pub fn numbered(&self, range: Range<usize>) -> impl Iterator<Item = &Flow> {
+        let numbers = range.start..range.end.min(self.n_numbers());
+        numbers.filter_map(|idx| self.flows.get(idx as u32)).filter(|flow| flow.is_used)
+    }
+
+    /// How many numbers flows have had at most; some may be free.
+    pub fn n_numbers(&self) -> usize {
+        self.flows.n_numbers()
+    }
+
     /// Takes the flows of some owners out, the oldest first, with the shifts of their sequence numbers.
     pub fn take_out(&mut self, owners: Range<u32>) -> Vec<(Flow, Option<Shifts>)> {
         let owned = self.flows.iter().filter(|(_, flow)| flow.is_used && owners.contains(&flow.owner));
