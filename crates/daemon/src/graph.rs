@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use functions::identifier;
+
 use crate::topology::{Endpoint, Topology};
 
 /// Packets that wait at most on their way back, or for a device.
@@ -61,7 +63,8 @@ pub fn text(bodies: &Bodies, topology: &Topology) -> String {
     text
 }
 
-/// Where a port's packets come from and go to.
+/// Where a port's packets come from and go to. A device's element is called after the device: whatever it is joined with, the element
+/// stays the same, and so does the device.
 fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), peer: Option<&Endpoint>) {
     let id = format!("{name}_{idx}");
     let _ = match peer {
@@ -91,15 +94,6 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
             }
         }
     };
-}
-
-/// A device's name as part of an element's: whatever the device is joined with, its element stays the same, and so does the device.
-fn identifier(device: &str) -> String {
-    let plain = |c: char| match c {
-        c if c.is_ascii_alphanumeric() => c.to_string(),
-        c => format!("_{:02x}", u32::from(c)),
-    };
-    device.chars().map(plain).collect()
 }
 
 #[cfg(test)]

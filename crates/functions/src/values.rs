@@ -207,7 +207,7 @@ fn twice(list: &Value) -> Result<Value, Error> {
 }
 
 /// A part of an element's name for a name that may hold more than letters and digits; different for different names.
-fn identifier(name: &str) -> String {
+pub fn identifier(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
         match c {
