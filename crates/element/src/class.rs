@@ -57,6 +57,8 @@ pub struct Class {
     pub alias_of: Option<&'static str>,
     /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
     pub looks_around: bool,
+    /// Whether its configuration names a lock: elements whose locks have one name share a thread.
+    pub locks: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
     pub pulls_through: Option<(PortIdx, PortIdx)>,
     /// What is printed for each element of the class before the graph is checked, such as which class to use instead.
@@ -86,6 +88,7 @@ impl Class {
             live: false,
             alias_of: None,
             looks_around: false,
+            locks: false,
             pulls_through: None,
             notice: None,
         }
@@ -142,6 +145,12 @@ impl Class {
     /// Looks into the storage around it while packets flow.
     pub const fn looks_around(mut self) -> Class {
         self.looks_around = true;
+        self
+    }
+
+    /// Shares a thread with all elements of such classes that have the same configuration.
+    pub const fn locks(mut self) -> Class {
+        self.locks = true;
         self
     }
 

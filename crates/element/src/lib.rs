@@ -126,6 +126,11 @@ pub trait Element: Any + Send {
         None
     }
 
+    /// Why it has no handler `name`, if there is more to tell than that; asked only if it has none.
+    fn no_handler(&self, name: &str) -> Option<String> {
+        None
+    }
+
     /// The handlers that the class facts do not list, as far as they can be listed.
     fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
         Vec::new()

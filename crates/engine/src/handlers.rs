@@ -229,15 +229,23 @@ pub(crate) fn resolve_for<'n>(
         Target::Element(idx) => kind(world, idx, handler),
     };
     let full = || full_name(world, &target, handler);
+    let refusal = |write: bool| {
+        let told = |idx: ElementIdx| world.describer(idx)?.no_handler(handler);
+        let why = match target {
+            Target::Element(idx) if kind.is_none() => told(idx).map(|why| why + "\n"),
+            _ => None,
+        };
+        why.unwrap_or_default() + &missing(&full(), write)
+    };
     match call {
         HandlerUse::Read(param) => {
-            let kind = kind.filter(|kind| kind.is_readable()).ok_or_else(|| missing(&full(), false))?;
+            let kind = kind.filter(|kind| kind.is_readable()).ok_or_else(|| refusal(false))?;
             if !param.is_empty() && !kind.takes_parameter() {
                 return Err(format!("read handler '{}' does not take parameters", full()));
             }
         }
         HandlerUse::Write => {
-            kind.filter(|kind| kind.is_writable()).ok_or_else(|| missing(&full(), true))?;
+            kind.filter(|kind| kind.is_writable()).ok_or_else(|| refusal(true))?;
         }
     }
     Ok((target, handler))

@@ -12,8 +12,6 @@
 //! FromDump(trace.pcap, STOP true) -> Print -> Discard;
 //! ```
 
-mod bounds;
-mod ending;
 mod reading;
 
 use args::{Filename, FixedPoint};
@@ -22,10 +20,10 @@ use element::{
     Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
-use self::bounds::{bounds, check_bounds, warn_of_sample};
-use self::ending::EndCall;
 use self::reading::{Next, Step};
 use crate::capture::link;
+use crate::dump_bounds::{bounds, check_bounds, warn_of_sample};
+use crate::dump_end::EndCall;
 use crate::dump_source::{DumpSource, ALWAYS, SAMPLE_BITS};
 use crate::dump_window::Window;
 use crate::traffic::Traffic;
@@ -338,6 +336,13 @@ impl FromDump {
         }
         self.forces_ip |= link_type == link::RAW;
         Ok(())
+    }
+
+    /// Writes the handler of the end.
+    fn end(&mut self, ctx: &mut Ctx<'_>, is_quiet: bool) {
+        if let Some(call) = self.end_call.clone() {
+            call.write(ctx, self, is_quiet);
+        }
     }
 
     fn wake(&self, ctx: &mut Ctx<'_>) {

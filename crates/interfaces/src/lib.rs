@@ -3,6 +3,8 @@
 
 pub mod capture;
 mod device;
+mod dump_bounds;
+mod dump_end;
 mod dump_source;
 mod dump_window;
 mod intake;
@@ -17,6 +19,7 @@ pub mod stage;
 mod succession;
 #[cfg(test)]
 mod testing;
+mod trace;
 mod traffic;
 mod transport;
 mod tunnel;
@@ -26,6 +29,8 @@ element::elements![
     change_uid,
     from_dump,
     to_dump,
+    from_dag_dump,
+    from_nlanr_dump,
     from_device,
     to_device,
     kernel_tun,

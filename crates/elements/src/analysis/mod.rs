@@ -35,6 +35,7 @@ element::elements![
     aggregate_packet_counter,
     aggregate_paint,
     anonymize_ip_addr,
+    from_cap_dump,
     from_ip_summary_dump,
     time_filter,
     time_range,

@@ -24,5 +24,6 @@ element::elements![
     progress_bar,
     quit_watcher,
     schedule_info,
+    kernel_handler_proxy,
     script,
 ];

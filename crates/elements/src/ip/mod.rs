@@ -1,6 +1,7 @@
 //! IPv4 headers: checking, changing, making.
 
 pub mod code_point;
+mod compressed_header;
 pub mod describe;
 pub mod failures;
 pub(crate) mod forced;
@@ -35,6 +36,8 @@ element::elements![
     ip_reassembler,
     mark_ip_ce,
     mark_ip_header,
+    rfc2507_comp,
+    rfc2507_decomp,
     rip_send,
     set_ip_address,
     set_ip_checksum,
@@ -94,6 +97,8 @@ pub mod tests {
         "SetTCPChecksum(true)",
         "SetUDPChecksum",
         "DropBroadcasts",
+        "RFC2507Comp -> RFC2507Decomp",
+        "RFC2507Decomp",
     ];
 
     fn header() -> impl Strategy<Value = Vec<u8>> {

@@ -16,6 +16,7 @@ element::elements![
     fast_tcp_flows,
     fast_udp_flows,
     fast_udp_source,
+    fast_udp_source_ip6,
     force_tcp,
     force_udp,
     set_tcp_checksum,
@@ -29,4 +30,5 @@ element::elements![
     tcp_reflector,
     toy_tcp,
     udp_ip_encap,
+    web_gen,
 ];

@@ -87,7 +87,11 @@ fn answer_tcp(ctx: &mut Ctx<'_>, tcp: &mut [u8; 20], payload_len: i32) -> Option
     let behind = sequence.wrapping_add_signed(payload_len);
     let has_fin = flags & tcp_flag::FIN != 0;
     let (flags, sequence, acknowledged) = match flags {
-        tcp_flag::SYN => (tcp_flag::SYN | tcp_flag::ACK, ctx.random(), sequence.wrapping_add(1)),
+        tcp_flag::SYN => {
+            // Click writes the number as the machine keeps it, the low byte first.
+            let first = ctx.random_between(0, u32::MAX).swap_bytes();
+            (tcp_flag::SYN | tcp_flag::ACK, first, sequence.wrapping_add(1))
+        }
         flags if flags & (tcp_flag::SYN | tcp_flag::RST) != 0 => return None,
         _ if has_fin => (tcp_flag::ACK | tcp_flag::FIN, acknowledged, behind.wrapping_add(1)),
         _ if payload_len > 0 => (tcp_flag::ACK, acknowledged, behind),

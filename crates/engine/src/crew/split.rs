@@ -237,6 +237,9 @@ fn parts(world: &World) -> Vec<usize> {
         if world.classes[idx].looks_around {
             around(world, idx).into_iter().for_each(|other| sets.join(idx, other));
         }
+        if world.classes[idx].locks {
+            of_same_lock(world, idx).into_iter().for_each(|other| sets.join(idx, other));
+        }
     }
     (0..world.slots.len()).map(|idx| sets.root(idx)).collect()
 }
@@ -256,6 +259,15 @@ fn is_storage(world: &World, element: ElementIdx) -> bool {
 /// The elements that an element's configuration names: it may use them at any time.
 fn mentioned(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
     words(&world.configs[idx]).filter_map(|word| element::Runtime::find(world, word, idx)).collect()
+}
+
+/// The elements before an element that have the same lock.
+fn of_same_lock(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
+    let lock = |idx: ElementIdx| world.configs[idx].trim().trim_matches('"');
+    let is_same = |other: &ElementIdx| {
+        world.classes[*other].locks && lock(*other) == lock(idx)
+    };
+    (0..idx).filter(is_same).collect()
 }
 
 /// The storage elements next to an element, and what is between.

@@ -9,10 +9,10 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
 /// First bytes that tell compressed data apart.
-pub(super) const HEAD_LEN: usize = 10;
+pub const HEAD_LEN: usize = 10;
 
 /// Decompresses `input` if its first bytes, `head`, say that it is compressed; gives it back if not.
-pub(super) fn decompress<R: Read + Send + 'static>(head: &[u8], input: R) -> Result<Box<dyn Read + Send>, R> {
+pub fn decompress<R: Read + Send + 'static>(head: &[u8], input: R) -> Result<Box<dyn Read + Send>, R> {
     let whole = |input| io::Cursor::new(head.to_vec()).chain(input);
     match head {
         [0x1f, 0x8b, ..] => Ok(Box::new(MultiGzDecoder::new(whole(input)))),

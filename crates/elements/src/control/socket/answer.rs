@@ -37,9 +37,12 @@ impl ControlSocket {
     pub(crate) fn answer(&self, ctx: &mut Ctx<'_>, connection: &mut Connection, command: Command) {
         let reply = match command {
             Command::Nothing => return,
-            Command::Read { handler, param } => self.read_handler(ctx, &handler, &param),
-            Command::Write { handler, value } => self.write_handler(ctx, &handler, &value),
-            Command::Check { handler, write } => self.check_handler(ctx, &handler, write),
+            Command::Read { handler, param } => (self.read_kernel(ctx, &handler, &param))
+                .unwrap_or_else(|| self.read_handler(ctx, &handler, &param)),
+            Command::Write { handler, value } => (self.write_kernel(ctx, &handler, &value))
+                .unwrap_or_else(|| self.write_handler(ctx, &handler, &value)),
+            Command::Check { handler, write } => (self.check_kernel(ctx, &handler, write))
+                .unwrap_or_else(|| self.check_handler(ctx, &handler, write)),
             Command::Llrpc { name, data } => self.llrpc(ctx, &name, &data),
             Command::Help => Reply::lines(Code::Ok, HELP),
             Command::Wrong(reply) => reply,
@@ -183,11 +186,11 @@ fn element_called(ctx: &mut Ctx<'_>, element: &str) -> Option<ElementIdx> {
     runtime.find(element, TOP).or_else(number).filter(|n| *n < runtime.n_elements())
 }
 
-fn permission_denied(name: &str) -> Reply {
+pub(super) fn permission_denied(name: &str) -> Reply {
     Reply::line(Code::Permission, &format!("Permission denied for '{name}'"))
 }
 
 /// A handler's name without what stands for the graph itself: `.h` and `0.h` are `h`.
-fn canonical(name: &str) -> &str {
+pub(super) fn canonical(name: &str) -> &str {
     name.strip_prefix('.').or_else(|| name.strip_prefix("0.")).unwrap_or(name)
 }

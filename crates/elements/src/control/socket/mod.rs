@@ -5,6 +5,7 @@ mod attempts;
 mod audience;
 mod command;
 mod connection;
+mod kernel;
 mod listener;
 mod reply;
 
@@ -12,3 +13,4 @@ pub use attempts::Attempts;
 pub use audience::{Audience, State};
 pub use connection::Connection;
 pub use listener::{adopt, Listener, Place, PATH_MAX};
+pub use reply::Code;

@@ -14,6 +14,7 @@ pub enum Code {
     HandlerError = 520,
     LlrpcError = 522,
     Permission = 530,
+    NoRouter = 540,
     Unspecified = 590,
 }
 

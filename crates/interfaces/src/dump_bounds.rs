@@ -1,4 +1,4 @@
-//! FromDump's arguments that tell which packets are emitted.
+//! The arguments of sources of captures that tell which packets are emitted.
 
 use args::Timestamp;
 use element::Configure;
@@ -7,7 +7,7 @@ use crate::dump_source::ALWAYS;
 use crate::dump_window::Bound;
 
 /// First and last time that the arguments give, and how often each is given.
-pub(super) fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 2] {
+pub fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 2] {
     let mut read = |list: &[(&str, Bound)]| {
         let mut bound = ((Bound::None, Timestamp::default()), 0);
         for (name, kind) in list {
@@ -24,7 +24,8 @@ pub(super) fn bounds(conf: &mut Configure<'_>) -> [((Bound, Timestamp), usize); 
     ]
 }
 
-pub(super) fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestamp), usize); 2]) {
+/// Tells of bounds that exclude each other.
+pub fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestamp), usize); 2]) {
     if bounds[0].1 > 1 {
         conf.args.fail("START and START_AFTER are mutually exclusive");
     } else if bounds[1].1 > 1 {
@@ -32,7 +33,8 @@ pub(super) fn check_bounds(conf: &mut Configure<'_>, bounds: &[((Bound, Timestam
     }
 }
 
-pub(super) fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
+/// Warns of a probability that is none, or makes the source of no use.
+pub fn warn_of_sample(conf: &mut Configure<'_>, sample: u32) {
     if sample > ALWAYS {
         conf.warning("SAMPLE probability reduced to 1");
     } else if sample == 0 {
