@@ -20,11 +20,14 @@ const OUTSIDE: &[&str] = &[
     "Error",
     "ErrorElement",
     "EtherSpanTree",
+    "FromCapDump",
+    "FromDAGDump",
     "FromDevice",
     "FromDump",
     "FromHost",
     "FromInterface",
     "FromIPSummaryDump",
+    "FromNLANRDump",
     "FromRawSocket",
     "FromSocket",
     "KernelFilter",
@@ -45,6 +48,7 @@ const OUTSIDE: &[&str] = &[
     "ToIPSummaryDump",
     "ToRawSocket",
     "ToSocket",
+    "UMLSwitch",
 ];
 
 /// Arguments for the classes that cannot do without.

@@ -159,3 +159,188 @@ fn guess(filename: &str) -> Option<Format> {
     let formats = [(".fr", Format::Fr), (".fr+", Format::FrPlus), (".tsh", Format::Tsh)];
     formats.iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| *format)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{check, run, Scratch};
+    use expect_test::{expect, Expect};
+    use proptest::prelude::*;
+
+    /// A record: its time, and the version and header length of its packet from host `host`.
+    fn record(seconds: u32, microseconds: u32, version: u8, host: u8) -> Vec<u8> {
+        let mut packet = *b"\x45\0\x05\xdc\0\x01\0\0\x40\x11\0\0\x01\0\0\x01\x02\0\0\x02\0\x35\0\x36\0\x10\0\0ABCDEFGH";
+        (packet[0], packet[15]) = (version, host);
+        [&seconds.to_be_bytes()[..], &microseconds.to_be_bytes(), &packet].concat()
+    }
+
+    fn trace() -> Vec<u8> {
+        [
+            record(100, 3 << 24 | 5, 0x45, 1),
+            record(101, 4 << 24 | 999_999, 0x46, 2),
+            record(102, u32::MAX, 0x45, 3),
+            record(103, 0, 0x60, 4),
+            record(0xf000_0000, 1, 0x45, 5),
+            record(104, 0, 0x45, 6),
+        ]
+        .concat()
+    }
+
+    /// Reads a trace and shows its packets, those of output 1 as `other`.
+    fn read(name: &str, bytes: &[u8], arguments: &str, expect: Expect) {
+        let scratch = Scratch::new();
+        let file = scratch.file(name, bytes);
+        let config = format!(
+            "f :: FromNLANRDump({file}{arguments}) -> Print(x, 36, TIMESTAMP true, PRINTANNO true) -> Discard;
+             f[1] -> Print(other, 4) -> Discard"
+        );
+        let reads = ["f.filepos", "f.filesize", "f.encap", "f.active", "f.sampling_prob", "f.packet_filepos"];
+        expect.assert_eq(&run(&config, &reads).replace(&file, "FILE"));
+    }
+
+    #[test]
+    fn interfaces_become_paint() {
+        read("trace.TSH", &trace(), "", expect![[r#"
+            x: 100.000005:   36 | 020000020000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
+            other:   36 | 460005dc
+            x: 105.892313112:   36 | 02000002000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000003 02000002 00350036 00100000 41424344 45464748
+            other:   36 | 600005dc
+            x: -268435455.999999:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000005 02000002 00350036 00100000 41424344 45464748
+            x: 104.000000:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000006 02000002 00350036 00100000 41424344 45464748
+            f.filepos: 264
+            f.filesize: 264
+            f.encap: IP
+            f.active: true
+            f.sampling_prob: 1
+            f.packet_filepos: 264
+        "#]]);
+    }
+
+    #[test]
+    fn fr_plus_counts_microseconds_in_all_bytes() {
+        read("trace.fr+", &trace()[..88], "", expect![[r#"
+            x: 103.087012744:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
+            other:   36 | 460005dc
+            f.filepos: 88
+            f.filesize: 88
+            f.encap: IP
+            f.active: true
+            f.sampling_prob: 1
+            f.packet_filepos: 88
+        "#]]);
+    }
+
+    #[test]
+    fn fr_has_no_headers_to_emit() {
+        read("trace.gz", &trace(), ", FORMAT fr, STOP true", expect![[r#"
+            f.filepos: 48
+            f.filesize: 264
+            f.encap: IP
+            f.active: false
+            f.sampling_prob: 1
+            f.packet_filepos: 24
+        "#]]);
+    }
+
+    #[test]
+    fn a_part_of_a_trace_is_read() {
+        read("trace.tsh", &trace(), ", FILEPOS 220", expect![[r#"
+            x: 104.000000:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000006 02000002 00350036 00100000 41424344 45464748
+            f.filepos: 264
+            f.filesize: 264
+            f.encap: IP
+            f.active: true
+            f.sampling_prob: 1
+            f.packet_filepos: 264
+        "#]]);
+        read("trace.tsh", &trace()[..132], ", START_AFTER 1, FORCE_IP false", expect![[r#"
+            other:   36 | 460005dc
+            x: 105.892313112:   36 | 02000002000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000003 02000002 00350036 00100000 41424344 45464748
+            f.filepos: 132
+            f.filesize: 132
+            f.encap: IP
+            f.active: true
+            f.sampling_prob: 1
+            f.packet_filepos: 132
+        "#]]);
+        read("trace.tsh", &trace(), ", FILEPOS 999, STOP true", expect![[r#"
+            f.filepos: 264
+            f.filesize: 264
+            f.encap: IP
+            f.active: false
+            f.sampling_prob: 1
+            f.packet_filepos: 264
+        "#]]);
+    }
+
+    #[test]
+    fn faults_are_told_behind_what_is_before_them() {
+        read("trace", &trace()[..130], "", expect![[r#"
+            config:1: While configuring 'f :: FromNLANRDump':
+              warning: cannot guess file format from filename, assuming 'tsh'
+            x: 100.000005:   36 | 020000020000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
+            FILE: byte 88: truncated record, 42 of at least 44 bytes
+            other:   36 | 460005dc
+            f.filepos: 130
+            f.filesize: 130
+            f.encap: IP
+            f.active: true
+            f.sampling_prob: 1
+            f.packet_filepos: 88
+        "#]]);
+    }
+
+    #[test]
+    fn formats_are_guessed_by_name() {
+        let cases = ["a.fr", "b.FR+", "c.Tsh", "d.tsh.gz", "e.fr.Z", "f.fr+.bz2", "g.gz", "tsh"];
+        let guessed: Vec<_> = cases.iter().map(|name| format!("{name} {:?}", guess(name))).collect();
+        expect![[r#"
+            a.fr Some(Fr)
+            b.FR+ Some(FrPlus)
+            c.Tsh Some(Tsh)
+            d.tsh.gz Some(Tsh)
+            e.fr.Z Some(Fr)
+            f.fr+.bz2 Some(FrPlus)
+            g.gz None
+            tsh None"#]].assert_eq(&guessed.join("\n"));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        check(
+            "FromNLANRDump(x, START 1, START_AFTER 1, FORMAT x) -> Discard; FromNLANRDump(/x, FORMAT y) -> Discard;
+             FromNLANRDump(x, END 1, INTERVAL 2) -> Discard; FromNLANRDump(FORMAT 'a b', FILEPOS x) -> Discard",
+            expect![[r#"
+                config:1: While configuring 'FromNLANRDump@1 :: FromNLANRDump':
+                  START and START_AFTER are mutually exclusive
+                config:1: While configuring 'FromNLANRDump@3 :: FromNLANRDump':
+                  bad FORMAT
+                config:2: While configuring 'FromNLANRDump@5 :: FromNLANRDump':
+                  END, END_AFTER, and INTERVAL are mutually exclusive
+                config:2: While configuring 'FromNLANRDump@7 :: FromNLANRDump':
+                  FILENAME: parse error
+                  FILEPOS: invalid number
+                Router could not be initialized!
+            "#]],
+        );
+        check("FromNLANRDump(/none/such.tsh) -> Discard; FromNLANRDump(x.tsh, END_CALL f.x) -> Discard", expect![[r#"
+            config:1: While configuring 'FromNLANRDump@3 :: FromNLANRDump':
+              END_CALL: no element named 'f'
+              END_CALL: parse error
+            Router could not be initialized!
+        "#]]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn any_bytes_are_read_to_their_end(bytes in prop::collection::vec(prop_oneof![Just(0x45u8), any::<u8>()], 1..300)) {
+            let scratch = Scratch::new();
+            let file = scratch.file("trace.tsh", &bytes);
+            let printed = run(&format!("f :: FromNLANRDump({file}, STOP true) -> Discard"), &["f.filepos"]);
+            let line = format!("f.filepos: {}\n", bytes.len());
+            prop_assert!(printed.ends_with(&line), "{printed}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod dump_bounds;
 mod dump_end;
 mod dump_source;
 mod dump_window;
+mod idle_task;
 mod intake;
 mod mark_ip;
 #[cfg(test)]
@@ -50,4 +51,5 @@ element::elements![
     pcap_filter,
     to_hex_dump,
     traffic_report,
+    uml_switch,
 ];

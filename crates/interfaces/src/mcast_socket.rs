@@ -114,6 +114,8 @@ impl Element for McastSocket {
         Ok(())
     }
 
+    crate::idle_task::handlers!(.queue);
+
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let Some(sender) = &self.sender else { return ctx.drop_batch(CLOSED, batch) };
         self.queue.add(&mut batch);

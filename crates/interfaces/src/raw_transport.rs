@@ -52,7 +52,7 @@ pub struct RawTransport {
     /// Holds the port.
     port_holder: Option<Socket>,
     intake: Option<Intake>,
-    queue: SendQueue,
+    pub queue: SendQueue,
     /// Whether the socket is that of another element.
     goes_on: bool,
 }

@@ -9,6 +9,8 @@ use element::{Batch, Ctx, Packet, Ready, Signal, TaskId, Wake, BATCH_MAX};
 use socket2::{SockAddr, Socket};
 use sys::datagrams::{self, BATCH};
 
+use crate::idle_task::IdleTask;
+
 const ENOBUFS: i32 = 105;
 const MSG_NOSIGNAL: i32 = 0x4000;
 /// Bytes of an IPv4 header without options.
@@ -25,6 +27,8 @@ pub struct SendQueue {
     puller: Option<Puller>,
     /// Whether the socket is watched for room.
     is_blocked: bool,
+    /// What the task tells where nothing is pulled.
+    pub idle: IdleTask,
 }
 
 /// Who pulls.
@@ -74,6 +78,8 @@ impl SendQueue {
             ctx.schedule(task);
             let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
             self.puller = Some(Puller { task, signal });
+        } else {
+            self.idle.settle();
         }
     }
 

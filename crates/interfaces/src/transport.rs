@@ -5,6 +5,7 @@ mod place;
 mod receiving;
 mod sending;
 mod settings;
+mod switch;
 
 use std::os::fd::AsRawFd;
 
@@ -15,6 +16,7 @@ use crate::intake::Intake;
 use crate::send_queue::SendQueue;
 
 pub use opening::{declaration, during};
+pub use place::Place;
 pub use settings::{Receiving, Settings, ARGS, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
 
 /// The classes' handlers.
@@ -38,10 +40,12 @@ pub struct Transport {
     active: Option<Socket>,
     /// Where datagrams go.
     remote: Option<SockAddr>,
+    /// The connection to a switch that ends with the element.
+    control: Option<Socket>,
     /// A file to remove in the end.
     file: Option<String>,
     intake: Option<Intake>,
-    queue: SendQueue,
+    pub queue: SendQueue,
     /// Whether the sockets are those of another element.
     goes_on: bool,
 }
@@ -73,6 +77,8 @@ macro_rules! methods {
             true
         }
 
+        $crate::idle_task::handlers!(.0.queue);
+
         fn cleanup(&mut self, ctx: &mut element::Ctx<'_>) {
             self.0.cleanup(ctx);
         }
@@ -95,17 +101,23 @@ pub(crate) use methods;
 impl Transport {
     /// Reads the arguments.
     pub fn configure(conf: &mut Configure<'_>) -> Result<Transport, Failed> {
-        Ok(Transport {
-            settings: Settings::read(conf)?,
+        Ok(Transport::new(Settings::read(conf)?))
+    }
+
+    /// One with these settings.
+    pub fn new(settings: Settings) -> Transport {
+        Transport {
+            settings,
             declaration: String::new(),
             listener: None,
             active: None,
             remote: None,
+            control: None,
             file: None,
             intake: None,
             queue: SendQueue::default(),
             goes_on: false,
-        })
+        }
     }
 
     /// Closes all.
@@ -117,7 +129,7 @@ impl Transport {
             // Somebody else may have removed it.
             let _ = std::fs::remove_file(file);
         }
-        self.intake = None;
+        (self.intake, self.control) = (None, None);
         self.queue.clear().for_each(drop);
     }
 
@@ -130,6 +142,7 @@ impl Transport {
         // Descriptors of their own for the same sockets: should nothing come of the change, the other one keeps its.
         let shared = |socket: &Option<Socket>| socket.as_ref().and_then(|socket| socket.try_clone().ok());
         (self.listener, self.active) = (shared(&old.listener), shared(&old.active));
+        self.control = shared(&old.control);
         self.remote.clone_from(&old.remote);
     }
 

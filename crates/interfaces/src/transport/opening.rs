@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use element::{Ctx, Ready};
 use socket2::Socket;
 
+use super::place::Place;
+use super::switch::{self, Joined};
 use super::Transport;
 use crate::intake::Intake;
 use element::output::reason;
@@ -21,6 +23,10 @@ impl Transport {
             return self.go_on(ctx);
         }
         let place = &self.settings.place;
+        if let Place::Switch { control } = place {
+            let joined = switch::join(ctx, control)?;
+            return self.begin_with(ctx, joined);
+        }
         let (domain, ty, protocol) = place.kind();
         let socket = Socket::new(domain, ty, protocol).map_err(during("socket"))?;
         self.set_options(&socket)?;
@@ -73,6 +79,14 @@ impl Transport {
         }
         self.queue.look_upstream(ctx);
         Ok(())
+    }
+
+    /// Begins with the sockets that lead to a switch.
+    fn begin_with(&mut self, ctx: &mut Ctx<'_>, joined: Joined) -> Result<(), String> {
+        let Joined { control, data, remote } = joined;
+        data.set_nonblocking(true).map_err(during("fcntl"))?;
+        (self.control, self.remote) = (Some(control), Some(remote));
+        self.watch(ctx, data)
     }
 
     /// Waits for what comes through a socket.

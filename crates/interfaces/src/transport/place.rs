@@ -11,7 +11,7 @@ use super::settings::{
 };
 
 /// Bytes of the longest name of a Unix socket, and its end.
-const PATH_MAX: usize = 108;
+pub const PATH_MAX: usize = 108;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -41,6 +41,8 @@ pub enum Place {
     Internet { has_datagrams: bool, remote: SocketAddrV4, local: SocketAddrV4 },
     /// Files; no local one if empty.
     Unix { has_datagrams: bool, remote: String, local: String },
+    /// Where a switch says whose control socket this is.
+    Switch { control: String },
 }
 
 impl Place {
@@ -58,6 +60,7 @@ impl Place {
     pub fn has_datagrams(&self) -> bool {
         match self {
             Place::Internet { has_datagrams, .. } | Place::Unix { has_datagrams, .. } => *has_datagrams,
+            Place::Switch { .. } => true,
         }
     }
 
@@ -72,15 +75,15 @@ impl Place {
         match self {
             Place::Internet { has_datagrams: true, .. } => (Domain::IPV4, ty, Some(Protocol::UDP)),
             Place::Internet { .. } => (Domain::IPV4, ty, Some(Protocol::TCP)),
-            Place::Unix { .. } => (Domain::UNIX, ty, None),
+            Place::Unix { .. } | Place::Switch { .. } => (Domain::UNIX, ty, None),
         }
     }
 
-    /// The server's address.
+    /// The server's address, or that of a switch's control socket.
     pub fn remote(&self) -> std::io::Result<SockAddr> {
         match self {
             Place::Internet { remote, .. } => Ok(SockAddr::from(*remote)),
-            Place::Unix { remote, .. } => SockAddr::unix(remote),
+            Place::Unix { remote: name, .. } | Place::Switch { control: name } => SockAddr::unix(name),
         }
     }
 
@@ -114,7 +117,7 @@ impl Place {
     pub fn describe(&self) -> String {
         match self {
             Place::Internet { remote, .. } => remote.to_string(),
-            Place::Unix { remote, .. } => remote.clone(),
+            Place::Unix { remote: name, .. } | Place::Switch { control: name } => name.clone(),
         }
     }
 }

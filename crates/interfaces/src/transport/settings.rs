@@ -113,6 +113,23 @@ impl Receiving {
 }
 
 impl Settings {
+    /// As it is where nothing is said.
+    pub fn of_client(place: Place) -> Settings {
+        let receiving =
+            Receiving { snaplen: DEFAULT_SNAPLEN as usize, headroom: packet::DEFAULT_HEADROOM, stamps: true };
+        Settings {
+            place,
+            is_verbose: false,
+            receiving,
+            receive_buffer: -1,
+            send_buffer: -1,
+            no_delay: true,
+            is_client: true,
+            allow: None,
+            deny: None,
+        }
+    }
+
     /// Reads the arguments. Keywords are judged before it is known what else there has to be.
     pub fn read(conf: &mut Configure<'_>) -> Result<Settings, Failed> {
         let mut args = Args::new(conf.config, KEYWORDS, conf.scope);
