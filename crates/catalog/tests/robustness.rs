@@ -84,6 +84,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("FastTCPFlows", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 2:0:0:0:0:4, 10.0.0.4, 5, 4"),
     ("FastUDPFlows", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 2:0:0:0:0:4, 10.0.0.4, 5, 4"),
     ("FastUDPSource", "0, 100, 60, 2:0:0:0:0:3, 10.0.0.3, 1000, 2:0:0:0:0:4, 10.0.0.4, 2000"),
+    ("FastUDPSourceIP6", "0, 100, 62, 2:0:0:0:0:3, 3ffe::3, 1000, 2:0:0:0:0:4, 3ffe::4, 2000"),
     ("ForceICMP", "echo, 0"),
     ("ICMPIPEncap", "10.0.0.3, 10.0.0.4, echo"),
     ("ICMPPingEncap", "10.0.0.3, 10.0.0.4"),
@@ -138,6 +139,9 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("SetPacketType", "HOST"),
     ("SetRandIPAddress", "10.0.0.0/8"),
     ("Shaper", "10"),
+    ("SpinlockAcquire", "lock"),
+    ("SpinlockPush", "lock"),
+    ("SpinlockRelease", "lock"),
     ("StaticPullSwitch", "0"),
     ("StaticSwitch", "0"),
     ("StoreData", "4, \\<00ff>"),
@@ -172,6 +176,7 @@ const ARGUMENTS: &[(&str, &str)] = &[
     ("ProgressBar", "x.size"),
     ("SetAnnoByte", "PAINT, 1"),
     ("TimedUnqueue", "1ms"),
+    ("WebGen", "10.0.0.0/8, 10.1.0.0, 1000"),
 ];
 
 fn facts(class: &str) -> &'static ClassFacts {
@@ -192,7 +197,7 @@ fn n_ports(class: &str) -> (usize, usize) {
 
 /// What arguments may name.
 const NEIGHBOURS: &str = "rw :: IPRewriter(pattern 10.0.0.5 1024-65535# - - 0 0); Idle -> rw -> Discard;
-    Idle -> q :: Queue -> Idle; ";
+    Idle -> q :: Queue -> Idle; SpinlockInfo(lock); ";
 
 /// The graph `source -> x :: CLASS(ARGUMENTS) -> Discard` with all ports connected.
 fn graph_of(class: &str, arguments: &str, source: &str) -> String {

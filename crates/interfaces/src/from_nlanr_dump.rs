@@ -38,7 +38,11 @@ const ARGS: &[Arg] = &[
     trace::END_AFTER,
     trace::INTERVAL,
     trace::END_CALL,
-    Arg::keyword("FILEPOS", "offset", "Where in the uncompressed file to begin; a record must start there. Default 0."),
+    Arg::keyword(
+        "FILEPOS",
+        "offset",
+        "Where in the uncompressed file to begin; a record must start there. Default 0.",
+    ),
     trace::SAMPLE,
     trace::TIMING,
 ];
@@ -148,7 +152,8 @@ impl Trace for Nlanr {
 
 /// Seconds and microseconds in front of a record.
 fn times(header: &[u8]) -> [u32; 2] {
-    let number = |at: usize| header.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+    let number =
+        |at: usize| header.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
     [u32::from_be_bytes(number(0)), u32::from_be_bytes(number(4))]
 }
 
@@ -169,7 +174,8 @@ mod tests {
 
     /// A record: its time, and the version and header length of its packet from host `host`.
     fn record(seconds: u32, microseconds: u32, version: u8, host: u8) -> Vec<u8> {
-        let mut packet = *b"\x45\0\x05\xdc\0\x01\0\0\x40\x11\0\0\x01\0\0\x01\x02\0\0\x02\0\x35\0\x36\0\x10\0\0ABCDEFGH";
+        let mut packet =
+            *b"\x45\0\x05\xdc\0\x01\0\0\x40\x11\0\0\x01\0\0\x01\x02\0\0\x02\0\x35\0\x36\0\x10\0\0ABCDEFGH";
         (packet[0], packet[15]) = (version, host);
         [&seconds.to_be_bytes()[..], &microseconds.to_be_bytes(), &packet].concat()
     }
@@ -200,7 +206,11 @@ mod tests {
 
     #[test]
     fn interfaces_become_paint() {
-        read("trace.TSH", &trace(), "", expect![[r#"
+        read(
+            "trace.TSH",
+            &trace(),
+            "",
+            expect![[r#"
             x: 100.000005:   36 | 020000020000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
             other:   36 | 460005dc
             x: 105.892313112:   36 | 02000002000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000003 02000002 00350036 00100000 41424344 45464748
@@ -213,12 +223,17 @@ mod tests {
             f.active: true
             f.sampling_prob: 1
             f.packet_filepos: 264
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn fr_plus_counts_microseconds_in_all_bytes() {
-        read("trace.fr+", &trace()[..88], "", expect![[r#"
+        read(
+            "trace.fr+",
+            &trace()[..88],
+            "",
+            expect![[r#"
             x: 103.087012744:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
             other:   36 | 460005dc
             f.filepos: 88
@@ -227,24 +242,34 @@ mod tests {
             f.active: true
             f.sampling_prob: 1
             f.packet_filepos: 88
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn fr_has_no_headers_to_emit() {
-        read("trace.gz", &trace(), ", FORMAT fr, STOP true", expect![[r#"
+        read(
+            "trace.gz",
+            &trace(),
+            ", FORMAT fr, STOP true",
+            expect![[r#"
             f.filepos: 48
             f.filesize: 264
             f.encap: IP
             f.active: false
             f.sampling_prob: 1
             f.packet_filepos: 24
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn a_part_of_a_trace_is_read() {
-        read("trace.tsh", &trace(), ", FILEPOS 220", expect![[r#"
+        read(
+            "trace.tsh",
+            &trace(),
+            ", FILEPOS 220",
+            expect![[r#"
             x: 104.000000:   36 | 020000020000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000006 02000002 00350036 00100000 41424344 45464748
             f.filepos: 264
             f.filesize: 264
@@ -252,8 +277,13 @@ mod tests {
             f.active: true
             f.sampling_prob: 1
             f.packet_filepos: 264
-        "#]]);
-        read("trace.tsh", &trace()[..132], ", START_AFTER 1, FORCE_IP false", expect![[r#"
+        "#]],
+        );
+        read(
+            "trace.tsh",
+            &trace()[..132],
+            ", START_AFTER 1, FORCE_IP false",
+            expect![[r#"
             other:   36 | 460005dc
             x: 105.892313112:   36 | 02000002000000000000000000000000ff00000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000003 02000002 00350036 00100000 41424344 45464748
             f.filepos: 132
@@ -262,20 +292,30 @@ mod tests {
             f.active: true
             f.sampling_prob: 1
             f.packet_filepos: 132
-        "#]]);
-        read("trace.tsh", &trace(), ", FILEPOS 999, STOP true", expect![[r#"
+        "#]],
+        );
+        read(
+            "trace.tsh",
+            &trace(),
+            ", FILEPOS 999, STOP true",
+            expect![[r#"
             f.filepos: 264
             f.filesize: 264
             f.encap: IP
             f.active: false
             f.sampling_prob: 1
             f.packet_filepos: 264
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn faults_are_told_behind_what_is_before_them() {
-        read("trace", &trace()[..130], "", expect![[r#"
+        read(
+            "trace",
+            &trace()[..130],
+            "",
+            expect![[r#"
             config:1: While configuring 'f :: FromNLANRDump':
               warning: cannot guess file format from filename, assuming 'tsh'
             x: 100.000005:   36 | 020000020000000000000000000000000300000000000000000000000000000000000000000000000000000000000000 | 450005dc 00010000 40110000 01000001 02000002 00350036 00100000 41424344 45464748
@@ -287,7 +327,8 @@ mod tests {
             f.active: true
             f.sampling_prob: 1
             f.packet_filepos: 88
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -302,7 +343,8 @@ mod tests {
             e.fr.Z Some(Fr)
             f.fr+.bz2 Some(FrPlus)
             g.gz None
-            tsh None"#]].assert_eq(&guessed.join("\n"));
+            tsh None"#]]
+        .assert_eq(&guessed.join("\n"));
     }
 
     #[test]
@@ -323,12 +365,15 @@ mod tests {
                 Router could not be initialized!
             "#]],
         );
-        check("FromNLANRDump(/none/such.tsh) -> Discard; FromNLANRDump(x.tsh, END_CALL f.x) -> Discard", expect![[r#"
+        check(
+            "FromNLANRDump(/none/such.tsh) -> Discard; FromNLANRDump(x.tsh, END_CALL f.x) -> Discard",
+            expect![[r#"
             config:1: While configuring 'FromNLANRDump@3 :: FromNLANRDump':
               END_CALL: no element named 'f'
               END_CALL: parse error
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     proptest! {

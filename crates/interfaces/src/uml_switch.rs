@@ -87,7 +87,8 @@ mod tests {
         expect![[r#"
             in:    8 | 676f6f64 20646179
             c.count: 1
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
     }
 
     #[test]
@@ -100,17 +101,23 @@ mod tests {
                 Router could not be initialized!
             "#]],
         );
-        check("Idle -> UMLSwitch(/none/such, 5)", expect![[r#"
+        check(
+            "Idle -> UMLSwitch(/none/such, 5)",
+            expect![[r#"
             config:1: While configuring 'UMLSwitch@2 :: UMLSwitch':
               too many arguments
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
         let long = "x".repeat(108);
-        check(&format!("Idle -> UMLSwitch(/{long})"), expect![[r#"
+        check(
+            &format!("Idle -> UMLSwitch(/{long})"),
+            expect![[r#"
             config:1: While initializing 'UMLSwitch@2 :: UMLSwitch':
               path to uml_switch control socket too long
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -118,13 +125,15 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.path("control");
         let listener = UnixListener::bind(&path).unwrap();
-        let switch = std::thread::spawn(move || listener.accept().unwrap().0.read_exact(&mut [0; 124]).unwrap());
+        let switch =
+            std::thread::spawn(move || listener.accept().unwrap().0.read_exact(&mut [0; 124]).unwrap());
         let told = crate::testing::run(&format!("Idle -> UMLSwitch({path})"), &[]);
         switch.join().unwrap();
         expect![[r#"
             config:1: While initializing 'UMLSwitch@2 :: UMLSwitch':
               read of data socket failed: failed to fill whole buffer
             Router could not be initialized!
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
     }
 }

@@ -22,9 +22,7 @@ use wire::{checksum, protocol};
 
 use self::line::{Kind, Segment};
 use self::sequence::Numbers;
-use super::text_source::{
-    self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS,
-};
+use super::text_source::{self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
@@ -154,7 +152,8 @@ impl CapDump {
     fn numbers_of(&mut self, segment: &Segment, is_painted: bool) -> Result<(u8, u32, u32), String> {
         let end = if segment.is_end { FIN } else { 0 };
         let is_begin = segment.kind == Kind::Begin;
-        let len = segment.payload_len.wrapping_add(u32::from(is_begin)).wrapping_add(u32::from(segment.is_end));
+        let len =
+            segment.payload_len.wrapping_add(u32::from(is_begin)).wrapping_add(u32::from(segment.is_end));
         Ok(match segment.kind {
             Kind::Data => (end | ACK, self.numbers.pass(segment.place, len)?, 1),
             Kind::Answer => (end | ACK, 1, self.numbers.at(segment.place.wrapping_add(1))?),
@@ -173,8 +172,7 @@ fn set_checksums(packet: &mut Packet, flow: FlowId) {
     if let Some((ip, tcp)) = packet.data_mut().split_first_chunk_mut::<IP_HEADER>() {
         let sum = checksum::checksum(ip);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
-        let pseudo =
-            checksum::pseudo_ipv4(flow.src.into(), flow.dst.into(), protocol::TCP, tcp.len() as u16);
+        let pseudo = checksum::pseudo_ipv4(flow.src.into(), flow.dst.into(), protocol::TCP, tcp.len() as u16);
         let sum = checksum::transport(pseudo, tcp);
         if let Some(field) = tcp.get_mut(16..18) {
             field.copy_from_slice(&sum.to_be_bytes());
@@ -224,7 +222,10 @@ ACK < 8 9 9 40";
 
     #[test]
     fn lines_become_segments() {
-        read("", TRANSFER, expect![[r#"
+        read(
+            "",
+            TRANSFER,
+            expect![[r#"
             x: 1046102982.000856142:   40 | 000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000 | 45000028 00000000 00060000 01000001 02000002 00010002 00000000 00000000 5002ffff 00000000
             x: 1046102982.000931832:   40 | 000000000000000000000000000000000100000001000000000000000000000000000000000000000000000000000000 | 45000028 00000000 00060000 02000002 01000001 00020001 00000000 00000001 5012ffff 00000000
             x: 1046102982.000931941:   40 | 00000000000000000000000000000000000000000100000000000000b405000001000000010000000000000000000000 | 450005dc 00000000 00060000 01000001 02000002 00010002 00000001 00000001 5010ffff 00000000
@@ -240,12 +241,16 @@ ACK < 8 9 9 40";
             f.filepos: 491
             f.encap: IP
             f.active: true
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn checksums_and_aggregates_are_set_if_asked_for() {
-        read(", CHECKSUM true, AGGREGATE 7, SAMPLE 2", &TRANSFER[..300], expect![[r#"
+        read(
+            ", CHECKSUM true, AGGREGATE 7, SAMPLE 2",
+            &TRANSFER[..300],
+            expect![[r#"
             config:1: While configuring 'f :: FromCapDump':
               warning: SAMPLE probability reduced to 1
             x: 1046102982.000856142:   40 | 000000000000000000000000000000000000000007000000000000000000000000000000000000000000000000000000 | 45000028 00000000 0006b7ce 01000001 02000002 00010002 00000000 00000000 5002ffff acdd0000
@@ -258,13 +263,17 @@ ACK < 8 9 9 40";
             f.filepos: 300
             f.encap: IP
             f.active: true
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn numbers_that_cannot_be_are_told() {
         let text = "DAT > 1 1 1 140 100\nDAT > 1 1 1 140 101\nDAT > 1 2 4294967295 140 100\nACK < 1 3 17000000 40 0\nDAT > 1 4 2 40 0";
-        read("", text, expect![[r#"
+        read(
+            "",
+            text,
+            expect![[r#"
             x: 1.000000:   40 | 000000000000000000000000000000000000000001000000000000006400000001000000010000000000000000000000 | 4500008c 00000000 00060000 01000001 02000002 00010002 000005b4 00000001 5010ffff 00000000
             FILE:2:   >> 2 1560 1561
             FILE:3: packet number 4294967295 too large
@@ -274,19 +283,23 @@ ACK < 8 9 9 40";
             f.filepos: 109
             f.encap: IP
             f.active: true
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn mistakes_are_told() {
-        check("FromCapDump(x, FLOWID y, SAMPLE z) -> Discard; FromCapDump -> Discard", expect![[r#"
+        check(
+            "FromCapDump(x, FLOWID y, SAMPLE z) -> Discard; FromCapDump -> Discard",
+            expect![[r#"
             config:1: While configuring 'FromCapDump@1 :: FromCapDump':
               SAMPLE: parse error
               FLOWID: unknown argument
             config:1: While configuring 'FromCapDump@3 :: FromCapDump':
               FILENAME: required argument missing
             Router could not be initialized!
-        "#]]);
+        "#]],
+        );
     }
 
     proptest! {

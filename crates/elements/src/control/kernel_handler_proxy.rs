@@ -22,9 +22,8 @@ use rustix::fs::{access, Access};
 use super::socket::Code;
 
 /// The class.
-pub const CLASS: Class = Class::new::<KernelHandlerProxy>("KernelHandlerProxy", "0/0", "a/a", "x/x")
-    .args(ARGS)
-    .role(Role::Single);
+pub const CLASS: Class =
+    Class::new::<KernelHandlerProxy>("KernelHandlerProxy", "0/0", "a/a", "x/x").args(ARGS).role(Role::Single);
 
 const ARGS: &[Arg] = &[Arg::keyword(
     "VERBOSE",
@@ -255,7 +254,22 @@ mod tests {
     #[test]
     fn names_lead_nowhere_else() {
         let told = |name: &str| check_name(name).err().map(|complaint| complaint.message).unwrap_or_default();
-        let names = ["x.y", ".y", "a/b@1.y z", "x", "x.", "x..", "x...", "x....", "x.y/z", "x.y\u{1}", "x.é", "../x.y", "a b.c", ""];
+        let names = [
+            "x.y",
+            ".y",
+            "a/b@1.y z",
+            "x",
+            "x.",
+            "x..",
+            "x...",
+            "x....",
+            "x.y/z",
+            "x.y\u{1}",
+            "x.é",
+            "../x.y",
+            "a b.c",
+            "",
+        ];
         let lines: Vec<String> = names.iter().map(|name| told(name)).collect();
         expect![[r#"
 
@@ -271,7 +285,8 @@ mod tests {
             Bad character in handler name 'x.\303\251'
             Bad character in handler name '../x.y'
             Bad character in element name 'a b'
-            Bad handler name ''"#]].assert_eq(&lines.join("\n"));
+            Bad handler name ''"#]]
+        .assert_eq(&lines.join("\n"));
     }
 
     #[test]
@@ -293,7 +308,8 @@ mod tests {
             proxy.check("e.d", false).err(),
             proxy.check("nonsense", false).err(),
         ];
-        let lines = complaints.map(|complaint| complaint.map(|it| format!("{} {}", it.code as i32, it.message)));
+        let lines =
+            complaints.map(|complaint| complaint.map(|it| format!("{} {}", it.code as i32, it.message)));
         expect![[r#"
             [
                 Some(
@@ -312,7 +328,8 @@ mod tests {
                     "500 Bad handler name 'nonsense'",
                 ),
             ]
-        "#]].assert_debug_eq(&lines);
+        "#]]
+        .assert_debug_eq(&lines);
         std::fs::create_dir(root.join(".h")).unwrap();
         std::fs::write(root.join(".h/list"), "0\n").unwrap();
         let mut proxy = KernelHandlerProxy::new(root.clone(), false);

@@ -146,7 +146,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_dropped() {
         let data = ["00", "0041", "0105", "010f45", "0201 00 0000", "0300", "0100", "02ff 00 0000 00"];
-        let sources: String = data.iter().map(|data| format!("InfiniteSource(DATA \\<{data}>, LIMIT 1) -> d;\n")).collect();
+        let sources: String =
+            data.iter().map(|data| format!("InfiniteSource(DATA \\<{data}>, LIMIT 1) -> d;\n")).collect();
         check_reading(
             &format!("d :: RFC2507Decomp -> Print -> Discard; {sources} DriverManager(wait 1s)"),
             &[],
@@ -171,9 +172,13 @@ mod tests {
 
     #[test]
     fn differences_that_are_cut_off_change_nothing() {
-        let full = "01 03 45000028 00010000 40060000 01000001 02000002 00010002 00000003 00000004 50100005 00000006";
-        let data = [full, "02 03 2f abcd 01 02 03", "02 03 08 abcd 00 01", "02 03 3f abcd 01 02 000304 05 06 7879"];
-        let sources: String = (0..data.len()).map(|at| format!("InfiniteSource(DATA \\<{}>, LIMIT 1) -> d;\n", data[at])).collect();
+        let full =
+            "01 03 45000028 00010000 40060000 01000001 02000002 00010002 00000003 00000004 50100005 00000006";
+        let data =
+            [full, "02 03 2f abcd 01 02 03", "02 03 08 abcd 00 01", "02 03 3f abcd 01 02 000304 05 06 7879"];
+        let sources: String = (0..data.len())
+            .map(|at| format!("InfiniteSource(DATA \\<{}>, LIMIT 1) -> d;\n", data[at]))
+            .collect();
         check_reading(
             &format!("d :: RFC2507Decomp -> Print(x, 99) -> Discard; {sources} DriverManager(wait 1s)"),
             &[],

@@ -194,7 +194,11 @@ mod tests {
     #[test]
     fn equal_streams_are_the_same() {
         let source = "InfiniteSource(DATA ab, LIMIT 3) -> Queue";
-        compare(source, source, "", expect![[r#"
+        compare(
+            source,
+            source,
+            "",
+            expect![[r#"
             b:    2 | 6162
             a:    2 | 6162
             b:    2 | 6162
@@ -212,19 +216,36 @@ mod tests {
             0	more packets in [1]
 
             c.all_same: false
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn differences_are_counted_by_kind() {
         let prepare = "MarkIPHeader(0) -> Queue";
         compare(
-            &format!("RoundRobinSched -> Queue; InfiniteSource(DATA ab, LIMIT 5) -> Queue"),
+            "InfiniteSource(DATA ab, LIMIT 5) -> Queue",
             &format!("InfiniteSource(DATA abc, LIMIT 2) -> {prepare}"),
             "TIMESTAMP false",
             expect![[r#"
-                'RoundRobinSched@2 :: RoundRobinSched' pull output 0 connected to 'Queue@3 :: Queue' push input 0
-                Router could not be initialized!
+                b:    3 | 6162
+                a:    2 | 6162
+                b:    3 | 6162
+                a:    2 | 6162
+                a:    2 | 6162
+                a:    2 | 6162
+                a:    2 | 6162
+                c.diffs: 5
+                c.diff_details: 2	different length
+                0	different data
+                0	different timestamp
+                0	different network header offset
+                0	different network header length
+                2	different network header presence
+                3	more packets in [0]
+                0	more packets in [1]
+
+                c.all_same: false
             "#]],
         );
     }

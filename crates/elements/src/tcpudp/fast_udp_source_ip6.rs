@@ -223,6 +223,7 @@ mod tests {
             config:2: While configuring 'FastUDPSourceIP6@3 :: FastUDPSourceIP6':
               rate too large; lowered to 4096000000
             Router could not be initialized!
-        "#]].assert_eq(&told);
+        "#]]
+        .assert_eq(&told);
     }
 }

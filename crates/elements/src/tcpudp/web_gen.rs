@@ -34,7 +34,10 @@ const ARGS: &[Arg] = &[
 ];
 
 const DROPS: &[DropReason] = &[
-    DropReason::new("not-tcp", "The packet was too short for an IPv4 and a TCP header, or its lengths are wrong."),
+    DropReason::new(
+        "not-tcp",
+        "The packet was too short for an IPv4 and a TCP header, or its lengths are wrong.",
+    ),
     DropReason::new("reset", "It ended a connection by a RST."),
     DropReason::new("nothing-to-answer", "It was taken in, and there was nothing to send."),
 ];

@@ -29,6 +29,7 @@ mod tests {
             s.class: BalancedThreadSched
             a.home_thread: 0
             b.home_thread: 1
-        "#]].assert_eq(&run_threads(graph, 2, &["s.class", "a.home_thread", "b.home_thread"]));
+        "#]]
+        .assert_eq(&run_threads(graph, 2, &["s.class", "a.home_thread", "b.home_thread"]));
     }
 }

@@ -18,10 +18,13 @@ pub fn names(config: &[String], scope: &Scope<'_>) -> Vec<Option<String>> {
 fn is_defined(environment: &dyn Environment, element: &str, lock: &str, scope: &Scope<'_>) -> bool {
     (0..environment.n_elements()).filter(|idx| environment.class(*idx) == DEFINING).any(|idx| {
         let compound = environment.name(idx).rsplit_once('/').map_or("", |(compound, _)| compound);
-        let is_seen = compound.is_empty()
-            || element.strip_prefix(compound).is_some_and(|rest| rest.starts_with('/'));
+        let is_seen =
+            compound.is_empty() || element.strip_prefix(compound).is_some_and(|rest| rest.starts_with('/'));
         is_seen
-            && names(&args::split_args(environment.config(idx)), scope).iter().flatten().any(|name| name == lock)
+            && names(&args::split_args(environment.config(idx)), scope)
+                .iter()
+                .flatten()
+                .any(|name| name == lock)
     })
 }
 

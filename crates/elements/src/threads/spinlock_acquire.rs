@@ -34,6 +34,7 @@ mod tests {
             b.home_thread: 0
             c.home_thread: 1
             b.count: 3
-        "#]].assert_eq(&run_threads(graph, 2, handlers));
+        "#]]
+        .assert_eq(&run_threads(graph, 2, handlers));
     }
 }

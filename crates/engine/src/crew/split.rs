@@ -264,9 +264,7 @@ fn mentioned(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
 /// The elements before an element that have the same lock.
 fn of_same_lock(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
     let lock = |idx: ElementIdx| world.configs[idx].trim().trim_matches('"');
-    let is_same = |other: &ElementIdx| {
-        world.classes[*other].locks && lock(*other) == lock(idx)
-    };
+    let is_same = |other: &ElementIdx| world.classes[*other].locks && lock(*other) == lock(idx);
     (0..idx).filter(is_same).collect()
 }
 

@@ -36,7 +36,8 @@ pub const TIMING: Arg =
     Arg::keyword("TIMING", "bool", "Whether to keep the time between packets. Default false.");
 
 /// The handlers of all sources.
-pub const SAMPLING_PROB: Handler = Handler::read("sampling_prob", "Probability with which a packet is emitted.");
+pub const SAMPLING_PROB: Handler =
+    Handler::read("sampling_prob", "Probability with which a packet is emitted.");
 pub const IS_ACTIVE: Handler =
     Handler::read_write("active", "Whether packets are emitted.").flags("checkbox");
 pub const EXTEND_INTERVAL: Handler =

@@ -63,7 +63,8 @@ fn bind(ctx: &mut Ctx<'_>) -> std::io::Result<(Socket, Name)> {
         let mut name = [0; PATH_MAX];
         name[4..8].copy_from_slice(&std::process::id().to_ne_bytes());
         name[8..12].copy_from_slice(&number.to_ne_bytes());
-        result = SockAddr::unix(OsStr::from_bytes(&name)).and_then(|address| socket.bind(&address)).map(|()| name);
+        result =
+            SockAddr::unix(OsStr::from_bytes(&name)).and_then(|address| socket.bind(&address)).map(|()| name);
         match &result {
             Err(error) if error.kind() == ErrorKind::AddrInUse => {}
             _ => break,

@@ -80,7 +80,9 @@ impl Segment {
             *rest = rest.get(4..).unwrap_or_default();
             self.received.push(Received::Ranges(ranges(rest)));
         } else {
-            return [&b"FR"[..], b"RTO", b"SACK_NEW", b"SACK_REXMT", b"TIM"].iter().any(|word| take(rest, word));
+            return [&b"FR"[..], b"RTO", b"SACK_NEW", b"SACK_REXMT", b"TIM"]
+                .iter()
+                .any(|word| take(rest, word));
         }
         true
     }
