@@ -65,13 +65,7 @@ impl Element for KernelHandlerProxy {
     }
 
     fn own_handler(&self, name: &str) -> Option<HandlerKind> {
-        check_name(name).ok()?;
-        let mut known = self.known.borrow_mut();
-        if !known.iter().any(|known| known == name) {
-            known.insert(0, name.to_string());
-            known.truncate(MAX_KNOWN);
-        }
-        Some(HandlerKind::ReadWrite)
+        self.admit(name).ok().map(|()| HandlerKind::ReadWrite)
     }
 
     fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
@@ -96,6 +90,17 @@ impl Element for KernelHandlerProxy {
 impl KernelHandlerProxy {
     fn new(root: PathBuf, is_verbose: bool) -> KernelHandlerProxy {
         KernelHandlerProxy { root, is_verbose, has_folders: None, known: RefCell::new(Vec::new()) }
+    }
+
+    /// Checks a name and remembers it.
+    pub fn admit(&self, name: &str) -> Result<(), Complaint> {
+        check_name(name)?;
+        let mut known = self.known.borrow_mut();
+        if !known.iter().any(|known| known == name) {
+            known.insert(0, name.to_string());
+            known.truncate(MAX_KNOWN);
+        }
+        Ok(())
     }
 
     /// Reads a handler; an error is also told if that is wanted.
@@ -182,7 +187,7 @@ fn no_such_handler(name: &str) -> Complaint {
 }
 
 /// Checks that a name is `element.handler`, in which the element may be missing, and leads to no other folder.
-pub fn check_name(name: &str) -> Result<(), Complaint> {
+fn check_name(name: &str) -> Result<(), Complaint> {
     let bad = |message: String| Err(Complaint { code: Code::Syntax, message });
     let bad_name = || bad(format!("Bad handler name '{}'", printable(name)));
     let Some((element, handler)) = name.split_once('.').filter(|(_, handler)| !handler.is_empty()) else {

@@ -46,10 +46,10 @@ mod tests {
             "SpinlockInfo(a, \"b c\");
              elementclass Inner { SpinlockInfo(d); input -> SpinlockAcquire(a) -> SpinlockRelease(\"b c\")
                  -> SpinlockPush(d) -> output; }
-             InfiniteSource(DATA x, LIMIT 2) -> Inner -> Print -> Discard; DriverManager(wait 1s)",
+             InfiniteSource(DATA x, LIMIT 2) -> Inner -> Print(x) -> Discard; DriverManager(wait 1s)",
             expect![[r#"
-                   1 | 78
-                   1 | 78
+                x:    1 | 78
+                x:    1 | 78
             "#]],
         );
     }
