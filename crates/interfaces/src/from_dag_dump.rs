@@ -125,38 +125,27 @@ impl Trace for Dag {
     }
 
     fn cell(&mut self, header: &[u8], tell: &mut dyn FnMut(Doubt)) -> Result<Cell, Option<String>> {
-        let number = |at: usize| header.get(at..at + 2).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
         let ty = header.get(8).copied().unwrap_or(LEGACY);
         let mut told_len = 0;
         if ty > AAL5 && self.base.is_none() {
             tell(odd_type(ty));
             self.base = Some(link::ATM_RFC1483);
             // As in Click, this one cell is taken to tell a length.
-            told_len = u32::from(number(14));
+            told_len = u32::from(number(header, 14));
         }
         if ty == LEGACY || self.base.is_some() {
-            let wire_len = |at: usize| u32::from(number(at));
-            let base = self.base.unwrap_or(link::ATM_RFC1483);
-            self.link_type = base;
-            let (n_header, wire_len) = match base {
-                link::ATM_RFC1483 | link::PPP | link::PPP_HDLC => (16, told_len),
-                link::C_HDLC => (16, wire_len(10)),
-                link::SUNATM => (12, 0),
-                link::ETHERNET => (10, wire_len(8)),
-                _ => (8, 0),
-            };
-            return Ok(Cell { n_header, n_padding: 0, n_data: CELL - HEADER, wire_len });
+            self.link_type = self.base.unwrap_or(link::ATM_RFC1483);
+            return Ok(old_cell(self.link_type, header, told_len));
         }
-        let (record_len, wire_len) = (usize::from(number(10)), u32::from(number(14)));
-        let (link_type, n_padding, n_wire) = match ty {
+        let (record_len, wire_len) = (usize::from(number(header, 10)), u32::from(number(header, 14)));
+        let (link_type, n_padding, wire_len) = match ty {
             ATM | AAL5 => (link::SUNATM, 0, wire_len),
-            // The length on the wire counts the frame check sequence.
             ETHERNET => (link::ETHERNET, ETHERNET_PADDING, wire_len.wrapping_sub(ETHERNET_FCS)),
             _ => (link::C_HDLC, 0, wire_len),
         };
         self.link_type = link_type;
         match record_len.checked_sub(HEADER + n_padding) {
-            Some(n_data) => Ok(Cell { n_header: HEADER, n_padding, n_data, wire_len: n_wire }),
+            Some(n_data) => Ok(Cell { n_header: HEADER, n_padding, n_data, wire_len }),
             None => Err(Some(format!("record of {record_len} bytes, fewer than its header has"))),
         }
     }
@@ -168,6 +157,24 @@ impl Trace for Dag {
     fn encap(&self) -> String {
         link::unparse(self.link_type)
     }
+}
+
+/// What a cell without a type holds, some of it where others have more of the header.
+fn old_cell(link_type: u32, header: &[u8], told_len: u32) -> Cell {
+    let wire_len = |at: usize| u32::from(number(header, at));
+    let (n_header, wire_len) = match link_type {
+        link::ATM_RFC1483 | link::PPP | link::PPP_HDLC => (16, told_len),
+        link::C_HDLC => (16, wire_len(10)),
+        link::SUNATM => (12, told_len),
+        link::ETHERNET => (10, wire_len(8)),
+        _ => (8, told_len),
+    };
+    Cell { n_header, n_padding: 0, n_data: CELL - HEADER, wire_len }
+}
+
+/// A number of 16 bits in network order.
+fn number(header: &[u8], at: usize) -> u16 {
+    header.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes))
 }
 
 fn odd_type(ty: u8) -> Doubt {

@@ -51,25 +51,9 @@ impl<T: Trace> Element for TraceSource<T> {
             None if stops => Some(EndCall::Stop),
             None => window.ends().then_some(EndCall::Deactivate),
         };
-        Ok(TraceSource {
-            trace,
-            cells: Cells::new(filename),
-            goes_on: false,
-            window,
-            sample: sample.min(ALWAYS),
-            is_active,
-            keeps_time,
-            end_call,
-            next: None,
-            record_at: 0,
-            offset_ns: 0,
-            header: Vec::new(),
-            data: Vec::new(),
-            held: Batch::new(),
-            task: None,
-            timer: None,
-            is_started: false,
-        })
+        let sample = sample.min(ALWAYS);
+        let source = TraceSource::new(trace, filename);
+        Ok(TraceSource { window, sample, is_active, keeps_time, end_call, ..source })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -220,6 +204,29 @@ impl<T: Trace> Element for TraceSource<T> {
 }
 
 impl<T: Trace> TraceSource<T> {
+    /// A source of all packets of a file.
+    fn new(trace: T, filename: String) -> TraceSource<T> {
+        TraceSource {
+            trace,
+            cells: Cells::new(filename),
+            goes_on: false,
+            window: Window::default(),
+            sample: ALWAYS,
+            is_active: true,
+            keeps_time: false,
+            end_call: None,
+            next: None,
+            record_at: 0,
+            offset_ns: 0,
+            header: Vec::new(),
+            data: Vec::new(),
+            held: Batch::new(),
+            task: None,
+            timer: None,
+            is_started: false,
+        }
+    }
+
     /// Takes the next packet, if its time has come.
     fn step(&mut self, ctx: &mut Ctx<'_>) -> Step {
         let held = std::mem::take(&mut self.held);
