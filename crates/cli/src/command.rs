@@ -161,6 +161,9 @@ pub struct RunOptions {
     /// Print this read handler's value at the end (can be repeated).
     #[arg(long, value_name = "ELEMENT.HANDLER")]
     pub read: Vec<String>,
+    /// Programs for events.
+    #[command(flatten)]
+    pub hooks: crate::control::hooks::HookOptions,
 }
 
 /// Options of `weir check`.

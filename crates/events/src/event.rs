@@ -104,7 +104,7 @@ impl Event {
                 let (crossing, value, bound) =
                     (self.text("crossing"), self.text("value"), self.text("bound"));
                 format!(
-                    "{} {crossing}: {} is {value}, beyond {bound}",
+                    "{} {crossing}: {} is {value} (bound {bound})",
                     self.text("name"),
                     self.text("source")
                 )

@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value};
 use yang::Kind;
 
 use super::target::{self, assignment, edit, Target};
-use super::{topology, Daemon};
+use super::{topology, watch, Daemon};
 
 /// Options of `weir create`.
 #[derive(Args)]
@@ -169,11 +169,12 @@ fn last_number(daemon: &Daemon, target: &Target, place: &target::Place<'_>) -> R
 pub fn delete(options: &DeleteOptions) -> Result<(), String> {
     let target = Target::find(&options.daemon, &options.instance)?;
     if options.paths.is_empty() {
-        // What joins it goes with it.
-        let mut edits = topology::separating(&options.daemon, &target.name)?;
-        let path = format!("/{0}:{0}={1}", target.function, encoded(&target.name));
-        edits.push(edit(edits.len() + 1, "delete", &path, &target.function, None));
-        return target::patch(&options.daemon, "/restconf/data", edits);
+        // What joins it and watches it goes with it.
+        let mut paths = topology::separating(&options.daemon, &target.name)?;
+        paths.extend(watch::separating(&options.daemon, &target.function, &target.name)?);
+        paths.push(format!("/{0}:{0}={1}", target.function, encoded(&target.name)));
+        let edits = paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None));
+        return target::patch(&options.daemon, "/restconf/data", edits.collect());
     }
     let mut edits = Vec::new();
     for path in &options.paths {

@@ -1,6 +1,7 @@
 //! `weir show` and `weir events`.
 
 use clap::Args;
+use events::Event;
 use serde_json::{json, Value};
 
 use super::target::{instances, Target};
@@ -119,17 +120,32 @@ pub fn events(options: &EventsOptions) -> Result<(), String> {
             println!("{text}");
             return true;
         }
-        let event: Value = serde_json::from_str(text).unwrap_or_default();
-        let event = event.get("ietf-restconf:notification").cloned().unwrap_or_default();
-        let mut time = String::new();
-        for (name, value) in event.as_object().into_iter().flatten() {
-            match name.as_str() {
-                "eventTime" => time = value.as_str().unwrap_or_default().to_string(),
-                name => println!("{time}  {name}  {}", shown(value)),
-            }
-        }
+        let notification: Value = serde_json::from_str(text).unwrap_or_default();
+        let event = event(notification.get("ietf-restconf:notification").unwrap_or(&Value::Null));
+        // Changes of the configuration tell who made them.
+        let words = match event.event.as_str() {
+            "netconf-config-change" => format!("{}  {}", event.event, shown(&event.facts.clone().into())),
+            _ => event.sentence(),
+        };
+        println!("{}  {words}", event.time);
         true
     })
+}
+
+/// The event that a notification tells of.
+fn event(notification: &Value) -> Event {
+    let mut event = Event { event: String::new(), time: String::new(), facts: Default::default() };
+    for (name, value) in notification.as_object().into_iter().flatten() {
+        match (name.as_str(), value) {
+            ("eventTime", Value::String(time)) => event.time.clone_from(time),
+            (name, Value::Object(facts)) => {
+                event.event = name.split_once(':').map_or(name, |(_, name)| name).to_string();
+                event.facts.clone_from(facts);
+            }
+            _ => {}
+        }
+    }
+    event
 }
 
 /// An event in a line.

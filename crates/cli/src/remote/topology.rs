@@ -144,8 +144,8 @@ pub fn detach(options: &DetachOptions) -> Result<(), String> {
     options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
 }
 
-/// What ends all that joins an instance.
-pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<Value>, String> {
+/// What ends all that joins an instance: paths.
+pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<String>, String> {
     let is_of = |end: &str| end.split_once(':').is_some_and(|(own, _)| own == instance);
     let mut paths = Vec::new();
     for one in entries(daemon, "connection")? {
@@ -158,7 +158,7 @@ pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<Value>, String>
             paths.push(format!("/weir:topology/attachment={}", encoded(text(&one, "function"))));
         }
     }
-    Ok(paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None)).collect())
+    Ok(paths)
 }
 
 /// Shows what is joined with what.
