@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use element::output::reason;
 use events::Event;
 use serde::de::DeserializeOwned;
 
 use crate::command::GraphName;
+use crate::complete::graphs;
 use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
 use crate::control::protocol::Ask;
@@ -22,6 +24,7 @@ use crate::stage::status::uptime;
 #[derive(Args)]
 pub struct LiveOptions {
     /// The running graph: its name (`weir run --name`), or a stage's number in `weir status`.
+    #[arg(add = ArgValueCompleter::new(graphs::graphs))]
     pub graph: String,
     /// What to do.
     #[command(subcommand)]
@@ -56,15 +59,19 @@ pub enum LiveAction {
     /// Write a handler for each event, such as `log.run` of a Script: 'add c :: Counter', 'bind a[0] [0]c', 'down eth0 gone' ...
     Subscribe {
         /// `ELEMENT.HANDLER`.
+        #[arg(add = ArgValueCompleter::new(graphs::subscribed))]
         handler: String,
         /// Only for events that concern this element.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         element: Option<String>,
     },
     /// End a subscription.
     Unsubscribe {
         /// `ELEMENT.HANDLER`.
+        #[arg(add = ArgValueCompleter::new(graphs::subscribed))]
         handler: String,
         /// The element that it was given with.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         element: Option<String>,
     },
     /// Tell when a value crosses a threshold: an event.
@@ -72,6 +79,7 @@ pub enum LiveAction {
     /// Watch a value no longer.
     Unwatch {
         /// The watch.
+        #[arg(add = ArgValueCompleter::new(graphs::watches))]
         name: String,
     },
     /// List what is watched.

@@ -4,10 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use events::{Sample, Startup, Threshold, Told};
 
 use super::parse;
 use crate::command::GraphName;
+use crate::complete::graphs;
 use crate::control::client;
 use crate::control::hooks::time;
 use crate::control::protocol::Ask;
@@ -35,6 +37,7 @@ pub struct WatchOptions {
     /// A name for it; one that has this name already is replaced.
     pub name: String,
     /// `ELEMENT.HANDLER`, whose value is a number.
+    #[arg(add = ArgValueCompleter::new(graphs::watched))]
     pub handler: String,
     /// When there is an event.
     #[command(flatten)]

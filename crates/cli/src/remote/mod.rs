@@ -15,6 +15,8 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 pub use api::Daemon;
+pub use change::create_command;
+pub use target::{assignment, function, instances, split, Target};
 
 /// How values are printed.
 #[derive(Args, Clone, Debug, Default)]

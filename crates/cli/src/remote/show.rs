@@ -1,18 +1,22 @@
 //! `weir show` and `weir events`.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use events::Event;
 use serde_json::{json, Value};
 
 use super::target::{instances, Target};
 use super::{Daemon, Format};
+use crate::complete::instances as complete;
 
 /// Options of `weir show`.
 #[derive(Args)]
 pub struct ShowOptions {
     /// The instance; all of them, in a table, if none is given.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: Option<String>,
     /// A node of it, such as rule, rule/10 or statistics.
+    #[arg(add = ArgValueCompleter::new(complete::paths))]
     pub path: Option<String>,
     /// Only what was configured.
     #[arg(long, conflicts_with = "state")]

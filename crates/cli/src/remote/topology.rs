@@ -1,18 +1,22 @@
 //! `weir connect`, `disconnect`, `attach`, `detach` and `topology`.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, instances};
 use super::{Daemon, Format};
+use crate::complete::instances as complete;
 
 /// Options of `weir connect`.
 #[derive(Args)]
 pub struct ConnectOptions {
     /// A port of an instance, such as edge:left.
+    #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub from: String,
     /// Another one, or dev:DEVICE, or tap:DEVICE (which is made).
+    #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub to: String,
     /// Which daemon.
     #[command(flatten)]
@@ -23,6 +27,7 @@ pub struct ConnectOptions {
 #[derive(Args)]
 pub struct DisconnectOptions {
     /// Either end of what joins them.
+    #[arg(add = ArgValueCompleter::new(complete::joined))]
     pub endpoint: String,
     /// Which daemon.
     #[command(flatten)]
@@ -33,10 +38,13 @@ pub struct DisconnectOptions {
 #[derive(Args)]
 pub struct AttachOptions {
     /// The function.
+    #[arg(add = ArgValueCompleter::new(complete::functions))]
     pub function: String,
     /// The instance to be put there; it is made if it is not there.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// The port that it is to stand in front of, such as edge:right.
+    #[arg(add = ArgValueCompleter::new(complete::ports))]
     pub port: String,
     /// Nearer to the port than all that stand there already.
     #[arg(long)]
@@ -50,6 +58,7 @@ pub struct AttachOptions {
 #[derive(Args)]
 pub struct DetachOptions {
     /// The instance that stands in front of a port.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// Which daemon.
     #[command(flatten)]

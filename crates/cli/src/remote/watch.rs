@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
+use daemon::path::encoded;
+use clap_complete::ArgValueCompleter;
 use serde_json::{json, Value};
 
-use super::target::{self, edit, encoded, Target};
+use super::target::{self, edit, Target};
 use super::{Daemon, Format};
+use crate::complete::instances as complete;
 use crate::control::hooks::time;
 use crate::live::watch::Bounds;
 
@@ -19,9 +22,10 @@ pub struct WatchOptions {
     /// A name for it; one that has this name already is replaced.
     pub name: String,
     /// The instance, or the path of a leaf anywhere, such as /weir:topology/port=edge,left/rx-packets.
-    #[arg(value_name = "INSTANCE|/PATH")]
+    #[arg(value_name = "INSTANCE|/PATH", add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// A leaf of the instance whose value is a number, such as statistics/mappings.
+    #[arg(add = ArgValueCompleter::new(complete::numbers))]
     pub path: Option<String>,
     /// When there is an event.
     #[command(flatten)]
@@ -38,6 +42,7 @@ pub struct WatchOptions {
 #[derive(Args)]
 pub struct UnwatchOptions {
     /// The watch.
+    #[arg(add = ArgValueCompleter::new(complete::watches))]
     pub name: String,
     /// Which daemon.
     #[command(flatten)]
