@@ -14,7 +14,7 @@ mod threshold;
 mod watches;
 
 pub use event::{now, Event};
-pub use hooks::{Hooks, Level, Settings};
+pub use hooks::{Hooks, Level, Log, Settings};
 pub use hub::Hub;
 pub use ports::Ports;
 pub use threshold::{Crossing, Sample, Startup, Threshold};

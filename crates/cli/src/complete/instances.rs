@@ -36,8 +36,9 @@ pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
 pub fn flags(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = super::typed::now();
     let Some((name, words)) = typed.words.split_first() else { return Vec::new() };
-    let shipped = ::functions::Functions::shipped_one(name);
-    let Some(functions) = shipped.or_else(|| of_daemon(name)) else { return Vec::new() };
+    // The daemon may have another version.
+    let functions = of_daemon(name).or_else(|| ::functions::Functions::shipped_one(name));
+    let Some(functions) = functions else { return Vec::new() };
     let Some(function) = functions.get(name) else { return Vec::new() };
     let mut command = remote::create_command(&function);
     let mut args: Vec<OsString> = std::iter::once(name).chain(words).map(OsString::from).collect();
@@ -46,7 +47,7 @@ pub fn flags(current: &OsStr) -> Vec<CompletionCandidate> {
     clap_complete::engine::complete(&mut command, args, index, None).unwrap_or_default()
 }
 
-/// A function that was added to the daemon.
+/// A function as the daemon has it.
 fn of_daemon(name: &str) -> Option<::functions::Functions> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let name = name.to_string();

@@ -53,7 +53,7 @@ impl Herald {
         let watches = Watches::new(Box::new(read), Box::new(move |event| heard.tell(event)));
         let heard = hub.clone();
         let ports = Arc::new(Ports::new(Box::new(move |event| heard.tell(event)))?);
-        ports.set(devices(world))?;
+        watch_devices(&ports, devices(world));
         let herald = Herald { hub, watches, ports, reach: reach.clone() };
         herald.follow(world)?;
         Ok(herald)
@@ -72,10 +72,8 @@ impl Herald {
                     hub.tell(Event::graph_changed(revision.number, &revision.title, &plan));
                 }
                 if revision.actions.iter().any(is_of_element) {
-                    let Some(devices) = reach.ask(|world| devices(world)) else { return };
-                    if let Err(problem) = ports.set(devices) {
-                        eprintln!("weir: network devices cannot be watched: {problem}");
-                    }
+                    let Some(devices) = reach.ask(devices) else { return };
+                    watch_devices(&ports, devices);
                 }
             }
         };
@@ -104,6 +102,13 @@ impl Herald {
         }
         let known: Vec<String> = self.watches.told().into_iter().map(|told| told.name).collect();
         Err(format!("no watch `{name}`; there are: {}", known.join(", ")))
+    }
+}
+
+/// Tells of these devices from now on. A graph can run without being told.
+fn watch_devices(ports: &Ports, devices: BTreeMap<String, Vec<String>>) {
+    if let Err(problem) = ports.set(devices) {
+        eprintln!("weir: network devices cannot be watched: {problem}");
     }
 }
 

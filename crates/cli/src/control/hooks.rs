@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use events::{Hooks, Level, Settings};
+use events::{Hooks, Log, Settings};
 
 /// Which programs are run for events.
 #[derive(Args, Clone, Debug)]
@@ -20,12 +20,7 @@ pub struct HookOptions {
 
 impl HookOptions {
     /// The hooks, if there are to be any; `graph` is the graph's name, and `variables` are also in their environment.
-    pub fn open(
-        &self,
-        graph: &str,
-        variables: &[(&str, String)],
-        log: Box<dyn Fn(Level, &str) + Send + Sync>,
-    ) -> Result<Option<Hooks>, String> {
+    pub fn open(&self, graph: &str, variables: &[(&str, String)], log: Log) -> Result<Option<Hooks>, String> {
         let Some(folder) = self.hooks.clone() else { return Ok(None) };
         let own = [("WEIR_GRAPH", graph.to_string())];
         let variables = own.iter().chain(variables).map(|(name, value)| (name.to_string(), value.clone()));
