@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use daemon::path::encoded;
 use clap_complete::ArgValueCompleter;
+use daemon::path::encoded;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, Target};
