@@ -115,9 +115,20 @@ impl Event {
                 let words = std::iter::once(own).chain(words).filter(|word| !word.is_empty());
                 words.collect::<Vec<_>>().join(" ")
             }
+            "function-changed" => format!("{} {}", self.text("function"), self.text("change")),
+            "netconf-config-change" => self.edits(),
             _ => Value::Object(self.facts.clone()).to_string(),
         };
         format!("{}  {words}", self.event)
+    }
+
+    /// What a transaction changed, and who made it.
+    fn edits(&self) -> String {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
+        let edits = self.facts.get("edit").and_then(Value::as_array).into_iter().flatten();
+        let edits = edits.map(|edit| format!("{} {}", text(edit.get("operation")), text(edit.get("target"))));
+        let who = text(self.facts.get("changed-by").and_then(|who| who.get("username")));
+        format!("{} by {who}", edits.collect::<Vec<_>>().join(", "))
     }
 
     /// The event as variables of a process: `WEIR_EVENT`, `WEIR_TIME`, and the facts that are single values or a few words.
@@ -177,6 +188,12 @@ mod tests {
         assert_eq!(down.line().unwrap(), "down e0 gone");
         assert_eq!(down.sentence(), "port-down  e0 gone fw:left");
         assert_eq!(down.texts("element").collect::<Vec<_>>(), ["in", "out"]);
+        let edit = json!([{ "target": "/nat:nat=a", "operation": "create" }, { "target": "/nat:nat=b", "operation": "delete" }]);
+        let change = json!({ "changed-by": { "username": "ann" }, "edit": edit });
+        assert_eq!(
+            Event::new("netconf-config-change", change).sentence(),
+            "netconf-config-change  create /nat:nat=a, delete /nat:nat=b by ann"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use events::Event;
-use serde_json::{json, Value};
+use serde_json::Value;
 
 use super::target::{instances, Target};
 use super::{Daemon, Format};
@@ -126,12 +126,7 @@ pub fn events(options: &EventsOptions) -> Result<(), String> {
         }
         let notification: Value = serde_json::from_str(text).unwrap_or_default();
         let event = event(notification.get("ietf-restconf:notification").unwrap_or(&Value::Null));
-        // Changes of the configuration tell who made them.
-        let words = match event.event.as_str() {
-            "netconf-config-change" => format!("{}  {}", event.event, shown(&event.facts.clone().into())),
-            _ => event.sentence(),
-        };
-        println!("{}  {words}", event.time);
+        println!("{}  {}", event.time, event.sentence());
         true
     })
 }
@@ -150,23 +145,4 @@ fn event(notification: &Value) -> Event {
         }
     }
     event
-}
-
-/// An event in a line.
-fn shown(value: &Value) -> String {
-    let edits = value.get("edit").and_then(Value::as_array);
-    match edits {
-        None => value.to_string(),
-        Some(edits) => {
-            let text = |edit: &Value, name: &str| {
-                edit.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
-            };
-            let edits: Vec<String> = edits
-                .iter()
-                .map(|edit| format!("{} {}", text(edit, "operation"), text(edit, "target")))
-                .collect();
-            let who = value.get("changed-by").cloned().unwrap_or_else(|| json!({}));
-            format!("{} by {}", edits.join(", "), text(&who, "username"))
-        }
-    }
 }
