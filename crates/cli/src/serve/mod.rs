@@ -137,11 +137,11 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     activation::tell(activation::State::Stopping);
     tracing::info!(target: "weir", asked = stop.is_asked(), "stops");
     let asked = stop.is_asked();
-    if let Some(hooks) = control.herald().hub.hooks() {
-        hooks.finish();
-    }
     if let Some(keeper) = keeper {
         keeper.end(&mut engine.world);
+    }
+    if let Some(hooks) = control.herald().hub.hooks() {
+        hooks.finish();
     }
     engine.cleanup();
     drop(control);
