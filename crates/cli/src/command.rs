@@ -1,8 +1,10 @@
 //! The command line of `weir`: help, completions and man pages come from here.
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::ArgValueCompleter;
 
 use crate::chain::ChainOptions;
+use crate::complete::graphs;
 use crate::live::LiveOptions;
 use crate::stage::{change, linux, simple, status};
 
@@ -80,6 +82,9 @@ pub enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+        /// A script that has all in it: it does not run weir, and knows no names of instances or elements.
+        #[arg(long = "static")]
+        fixed: bool,
     },
     /// Print the manual page, or write all pages into a folder.
     Man {
@@ -161,6 +166,9 @@ pub struct RunOptions {
     /// Print this read handler's value at the end (can be repeated).
     #[arg(long, value_name = "ELEMENT.HANDLER")]
     pub read: Vec<String>,
+    /// Programs for events.
+    #[command(flatten)]
+    pub hooks: crate::control::hooks::HookOptions,
 }
 
 /// Options of `weir check`.
@@ -218,7 +226,7 @@ pub struct ElementsOptions {
 #[derive(Args)]
 pub struct GraphName {
     /// Name given to `weir run --name`; needed if several graphs run.
-    #[arg(short, long = "graph", value_name = "NAME")]
+    #[arg(short, long = "graph", value_name = "NAME", add = ArgValueCompleter::new(graphs::graphs))]
     pub graph: Option<String>,
 }
 
@@ -242,6 +250,7 @@ pub enum HandlerAction {
     /// Read handlers.
     Read {
         /// `ELEMENT.HANDLER`, or a global handler; a parameter may follow.
+        #[arg(add = ArgValueCompleter::new(graphs::read_handlers))]
         handler: String,
         /// Parameter.
         parameter: Vec<String>,
@@ -249,6 +258,7 @@ pub enum HandlerAction {
     /// Write a handler.
     Write {
         /// `ELEMENT.HANDLER`, or a global handler.
+        #[arg(add = ArgValueCompleter::new(graphs::write_handlers))]
         handler: String,
         /// Value.
         value: Vec<String>,
@@ -256,6 +266,7 @@ pub enum HandlerAction {
     /// List the handlers of an element, or the elements.
     List {
         /// The element.
+        #[arg(add = ArgValueCompleter::new(graphs::own_elements))]
         element: Option<String>,
     },
 }
@@ -292,6 +303,7 @@ pub struct TapOptions {
     #[arg(long, default_value = "ethernet", value_parser = ["ethernet", "ip"])]
     pub link: String,
     /// Output port of an element: `ELEMENT` (port 0) or `ELEMENT[PORT]`.
+    #[arg(add = ArgValueCompleter::new(graphs::own_elements))]
     pub edge: String,
 }
 

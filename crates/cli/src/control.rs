@@ -2,7 +2,11 @@
 //!
 //! A client sends one line of JSON; the graph answers with lines of JSON, or, for a tap, one line and then capture bytes.
 
+mod answers;
 pub mod client;
+pub mod herald;
+pub mod hooks;
 pub mod live;
 pub mod protocol;
 pub mod server;
+mod streams;

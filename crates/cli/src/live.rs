@@ -1,14 +1,19 @@
 //! `weir live`: changing a running graph.
 
+pub mod watch;
+
 use std::io::BufRead;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use element::output::reason;
+use events::Event;
 use serde::de::DeserializeOwned;
 
 use crate::command::GraphName;
+use crate::complete::graphs;
 use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
 use crate::control::protocol::Ask;
@@ -19,6 +24,7 @@ use crate::stage::status::uptime;
 #[derive(Args)]
 pub struct LiveOptions {
     /// The running graph: its name (`weir run --name`), or a stage's number in `weir status`.
+    #[arg(add = ArgValueCompleter::new(graphs::graphs))]
     pub graph: String,
     /// What to do.
     #[command(subcommand)]
@@ -50,21 +56,35 @@ pub enum LiveAction {
     },
     /// List the graphs that ran, the oldest first.
     History,
-    /// Write a handler for each step of every change, such as `log.run` of a Script: 'add c :: Counter', 'bind a[0] [0]c' ...
+    /// Write a handler for each event, such as `log.run` of a Script: 'add c :: Counter', 'bind a[0] [0]c', 'down eth0 gone' ...
     Subscribe {
         /// `ELEMENT.HANDLER`.
+        #[arg(add = ArgValueCompleter::new(graphs::subscribed))]
         handler: String,
-        /// Only for steps that concern this element.
+        /// Only for events that concern this element.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         element: Option<String>,
     },
     /// End a subscription.
     Unsubscribe {
         /// `ELEMENT.HANDLER`.
+        #[arg(add = ArgValueCompleter::new(graphs::subscribed))]
         handler: String,
         /// The element that it was given with.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         element: Option<String>,
     },
-    /// Print each change as it is made.
+    /// Tell when a value crosses a threshold: an event.
+    Watch(watch::WatchOptions),
+    /// Watch a value no longer.
+    Unwatch {
+        /// The watch.
+        #[arg(add = ArgValueCompleter::new(graphs::watches))]
+        name: String,
+    },
+    /// List what is watched.
+    Watches,
+    /// Print events as they happen: changes, values that cross thresholds, devices that go up or down.
     Events,
 }
 
@@ -79,7 +99,12 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
             return Ok(ExitCode::SUCCESS);
         }
         LiveAction::History => return history(&graph, json),
-        LiveAction::Events => return events(&graph, json),
+        LiveAction::Events => return follow(&graph, json),
+        LiveAction::Watch(options) => return watch::watch(&graph, options).map(|()| ExitCode::SUCCESS),
+        LiveAction::Unwatch { name } => {
+            return client::request(&graph, &Ask::Unwatch { name }).map(|_| ExitCode::SUCCESS)
+        }
+        LiveAction::Watches => return watch::watches(&graph, json),
         LiveAction::Subscribe { handler, element } => return subscribe(&graph, handler, element, false),
         LiveAction::Unsubscribe { handler, element } => return subscribe(&graph, handler, element, true),
         LiveAction::Edit(edit) => edit,
@@ -137,7 +162,7 @@ fn tell(past: &Past) {
     println!("{mark} {:<5} {:>10} ago  {} ({} steps)", past.revision, age, past.title, past.plan.len());
 }
 
-fn events(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+fn follow(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
     let reader = client::follow(graph, &Ask::Events)?;
     for line in reader.lines() {
         let line = line.map_err(|error| reason(&error))?;
@@ -145,9 +170,9 @@ fn events(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
             println!("{line}");
             continue;
         }
-        let past: Past = parse(&line)?;
-        println!("revision {}: {}", past.revision, past.title);
-        past.plan.iter().for_each(|step| println!("  {step}"));
+        let event: Event = parse(&line)?;
+        println!("{}  {}", event.time, event.sentence());
+        event.texts("plan").for_each(|step| println!("  {step}"));
     }
     Ok(ExitCode::SUCCESS)
 }

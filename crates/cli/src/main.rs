@@ -7,6 +7,7 @@ mod check;
 mod click;
 mod clp;
 mod command;
+mod complete;
 mod control;
 mod cores;
 mod elements;
@@ -32,6 +33,9 @@ use command::{Cli, Command};
 
 fn main() -> ExitCode {
     sys::signals::end_on_broken_pipe();
+    if complete::answer() {
+        return ExitCode::SUCCESS;
+    }
     let mut args: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let program = args.first().and_then(|program| program.rsplit('/').next()).unwrap_or("weir");
     if program == "click" {
@@ -88,7 +92,7 @@ fn main() -> ExitCode {
         Command::Trace(options) => control::client::trace(options),
         Command::Tap(options) => control::client::tap(options),
         Command::Bench(options) => bench::run(options),
-        Command::Completions { shell } => pages::completions(shell),
+        Command::Completions { shell, fixed } => pages::completions(shell, fixed),
         Command::Man { folder } => pages::man(folder.as_deref()),
         Command::Reference => elements::reference(),
     };

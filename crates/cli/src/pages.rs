@@ -1,5 +1,6 @@
 //! Completions and manual pages, from the definition of the command line.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -7,9 +8,14 @@ use element::output::reason;
 
 use crate::command::full;
 
-/// Prints a completion script.
-pub fn completions(shell: clap_complete::Shell) -> Result<ExitCode, String> {
-    clap_complete::generate(shell, &mut full(), "weir", &mut std::io::stdout());
+/// Prints a completion script: one that asks weir, or one that has all in it.
+pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCode, String> {
+    let mut text = Vec::new();
+    match is_fixed {
+        true => clap_complete::generate(shell, &mut full(), "weir", &mut text),
+        false => crate::complete::script(shell, &mut text).map_err(|error| error.to_string())?,
+    }
+    std::io::stdout().write_all(&text).map_err(|error| reason(&error))?;
     Ok(ExitCode::SUCCESS)
 }
 

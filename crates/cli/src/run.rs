@@ -46,7 +46,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     if engine.world.n_elements() == 0 {
         return Err(format!("{}: the configuration has no elements", request.text.name()));
     }
-    let server = options.name.as_deref().map(|name| Server::listen(name, &mut engine.world)).transpose()?;
+    let server = serve(&options, &mut engine.world)?;
     let stop = Stop::listen(&mut engine.world);
     let begin = Instant::now();
     let mut progress = Progress::new(&options);
@@ -70,6 +70,9 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
             }
         }
     }
+    if let Some(hooks) = server.as_ref().and_then(|server| server.herald().hub.hooks()) {
+        hooks.finish();
+    }
     let summary = Summary::of(&mut engine.world, elapsed);
     engine.cleanup();
     drop(server);
@@ -79,6 +82,24 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
         eprint!("{}", summary.as_text());
     }
     Ok(code)
+}
+
+/// Answers and tells events, if anybody is to ask or to hear.
+fn serve(options: &RunOptions, world: &mut World) -> Result<Option<Server>, String> {
+    let hooks = options.hooks.open(options.name.as_deref().unwrap_or_default(), &[], Box::new(told))?;
+    if options.name.is_none() && hooks.is_none() {
+        return Ok(None);
+    }
+    let mut server = Server::nameless(world, hooks)?;
+    if let Some(name) = &options.name {
+        server.listen(name)?;
+    }
+    Ok(Some(server))
+}
+
+/// Tells what hooks print, and what is wrong with them.
+fn told(_level: events::Level, line: &str) {
+    eprintln!("weir: {line}");
 }
 
 /// The line that shows how far the inputs have been read.

@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("yang", 0),
     ("ring", 1),
     ("stack", 1),
+    ("events", 1),
     ("args", 1),
     ("detect", 1),
     ("lang", 2),

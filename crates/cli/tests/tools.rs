@@ -173,7 +173,7 @@ fn every_tool_has_help_a_version_and_a_manual_page() {
         |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_weir")).args(args).output().expect("weir runs");
     let pages = folder().join("man");
     assert!(weir(&["man", &pages.to_string_lossy()]).status.success());
-    let completions = stdout(&weir(&["completions", "bash"]));
+    let completions = stdout(&weir(&["completions", "--static", "bash"]));
     for name in [
         "flatten",
         "check",

@@ -21,6 +21,7 @@ pub mod plane;
 pub mod restconf;
 pub mod roles;
 pub mod store;
+pub mod thresholds;
 pub mod topology;
 pub mod tree;
 

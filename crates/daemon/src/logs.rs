@@ -1,7 +1,7 @@
 //! Logs: what is logged, and how that changes while the daemon runs.
 //!
-//! Events have the targets `weir` (start, stop, transactions, refusals, problems of the data plane), `weir::api` (requests) and
-//! `weir::element` (what elements print, with the names of the instance and the element). The container `/weir:logging` decides on
+//! Events have the targets `weir` (start, stop, transactions, refusals, problems of the data plane), `weir::api` (requests), `weir::hook` (what hooks
+//! print) and `weir::element` (what elements print, with the names of the instance and the element). The container `/weir:logging` decides on
 //! levels at once; what it does not say, the filter from the command line decides on. An event that is off costs a load from memory.
 
 use std::sync::atomic::{AtomicU8, Ordering};

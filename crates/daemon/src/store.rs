@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use events::Watches;
 use functions::{Functions, Placement, CORE};
 use serde_json::{Map, Value};
 use yang::{Data, Kind};
@@ -15,6 +16,7 @@ use crate::journal::{Found, Journal};
 use crate::logs::Logs;
 use crate::path::{self, Place, Step};
 use crate::plane::Plane;
+use crate::thresholds;
 use crate::topology::Topology;
 use crate::tree::Tree;
 
@@ -27,6 +29,7 @@ pub struct Store {
     topology: Topology,
     plane: Arc<dyn Plane>,
     logs: Option<Arc<Logs>>,
+    watches: Option<Watches>,
     journal: Option<Journal>,
     revision: u64,
     changed: SystemTime,
@@ -63,6 +66,7 @@ impl Store {
             topology: Topology::default(),
             plane,
             logs: None,
+            watches: None,
             journal: None,
             revision: 0,
             changed: SystemTime::now(),
@@ -72,6 +76,12 @@ impl Store {
     /// Lets a log follow the configuration.
     pub fn with_logs(mut self, logs: Arc<Logs>) -> Store {
         self.logs = Some(logs);
+        self
+    }
+
+    /// Lets values be looked at as the configuration says, from the next [`Store::follow`] on.
+    pub(crate) fn with_watches(mut self, watches: Watches) -> Store {
+        self.watches = Some(watches);
         self
     }
 
@@ -125,8 +135,11 @@ impl Store {
         Ok(())
     }
 
-    /// Lets the log do as the configuration says now.
-    fn follow(&self) {
+    /// Lets the log and the watches do as the configuration says now.
+    pub(crate) fn follow(&self) {
+        if let Some(watches) = &self.watches {
+            watches.set_all(thresholds::wanted(&self.tree.0));
+        }
         if let Some(logs) = &self.logs {
             logs.follow(&self.tree.0);
         }
@@ -150,6 +163,11 @@ impl Store {
     /// The instances' graphs.
     pub fn bodies(&self) -> &Bodies {
         &self.bodies
+    }
+
+    /// How thresholds fare.
+    pub fn watched(&self) -> Vec<events::Told> {
+        self.watches.as_ref().map_or_else(Vec::new, Watches::told)
     }
 
     /// The data plane.
@@ -250,6 +268,7 @@ impl Store {
     /// What is to run: the graphs of `touched` instances, and of those whose ports change, are made anew.
     fn next(&self, touched: &Touched) -> Result<(Bodies, Topology), Fault> {
         self.check_names()?;
+        thresholds::check(self)?;
         let first_ports = |name: &str| {
             let (function, entry) = self.instance(name)?;
             self.functions.get(function)?.ports(entry, &[]).ok()

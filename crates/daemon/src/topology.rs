@@ -133,6 +133,12 @@ impl Topology {
         })
     }
 
+    /// The port that a device or a tap of this name is joined with.
+    pub fn port_of(&self, device: &str) -> Option<String> {
+        let ends = [Endpoint::Device(device.to_string()), Endpoint::Tap(device.to_string())];
+        ends.iter().find_map(|end| self.peer(end)).map(Endpoint::to_string)
+    }
+
     /// The ports of an instance that are joined with something.
     pub fn connected<'t>(&'t self, instance: &'t str) -> impl Iterator<Item = &'t str> {
         self.links.iter().flat_map(|(from, to)| [from, to]).filter_map(move |end| match end {

@@ -280,3 +280,19 @@ fn bodies_that_cannot_be_told_from_a_path_are_refused() {
     "#]]
     .assert_eq(&told.concat());
 }
+
+#[test]
+fn the_stream_of_events_is_described_by_the_notifications() {
+    let document = document(&service());
+    let schemas = &document["components"]["schemas"];
+    let stream = &document["paths"]["/restconf/streams/NETCONF"]["get"]["responses"]["200"]["content"];
+    assert_eq!(stream["text/event-stream"]["schema"]["x-event"]["$ref"], "#/components/schemas/event");
+    let event = &schemas["event"]["properties"]["ietf-restconf:notification"]["properties"];
+    for name in ["graph-changed", "threshold-crossed", "port-up", "port-down", "function-changed"] {
+        let name = format!("weir:{name}");
+        assert_eq!(event[&name]["$ref"], format!("#/components/schemas/{name}"));
+        assert!(schemas[&name]["description"].is_string(), "{name}");
+    }
+    let reasons = &schemas["weir:port-down"]["properties"]["reason"]["enum"];
+    assert_eq!(*reasons, json!(["down", "no-carrier", "gone"]));
+}

@@ -1,7 +1,7 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
-//! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`]), filters ([`bpf`]), waiting ([`poll`],
-//! [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
+//! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`], [`link_watch`]), filters ([`bpf`]), waiting
+//! ([`poll`], [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
 //! shared with others ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
@@ -16,6 +16,7 @@ mod error;
 pub mod heap;
 pub mod link;
 pub mod link_request;
+pub mod link_watch;
 pub mod memfd;
 pub mod namespace;
 pub mod netlink;

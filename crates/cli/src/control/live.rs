@@ -1,9 +1,12 @@
 //! Changing a running graph: what is asked, and how the graph that is wanted comes of the one that runs.
 
 use clap::Subcommand;
+use clap_complete::ArgValueCompleter;
 use engine::change::{Revision, Snapshot, Wish};
 use graph::{Connection, Diagnostics, Endpoint, Graph, Place};
 use serde::{Deserialize, Serialize};
+
+use crate::complete::graphs;
 
 /// A change that is asked for, as a command of `weir live` and as a request.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize)]
@@ -22,6 +25,7 @@ pub enum Edit {
     /// Take an element and its connections away.
     Rm {
         /// Its name.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         name: String,
         /// Connect what feeds its input 0 to what its output 0 feeds.
         #[arg(long)]
@@ -30,6 +34,7 @@ pub enum Edit {
     /// Give arguments of an element other values.
     Set {
         /// Its name.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         name: String,
         /// Arguments by their names in `weir help CLASS`, in capitals or not.
         #[arg(required = true, value_name = "ARGUMENT=VALUE", value_parser = pair)]
@@ -38,20 +43,25 @@ pub enum Edit {
     /// Connect an output to an input.
     Bind {
         /// `A` or `A[PORT]`.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         from: String,
         /// `B` or `[PORT]B`.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         to: String,
     },
     /// Take a connection away.
     Unbind {
         /// `A` or `A[PORT]`.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         from: String,
         /// `B` or `[PORT]B`.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         to: String,
     },
     /// Put an element into the place of another: it gets the connections and takes over the state.
     Replace {
         /// The one to be replaced.
+        #[arg(add = ArgValueCompleter::new(graphs::elements))]
         name: String,
         /// 'Class(args)', or with another name 'NAME :: Class(args)'.
         class: String,

@@ -55,7 +55,24 @@ pub enum Ask {
         /// Whether the subscription ends.
         ends: bool,
     },
-    /// Tell of each change as it is made: a [`super::live::Past`] a line.
+    /// Look at the value of a handler from time to time.
+    Watch {
+        /// What the watch is called.
+        name: String,
+        /// The handler.
+        handler: String,
+        /// When there is an event.
+        #[serde(flatten)]
+        threshold: events::Threshold,
+    },
+    /// Look at it no longer.
+    Unwatch {
+        /// The watch.
+        name: String,
+    },
+    /// Tell the watches, an [`events::Told`] each.
+    Watches,
+    /// Tell of events as they happen: an [`events::Event`] a line.
     Events,
     /// Tell what a stage is and how it fares: a [`crate::stage::status::Status`].
     Status,

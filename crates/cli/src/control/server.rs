@@ -3,35 +3,32 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use element::Runtime;
-use engine::change::{Refusal, Revision, Subscriber};
+use engine::change::Subscriber;
 use engine::world::World;
-use graph::Diagnostics;
-use interfaces::capture::{Precision, Timestamp, Writer};
+use events::Hooks;
 
-use super::live::{Edit, Outcome, Past};
+use super::answers::{as_json, change, history, subscribe};
+use super::herald::Herald;
 use super::protocol::{self, Answer, Ask};
-use crate::watch::{SharedTrace, Tap, Tapped, Trace};
+use super::streams::{events, tap, trace};
 
 /// Something to do with the graph, on its thread.
 type Job = Box<dyn FnOnce(&mut World) + Send>;
 
-/// Packets that a slow reader of a tap may be behind; more are left out of its copy.
-const TAP_BACKLOG: usize = 4096;
 /// How long the end waits for answers to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often a quiet tap or trace looks whether its reader is gone.
-const QUIET: Duration = Duration::from_millis(200);
 
-/// A listening socket; it is removed at the end.
+/// What a graph does besides its packets: it answers on sockets, which are removed at the end, and tells what happens.
 pub struct Server {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     jobs: Receiver<Job>,
     reach: Reach,
+    herald: Arc<Herald>,
 }
 
 /// How many answers are being written: the program ends only when they are, or after [`PATIENCE`].
@@ -46,8 +43,19 @@ pub struct Reach {
 }
 
 impl Server {
-    /// Listens for the graph called `name`.
-    pub fn listen(name: &str, world: &mut World) -> Result<Server, String> {
+    /// For a graph that nobody calls yet. Hooks hear of all that happens from now on.
+    pub fn nameless(world: &mut World, hooks: Option<Hooks>) -> Result<Server, String> {
+        let waker = world.waker().and_then(|waker| waker.writer().ok());
+        let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
+        let waker = Arc::new(waker);
+        let (sender, jobs) = channel();
+        let reach = Reach { jobs: sender, waker, answering: Answering::default() };
+        let herald = Arc::new(Herald::new(world, &reach, hooks)?);
+        Ok(Server { paths: Vec::new(), jobs, reach, herald })
+    }
+
+    /// Listens for those who call the graph `name`.
+    pub fn listen(&mut self, name: &str) -> Result<(), String> {
         let path = protocol::path(name)?;
         if UnixStream::connect(&path).is_ok() {
             return Err(format!("a graph named `{name}` runs already; choose another --name"));
@@ -55,19 +63,20 @@ impl Server {
         // Nobody answers: what is there was left by a graph that was killed.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let waker = world.waker().and_then(|waker| waker.writer().ok());
-        let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
-        let waker = Arc::new(waker);
-        let (sender, jobs) = channel();
-        let own = Reach { jobs: sender, waker, answering: Answering::default() };
-        let reach = own.clone();
+        self.paths.push(path);
+        let (reach, herald) = (self.reach.clone(), self.herald.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let reach = reach.clone();
-                std::thread::spawn(move || serve(stream, &reach));
+                let (reach, herald) = (reach.clone(), herald.clone());
+                std::thread::spawn(move || serve(stream, &reach, &herald));
             }
         });
-        Ok(Server { path, jobs, reach: own })
+        Ok(())
+    }
+
+    /// What tells of events.
+    pub fn herald(&self) -> &Arc<Herald> {
+        &self.herald
     }
 
     /// What another thread needs to reach the graph.
@@ -85,7 +94,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path);
+        }
         let (n_answering, changed) = &*self.reach.answering;
         let guard = n_answering.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = changed.wait_timeout_while(guard, PATIENCE, |n| *n > 0);
@@ -117,7 +128,7 @@ impl Reach {
     }
 }
 
-fn serve(stream: UnixStream, reach: &Reach) {
+fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
     let Ok(reader) = stream.try_clone() else { return };
     let mut line = String::new();
     if BufReader::new(reader).read_line(&mut line).is_err() {
@@ -165,109 +176,23 @@ fn serve(stream: UnixStream, reach: &Reach) {
             let result = reach.ask(move |world| subscribe(world, Subscriber { handler, element }, ends));
             answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
         }),
-        Ok(Ask::Events) => events(&stream, reach),
+        Ok(Ask::Watch { name, handler, threshold }) => reach.answering(|| {
+            let result = herald.watch(&name, &handler, threshold);
+            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
+        }),
+        Ok(Ask::Unwatch { name }) => {
+            let result = herald.unwatch(&name);
+            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
+        }
+        Ok(Ask::Watches) => answer(&stream, &answer_of(Some(as_json(&herald.watches.told())))),
+        Ok(Ask::Events) => events(&stream, herald),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
     };
 }
 
-/// How often a change is prepared anew because the graph has changed meanwhile.
-const MAX_TRIES: usize = 20;
-
-fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
-    serde_json::to_string(value).map_err(|error| error.to_string())
-}
-
-/// Changes the graph: everything is prepared here, beside the graph, which is only asked to go on with it. `None` if the graph has
-/// ended.
-fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, String> {
-    for _ in 0..MAX_TRIES {
-        let number = if let Edit::Rollback { revision } = edit { Some(*revision) } else { None };
-        let seen = reach.ask(move |world| {
-            let past = number.and_then(|number| world.revisions().get(number)).map(|past| past.graph.clone());
-            (world.snapshot(), past)
-        });
-        let Some((snapshot, past)) = seen else { return Ok(None) };
-        let snapshot = snapshot?;
-        let mut diagnostics = Diagnostics::default();
-        let wish = edit.wish(&snapshot, past.as_deref(), &mut diagnostics);
-        let told = |diagnostics: &Diagnostics| -> Vec<String> {
-            let texts = diagnostics.list.iter().map(|told| snapshot.loader().text(told));
-            texts.map(|text| text.trim_end().to_string()).collect()
-        };
-        let wish = wish.map_err(|message| {
-            let lines: Vec<String> = told(&diagnostics).into_iter().chain([message]).collect();
-            lines.join("\n").trim_end().to_string()
-        })?;
-        let Some(prepared) = snapshot.prepare(wish, &mut diagnostics) else {
-            return Err(told(&diagnostics).join("\n"));
-        };
-        let plan: Vec<String> = prepared.actions.iter().map(|action| action.to_string()).collect();
-        let warnings = told(&diagnostics);
-        if dry {
-            return as_json(&Outcome { revision: None, plan, warnings }).map(Some);
-        }
-        let changed = reach.ask(move |world| {
-            let mut diagnostics = Diagnostics::default();
-            (world.change(prepared, &mut diagnostics), diagnostics)
-        });
-        match changed {
-            None => return Ok(None),
-            Some((Ok(changed), more)) => {
-                let warnings = warnings.into_iter().chain(told(&more)).collect();
-                return as_json(&Outcome { revision: Some(changed.revision), plan, warnings }).map(Some);
-            }
-            Some((Err(Refusal::Failed), more)) => return Err(told(&more).join("\n")),
-            Some((Err(Refusal::Stale), _)) => {}
-        }
-    }
-    Err("others change the graph all the time; try again".to_string())
-}
-
-/// The graphs that ran.
-fn history(world: &World) -> Vec<Past> {
-    let last = world.revisions().iter().next_back().map(|last| last.number);
-    world.revisions().iter().map(|one| Past::new(one, Some(one.number) == last)).collect()
-}
-
-fn subscribe(world: &mut World, subscriber: Subscriber, ends: bool) -> Result<(), String> {
-    if !ends {
-        return world.subscribe(subscriber).map(drop);
-    }
-    if world.unsubscribe(&subscriber) {
-        return Ok(());
-    }
-    let known = world.subscribers().iter().map(|one| match &one.element {
-        Some(element) => format!("{} {element}", one.handler),
-        None => one.handler.clone(),
-    });
-    Err(format!("no such subscription; there are: {}", known.collect::<Vec<_>>().join(", ")))
-}
-
-/// Tells of changes until the client goes away.
-fn events(stream: &UnixStream, reach: &Reach) -> std::io::Result<()> {
-    let (sender, receiver) = channel();
-    let follower = move |revision: &Revision| sender.send(Past::new(revision, true)).is_ok();
-    let followed = reach.ask(move |world| world.follow(Box::new(follower)));
-    answer(stream, &answer_of(followed.map(|()| Ok(String::new()))))?;
-    write_lines(stream, &receiver)
-}
-
-/// Writes what comes, a line of JSON each, until the client or the graph goes away.
-fn write_lines<T: serde::Serialize>(mut stream: &UnixStream, receiver: &Receiver<T>) -> std::io::Result<()> {
-    loop {
-        match receiver.recv_timeout(QUIET) {
-            Ok(value) => {
-                let text = serde_json::to_string(&value).map_err(std::io::Error::other)?;
-                writeln!(stream, "{text}")?;
-            }
-            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
-            Err(_) => return Ok(()),
-        }
-    }
-}
-
-fn answer_of(result: Option<Result<String, String>>) -> Answer {
+/// The answer that a result is; none if the graph has ended.
+pub fn answer_of(result: Option<Result<String, String>>) -> Answer {
     match result {
         Some(Ok(value)) => Answer::Ok(value),
         Some(Err(message)) => Answer::Error(message),
@@ -275,70 +200,8 @@ fn answer_of(result: Option<Result<String, String>>) -> Answer {
     }
 }
 
-fn answer(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
+/// Writes an answer.
+pub fn answer(mut stream: &UnixStream, answer: &Answer) -> std::io::Result<()> {
     let text = serde_json::to_string(answer).map_err(std::io::Error::other)?;
     writeln!(stream, "{text}")
-}
-
-fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
-    let (sender, receiver) = channel();
-    let trace = match Trace::new(count, filter, sender) {
-        Ok(trace) => trace,
-        Err(message) => return answer(stream, &Answer::Error(message)),
-    };
-    let trace = SharedTrace::new(trace);
-    if reach.ask(move |world| world.add_watchers(|| Box::new(trace.clone()))).is_none() {
-        return answer(stream, &answer_of(None));
-    }
-    answer(stream, &Answer::Ok(String::new()))?;
-    write_lines(stream, &receiver)
-}
-
-fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::io::Result<()> {
-    let (sender, receiver) = sync_channel::<Tapped>(TAP_BACKLOG);
-    let edge = edge.to_string();
-    let added = reach.ask(move |world| {
-        let tap = Tap::new(world, &edge, sender)?;
-        world.add_watchers(|| Box::new(tap.clone()));
-        Ok(String::new())
-    });
-    let first = answer_of(added);
-    answer(stream, &first)?;
-    if matches!(first, Answer::Error(_)) {
-        return Ok(());
-    }
-    let mut writer = Writer::pcap(stream, link_type, 262_144, Precision::Nano);
-    writer.flush()?;
-    loop {
-        match receiver.recv_timeout(QUIET) {
-            Ok(tapped) => {
-                write_tapped(&mut writer, &tapped)?;
-                while let Ok(tapped) = receiver.try_recv() {
-                    write_tapped(&mut writer, &tapped)?;
-                }
-                writer.flush()?;
-            }
-            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
-            Err(_) => return Ok(()),
-        }
-    }
-}
-
-fn write_tapped(writer: &mut Writer<&UnixStream>, tapped: &Tapped) -> std::io::Result<()> {
-    let timestamp = Timestamp {
-        seconds: tapped.timestamp_ns.div_euclid(1_000_000_000),
-        nanoseconds: tapped.timestamp_ns.rem_euclid(1_000_000_000) as u32,
-    };
-    writer.write(timestamp, tapped.data.len() as u32, &tapped.data)
-}
-
-/// Whether the client has closed its end.
-fn is_gone(stream: &UnixStream) -> bool {
-    let Ok(peer) = stream.try_clone() else { return true };
-    if peer.set_nonblocking(true).is_err() {
-        return true;
-    }
-    let mut peer_reader = &peer;
-    let gone = matches!(std::io::Read::read(&mut peer_reader, &mut [0; 16]), Ok(0));
-    peer.set_nonblocking(false).is_err() || gone
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, Command};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use functions::{entries, leaf, value_name, Function};
 use yang::{Kind, Node};
 
@@ -45,6 +46,9 @@ fn argument(flag: &Flag<'_>) -> Arg {
     if flag.place == Place::Joined {
         return arg.num_args(0..);
     }
+    let words = flag.node.ty.as_ref().map(crate::complete::words).unwrap_or_default();
+    let words = move || words.iter().map(CompletionCandidate::new).collect::<Vec<_>>();
+    let arg = arg.add(ArgValueCandidates::new(words));
     let node = Arc::new(flag.node.clone());
     let arg = arg.value_parser(move |text: &str| check(&node, text).map(|()| text.to_string()));
     match flag.place {

@@ -3,22 +3,25 @@
 use std::io::Read;
 
 use clap::{Args, Command};
+use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use daemon::restconf::DATA;
 use serde_json::{json, Map, Value};
 use yang::Kind;
 
 use super::target::{self, assignment, edit, Target};
-use super::{topology, Daemon};
+use super::{topology, watch, Daemon};
+use crate::complete::instances as complete;
 
 /// Options of `weir create`.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct CreateOptions {
     /// The function; `weir function list` lists them.
+    #[arg(add = ArgValueCompleter::new(complete::functions))]
     pub function: Option<String>,
     /// The instance's name, and the function's own flags: `weir create FUNCTION --help` lists them.
-    #[arg(value_name = "NAME|FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(add = ArgValueCompleter::new(complete::flags), value_name = "NAME|FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
     /// Which daemon.
     #[command(flatten)]
@@ -29,9 +32,10 @@ pub struct CreateOptions {
 #[derive(Args)]
 pub struct SetOptions {
     /// The instance.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON.
-    #[arg(required_unless_present = "file")]
+    #[arg(required_unless_present = "file", add = ArgValueCompleter::new(complete::assignments))]
     pub values: Vec<String>,
     /// JSON or YAML with values of the instance (`-` is the standard input).
     #[arg(short, long, value_name = "FILE")]
@@ -48,8 +52,10 @@ pub struct SetOptions {
 #[derive(Args)]
 pub struct DeleteOptions {
     /// The instance.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// Nodes of it, such as rule/10; the whole instance with what joins it if none is given.
+    #[arg(add = ArgValueCompleter::new(complete::paths))]
     pub paths: Vec<String>,
     /// Which daemon.
     #[command(flatten)]
@@ -60,8 +66,10 @@ pub struct DeleteOptions {
 #[derive(Args)]
 pub struct CallOptions {
     /// The instance.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// The action, perhaps with a path in front.
+    #[arg(add = ArgValueCompleter::new(complete::actions))]
     pub action: String,
     /// NAME=VALUE of what it is given.
     pub values: Vec<String>,
@@ -74,6 +82,7 @@ pub struct CallOptions {
 #[derive(Args)]
 pub struct ApplyOptions {
     /// JSON or YAML (`-` is the standard input).
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     pub file: String,
     /// Which daemon.
     #[command(flatten)]
@@ -81,7 +90,7 @@ pub struct ApplyOptions {
 }
 
 /// The command with which an instance of a function is made.
-fn create_command(function: &functions::Function<'_>) -> Command {
+pub fn create_command(function: &functions::Function<'_>) -> Command {
     let name = clap::Arg::new("name").required(true).value_name("NAME").help("The instance's name.");
     let mut next = 1;
     let command = crate::functions::instance_command(function).mut_args(|arg| {
@@ -169,11 +178,12 @@ fn last_number(daemon: &Daemon, target: &Target, place: &target::Place<'_>) -> R
 pub fn delete(options: &DeleteOptions) -> Result<(), String> {
     let target = Target::find(&options.daemon, &options.instance)?;
     if options.paths.is_empty() {
-        // What joins it goes with it.
-        let mut edits = topology::separating(&options.daemon, &target.name)?;
-        let path = format!("/{0}:{0}={1}", target.function, encoded(&target.name));
-        edits.push(edit(edits.len() + 1, "delete", &path, &target.function, None));
-        return target::patch(&options.daemon, "/restconf/data", edits);
+        // What joins it and watches it goes with it.
+        let mut paths = topology::separating(&options.daemon, &target.name)?;
+        paths.extend(watch::separating(&options.daemon, &target.function, &target.name)?);
+        paths.push(format!("/{0}:{0}={1}", target.function, encoded(&target.name)));
+        let edits = paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None));
+        return target::patch(&options.daemon, "/restconf/data", edits.collect());
     }
     let mut edits = Vec::new();
     for path in &options.paths {

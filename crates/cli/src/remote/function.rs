@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use functions::Package;
 use serde_json::Value;
+
+use crate::complete::instances as complete;
 
 use super::{Daemon, Format};
 
@@ -37,11 +40,13 @@ pub enum FunctionAction {
     /// Remove a function that has no instances; one that comes with weir takes the place of what was added under its name.
     Rm {
         /// Its name.
+        #[arg(add = ArgValueCompleter::new(complete::functions))]
         name: String,
     },
     /// Print the schema of a function, or its template.
     Show {
         /// Its name.
+        #[arg(add = ArgValueCompleter::new(complete::functions))]
         name: String,
         /// The template.
         #[arg(long)]

@@ -7,6 +7,7 @@ mod function;
 mod show;
 mod target;
 mod topology;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -14,6 +15,8 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 pub use api::Daemon;
+pub use change::create_command;
+pub use target::{assignment, function, instances, split, Target};
 
 /// How values are printed.
 #[derive(Args, Clone, Debug, Default)]
@@ -66,6 +69,12 @@ pub enum RemoteCommand {
     Function(function::FunctionOptions),
     /// Show, commit and confirm a configuration that is prepared with --candidate.
     Candidate(candidate::CandidateOptions),
+    /// Tell when a value of an instance crosses a threshold: an event.
+    Watch(watch::WatchOptions),
+    /// Watch a value no longer.
+    Unwatch(watch::UnwatchOptions),
+    /// List what is watched.
+    Watches(watch::WatchesOptions),
     /// Follow what happens in the daemon.
     Events(show::EventsOptions),
 }
@@ -86,6 +95,9 @@ pub fn run(command: RemoteCommand) -> Result<ExitCode, String> {
         RemoteCommand::Topology(options) => topology::show(&options),
         RemoteCommand::Function(options) => function::run(&options),
         RemoteCommand::Candidate(options) => candidate::run(&options),
+        RemoteCommand::Watch(options) => watch::watch(&options),
+        RemoteCommand::Unwatch(options) => watch::unwatch(&options),
+        RemoteCommand::Watches(options) => watch::watches(&options),
         RemoteCommand::Events(options) => show::events(&options),
     }
     .map(|()| ExitCode::SUCCESS)

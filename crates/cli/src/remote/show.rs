@@ -1,17 +1,22 @@
 //! `weir show` and `weir events`.
 
 use clap::Args;
-use serde_json::{json, Value};
+use clap_complete::ArgValueCompleter;
+use events::Event;
+use serde_json::Value;
 
 use super::target::{instances, Target};
 use super::{Daemon, Format};
+use crate::complete::instances as complete;
 
 /// Options of `weir show`.
 #[derive(Args)]
 pub struct ShowOptions {
     /// The instance; all of them, in a table, if none is given.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: Option<String>,
     /// A node of it, such as rule, rule/10 or statistics.
+    #[arg(add = ArgValueCompleter::new(complete::paths))]
     pub path: Option<String>,
     /// Only what was configured.
     #[arg(long, conflicts_with = "state")]
@@ -119,34 +124,25 @@ pub fn events(options: &EventsOptions) -> Result<(), String> {
             println!("{text}");
             return true;
         }
-        let event: Value = serde_json::from_str(text).unwrap_or_default();
-        let event = event.get("ietf-restconf:notification").cloned().unwrap_or_default();
-        let mut time = String::new();
-        for (name, value) in event.as_object().into_iter().flatten() {
-            match name.as_str() {
-                "eventTime" => time = value.as_str().unwrap_or_default().to_string(),
-                name => println!("{time}  {name}  {}", shown(value)),
-            }
-        }
+        let notification: Value = serde_json::from_str(text).unwrap_or_default();
+        let event = event(notification.get("ietf-restconf:notification").unwrap_or(&Value::Null));
+        println!("{}  {}", event.time, event.sentence());
         true
     })
 }
 
-/// An event in a line.
-fn shown(value: &Value) -> String {
-    let edits = value.get("edit").and_then(Value::as_array);
-    match edits {
-        None => value.to_string(),
-        Some(edits) => {
-            let text = |edit: &Value, name: &str| {
-                edit.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
-            };
-            let edits: Vec<String> = edits
-                .iter()
-                .map(|edit| format!("{} {}", text(edit, "operation"), text(edit, "target")))
-                .collect();
-            let who = value.get("changed-by").cloned().unwrap_or_else(|| json!({}));
-            format!("{} by {}", edits.join(", "), text(&who, "username"))
+/// The event that a notification tells of.
+fn event(notification: &Value) -> Event {
+    let mut event = Event { event: String::new(), time: String::new(), facts: Default::default() };
+    for (name, value) in notification.as_object().into_iter().flatten() {
+        match (name.as_str(), value) {
+            ("eventTime", Value::String(time)) => event.time.clone_from(time),
+            (name, Value::Object(facts)) => {
+                event.event = name.split_once(':').map_or(name, |(_, name)| name).to_string();
+                event.facts.clone_from(facts);
+            }
+            _ => {}
         }
     }
+    event
 }

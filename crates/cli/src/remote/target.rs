@@ -124,7 +124,7 @@ impl Target {
 }
 
 /// The words of a path; a word in quotes may hold slashes.
-fn split(path: &str) -> Vec<String> {
+pub fn split(path: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in path.chars() {
         match (c, quote) {

@@ -1,18 +1,22 @@
 //! `weir connect`, `disconnect`, `attach`, `detach` and `topology`.
 
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, instances};
 use super::{Daemon, Format};
+use crate::complete::instances as complete;
 
 /// Options of `weir connect`.
 #[derive(Args)]
 pub struct ConnectOptions {
     /// A port of an instance, such as edge:left.
+    #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub from: String,
     /// Another one, or dev:DEVICE, or tap:DEVICE (which is made).
+    #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub to: String,
     /// Which daemon.
     #[command(flatten)]
@@ -23,6 +27,7 @@ pub struct ConnectOptions {
 #[derive(Args)]
 pub struct DisconnectOptions {
     /// Either end of what joins them.
+    #[arg(add = ArgValueCompleter::new(complete::joined))]
     pub endpoint: String,
     /// Which daemon.
     #[command(flatten)]
@@ -33,10 +38,13 @@ pub struct DisconnectOptions {
 #[derive(Args)]
 pub struct AttachOptions {
     /// The function.
+    #[arg(add = ArgValueCompleter::new(complete::functions))]
     pub function: String,
     /// The instance to be put there; it is made if it is not there.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// The port that it is to stand in front of, such as edge:right.
+    #[arg(add = ArgValueCompleter::new(complete::ports))]
     pub port: String,
     /// Nearer to the port than all that stand there already.
     #[arg(long)]
@@ -50,6 +58,7 @@ pub struct AttachOptions {
 #[derive(Args)]
 pub struct DetachOptions {
     /// The instance that stands in front of a port.
+    #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// Which daemon.
     #[command(flatten)]
@@ -144,8 +153,8 @@ pub fn detach(options: &DetachOptions) -> Result<(), String> {
     options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
 }
 
-/// What ends all that joins an instance.
-pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<Value>, String> {
+/// What ends all that joins an instance: paths.
+pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<String>, String> {
     let is_of = |end: &str| end.split_once(':').is_some_and(|(own, _)| own == instance);
     let mut paths = Vec::new();
     for one in entries(daemon, "connection")? {
@@ -158,7 +167,7 @@ pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<Value>, String>
             paths.push(format!("/weir:topology/attachment={}", encoded(text(&one, "function"))));
         }
     }
-    Ok(paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None)).collect())
+    Ok(paths)
 }
 
 /// Shows what is joined with what.

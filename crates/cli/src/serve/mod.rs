@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use daemon::events::Events;
 use daemon::http::tls::{Files, Tls};
 use daemon::logs::Logs;
 use daemon::metrics::push::{self, Collector};
 use daemon::{Journal, Service, Store};
+use events::{Hooks, Level};
 use functions::{Functions, Package};
 use graph::Diagnostics;
 
@@ -22,6 +24,8 @@ pub use sockets::socket;
 
 use learned::Keeper;
 
+use crate::control::herald::Herald;
+use crate::control::hooks::HookOptions;
 use crate::control::server::Server;
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
@@ -88,6 +92,9 @@ pub struct ServeOptions {
     /// How often metrics are pushed.
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "otlp", value_parser = push::interval)]
     pub otlp_interval: Duration,
+    /// Programs for events.
+    #[command(flatten)]
+    pub hooks: HookOptions,
 }
 
 /// Runs the daemon until it is told to stop.
@@ -96,8 +103,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     let mut engine = empty_graph(&options)?;
     let heard = logs.clone();
     engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
-    let control = Server::listen(GRAPH, &mut engine.world)
-        .map_err(|message| message.replace("choose another --name", "stop it first"))?;
+    let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
+    control.listen(GRAPH).map_err(|message| message.replace("choose another --name", "stop it first"))?;
+    let herald = control.herald().clone();
     let plane = Arc::new(plane::Running::new(control.reach()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
@@ -112,7 +120,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
-        let result = service(state.as_deref(), options.startup, plane, logs).and_then(|service| {
+        let result = service(state.as_deref(), options.startup, plane, logs, &herald).and_then(|service| {
             kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
             sockets::serve(service, listeners, tls, collector)
         });
@@ -131,6 +139,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     let asked = stop.is_asked();
     if let Some(keeper) = keeper {
         keeper.end(&mut engine.world);
+    }
+    if let Some(hooks) = control.herald().hub.hooks() {
+        hooks.finish();
     }
     engine.cleanup();
     drop(control);
@@ -165,12 +176,24 @@ fn files(options: &ServeOptions) -> Files {
     }
 }
 
+/// The programs that are run for events. They find the daemon by its socket.
+fn hooks(options: &ServeOptions) -> Result<Option<Hooks>, String> {
+    let socket = options.socket.clone().map_or_else(sockets::socket, Ok)?;
+    let socket = std::path::absolute(&socket).unwrap_or(socket).display().to_string();
+    let log = |level, line: &str| match level {
+        Level::Info => tracing::info!(target: "weir::hook", "{line}"),
+        Level::Warn => tracing::warn!(target: "weir::hook", "{line}"),
+    };
+    options.hooks.open(GRAPH, &[("WEIR_SOCKET", socket)], Box::new(log))
+}
+
 /// What answers: the configuration that was kept runs again.
 fn service(
     state: Option<&std::path::Path>,
     from_startup: bool,
     plane: Arc<plane::Running>,
     logs: Arc<Logs>,
+    herald: &Herald,
 ) -> Result<Arc<Service>, String> {
     let told = |fault: daemon::Fault| match &fault.path {
         Some(path) => format!("{path}: {}", fault.message),
@@ -185,7 +208,9 @@ fn service(
     }
     let (n_instances, revision) = (store.instances().count(), store.revision());
     tracing::info!(target: "weir", version = env!("CARGO_PKG_VERSION"), n_instances, revision, "starts");
-    let service = Service::new(store, added);
+    let service = Service::telling(store, added, Events(herald.hub.clone()));
+    let joined = Arc::downgrade(&service);
+    herald.ports.tell_joined(Box::new(move |device| joined.upgrade()?.store().topology().port_of(device)));
     service.take_back_unconfirmed().map_err(told)?;
     if from_startup {
         service.load_startup().map_err(told)?;

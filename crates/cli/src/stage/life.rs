@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A stage that runs.
 pub struct Stage {
     engine: Engine,
-    servers: Vec<Server>,
+    server: Server,
     drain: Duration,
     ending: Ending,
     drains: bool,
@@ -54,13 +54,13 @@ impl Stage {
     /// A stage of a graph that is built.
     pub fn new(
         engine: Engine,
-        servers: Vec<Server>,
+        server: Server,
         options: &StageOptions,
         ending: Ending,
     ) -> Result<Stage, String> {
         let drain = Duration::try_from_secs_f64(options.drain)
             .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
-        Ok(Stage { engine, servers, drain, ending, drains: false })
+        Ok(Stage { engine, server, drain, ending, drains: false })
     }
 
     /// Lets packets in the graph go on to its outputs when an element has stopped the driver, as they do in a pipeline whose
@@ -75,7 +75,7 @@ impl Stage {
         let mut draining = Draining { patience: self.drain, least: None };
         let (mut life, mut has_stopped) = (Life::Running, false);
         let outcome = self.engine.run_while(|world| {
-            self.servers.iter().for_each(|server| server.work(world));
+            self.server.work(world);
             stop.pass_on(world);
             life = match self.ending.0.get() {
                 Some(_) => Life::Ended,
@@ -130,7 +130,7 @@ impl Stage {
         while !is_done && !stop.is_asked() {
             self.engine.world.go_on();
             self.engine.run_while(|world| {
-                self.servers.iter().for_each(|server| server.work(world));
+                self.server.work(world);
                 stop.pass_on(world);
                 life = table::life();
                 let is_stuck =

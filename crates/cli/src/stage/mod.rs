@@ -96,16 +96,17 @@ pub fn run_graph(
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
     table::look_for_neighbours()?;
-    let mut servers = vec![Server::listen(&status::name_of(std::process::id()), &mut engine.world)?];
+    let mut server = Server::nameless(&mut engine.world, None)?;
+    server.listen(&status::name_of(std::process::id()))?;
     if let Some(name) = &ready.name {
-        servers.push(Server::listen(name, &mut engine.world)?);
+        server.listen(name)?;
     }
     let started = std::time::SystemTime::now();
     status::tell_about(About { function: ready.function, started, devices: ready.devices });
     let waker = engine.world.wake_writer().ok_or("no descriptor is left; raise the limit of open files")?;
     // A full socket means that the driver will wake anyway.
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
-    Stage::new(engine, servers, options, ending)?.draining_when_stopped(ready.drains).run()
+    Stage::new(engine, server, options, ending)?.draining_when_stopped(ready.drains).run()
 }
 
 /// Lets an interface go on in the pipe that `path` leads to.

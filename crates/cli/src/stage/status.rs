@@ -94,6 +94,11 @@ pub fn name_of(id: u32) -> String {
     format!("{PREFIX}{id}")
 }
 
+/// The number of the stage whose graph is found by this name.
+pub fn number_of(name: &str) -> Option<&str> {
+    name.strip_prefix(PREFIX).filter(|number| number.parse::<u32>().is_ok())
+}
+
 /// Says what this process is.
 pub fn tell_about(about: About) {
     // A process is one stage.

@@ -1,7 +1,9 @@
 //! The daemon as users run it: real processes, a real socket, real devices in a namespace of the test's own.
 
 mod commands;
+mod completions;
 mod devices;
+mod events;
 mod kills;
 mod network;
 // Shared with the tests of stages, which use more of it.

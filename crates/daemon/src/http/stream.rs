@@ -5,12 +5,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::Duration;
 
+use events::Event;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame};
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{answer, Answer};
+use crate::events::notification;
 use crate::fault::Fault;
 use crate::restconf::{Reply, Request, Service};
 use crate::roles::Access;
@@ -31,7 +32,7 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
     if let Err(fault) = service.permit(&request.who, Access::Read, "") {
         return refused(fault);
     }
-    let Some(receiver) = service.events.listen() else {
+    let Some(receiver) = service.events.0.listen() else {
         return refused(Fault { status: 503, ..Fault::in_use("too many listen already; try again later") });
     };
     let (sender, frames) = mpsc::channel(16);
@@ -44,10 +45,10 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
 }
 
 /// Hands events on until the client is gone.
-fn forward(receiver: &Receiver<Value>, sender: &mpsc::Sender<Bytes>) {
+fn forward(receiver: &Receiver<Arc<Event>>, sender: &mpsc::Sender<Bytes>) {
     loop {
         let text = match receiver.recv_timeout(KEEP_ALIVE) {
-            Ok(event) => format!("data: {event}\n\n"),
+            Ok(event) => format!("data: {}\n\n", notification(&event)),
             Err(RecvTimeoutError::Timeout) => ":\n\n".to_string(),
             Err(RecvTimeoutError::Disconnected) => return,
         };

@@ -25,13 +25,7 @@ pub fn paths() -> Vec<(String, Value)> {
         ),
         get("/.well-known/host-meta", "Where RESTCONF is.", "application/xrd+xml", text.clone(), &["401"]),
         get("/restconf", "The entry point of RESTCONF.", DATA, object.clone(), &["401"]),
-        get(
-            "/restconf/operations",
-            "Operations that belong to no instance: none.",
-            DATA,
-            object.clone(),
-            &["401"],
-        ),
+        get("/restconf/operations", "Operations that belong to no instance.", DATA, object.clone(), &["401"]),
         get(
             "/restconf/yang-library-version",
             "The revision of ietf-yang-library.",
@@ -53,13 +47,7 @@ pub fn paths() -> Vec<(String, Value)> {
             object.clone(),
             &["401"],
         ),
-        get(
-            "/restconf/streams/NETCONF",
-            "Events as they happen (server-sent events).",
-            "text/event-stream",
-            text.clone(),
-            &["401", "403", "503"],
-        ),
+        events(),
         with_name(get(
             "/yang/{name}",
             "The text of a module, called NAME.yang or NAME.",
@@ -89,6 +77,20 @@ fn operation(
     let name: String = path.chars().map(letters).collect();
     let tag = if path.starts_with("/functions") { "functions" } else { "daemon" };
     json!({ "operationId": format!("{method}{}", name.trim_end_matches('-')), "tags": [tag], "summary": about, "responses": answers })
+}
+
+/// The stream of events. What it holds is described beside its schema: lines are all that OpenAPI can say of it.
+fn events() -> (String, Value) {
+    let path = "/restconf/streams/NETCONF";
+    let about = "Events as they happen (server-sent events).";
+    let schema = json!({
+        "type": "string",
+        "description": "For each event a line `data: ` with JSON, as the schema `event` describes it, and an empty line. A line `:` \
+                        every 15 seconds tells that all is well. Who is 1024 events behind finds the end of the stream.",
+        "x-event": { "$ref": "#/components/schemas/event" },
+    });
+    let answer = ("200", Some(("text/event-stream", schema)));
+    (path.to_string(), json!({ "get": operation("get", path, about, answer, &["401", "403", "503"]) }))
 }
 
 fn functions() -> Value {

@@ -29,6 +29,7 @@ pub fn document(store: &Store) -> Value {
         paths.insert(path, item);
     }
     schemas.add_fixed();
+    schemas.add_event(store.functions().modules());
     json!({
         "openapi": "3.1.0",
         "info": {

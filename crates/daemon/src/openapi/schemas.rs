@@ -100,6 +100,29 @@ impl Schemas {
         Value::Object(schema)
     }
 
+    /// The schema of an event: its time, and one of the notifications.
+    pub fn add_event(&mut self, modules: &yang::Modules) {
+        let mut properties = Map::new();
+        properties.insert("eventTime".into(), json!({ "type": "string", "format": "date-time" }));
+        let own = modules.iter().flat_map(|module| &module.notifications);
+        for node in own {
+            let name = format!("{}:{}", node.module, node.name);
+            let schema = self.entry(node, &name, Use::Read);
+            properties.insert(name, schema);
+        }
+        let change = json!({ "type": "object", "description": "A transaction (RFC 6470): who made it, and what it changed." });
+        properties.insert("ietf-netconf-notifications:netconf-config-change".into(), change);
+        let event = json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["eventTime"],
+            "minProperties": 2,
+            "maxProperties": 2,
+            "additionalProperties": false,
+        });
+        self.all.insert("event".into(), wrapped("ietf-restconf:notification", event));
+    }
+
     /// Schemas that no function changes.
     pub fn add_fixed(&mut self) {
         let error = json!({

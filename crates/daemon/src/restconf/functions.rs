@@ -51,10 +51,7 @@ impl Service {
             store.change_functions(before)?;
             return Err(fault);
         }
-        self.events.tell(
-            "weir:function-changed",
-            json!({ "function": name, "change": if is_new { "added" } else { "upgraded" } }),
-        );
+        self.events.function_changed(name, if is_new { "added" } else { "upgraded" });
         Ok(Reply::empty(if is_new { 201 } else { 204 }))
     }
 
@@ -73,7 +70,7 @@ impl Service {
         };
         store.change_functions(next.map_err(Fault::refused)?)?;
         self.keep(name, None)?;
-        self.events.tell("weir:function-changed", json!({ "function": name, "change": "removed" }));
+        self.events.function_changed(name, "removed");
         Ok(Reply::empty(204))
     }
 

@@ -8,12 +8,13 @@ mod library;
 mod operations;
 mod patch;
 mod precondition;
-mod query;
+pub(crate) mod query;
 pub(crate) mod resource;
 pub(crate) mod view;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use events::Watches;
 use serde_json::Value;
 
 use crate::datastores::{Copies, Datastore};
@@ -112,12 +113,21 @@ impl Reply {
 impl Service {
     /// Answers for a store. Functions that are added are kept in `folder`.
     pub fn new(store: Store, folder: Option<std::path::PathBuf>) -> Arc<Service> {
-        let (events, started) = (Events::new(), std::time::SystemTime::now());
+        Service::telling(store, folder, Events::default())
+    }
+
+    /// As [`Service::new`], with those who listen.
+    pub fn telling(store: Store, folder: Option<std::path::PathBuf>, events: Events) -> Arc<Service> {
+        let started = std::time::SystemTime::now();
         let state = folder.as_ref().and_then(|folder| Some(folder.parent()?.to_path_buf()));
-        Arc::new_cyclic(|own| {
+        let service = Arc::new_cyclic(|own| {
             let copies = Copies::new(store.functions(), state, own.clone());
+            let store = store.with_watches(watches(own.clone(), &events));
             Service { store: Mutex::new(store), events, folder, started, copies, facts: Default::default() }
-        })
+        });
+        // Whoever looks at values finds the service now.
+        service.store().follow();
+        service
     }
 
     /// The store, for a moment.
@@ -210,6 +220,17 @@ impl Service {
     pub fn started(&self) -> std::time::SystemTime {
         self.started
     }
+}
+
+/// Looks at the values of thresholds for as long as there is a service.
+fn watches(service: Weak<Service>, events: &Events) -> Watches {
+    let read = move |paths: &[String]| {
+        let service = service.upgrade()?;
+        let store = service.store();
+        Some(paths.iter().map(|path| crate::thresholds::value(&store, path)).collect())
+    };
+    let hub = events.0.clone();
+    Watches::new(Box::new(read), Box::new(move |event| hub.tell(event)))
 }
 
 /// The first step of a path, and the rest.

@@ -1,5 +1,6 @@
 //! What is told of a node: configuration, values by default, and state that handlers give.
 
+use events::Told;
 use functions::{text_of, CORE};
 use regex_lite::Regex;
 use serde_json::{Map, Value};
@@ -38,6 +39,7 @@ struct View<'s> {
     handlers: Handlers,
     bodies: &'s Bodies,
     topology: &'s Topology,
+    watched: Vec<Told>,
 }
 
 /// What is there at a place, without names around it; none if it is not there.
@@ -65,6 +67,7 @@ pub fn of(store: &Store, places: &[Place<'_>], query: &Query) -> Option<Value> {
         handlers: Handlers { wanted: Vec::new(), values: None },
         bodies: store.bodies(),
         topology: store.topology(),
+        watched: store.watched(),
     };
     drop(view.whole(store, anchor, below.first(), data));
     if !view.handlers.wanted.is_empty() {
@@ -202,7 +205,10 @@ impl View<'_> {
             return None;
         }
         if node.module == CORE {
-            return self.ports(node);
+            return match node.kind {
+                Kind::Leaf => crate::thresholds::state(&self.watched, entry?, &node.name),
+                _ => self.ports(node),
+            };
         }
         match (node.kind, node.extension("read")) {
             (Kind::Leaf, Some(handler)) => {

@@ -51,28 +51,40 @@ impl World {
         if let Some(last) = self.revisions.iter().next_back() {
             self.followers.retain_mut(|follower| follower(last));
         }
-        if !self.subscribers.is_empty() {
-            self.tell_subscribers(actions);
+        if self.subscribers.is_empty() {
+            return;
         }
+        for action in actions {
+            self.tell_concerned(&action.to_string(), &|element| action.concerns(element));
+        }
+        self.forget_unheard();
     }
 
-    fn tell_subscribers(&mut self, actions: &[Action]) {
+    /// Tells subscribers of something that is no change, and that concerns these elements.
+    pub fn tell_subscribers(&mut self, line: &str, elements: &[String]) {
+        self.tell_concerned(line, &|element| elements.iter().any(|other| other == element));
+        self.forget_unheard();
+    }
+
+    fn tell_concerned(&mut self, line: &str, concerns: &dyn Fn(&str) -> bool) {
         let subscribers = std::mem::take(&mut self.subscribers);
-        for action in actions {
-            let concerned =
-                |one: &&Subscriber| one.element.as_ref().is_none_or(|element| action.concerns(element));
-            for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
-                self.forget_times();
-                if let Err(message) = self.write_handler(ElementIdx::MAX, handler, &action.to_string()) {
-                    self.chatter.say(&format!("{handler}: {message}"));
-                }
+        let concerned = |one: &&Subscriber| one.element.as_ref().is_none_or(|element| concerns(element));
+        for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
+            self.forget_times();
+            if let Err(message) = self.write_handler(ElementIdx::MAX, handler, line) {
+                self.chatter.say(&format!("{handler}: {message}"));
             }
         }
-        // Those whose element is gone hear no more.
+        // A handler may have subscribed others.
+        let new = std::mem::replace(&mut self.subscribers, subscribers);
+        self.subscribers.extend(new);
+    }
+
+    /// Those whose element is gone hear no more.
+    fn forget_unheard(&mut self) {
+        let subscribers = std::mem::take(&mut self.subscribers);
         let hears =
             |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
-        let mut kept: Vec<_> = subscribers.into_iter().filter(hears).collect();
-        kept.append(&mut self.subscribers);
-        self.subscribers = kept;
+        self.subscribers = subscribers.into_iter().filter(hears).collect();
     }
 }

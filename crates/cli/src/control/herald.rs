@@ -1,0 +1,133 @@
+//! What happens in a running graph, told to elements, clients and hooks.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+
+use element::{ElementIdx, HandlerUse, Runtime};
+use engine::change::Revision;
+use engine::world::World;
+use events::{Event, Hooks, Hub, Ports, Threshold, Watches};
+use graph::Action;
+
+use super::server::Reach;
+
+/// No element: names are looked up from the top.
+const TOP: ElementIdx = ElementIdx::MAX;
+/// Classes whose elements use a network device, and the handlers that tell its name.
+const DEVICES: &[(&str, &str)] = &[
+    ("FromDevice", "interface_name"),
+    ("ToDevice", "interface_name"),
+    ("FromHost", "dev_name"),
+    ("ToHost", "dev_name"),
+    ("KernelTap", "interface_name"),
+    ("KernelTun", "interface_name"),
+];
+
+/// Makes events of what happens in a graph.
+pub struct Herald {
+    /// Those who listen.
+    pub hub: Arc<Hub>,
+    /// Values that are looked at.
+    pub watches: Watches,
+    /// Devices that elements use.
+    pub ports: Arc<Ports>,
+    reach: Reach,
+}
+
+impl Herald {
+    /// Tells of what happens from now on. To be called on the graph's thread.
+    pub fn new(world: &mut World, reach: &Reach, hooks: Option<Hooks>) -> Result<Herald, String> {
+        let hub = Arc::new(Hub::new());
+        hooks.into_iter().for_each(|hooks| hub.run_hooks(hooks));
+        let own = reach.clone();
+        hub.tell_elements(Box::new(move |line, elements| {
+            // A graph that has ended has nobody to tell.
+            let _ = own.ask(move |world| world.tell_subscribers(&line, &elements));
+        }));
+        let (own, heard) = (reach.clone(), hub.clone());
+        let read = move |handlers: &[String]| {
+            let handlers = handlers.to_vec();
+            own.ask(move |world| handlers.iter().map(|name| world.read_handler(TOP, name, "")).collect())
+        };
+        let watches = Watches::new(Box::new(read), Box::new(move |event| heard.tell(event)));
+        let heard = hub.clone();
+        let ports = Arc::new(Ports::new(Box::new(move |event| heard.tell(event)))?);
+        watch_devices(&ports, devices(world));
+        let herald = Herald { hub, watches, ports, reach: reach.clone() };
+        herald.follow(world)?;
+        Ok(herald)
+    }
+
+    /// Tells of changes, on a thread of its own: packets do not wait for what is written about them.
+    fn follow(&self, world: &mut World) -> Result<(), String> {
+        let (sender, revisions) = channel::<Revision>();
+        world.follow(Box::new(move |revision| sender.send(revision.clone()).is_ok()));
+        let (hub, ports, reach) = (self.hub.clone(), self.ports.clone(), self.reach.clone());
+        let tell = move || {
+            for revision in revisions {
+                // A configuration can change without the graph.
+                if hub.is_heard() && !revision.actions.is_empty() {
+                    let plan: Vec<String> = revision.actions.iter().map(Action::to_string).collect();
+                    hub.tell(Event::graph_changed(revision.number, &revision.title, &plan));
+                }
+                if revision.actions.iter().any(is_of_element) {
+                    let Some(devices) = reach.ask(devices) else { return };
+                    watch_devices(&ports, devices);
+                }
+            }
+        };
+        let begun = std::thread::Builder::new().name("herald".into()).spawn(tell);
+        begun.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Looks at a handler's value from now on.
+    pub fn watch(&self, name: &str, handler: &str, threshold: Threshold) -> Result<(), String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+            return Err(format!(
+                "`{name}` is no name for a watch; use at most 64 letters, digits, `-`, `_` and `.`"
+            ));
+        }
+        let checked = handler.to_string();
+        let checked = self.reach.ask(move |world| world.check_handler(TOP, &checked, HandlerUse::Read("")));
+        checked.ok_or("the graph has ended")??;
+        self.watches.set(name, handler, threshold)
+    }
+
+    /// Looks at it no longer.
+    pub fn unwatch(&self, name: &str) -> Result<(), String> {
+        if self.watches.remove(name) {
+            return Ok(());
+        }
+        let known: Vec<String> = self.watches.told().into_iter().map(|told| told.name).collect();
+        Err(format!("no watch `{name}`; there are: {}", known.join(", ")))
+    }
+}
+
+/// Tells of these devices from now on. A graph can run without being told.
+fn watch_devices(ports: &Ports, devices: BTreeMap<String, Vec<String>>) {
+    if let Err(problem) = ports.set(devices) {
+        eprintln!("weir: network devices cannot be watched: {problem}");
+    }
+}
+
+/// Whether a step can change which devices are used.
+fn is_of_element(action: &Action) -> bool {
+    matches!(action, Action::Add { .. } | Action::Remove { .. } | Action::Reconfigure { .. })
+}
+
+/// The devices that elements use.
+fn devices(world: &mut World) -> BTreeMap<String, Vec<String>> {
+    let mut devices: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for idx in 0..world.n_elements() {
+        let class = world.class(idx);
+        let Some((_, handler)) = DEVICES.iter().find(|(known, _)| *known == class) else { continue };
+        let element = world.name(idx).to_string();
+        if let Ok(device) = world.read_handler(TOP, &format!("{element}.{handler}"), "") {
+            devices.entry(device.trim().to_string()).or_default().push(element);
+        }
+    }
+    devices.remove("");
+    devices
+}

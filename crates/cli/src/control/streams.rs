@@ -1,0 +1,110 @@
+//! What is answered line after line, or packet after packet, until the client goes away.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use interfaces::capture::{Precision, Timestamp, Writer};
+
+use super::herald::Herald;
+use super::protocol::Answer;
+use super::server::{answer, answer_of, Reach};
+use crate::watch::{SharedTrace, Tap, Tapped, Trace};
+
+/// Packets that a slow reader of a tap may be behind; more are left out of its copy.
+const TAP_BACKLOG: usize = 4096;
+/// How often a quiet stream looks whether its reader is gone.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// Tells of events until the client goes away, or is too far behind.
+pub fn events(stream: &UnixStream, herald: &Herald) -> std::io::Result<()> {
+    let Some(receiver) = herald.hub.listen() else {
+        return answer(stream, &Answer::Error("too many listen already; try again later".to_string()));
+    };
+    answer(stream, &Answer::Ok(String::new()))?;
+    write_lines(stream, &receiver, |event| &**event)
+}
+
+/// Writes what comes, a line of JSON each, until the client or the graph goes away.
+fn write_lines<T, V: serde::Serialize>(
+    mut stream: &UnixStream,
+    receiver: &Receiver<T>,
+    inner: impl Fn(&T) -> &V,
+) -> std::io::Result<()> {
+    loop {
+        match receiver.recv_timeout(QUIET) {
+            Ok(value) => {
+                let text = serde_json::to_string(inner(&value)).map_err(std::io::Error::other)?;
+                writeln!(stream, "{text}")?;
+            }
+            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// Tells what elements do with packets.
+pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
+    let (sender, receiver) = channel();
+    let trace = match Trace::new(count, filter, sender) {
+        Ok(trace) => trace,
+        Err(message) => return answer(stream, &Answer::Error(message)),
+    };
+    let trace = SharedTrace::new(trace);
+    if reach.ask(move |world| world.add_watchers(|| Box::new(trace.clone()))).is_none() {
+        return answer(stream, &answer_of(None));
+    }
+    answer(stream, &Answer::Ok(String::new()))?;
+    write_lines(stream, &receiver, |seen| seen)
+}
+
+/// Copies packets.
+pub fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::io::Result<()> {
+    let (sender, receiver) = sync_channel::<Tapped>(TAP_BACKLOG);
+    let edge = edge.to_string();
+    let added = reach.ask(move |world| {
+        let tap = Tap::new(world, &edge, sender)?;
+        world.add_watchers(|| Box::new(tap.clone()));
+        Ok(String::new())
+    });
+    let first = answer_of(added);
+    answer(stream, &first)?;
+    if matches!(first, Answer::Error(_)) {
+        return Ok(());
+    }
+    let mut writer = Writer::pcap(stream, link_type, 262_144, Precision::Nano);
+    writer.flush()?;
+    loop {
+        match receiver.recv_timeout(QUIET) {
+            Ok(tapped) => {
+                write_tapped(&mut writer, &tapped)?;
+                while let Ok(tapped) = receiver.try_recv() {
+                    write_tapped(&mut writer, &tapped)?;
+                }
+                writer.flush()?;
+            }
+            Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
+            Err(_) => return Ok(()),
+        }
+    }
+}
+
+fn write_tapped(writer: &mut Writer<&UnixStream>, tapped: &Tapped) -> std::io::Result<()> {
+    let timestamp = Timestamp {
+        seconds: tapped.timestamp_ns.div_euclid(1_000_000_000),
+        nanoseconds: tapped.timestamp_ns.rem_euclid(1_000_000_000) as u32,
+    };
+    writer.write(timestamp, tapped.data.len() as u32, &tapped.data)
+}
+
+/// Whether the client has closed its end.
+fn is_gone(stream: &UnixStream) -> bool {
+    let Ok(peer) = stream.try_clone() else { return true };
+    if peer.set_nonblocking(true).is_err() {
+        return true;
+    }
+    let mut peer_reader = &peer;
+    let gone = matches!(std::io::Read::read(&mut peer_reader, &mut [0; 16]), Ok(0));
+    peer.set_nonblocking(false).is_err() || gone
+}

@@ -1,0 +1,149 @@
+//! `weir watch`, `unwatch` and `watches`: thresholds of the daemon's configuration.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap_complete::ArgValueCompleter;
+use daemon::path::encoded;
+use serde_json::{json, Value};
+
+use super::target::{self, edit, Target};
+use super::{Daemon, Format};
+use crate::complete::instances as complete;
+use crate::control::hooks::time;
+use crate::live::watch::Bounds;
+
+/// Where the thresholds are.
+const THRESHOLDS: &str = "/restconf/data/weir:thresholds";
+
+/// Options of `weir watch`.
+#[derive(Args)]
+pub struct WatchOptions {
+    /// A name for it; one that has this name already is replaced.
+    pub name: String,
+    /// The instance, or the path of a leaf anywhere, such as /weir:topology/port=edge,left/rx-packets.
+    #[arg(value_name = "INSTANCE|/PATH", add = ArgValueCompleter::new(complete::instances))]
+    pub instance: String,
+    /// A leaf of the instance whose value is a number, such as statistics/mappings.
+    #[arg(add = ArgValueCompleter::new(complete::numbers))]
+    pub path: Option<String>,
+    /// When there is an event.
+    #[command(flatten)]
+    pub bounds: Bounds,
+    /// How often to look.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    pub every: Duration,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir unwatch`.
+#[derive(Args)]
+pub struct UnwatchOptions {
+    /// The watch.
+    #[arg(add = ArgValueCompleter::new(complete::watches))]
+    pub name: String,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Options of `weir watches`.
+#[derive(Args)]
+pub struct WatchesOptions {
+    /// How it is printed.
+    #[command(flatten)]
+    pub format: Format,
+    /// Which daemon.
+    #[command(flatten)]
+    pub daemon: Daemon,
+}
+
+/// Watches a value.
+pub fn watch(options: &WatchOptions) -> Result<(), String> {
+    let WatchOptions { name, instance, path, bounds, every, daemon } = options;
+    let path = match (instance.starts_with('/'), path) {
+        (true, None) => instance.clone(),
+        (true, Some(path)) => return Err(format!("`{path}`: say INSTANCE PATH, or /PATH alone")),
+        (false, None) => return Err("say INSTANCE PATH, such as edge statistics/mappings".to_string()),
+        (false, Some(path)) => {
+            let target = Target::find(daemon, instance)?;
+            let place = target.place(path)?;
+            format!("/{0}:{0}={1}{2}", target.function, encoded(&target.name), place.path)
+        }
+    };
+    let mut entry = json!({
+        "name": name,
+        "path": path,
+        "sample": if bounds.delta { "delta" } else { "absolute" },
+        "startup": bounds.startup,
+        "interval": u64::try_from(every.as_millis()).unwrap_or(u64::MAX),
+    });
+    let given = [("rising", bounds.rising), ("falling", bounds.falling)];
+    for (bound, value) in given.into_iter().filter_map(|(bound, value)| Some((bound, value?))) {
+        entry[bound] = value.to_string().into();
+    }
+    let target = format!("/threshold={}", encoded(name));
+    target::patch(
+        daemon,
+        THRESHOLDS,
+        vec![edit(1, "replace", &target, "weir:threshold", Some(json!([entry])))],
+    )
+}
+
+/// Watches it no longer.
+pub fn unwatch(options: &UnwatchOptions) -> Result<(), String> {
+    let path = format!("{THRESHOLDS}/threshold={}", encoded(&options.name));
+    options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
+}
+
+/// All watches.
+fn entries(daemon: &Daemon) -> Result<Vec<Value>, String> {
+    let all = daemon.get(THRESHOLDS)?;
+    let all = all.get("weir:thresholds").and_then(|all| all.get("threshold")).and_then(Value::as_array);
+    Ok(all.cloned().unwrap_or_default())
+}
+
+fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Lists what is watched.
+pub fn watches(options: &WatchesOptions) -> Result<(), String> {
+    let entries = entries(&options.daemon)?;
+    if options.format.json || options.format.yaml {
+        return options.format.print(&entries.into());
+    }
+    let width = entries.iter().map(|entry| text(entry, "name").len()).max().unwrap_or(0);
+    for entry in &entries {
+        let mut line = format!("{:width$}  {}", text(entry, "name"), text(entry, "path"));
+        for bound in ["rising", "falling"].iter().filter(|bound| entry.get(**bound).is_some()) {
+            line += &format!(" {bound} {}", text(entry, bound));
+        }
+        match (text(entry, "value"), text(entry, "problem")) {
+            ("", "") => {}
+            ("", problem) => line += &format!(": no value: {problem}"),
+            (value, _) => line += &format!(": {value}"),
+        }
+        if entry.get("crossed").is_some() {
+            line += &format!(" ({} at {})", text(entry, "crossed"), text(entry, "crossed-at"));
+        }
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// What ends all watches of an instance.
+pub fn separating(daemon: &Daemon, function: &str, instance: &str) -> Result<Vec<String>, String> {
+    let name = encoded(instance);
+    let way = format!("/{function}:{function}={name}");
+    let ports = format!("/weir:topology/port={name},");
+    let is_of = |path: &str| {
+        path.starts_with(&ports)
+            || path.strip_prefix(&way).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let entries = entries(daemon)?;
+    let own = entries.iter().filter(|entry| is_of(text(entry, "path")));
+    Ok(own.map(|entry| format!("/weir:thresholds/threshold={}", encoded(text(entry, "name")))).collect())
+}
