@@ -20,7 +20,14 @@
 {% for one in ethernet if one.port not in names %}
 {{ raise("--ethernet `" ~ one.port ~ "=" ~ one.address ~ "`: no interface `" ~ one.port ~ "`; there are " ~ names | join(", ") ~ "; add it with --if " ~ one.port ~ "=KIND:ARGS") }}
 {% endfor %}
-{# All interfaces with addresses, and all these. #}
+{% for one in ipv6_address if one.interface not in names %}
+{{ raise("--address6 `" ~ one.interface ~ "=" ~ one.address ~ "`: no interface `" ~ one.interface ~ "`; there are " ~ names | join(", ") ~ "; add it with --if " ~ one.interface ~ "=KIND:ARGS") }}
+{% endfor %}
+{% for one in router_advertisement if one.interface not in ipv6_address | map(attribute="interface") | list %}
+{{ raise("--router-advertisement `" ~ one.interface ~ "`: interface " ~ one.interface ~ " has no IPv6 address; add --address6 " ~ one.interface ~ "=ADDRESS/LENGTH") }}
+{% endfor %}
+{% set names6 = ipv6_address | map(attribute="interface") | list %}
+{# All interfaces with IPv4 addresses, and all these. #}
 {% set all = namespace(interfaces=[], networks=[]) %}
 {% for name in names %}
 {% set idx = all.interfaces | length %}
@@ -30,7 +37,7 @@
 {% set all.networks = all.networks + [{"idx": idx, "name": name, "address": address}] %}
 {% endfor %}
 {% else %}
-{% if vlans | selectattr("parent", "equalto", name) | list | length == 0 %}
+{% if name not in names6 and vlans | selectattr("parent", "equalto", name) | list | length == 0 %}
 {{ raise("interface " ~ name ~ " has no address; add --address " ~ name ~ "=ADDRESS/LENGTH") }}
 {% endif %}
 {% endfor %}
@@ -98,21 +105,28 @@ tags_{{ id }}[{{ here | length + 2 }}] -> untagged_{{ id }};
 {% for one in here %}
 tags_{{ id }}[{{ loop.index0 }}] -> vlan_{{ one.name | identifier }} :: VLANDecap(false);
 {% endfor %}
-{% if port not in interfaces | map(attribute="name") %}
+{% if port not in interfaces | map(attribute="name") and port not in names6 %}
 untagged_{{ id }} -> unaddressed_{{ id }} :: Counter -> Discard;
 {% endif %}
 {% endif %}
 {% endfor %}
-{% for interface in interfaces %}
-{% set id = interface.name | identifier %}
 {% set parents = vlans | map(attribute="parent") | list %}
-{% if interface.vlan is not none %}
-{% set source, sink = "vlan_" ~ id, "VLANEncap(VLAN_ID " ~ interface.vlan ~ ") -> " ~ to(interface.parent) %}
-{% elif interface.name in parents %}
-{% set source, sink = "untagged_" ~ id, to(interface.name) %}
-{% else %}
-{% set source, sink = from(interface.name), to(interface.name) %}
-{% endif %}
+{# What frames of an interface come from, and where they go. #}
+{% macro source_of(name, vlan, parents) %}
+{% if vlan %}vlan_{{ name | identifier }}{% elif name in parents %}untagged_{{ name | identifier }}{% else %}{{ from(name) }}{% endif %}
+{% endmacro %}
+{% macro sink_of(name, vlan, parent) %}
+{% if vlan %}VLANEncap(VLAN_ID {{ vlan }}) -> {{ to(parent) }}{% else %}{{ to(name) }}{% endif %}
+{% endmacro %}
+{# What is IPv6 goes its own way. #}
+{% for name in names if name in names6 %}
+{% set own = interface | selectattr("name", "equalto", name) | list %}
+{{ source_of(name, own[0].vlan if own else none, parents) | trim }} -> family_{{ name | identifier }} :: Classifier(12/86dd, -);
+{% endfor %}
+{% for interface in interfaces %}
+{% set is_dual = interface.name in names6 %}
+{% set source = "family_" ~ (interface.name | identifier) ~ "[1]" if is_dual else source_of(interface.name, interface.vlan, parents) | trim %}
+{% set sink = sink_of(interface.name, interface.vlan, interface.parent) | trim %}
 {# Its own Ethernet address, or that of the port that it is a VLAN of. #}
 {% set at_port = ethernet | selectattr("port", "equalto", interface.parent) | list %}
 {% set given = (ethernet | selectattr("port", "equalto", interface.name) | list) + at_port %}
@@ -140,4 +154,72 @@ routes[{{ nowhere }}] -> nowhere :: Counter -> Discard;
 {# Without ports nothing comes. #}
 routes[0], routes[1], routes[2] => Discard, Discard, Discard;
 Idle -> routes;
+{% endif %}
+{% if ipv6_address or ipv6_route %}
+{% from "routing6.click" import router_port6, advertiser6, router6 %}
+{% if mtu < 1280 %}
+{{ raise("an MTU of " ~ mtu ~ " is too small for IPv6; 1280 is least (RFC 8200)") }}
+{% endif %}
+{# All interfaces with IPv6 addresses, and their networks, of which link-local addresses have none. #}
+{% set six = namespace(interfaces=[], networks=[], routes=[], addresses=[], link_local=none) %}
+{% for name in names if name in names6 %}
+{% set idx = six.interfaces | length %}
+{% set own = interface | selectattr("name", "equalto", name) | list %}
+{% set parent = own[0].parent if own else none %}
+{% set vlan = own[0].vlan if own else none %}
+{% set six.addresses = [] %}
+{% set six.link_local = none %}
+{% for one in ipv6_address if one.interface == name %}
+{% set address = (one.address | address) ~ "/" ~ (one.address | prefix_length) %}
+{% if address | is_link_local %}
+{% if six.link_local is not none %}
+{{ raise("interface " ~ name ~ " has two link-local addresses, " ~ six.link_local ~ " and " ~ address ~ "; give one") }}
+{% endif %}
+{% set six.link_local = address %}
+{% else %}
+{% set six.addresses = six.addresses + [address] %}
+{% set six.networks = six.networks + [{"idx": idx, "name": name, "address": address}] %}
+{% endif %}
+{% endfor %}
+{# Without an Ethernet address it has that which belongs to its IPv4 address, or one that hardly any other has. #}
+{% set given = (ethernet | selectattr("port", "equalto", name) | list) + (ethernet | selectattr("port", "equalto", parent) | list) %}
+{% set first = (six.addresses + [six.link_local])[0] %}
+{% if given %}
+{% set mac = given[0].address %}
+{% elif own and own[0].address is not none %}
+{% set mac = own[0].address | address | ethernet_of_address %}
+{% else %}
+{% set mac = first | ethernet_of_name %}
+{% endif %}
+{% set link_local = six.link_local or (mac | link_local_of_ethernet) ~ "/64" %}
+{% set six.interfaces = six.interfaces + [{"idx": idx, "name": name, "parent": parent, "vlan": vlan, "element": "port6_" ~ name | identifier, "addresses": [link_local] + six.addresses, "ethernet": mac}] %}
+{% endfor %}
+{{ check_networks(six.networks) }}
+{# Paint tells by which interface a packet came; 255 is all of them. #}
+{% if six.interfaces | length > 255 %}
+{{ raise("there are " ~ six.interfaces | length ~ " interfaces with IPv6 addresses; 255 is most: use several routers") }}
+{% endif %}
+{% for one in ipv6_route %}
+{% set parts = one.gateway | split("%") | list %}
+{% set address = parts[0] | address %}
+{% set zone = parts[1] if parts | length > 1 else "" %}
+{% set six.routes = six.routes + [{"prefix": one.prefix, "hop": address ~ "%" ~ zone if zone else address, "address": address, "zone": zone, "weight": one.weight}] %}
+{% endfor %}
+{% include "routing6.click" %}
+{% set between %}
+{% for one in six.interfaces %}
+{% set id = one.name | identifier %}
+{% if one.name not in interfaces | map(attribute="name") %}
+family_{{ id }}[1] -> other_{{ id }} :: Counter -> Discard;
+{% endif %}
+{% set sink = sink_of(one.name, one.vlan, one.parent) | trim %}
+{{ router_port6("family_" ~ id, sink, one, mtu) }}
+{%- for told in router_advertisement if told.interface == one.name %}
+{{ advertiser6(one, told, mtu, six.networks, sink) }}
+{%- else %}
+{{ one.element }}[7] -> Discard;
+{% endfor %}
+{%- endfor %}
+{% endset %}
+{{ router6(six.interfaces, six.networks, six.routes, mtu, between) }}
 {% endif %}

@@ -161,6 +161,36 @@ fn the_answer_to_a_query_goes_to_a_querier_that_was_changed() {
 }
 
 #[test]
+fn ipv6_neighbors_and_packets_that_wait_for_them_stay() {
+    let graph = |addresses: &str, reachable: &str, answer: &str| {
+        format!(
+            "InfiniteSource(DATA abc, LIMIT 1) -> SetIP6Address(2001:db8::9) -> q :: Queue -> Unqueue -> nd :: IP6Neighbors(2:0:0:0:0:1,
+                 fe80::1/64 {addresses}, REACHABLE_TIME {reachable});
+             {answer} -> [1] nd; nd -> Print(x, 14) -> Discard; s :: Script(write nd.insert 2001:db8:1::7 2:0:0:0:0:7, write nd.insert fe80::7 2:0:0:0:0:7);"
+        )
+    };
+    let answer = "InfiniteSource(DATA \\<020000000001 020000000009 86dd 60000000 0020 3a ff 20010db8000000000000000000000009
+        fe800000000000000000000000000001 8800 b994 60000000 20010db8000000000000000000000009 0201 020000000009>, LIMIT 1)";
+    check(
+        (50, 1),
+        &[
+            &graph("2001:db8::1/64 2001:db8:1::1/64", "30", "i :: Idle"),
+            &graph("2001:db8::1/64", "40", answer),
+        ],
+        &["nd.table", "nd.queries", "nd.length"],
+        expect![[r#"
+            x:   86 | 3333ff00 00090200 00000001 86dd
+            x:   17 | 02000000 00090200 00000001 86dd
+            nd.table: 2001:db8::9 reachable 02:00:00:00:00:09 host 0 0
+            fe80::7 reachable 02:00:00:00:00:07 host 0 0
+
+            nd.queries: 1
+            nd.length: 0
+        "#]],
+    );
+}
+
+#[test]
 fn queriers_that_use_a_table_use_what_takes_its_place() {
     let graph = |arguments: &str| {
         format!(

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use args::{Prefix, Scope};
+use args::{Prefix, Prefix6, Scope};
 use yang::{Base, Type};
 
 use crate::rate::{self, Burst, Rate};
@@ -19,6 +19,7 @@ pub fn check(ty: &Type, text: &str) -> Result<(), String> {
         Some("ipv6-address") => ipv6_address(text),
         Some("ipv6-network") => ipv6_network(text),
         Some("ipv6-interface") => ipv6_interface(text),
+        Some("ipv6-next-hop") => ipv6_next_hop(text),
         Some("ethernet-address") => ethernet_address(text),
         Some("time") => time(text),
         Some("holding-time") => holding_time(text),
@@ -117,24 +118,60 @@ fn ipv6_address(text: &str) -> Result<(), String> {
 }
 
 fn ipv6_network(text: &str) -> Result<(), String> {
-    const EXPECTED: &str = "expected an IPv6 network such as 2001:db8::/32";
-    if !text.contains('/') {
-        return Err(EXPECTED.to_string());
-    }
-    let prefix = args::prefix6(text, &Scope::builtin()).map_err(|_| EXPECTED)?;
-    let (address, len) = text.split_once('/').unwrap_or((text, "128"));
-    if address.parse() == Ok(prefix.network()) {
+    if text == "default" {
         return Ok(());
     }
-    Err(format!("the address has bits behind the prefix; for its network say {}/{len}", prefix.network()))
+    let prefix = with_length6(text).ok_or("expected an IPv6 network such as 2001:db8::/32")?;
+    if prefix.network() == prefix.addr {
+        return Ok(());
+    }
+    Err(format!(
+        "the address has bits behind the prefix; for its network say {}/{}",
+        prefix.network(),
+        prefix.len
+    ))
 }
 
 fn ipv6_interface(text: &str) -> Result<(), String> {
     const EXPECTED: &str =
         "expected an address with the length of its network's prefix, such as 2001:db8::1/64";
-    let (address, len) = text.split_once('/').ok_or(EXPECTED)?;
-    len.parse::<u8>().ok().filter(|len| *len <= 128).ok_or(EXPECTED)?;
-    ipv6_address(address)
+    let prefix = with_length6(text).ok_or(EXPECTED)?;
+    ipv6_address(&prefix.addr.to_string())?;
+    // RFC 4291, sections 2.5.3, 2.5.5 and 2.6.1.
+    if prefix.addr.is_loopback() || prefix.addr.to_ipv4_mapped().is_some() {
+        return Err(format!("{} is on no wire; give an address such as 2001:db8::1/64", prefix.addr));
+    }
+    if prefix.len < 127 && prefix.addr == prefix.network() {
+        let address = prefix.addr;
+        return Err(format!("{address} is that of any router in the network; give an address of its own"));
+    }
+    Ok(())
+}
+
+/// An address and a prefix length, which must be given, in decimal.
+fn with_length6(text: &str) -> Option<Prefix6> {
+    let (address, len) = text.split_once('/')?;
+    let is_number = len.bytes().all(|byte| byte.is_ascii_digit());
+    let len = len.parse::<u8>().ok().filter(|len| *len <= 128 && is_number)?;
+    Some(Prefix6 { addr: address.parse().ok()?, len })
+}
+
+fn ipv6_next_hop(text: &str) -> Result<(), String> {
+    let (address, zone) = text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
+    ipv6_address(address)?;
+    let is_link_local = address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_unicast_link_local());
+    match zone {
+        None if is_link_local => {
+            Err(format!("{address} is on each link; name the port that leads to it, as in {address}%left"))
+        }
+        Some(_) if !is_link_local => Err(format!("only a link-local address has a port; say {address}")),
+        Some(zone)
+            if zone.is_empty() || !zone.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)) =>
+        {
+            Err(format!("expected a port's name behind `%`, as in {address}%left"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn ethernet_address(text: &str) -> Result<(), String> {
@@ -234,7 +271,17 @@ mod tests {
             ("ipv6-address", Base::String, "ff02::1", "of a single host"),
             ("ipv6-network", Base::String, "2001:db8::1/32", "say 2001:db8::/32"),
             ("ipv6-network", Base::String, "2001:db8::", "such as 2001:db8::/32"),
+            ("ipv6-network", Base::String, "2001:db8::/+32", "such as 2001:db8::/32"),
             ("ipv6-interface", Base::String, "2001:db8::1/129", "such as 2001:db8::1/64"),
+            ("ipv6-interface", Base::String, "2001:db8::1", "such as 2001:db8::1/64"),
+            ("ipv6-interface", Base::String, "2001:db8::/64", "any router in the network"),
+            ("ipv6-interface", Base::String, "::1/128", "on no wire"),
+            ("ipv6-interface", Base::String, "::ffff:10.0.0.1/128", "on no wire"),
+            ("ipv6-next-hop", Base::String, "fe80::1", "as in fe80::1%left"),
+            ("ipv6-next-hop", Base::String, "fe80::1%", "behind `%`"),
+            ("ipv6-next-hop", Base::String, "fe80::1%a b", "behind `%`"),
+            ("ipv6-next-hop", Base::String, "2001:db8::1%left", "say 2001:db8::1"),
+            ("ipv6-next-hop", Base::String, "ff02::1%left", "of a single host"),
             ("ethernet-address", Base::String, "ff:ff:ff:ff:ff:ff", "of a single station"),
             ("ethernet-address", Base::String, "x", "such as 02:"),
             ("time", Base::String, "20 parsec", "such as 20ms"),
@@ -270,7 +317,11 @@ mod tests {
             ("ipv4-network", Base::String, "10.0.0.0/8"),
             ("ipv4-interface", Base::String, "10.0.0.0/31"),
             ("ipv6-network", Base::String, "::/0"),
+            ("ipv6-network", Base::String, "default"),
             ("ipv6-interface", Base::String, "fe80::1/64"),
+            ("ipv6-interface", Base::String, "2001:DB8:0::/127"),
+            ("ipv6-next-hop", Base::String, "2001:db8::1"),
+            ("ipv6-next-hop", Base::String, "fe80::1%eth0.20"),
             ("ethernet-address", Base::String, "2:0:0:0:0:1"),
             ("time", Base::String, "20ms"),
             ("time", Base::String, "0"),

@@ -5,6 +5,7 @@
 //! writes them.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod check;
 mod function;
 mod package;

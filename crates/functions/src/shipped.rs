@@ -42,6 +42,7 @@ pub const PARTS: &[(&str, &str)] = &[
     ("frames.click", include_str!("../../../functions/frames.click")),
     ("headers.click", include_str!("../../../functions/headers.click")),
     ("routing.click", include_str!("../../../functions/routing.click")),
+    ("routing6.click", include_str!("../../../functions/routing6.click")),
 ];
 
 impl Package {

@@ -1,15 +1,15 @@
 //! What templates see: the values of an instance, and filters for addresses.
 
-use std::collections::{HashMap, HashSet};
-use std::net::Ipv4Addr;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use args::{EtherAddr, Prefix, Scope, Timestamp};
+use args::{EtherAddr, Scope, Timestamp};
 use minijinja::value::{Enumerator, Object, ValueKind};
 use minijinja::{context, Environment, Error, ErrorKind, Value};
 use serde_json::Value as Json;
 use yang::{Base, Kind, Node, Type};
 
+use crate::addresses;
 use crate::function::text_of;
 use crate::rate::{self, Burst, Rate};
 
@@ -122,29 +122,11 @@ fn of_leaf(ty: Option<&Type>, text: &str) -> Value {
 /// Adds the functions and filters that templates have besides minijinja's own.
 pub fn add_filters(env: &mut Environment<'_>) {
     env.add_function("raise", |message: &str| -> Result<Value, Error> { Err(raised(message)) });
-    env.add_filter("address", |text: &str| prefix(text).map(|prefix| prefix.addr.to_string()));
-    env.add_filter("prefix_length", |text: &str| prefix(text).map(|prefix| prefix.len().unwrap_or(32)));
-    env.add_filter("network", network);
-    env.add_filter("by_network", by_network);
-    env.add_filter("first_address", |text: &str| prefix(text).map(|prefix| prefix.network().to_string()));
-    env.add_filter("last_address", |text: &str| prefix(text).map(|prefix| last_address(&prefix).to_string()));
-    env.add_filter("contains", |network: &str, address: &str| -> Result<bool, Error> {
-        Ok(prefix(network)?.contains(prefix(address)?.addr))
-    });
-    env.add_filter("octets", |address: &str| {
-        prefix(address).map(|prefix| Value::from_iter(prefix.addr.octets()))
-    });
+    addresses::add_filters(env);
     env.add_filter("hex", |number: u64, digits: Option<usize>| {
         format!("{number:0width$x}", width = digits.unwrap_or(2))
     });
     env.add_filter("ethernet", |text: &str| station(text).map(|address| address.with_colons()));
-    // Addresses that nobody assigns (IEEE 802, section 8.4).
-    env.add_filter("ethernet_of_address", |address: &str| {
-        prefix(address).map(|prefix| {
-            let [a, b, c, d] = prefix.addr.octets();
-            EtherAddr([2, 0, a, b, c, d]).to_string()
-        })
-    });
     env.add_filter("ethernet_of_name", |name: &str| {
         let [.., a, b, c, d, e] = fnv1a(name).to_be_bytes();
         EtherAddr([2, a, b, c, d, e]).to_string()
@@ -179,7 +161,8 @@ pub fn add_filters(env: &mut Environment<'_>) {
     });
 }
 
-fn invalid(message: &str) -> Error {
+/// An error of a filter.
+pub fn invalid(message: &str) -> Error {
     Error::new(ErrorKind::InvalidOperation, message.to_string())
 }
 
@@ -191,7 +174,8 @@ fn time(text: &str) -> Result<Timestamp, Error> {
     args::timestamp(text).map_err(|_| invalid(&format!("`{text}` is no time")))
 }
 
-fn station(text: &str) -> Result<EtherAddr, Error> {
+/// A station's address.
+pub fn station(text: &str) -> Result<EtherAddr, Error> {
     args::ether(text, &Scope::builtin()).map_err(|_| invalid(&format!("`{text}` is no Ethernet address")))
 }
 
@@ -223,44 +207,4 @@ pub fn identifier(name: &str) -> String {
 fn fnv1a(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// An IPv4 address, perhaps with the length of a prefix.
-fn prefix(text: &str) -> Result<Prefix, Error> {
-    let failed = || invalid(&format!("`{text}` is neither an IPv4 address nor a network"));
-    if text == "default" {
-        return Ok(Prefix::new(Ipv4Addr::UNSPECIFIED, 0));
-    }
-    let (address, len) = text.split_once('/').unwrap_or((text, "32"));
-    let len = len.parse::<u32>().ok().filter(|len| *len <= 32).ok_or_else(failed)?;
-    Ok(Prefix::new(address.parse().map_err(|_| failed())?, len))
-}
-
-/// An address's network.
-fn network(text: &str) -> Result<String, Error> {
-    prefix(text).map(|prefix| format!("{}/{}", prefix.network(), prefix.len().unwrap_or(32)))
-}
-
-/// The entries of a list by the network that their `prefix` is, in the order in which networks come first: pairs of a network and
-/// its entries.
-fn by_network(list: &Value) -> Result<Value, Error> {
-    let mut groups: Vec<(String, Vec<Value>)> = Vec::new();
-    let mut places = HashMap::new();
-    for entry in list.try_iter()? {
-        let prefix = entry.get_attr("prefix")?;
-        let name = network(prefix.as_str().unwrap_or_default())?;
-        let place = *places.entry(name.clone()).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some((_, entries)) => entries.push(entry),
-            None => groups.push((name, vec![entry])),
-        }
-    }
-    let pairs =
-        groups.into_iter().map(|(name, entries)| Value::from(vec![Value::from(name), Value::from(entries)]));
-    Ok(pairs.collect())
-}
-
-/// The last address of a network, to which broadcasts go.
-fn last_address(prefix: &Prefix) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(prefix.network()) | !u32::from(prefix.mask))
 }

@@ -140,7 +140,7 @@ pub fn value_name(node: &Node) -> String {
 /// What values of some types are called.
 fn by_type(node: &Node) -> Option<&'static str> {
     Some(match node.ty.as_ref()?.typedef.as_deref()? {
-        "ipv4-address" | "ipv6-address" => "ADDRESS",
+        "ipv4-address" | "ipv6-address" | "ipv6-next-hop" => "ADDRESS",
         "ipv4-network" | "ipv6-network" => "PREFIX",
         "ipv4-interface" | "ipv6-interface" => "ADDRESS/LENGTH",
         "ethernet-address" => "MAC",

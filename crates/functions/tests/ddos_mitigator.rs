@@ -128,18 +128,18 @@ fn sources_have_a_rate_each() {
         &left,
         &reads,
         expect![[r#"
-        passed.count: 3
-        dropped.count: 4
-        source_limit.exceeding: 2
-        source_limit.table: 10.0.0.1 1
-        2001:db8:: 1
+            passed.count: 3
+            dropped.count: 4
+            source_limit.exceeding: 2
+            source_limit.table: 10.0.0.1 1
+            2001:db8:: 1
 
-        non_ip.count: 2
-        to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
-        to left at 0.5 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
-        to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.9:1 > 10.0.0.2:53 ttl 64 len 32
-        to right at 3.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 86dd, 48 bytes
-    "#]],
+            non_ip.count: 2
+            to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
+            to left at 0.5 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
+            to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.9:1 > 10.0.0.2:53 ttl 64 len 32
+            to right at 3.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP [2001:db8::1]:1 > [2001:db8::2]:2 hops 64 len 8
+        "#]],
     );
 }
 

@@ -72,7 +72,7 @@ fn hosts_have_rates_of_their_own() {
             to_right/rest.exceeding: 2
             to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
             to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.9:1000 > 10.0.0.2:53 ttl 64 len 32
-            to right at 3.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 86dd, 48 bytes
+            to right at 3.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP [2001:db8::1]:1 > [2001:db8::2]:2 hops 64 len 8
             to right at 5.0 ms: 2:0:0:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.2 tell 10.0.0.1
             to right at 6.0 ms: 2:0:0:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.2 tell 10.0.0.1
         "#]],
@@ -102,7 +102,7 @@ fn what_exceeds_the_rate_is_marked_or_only_counted() {
         to_right/rest.exceeding: 4
         to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
         to right at 1.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
-        to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 86dd, 48 bytes
+        to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP [2001:db8::1]:1 > [2001:db8::2]:2 hops 64 len 8
         to right at 3.0 ms: 2:0:0:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.2 tell 10.0.0.1
         to right at 4.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 VLAN 5 UDP 10.0.0.1:1 > 10.0.0.2:2 ttl 64 len 32
     "#]]

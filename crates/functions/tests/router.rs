@@ -324,9 +324,9 @@ fn vlans_that_cannot_be_are_refused() {
     twice["interface"][3]["vlan"] = json!(20);
     told += &run("router", twice, &[], &[]);
     expect![[r#"
-        /router:router[name='r']/interface[name='office']/parent: an interface with a parent is a VLAN of it: give it a vlan and an address
+        /router:router[name='r']/interface[name='office']/parent: an interface with a parent is a VLAN of it: give it a vlan
         /router:router[name='r']/interface[name='office']/vlan: name the port that has the VLAN by parent
-        /router:router[name='r']/interface[name='office']/parent: an interface with a parent is a VLAN of it: give it a vlan and an address
+        interface office has no address; add --address office=ADDRESS/LENGTH
         /router:router[name='r']/interface[name='office']/vlan: Unsatisfied range - value "4095" is out of the allowed range.
         interface office: no port `middle`; there are left, right
         left (10.0.0.1/24) and office (10.0.0.2/24) are in one network; give them addresses of different networks, or use `weir bridge`

@@ -22,6 +22,7 @@ element::elements![
     intrusion_detector,
     load_balancer,
     next_hop_switch,
+    next_hop_switch6,
     policer,
     pppoe_server,
 ];

@@ -18,15 +18,17 @@
 //! hops[1] -> Discard;
 //! ```
 
-mod places;
+pub mod places;
+
+use std::net::Ipv4Addr;
 
 use element::{
     same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
-use wire::{ip_flag, protocol};
+use wire::ip_flag;
 
 use crate::load_balancer::maglev::mix;
-use places::{Hop, Places, MAX_HOPS};
+use places::{counts_after, has_ports, parse_all, Hop, Places};
 
 /// The class.
 pub const CLASS: Class = Class::new::<NextHopSwitch>("NextHopSwitch", "1/1-", "h/h", "x/x")
@@ -54,7 +56,7 @@ const DROPS: &[DropReason] = &[
 
 /// See the page above.
 pub struct NextHopSwitch {
-    hops: Vec<Hop>,
+    hops: Vec<Hop<Ipv4Addr>>,
     places: Places,
     /// Packets by hop.
     counts: Vec<u64>,
@@ -62,21 +64,8 @@ pub struct NextHopSwitch {
 
 impl Element for NextHopSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<NextHopSwitch, Failed> {
-        let mut hops: Vec<Hop> = Vec::new();
-        for text in conf.args.rest() {
-            match Hop::parse(&text, conf.args.scope()) {
-                Ok(hop) if hops.iter().any(|other| other.address == hop.address) => {
-                    conf.args.fail(format!("{} is a hop already", hop.address));
-                }
-                Ok(hop) => hops.push(hop),
-                Err(message) => conf.args.fail(format!("`{text}`: {message}")),
-            }
-        }
-        if hops.is_empty() && conf.args.is_ok() {
-            conf.args.fail(format!("expected 1 to {MAX_HOPS} hops"));
-        } else if hops.len() > MAX_HOPS {
-            conf.args.fail(format!("{} hops are too many; {MAX_HOPS} is most", hops.len()));
-        }
+        let hops =
+            parse_all(conf, |text, scope| places::parse(text, "an IP address", |word| args::ip(word, scope)));
         conf.finish()?;
         if hops.len() != conf.n_outputs {
             conf.warning(format!("{} hops, but {} outputs", hops.len(), conf.n_outputs));
@@ -91,7 +80,7 @@ impl Element for NextHopSwitch {
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
-            "hops" => Ok(self.listing()),
+            "hops" => Ok(self.places.listing(&self.hops, &self.counts)),
             _ => Err(format!("no {name} read handler")),
         }
     }
@@ -107,10 +96,7 @@ impl Element for NextHopSwitch {
     /// Hops that stay go on counting.
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<NextHopSwitch>(ctx, old) else { return };
-        for (hop, count) in self.hops.iter().zip(&mut self.counts) {
-            let known = old.hops.iter().zip(&old.counts).find(|(other, _)| other.address == hop.address);
-            *count = known.map_or(0, |(_, count)| *count);
-        }
+        self.counts = counts_after(&self.hops, &old.hops, &old.counts);
     }
 }
 
@@ -124,16 +110,6 @@ impl NextHopSwitch {
             *count += 1;
         }
         Verdict::port(number)
-    }
-
-    fn listing(&self) -> String {
-        let shares = self.places.shares(self.hops.len());
-        let lines = self.hops.iter().zip(&self.counts).zip(shares);
-        lines
-            .map(|((hop, count), share)| {
-                format!("{} {} {count} {:.1}\n", hop.address, hop.weight, share * 100.0)
-            })
-            .collect()
     }
 }
 
@@ -152,14 +128,6 @@ fn flow_hash(header: &[u8]) -> Option<u64> {
         }
     }
     Some(mix(mix(addresses) ^ rest))
-}
-
-/// Whether a transport protocol's header begins with two ports.
-fn has_ports(number: u8) -> bool {
-    const DCCP: u8 = 33;
-    const SCTP: u8 = 132;
-    const UDP_LITE: u8 = 136;
-    matches!(number, protocol::TCP | protocol::UDP | DCCP | SCTP | UDP_LITE)
 }
 
 #[cfg(test)]

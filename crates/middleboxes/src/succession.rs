@@ -267,3 +267,26 @@ fn next_hops_that_stay_go_on_counting() {
         "#]],
     );
 }
+
+#[test]
+fn ipv6_next_hops_that_stay_go_on_counting() {
+    let graph = |name: &str, hops: &str, outputs: &str| {
+        format!(
+            "h :: NextHopSwitch6({hops}); {outputs}
+             {name} :: InfiniteSource(DATA \\<60000000 00083b40 20010db8000000000000000000000001 20010db8000000000000000000000002>, LIMIT 1)
+                 -> MarkIP6Header -> h;"
+        )
+    };
+    check(
+        &[
+            &graph("a", "fe80::1%a", "h -> Discard;"),
+            &graph("b", "fe80::1%b, fe80::1%a", "h[0] -> Discard; h[1] -> Discard;"),
+        ],
+        &["h.hops"],
+        expect![[r#"
+            h.hops: fe80::1%b 1 1 49.6
+            fe80::1%a 1 1 50.4
+
+        "#]],
+    );
+}

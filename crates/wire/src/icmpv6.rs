@@ -12,6 +12,10 @@ pub const PARAMETER_PROBLEM: u8 = 4;
 pub const ECHO: u8 = 128;
 /// Answer to an echo request.
 pub const ECHO_REPLY: u8 = 129;
+/// Router solicitation.
+pub const ROUTER_SOLICITATION: u8 = 133;
+/// Router advertisement.
+pub const ROUTER_ADVERTISEMENT: u8 = 134;
 /// Neighbor solicitation.
 pub const NEIGHBOR_SOLICITATION: u8 = 135;
 /// Neighbor advertisement.

@@ -14,6 +14,7 @@ mod ipv4;
 mod ipv6;
 mod tcp;
 mod udp;
+mod upper_layer;
 
 pub mod ethertype;
 pub mod icmpv6;
@@ -27,6 +28,7 @@ pub use ipv4::{ip_flag, ip_option, Ipv4};
 pub use ipv6::Ipv6;
 pub use tcp::{tcp_flag, tcp_option, Tcp};
 pub use udp::Udp;
+pub use upper_layer::{upper_layer, UpperLayer};
 
 #[cfg(test)]
 mod tests;

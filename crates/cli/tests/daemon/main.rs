@@ -10,6 +10,7 @@ mod network;
 #[allow(dead_code)]
 #[path = "../stages/process.rs"]
 mod process;
+mod router6;
 
 use process::{until, Place, Running};
 

@@ -13,3 +13,4 @@ mod live;
 mod pipes;
 mod process;
 mod random;
+mod router6;

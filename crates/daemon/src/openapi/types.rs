@@ -15,6 +15,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ipv6-address", "2001:db8::1"),
     ("ipv6-network", "2001:db8::/32"),
     ("ipv6-interface", "2001:db8::1/64"),
+    ("ipv6-next-hop", "fe80::1%left"),
     ("ethernet-address", "02:00:00:00:00:01"),
     ("time", "20ms"),
     ("pattern", "tcp && dst port 80"),

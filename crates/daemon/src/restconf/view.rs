@@ -267,14 +267,17 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A handler's name with the values of an entry's leaves; none if one has none.
+/// A handler's name with the values of an entry's leaves, `{leaf|identifier}` being one as in an element's name; none if one has none.
 pub fn filled(text: &str, entry: Option<&Value>) -> Option<String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('{') {
         let (name, after) = behind.split_once('}')?;
         whole += before;
-        whole += &text_of(entry?.get(name)?);
+        let (name, is_identifier) =
+            name.strip_suffix("|identifier").map_or((name, false), |name| (name, true));
+        let value = text_of(entry?.get(name)?);
+        whole += &if is_identifier { functions::identifier(&value) } else { value };
         rest = after;
     }
     Some(whole + rest)

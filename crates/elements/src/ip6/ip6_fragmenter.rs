@@ -1,14 +1,19 @@
 //! Stops IPv6 packets that are too long.
 //!
-//! Packets of at most MTU bytes pass. Routers do not cut IPv6 packets (RFC 8200, section 5): longer ones leave by output 1, where an
-//! `ICMP6Error` for packets too big usually is, or are dropped.
+//! Packets of at most MTU bytes pass, and so do those that are yet to be cut into segments of that length. Routers do not cut IPv6
+//! packets (RFC 8200, section 5): longer ones leave by output 1, where an `ICMP6Error` for packets too big usually is, or are
+//! dropped.
 //!
 //! ```click
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> f :: IP6Fragmenter(1280) -> Discard;
 //! f[1] -> ICMP6Error(2001:db8::1, 2, 0) -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
+
+use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6Fragmenter>("IP6Fragmenter", "1/1-2", "h/h", "x/x")
@@ -42,7 +47,7 @@ impl Element for IP6Fragmenter {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         ctx.push_each(batch, |packet| {
-            if packet.len() <= self.mtu as usize {
+            if packet.len() <= self.mtu as usize || is_cut_later(packet, self.mtu) {
                 return Verdict::PASS;
             }
             self.n_drops += 1;
@@ -64,10 +69,18 @@ impl Element for IP6Fragmenter {
     }
 }
 
+/// Whether a packet that is still to be cut into segments will not be too long then.
+#[inline]
+fn is_cut_later(packet: &Packet, mtu: u32) -> bool {
+    packet.has_offload() && offload::wire_len(packet) <= mtu as usize
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing::check_reading;
     use expect_test::expect;
+    use packet::{Gso, Offload};
 
     #[test]
     fn longer_packets_leave_by_output_1() {
@@ -82,5 +95,17 @@ mod tests {
                 f.fragments: 0
             "#]],
         );
+    }
+
+    #[test]
+    fn what_counts_is_how_long_segments_will_be() {
+        let mut packet = Packet::zeroed(40 + 20 + 5000);
+        packet.data_mut()[52] = 0x50;
+        packet.set_network_header(0, 40);
+        let offload = |gso_size| Offload { gso: Gso::TcpV6, gso_size, ..Offload::default() };
+        packet.set_offload(offload(1440));
+        assert!(is_cut_later(&packet, 1500) && !is_cut_later(&packet, 1499));
+        packet.set_offload(Offload::default());
+        assert!(!is_cut_later(&packet, 1500));
     }
 }

@@ -1,8 +1,13 @@
 //! IPv6: checking, changing, making, routing and translating packets.
 
 mod address_map;
+mod advertisement;
 mod at_offset;
+mod discovery;
+mod icmp_message;
 mod neighbor;
+mod neighbor_cache;
+mod own_addresses;
 mod port_map;
 mod routes;
 mod segment;
@@ -14,12 +19,17 @@ element::elements![
     dec_ip6_hlim,
     get_ip6_address,
     icmp6_error,
+    icmp6_errors,
+    icmp6_ping_responder,
     ip6_encap,
     ip6_fragmenter,
     ip6_mirror,
     ip6_nd_advertiser,
     ip6_nd_solicitor,
+    ip6_neighbors,
     ip6_print,
+    ip6_router_advertiser,
+    ip6_scope_classifier,
     lookup_ip6_route,
     mark_ip6_header,
     protocol_translator46,

@@ -81,6 +81,7 @@ impl<'a> Frame<'a> {
             "RAW" => hex(self.args[0]),
             "ARP" | "ARPREPLY" => self.arp(),
             "UDP6" => self.udp6(),
+            "PING6" | "NS" | "NA" | "RS" => self.icmp6(),
             "VLAN" => {
                 let tag = self.args[0].parse::<u16>().unwrap().to_be_bytes();
                 [&[0x81, 0][..], &tag, &[8, 0], &self.ip(17, 1, 3, self.udp(1))].concat()
@@ -188,12 +189,34 @@ impl<'a> Frame<'a> {
         arp
     }
 
-    /// UDP6(SOURCE, PORT, DESTINATION, PORT), without a checksum.
+    /// UDP6(SOURCE, PORT, DESTINATION, PORT), without a checksum, with a payload of `payload` bytes (0).
     fn udp6(&self) -> Vec<u8> {
         let address = |i: usize| self.args[i].parse::<Ipv6Addr>().unwrap().octets();
-        let datagram = [&self.port(1)[..], &self.port(3), &[0, 8, 0, 0]].concat();
-        let header = [0x60, 0, 0, 0, 0, 8, 17, self.number("ttl", 64) as u8];
+        let payload = vec![0x55; usize::from(self.number("payload", 0))];
+        let len = (8 + payload.len() as u16).to_be_bytes();
+        let datagram = [&self.port(1)[..], &self.port(3), &len, &[0, 0], &payload].concat();
+        let header = [0x60, 0, 0, 0, len[0], len[1], 17, self.number("ttl", 64) as u8];
         [&[0x86, 0xdd][..], &header, &address(0), &address(2), &datagram].concat()
+    }
+
+    /// PING6(SOURCE, DESTINATION, IDENTIFIER) asks for an echo, NS(SOURCE, DESTINATION, TARGET) for a neighbor's address, NA(SOURCE,
+    /// DESTINATION) tells the source's, RS(SOURCE, DESTINATION) asks for routers.
+    fn icmp6(&self) -> Vec<u8> {
+        let address = |i: usize| self.args[i].parse::<Ipv6Addr>().unwrap();
+        let mac = mac(self.option("from").unwrap_or("02:00:00:00:00:01"));
+        let option = |kind: u8| [&[kind, 1][..], &mac].concat();
+        let (mut message, limit) = match self.kind {
+            "PING6" => ([&[128, 0, 0, 0][..], &self.port(2), &[0, 1, 0x61, 0x62]].concat(), 64),
+            "NS" => ([&[135, 0, 0, 0, 0, 0, 0, 0][..], &address(2).octets(), &option(1)].concat(), 255),
+            "NA" => ([&[136, 0, 0, 0, 0x60, 0, 0, 0][..], &address(0).octets(), &option(2)].concat(), 255),
+            _ => ([&[133, 0, 0, 0, 0, 0, 0, 0][..], &option(1)].concat(), 255),
+        };
+        let (from, to, len) = (address(0), address(1), message.len() as u16);
+        let sum = checksum::transport(checksum::pseudo_ipv6(from, to, 58, len.into()), &message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let [high, low] = len.to_be_bytes();
+        let header = [0x60, 0, 0, 0, high, low, 58, self.number("ttl", limit) as u8];
+        [&[0x86, 0xdd][..], &header, &from.octets(), &to.octets(), &message].concat()
     }
 }
 

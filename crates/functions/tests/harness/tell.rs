@@ -1,6 +1,6 @@
 //! Frames in words, wrong checksums included.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use interfaces::capture::Reader;
 use wire::checksum;
@@ -31,6 +31,7 @@ fn content(kind: u16, rest: &[u8]) -> String {
     match kind {
         0x0800 => ip(rest),
         0x0806 => arp(rest),
+        0x86dd => ip6(rest),
         0x8100 => {
             let inner = content(word(rest, 2), rest.get(4..).unwrap_or_default());
             format!("VLAN {} {inner}", word(rest, 0) & 0xfff)
@@ -81,6 +82,50 @@ fn ip(bytes: &[u8]) -> String {
         line += " BAD HEADER CHECKSUM";
     }
     line
+}
+
+fn address6(bytes: &[u8], at: usize) -> Ipv6Addr {
+    bytes
+        .get(at..at + 16)
+        .map_or(Ipv6Addr::UNSPECIFIED, |part| Ipv6Addr::from(<[u8; 16]>::try_from(part).unwrap()))
+}
+
+fn ip6(bytes: &[u8]) -> String {
+    if bytes.len() < 40 {
+        return format!("IPv6 cut off: {bytes:02x?}");
+    }
+    let (header, payload) = bytes.split_at(40);
+    let (source, destination) = (address6(header, 8), address6(header, 24));
+    let mut line = match header[6] {
+        17 => format!("UDP [{source}]:{} > [{destination}]:{}", word(payload, 0), word(payload, 2)),
+        58 => format!("{source} > {destination} {}", icmp6(payload)),
+        protocol => format!("{source} > {destination} protocol {protocol}"),
+    };
+    line += &format!(" hops {} len {}", header[7], word(header, 4));
+    let pseudo = checksum::pseudo_ipv6(source, destination, 58, payload.len() as u32);
+    if header[6] == 58
+        && payload.len() == usize::from(word(header, 4))
+        && checksum::transport(pseudo, payload) != 0
+    {
+        line += " BAD CHECKSUM";
+    }
+    line
+}
+
+fn icmp6(message: &[u8]) -> String {
+    let [ty, code, ..] = *message else { return "ICMPv6 cut off".to_string() };
+    let target = address6(message, 8);
+    let option = |at: usize| mac(message.get(at..at + 6).unwrap_or_default());
+    match ty {
+        128 => format!("ping {}", word(message, 4)),
+        129 => format!("pong {}", word(message, 4)),
+        134 => format!("RA {:02x?}", &message[4..]),
+        135 => format!("who has {target}, tell {}", option(26)),
+        136 => format!("{target} is at {} flags {:x}", option(26), message.get(4).unwrap_or(&0)),
+        2 => format!("too big, mtu {} about [{}]", word(message, 6), ip6(&message[8..])),
+        1..128 => format!("ICMPv6 {ty}/{code} about [{}]", ip6(message.get(8..).unwrap_or_default())),
+        _ => format!("ICMPv6 {ty}/{code}"),
+    }
 }
 
 fn transport(header: &[u8], payload: &[u8]) -> String {

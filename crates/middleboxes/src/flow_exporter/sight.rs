@@ -2,12 +2,10 @@
 
 use args::Anno;
 use element::{annotation, Packet};
-use wire::{protocol, Ipv4, Ipv6};
+use wire::{protocol, upper_layer, Ipv4, Ipv6};
 
 use super::key::{FlowKey, Mask, Rest};
 
-/// IPv6 extension headers looked behind for the ports.
-const MOST_EXTENSIONS: usize = 8;
 /// Ethernet types of VLAN tags.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// VLAN tags looked behind for the IP header.
@@ -78,7 +76,9 @@ impl Sight {
 
     fn look_v6(&self, bytes: &[u8], rest: Rest) -> Option<Sighting> {
         let ip = Ipv6::new(bytes)?;
-        let transport = behind_extensions(ip.next_header(), bytes.get(Ipv6::LEN..).unwrap_or(&[]));
+        let upper = upper_layer(bytes)?;
+        let header = bytes.get(upper.offset..).filter(|_| !upper.is_later_fragment);
+        let transport = Transport { protocol: upper.protocol, header: header.unwrap_or(&[]) };
         let rest = transport.fill(Rest { tos: ip.traffic_class(), ..rest });
         let key = self.mask.v6(ip.source().into(), ip.destination().into(), rest);
         // RFC 2675: a jumbogram has 0 there.
@@ -141,24 +141,4 @@ fn ip_of_frame(frame: &[u8]) -> Option<(u16, &[u8])> {
         at += 4;
     }
     None
-}
-
-/// What follows the extension headers of RFC 8200, section 4.
-fn behind_extensions(mut protocol: u8, mut bytes: &[u8]) -> Transport<'_> {
-    for _ in 0..MOST_EXTENSIONS {
-        let Some(&[next, len, c, d]) = bytes.first_chunk() else { break };
-        let len = match protocol {
-            protocol::HOP_BY_HOP | protocol::IPV6_ROUTING | protocol::IPV6_DESTINATION => {
-                8 + usize::from(len) * 8
-            }
-            protocol::AH => 8 + usize::from(len) * 4,
-            protocol::IPV6_FRAGMENT if u16::from_be_bytes([c, d]) >> 3 != 0 => {
-                return Transport { protocol: next, header: &[] };
-            }
-            protocol::IPV6_FRAGMENT => 8,
-            _ => break,
-        };
-        (protocol, bytes) = (next, bytes.get(len..).unwrap_or(&[]));
-    }
-    Transport { protocol, header: bytes }
 }

@@ -3,6 +3,8 @@
 use std::net::Ipv4Addr;
 
 use args::Scope;
+use element::Configure;
+use wire::protocol;
 
 use crate::load_balancer::maglev::mix;
 
@@ -16,39 +18,78 @@ const BITS: u32 = 12;
 const N_PLACES: usize = 1 << BITS;
 
 /// A next hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hop {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop<A> {
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: A,
     /// Its share of flows, relative to other hops'.
     pub weight: u32,
+}
+
+/// An address of a next hop.
+pub trait Address: Clone + Ord {
+    /// A number that another address hardly has.
+    fn hash(&self) -> u64;
+}
+
+impl Address for Ipv4Addr {
+    fn hash(&self) -> u64 {
+        mix(u64::from(self.to_bits()))
+    }
 }
 
 /// The number of the hop for each kind of flow.
 pub struct Places(Box<[u16; N_PLACES]>);
 
-impl Hop {
-    /// Parses an address and perhaps a weight.
-    pub fn parse(text: &str, scope: &Scope<'_>) -> Result<Hop, String> {
-        let (address, rest) = args::next_word(text);
-        let (weight, rest) = args::next_word(rest);
-        let expected = || format!("expected an IP address, and perhaps a weight from 1 to {MAX_WEIGHT}");
-        let address = args::ip(address, scope).map_err(|_| expected())?;
-        let weight = match weight {
-            "" => 1,
-            word => args::bounded_integer(word, 1u32, MAX_WEIGHT).map_err(|_| expected())?,
-        };
-        match args::next_word(rest).0 {
-            "" => Ok(Hop { address, weight }),
-            _ => Err(expected()),
+/// Parses an address, of which `expected` is said, and perhaps a weight.
+pub fn parse<A>(
+    text: &str,
+    expected: &str,
+    address: impl FnOnce(&str) -> Result<A, String>,
+) -> Result<Hop<A>, String> {
+    let (word, rest) = args::next_word(text);
+    let (weight, rest) = args::next_word(rest);
+    let expected = || format!("expected {expected}, and perhaps a weight from 1 to {MAX_WEIGHT}");
+    let address = address(word).map_err(|_| expected())?;
+    let weight = match weight {
+        "" => 1,
+        word => args::bounded_integer(word, 1u32, MAX_WEIGHT).map_err(|_| expected())?,
+    };
+    match args::next_word(rest).0 {
+        "" => Ok(Hop { address, weight }),
+        _ => Err(expected()),
+    }
+}
+
+/// Parses the hops of an element's arguments, one each; what is wrong is told.
+pub fn parse_all<A: Address + std::fmt::Display>(
+    conf: &mut Configure<'_>,
+    hop: impl Fn(&str, &Scope<'_>) -> Result<Hop<A>, String>,
+) -> Vec<Hop<A>> {
+    let mut hops: Vec<Hop<A>> = Vec::new();
+    for text in conf.args.rest() {
+        match hop(&text, conf.args.scope()) {
+            Ok(hop) if hops.iter().any(|other| other.address == hop.address) => {
+                conf.args.fail(format!("{} is a hop already", hop.address));
+            }
+            Ok(hop) => hops.push(hop),
+            Err(message) => conf.args.fail(format!("`{text}`: {message}")),
         }
     }
+    if hops.is_empty() && conf.args.is_ok() {
+        conf.args.fail(format!("expected 1 to {MAX_HOPS} hops"));
+    } else if hops.len() > MAX_HOPS {
+        conf.args.fail(format!("{} hops are too many; {MAX_HOPS} is most", hops.len()));
+    }
+    hops
+}
 
+impl<A: Address> Hop<A> {
     /// How much the hop wants a place, compared with others: the largest gets it. With u evenly spread between 0 and 1,
     /// weight / -ln(u) is largest as often as the weight is part of all weights (C. Schindelhauer and G. Schomaker,
     /// "Weighted Distributed Hash Tables", SPAA 2005).
     fn claim(&self, place: usize) -> f64 {
-        let hash = mix(mix(u64::from(self.address.to_bits())) ^ place as u64);
+        let hash = mix(self.address.hash() ^ place as u64);
         // Between 0 and 1 with neither of them.
         let u = ((hash >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
         f64::from(self.weight) / -u.ln()
@@ -57,18 +98,27 @@ impl Hop {
 
 impl Places {
     /// Gives each place to the hop that wants it most.
-    pub fn of(hops: &[Hop]) -> Places {
+    pub fn of<A: Address>(hops: &[Hop<A>]) -> Places {
         let mut places = Box::new([0; N_PLACES]);
         for (place, number) in places.iter_mut().enumerate() {
             let claims = (0u16..).zip(hops).map(|(number, hop)| (number, hop.claim(place)));
             // Equal claims do not depend on the order in which hops were given.
             let better = |a: &(u16, f64), b: &(u16, f64)| {
-                let address = |number: u16| hops.get(usize::from(number)).map(|hop| hop.address);
+                let address = |number: u16| hops.get(usize::from(number)).map(|hop| &hop.address);
                 a.1.total_cmp(&b.1).then_with(|| address(a.0).cmp(&address(b.0)))
             };
             *number = claims.max_by(better).map_or(0, |(number, _)| number);
         }
         Places(places)
+    }
+
+    /// A line for each hop: address, weight, how often it was taken, share of all flows in percent.
+    pub fn listing<A: std::fmt::Display>(&self, hops: &[Hop<A>], counts: &[u64]) -> String {
+        let shares = self.shares(hops.len());
+        let line = |((hop, count), share): ((&Hop<A>, &u64), f64)| {
+            format!("{} {} {count} {:.1}\n", hop.address, hop.weight, share * 100.0)
+        };
+        hops.iter().zip(counts).zip(shares).map(line).collect()
     }
 
     /// The number of the hop for flows with this hash.
@@ -89,18 +139,30 @@ impl Places {
     }
 }
 
+/// The counts of the hops, which go on where those of the same addresses were.
+pub fn counts_after<A: Address>(hops: &[Hop<A>], old: &[Hop<A>], old_counts: &[u64]) -> Vec<u64> {
+    let known = |hop: &Hop<A>| old.iter().zip(old_counts).find(|(other, _)| other.address == hop.address);
+    hops.iter().map(|hop| known(hop).map_or(0, |(_, count)| *count)).collect()
+}
+
+/// Whether a transport protocol's header begins with two ports.
+#[inline]
+pub fn has_ports(number: u8) -> bool {
+    matches!(number, protocol::TCP | protocol::UDP | protocol::DCCP | protocol::SCTP | protocol::UDPLITE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn hops(weights: &[u32]) -> Vec<Hop> {
+    fn hops(weights: &[u32]) -> Vec<Hop<Ipv4Addr>> {
         let address = |number: u32| Ipv4Addr::from_bits(0x0a00_0001 + (number << 8));
         (0..).zip(weights).map(|(number, weight)| Hop { address: address(number), weight: *weight }).collect()
     }
 
     /// The address of the hop at each place.
-    fn by_place(hops: &[Hop]) -> Vec<Ipv4Addr> {
+    fn by_place(hops: &[Hop<Ipv4Addr>]) -> Vec<Ipv4Addr> {
         Places::of(hops).0.iter().map(|number| hops[usize::from(*number)].address).collect()
     }
 

@@ -204,7 +204,7 @@ fn a_transparent_nat_rewrites_addresses_only() {
             to left at 10.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 198.51.100.1:80 > 10.0.0.5:4000 ttl 64 len 32
             to left at 12.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 198.51.100.1:80 > 10.0.0.5:4000 ttl 64 len 32
             to left at 13.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 198.51.100.9 > 10.0.0.5 ICMP 11/0 about [UDP 10.0.0.5:4000 > 198.51.100.1:80 ttl 64 len 32] ttl 64 len 60
-            to left at 14.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 86dd, 48 bytes
+            to left at 14.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP [2001:db8::1]:5 > [2001:db8::2]:6 hops 64 len 8
         "#]],
     );
 }

@@ -28,7 +28,7 @@ fn a_line_a_packet_is_printed_in_order() {
             to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
             to left at 0.5 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.2:53 > 10.0.0.1:1000 ttl 64 len 32
             to right at 1.0 ms: 2:0:0:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.2 tell 10.0.0.1
-            to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 86dd, 48 bytes
+            to right at 2.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP [2001:db8::1]:5 > [2001:db8::2]:6 hops 64 len 8
             to right at 3.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 VLAN 5 UDP 10.0.0.1:5 > 10.0.0.2:6 ttl 64 len 32
             to right at 4.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1000 > 10.0.0.2:53 ttl 64 len 32
             to right at 5.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 type 88cc, 2 bytes
