@@ -86,7 +86,7 @@ fn mappings_that_do_not_fit_are_refused() {
 fn pings_and_other_protocols_keep_their_mappings() {
     let graph = |source: &str| {
         format!(
-            "{TICK} pings :: ICMPPingRewriter(pattern 203.0.113.1 1-9 - - 0 1, drop); pairs :: IPAddrPairRewriter(pattern 203.0.113.1 - 0 0);
+            "{TICK} pings :: ICMPPingRewriter(pattern 203.0.113.1 5-5 - - 0 1, drop); pairs :: IPAddrPairRewriter(pattern 203.0.113.1 - 0 0);
              {source} pings[0], pings[1], pairs => Discard, Discard, Discard;"
         )
     };
@@ -97,10 +97,10 @@ fn pings_and_other_protocols_keep_their_mappings() {
     let after = graph("Idle -> [0] pings; Idle -> [1] pings; Idle -> pairs;");
     let text = library().run_restored(&before, &after, 1000, ROUNDS, &["pings.table", "pairs.table"]);
     expect![[r#"
-        pings ICMPPingRewriter: 0 0 1 10.0.0.1 0 192.0.2.7 256 203.0.113.1 6 192.0.2.7 262 0 1 0 0 4949 299949
+        pings ICMPPingRewriter: 0 0 1 10.0.0.1 0 192.0.2.7 256 203.0.113.1 5 192.0.2.7 261 0 1 0 0 4949 299949
         pairs IPAddrPairRewriter: 0 0 0 10.0.0.1 0 192.0.2.7 0 203.0.113.1 0 192.0.2.7 0 0 0 0 0 4939 7199939
-        pings.table: (192.0.2.7, 203.0.113.1, 262) => (192.0.2.7, 10.0.0.1, 256) [0 *1] i0 exp299
-        (10.0.0.1, 192.0.2.7, 0) => (203.0.113.1, 192.0.2.7, 6) [*0 1] i0 exp299
+        pings.table: (192.0.2.7, 203.0.113.1, 261) => (192.0.2.7, 10.0.0.1, 256) [0 *1] i0 exp299
+        (10.0.0.1, 192.0.2.7, 0) => (203.0.113.1, 192.0.2.7, 5) [*0 1] i0 exp299
 
         pairs.table: (192.0.2.7, 203.0.113.1) => (192.0.2.7, 10.0.0.1) [0 *0] i0 exp7199
         (10.0.0.1, 192.0.2.7) => (203.0.113.1, 192.0.2.7) [*0 0] i0 exp7199
@@ -115,22 +115,26 @@ fn neighbours_and_stations_are_known_again() {
         format!(
             "{TICK} table :: ARPTable(TIMEOUT 60); query :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1, TABLE table);
              switch :: EtherSwitch; vlans :: VLANSwitch(access 5, trunk 5 ALLOWED 6);
+             nd :: IP6Neighbors(2:0:0:0:0:1, fe80::1/64 2001:db8::1/64); Idle -> nd; Idle -> [1] nd; nd[0], nd[1] => Discard, Discard;
              Idle -> query; Idle -> [1] query; query => Discard; {source}
              switch[0], switch[1], vlans[0], vlans[1] => Discard, Discard, Discard, Discard;"
         )
     };
     let before = graph(
-        "Script(write table.insert 10.0.0.9 2:0:0:0:0:9);
+        "Script(write table.insert 10.0.0.9 2:0:0:0:0:9, write nd.insert 2001:db8::9 2:0:0:0:0:a);
          Idle -> [0] switch; InfiniteSource(LIMIT 1) -> EtherEncap(0x0800, 2:0:0:0:0:7, 2:0:0:0:0:8) -> [1] switch;
          InfiniteSource(LIMIT 1) -> EtherEncap(0x0800, 2:0:0:0:0:7, 2:0:0:0:0:8) -> [0] vlans; Idle -> [1] vlans;",
     );
     let idle = "Idle -> [0] switch; Idle -> [1] switch; Idle -> [0] vlans; Idle -> [1] vlans;";
-    let reads = ["table.table", "switch.table", "vlans.table"];
+    let reads = ["table.table", "nd.table", "switch.table", "vlans.table"];
     expect![[r#"
         table ARPTable: 10.0.0.9 02-00-00-00-00-09 62
         switch EtherSwitch: 02-00-00-00-00-07 0 1 1000000000000000003
         vlans VLANSwitch: 02-00-00-00-00-07 5 0 1000000000000000004
+        nd IP6Neighbors: 2001:db8::9 02-00-00-00-00-0A
         table.table: 10.0.0.9 1 02-00-00-00-00-09 10.125000
+
+        nd.table: 2001:db8::9 stale 02:00:00:00:00:0A host 0 0
 
         switch.table: 02-00-00-00-00-07 1
 
@@ -138,14 +142,19 @@ fn neighbours_and_stations_are_known_again() {
 
     "#]]
     .assert_eq(&library().run_restored(&before, &graph(idle), 10_000, ROUNDS, &reads));
-    // Too long ago for a neighbour; and the VLAN is another one.
-    let after = graph(idle).replace("access 5, trunk 5 ALLOWED 6", "access 6, trunk 6");
+    // Too long ago for a neighbour; and the VLAN and the network are others.
+    let after = graph(idle)
+        .replace("access 5, trunk 5 ALLOWED 6", "access 6, trunk 6")
+        .replace("2001:db8::1/64", "2001:db8:1::1/64");
     expect![[r#"
         table ARPTable: 10.0.0.9 02-00-00-00-00-09 62
         switch EtherSwitch: 02-00-00-00-00-07 0 1 1000000000000000003
         vlans VLANSwitch: 02-00-00-00-00-07 5 0 1000000000000000004
+        nd IP6Neighbors: 2001:db8::9 02-00-00-00-00-0A
         vlans: 1 of 1: there is no port 0 for 02-00-00-00-00-07
+        nd: 1 of 1: 2001:db8::9 is on no network of this one
         table.table: 
+        nd.table: 
         switch.table: 02-00-00-00-00-07 1
 
         vlans.table: 
@@ -157,6 +166,7 @@ fn neighbours_and_stations_are_known_again() {
 fn lines_that_nobody_saved_do_no_harm() {
     let graph = format!(
         "{TICK} rw :: IPRewriter(pattern 203.0.113.1 1024 - - 0 0); table :: ARPTable; switch :: EtherSwitch; vlans :: VLANSwitch;
+         nd :: IP6Neighbors(2:0:0:0:0:1, fe80::1/64); Idle -> nd; Idle -> [1] nd; nd[0], nd[1] => Discard, Discard;
          Idle -> rw -> Discard; Idle -> switch -> Discard; Idle -> [1] switch [1] -> Discard;
          Idle -> vlans -> Discard; Idle -> [1] vlans [1] -> Discard;"
     );
@@ -174,6 +184,9 @@ fn lines_that_nobody_saved_do_no_harm() {
         format!("10.0.0.1 2:0:0:0:0:1 {most}"),
         format!("10.0.0.2 2:0:0:0:0:1 {}", i64::MIN),
         "10.0.0.3 ff:ff:ff:ff:ff:ff 1".to_string(),
+        "fe80::1 2:0:0:0:0:1".to_string(),
+        "ff02::1 2:0:0:0:0:1".to_string(),
+        "fe80::2 x".to_string(),
         format!("2:0:0:0:0:1 4095 0 {most}"),
         format!("2:0:0:0:0:1 0 4294967295 {most}"),
         format!("2:0:0:0:0:1 0 0 {}", i64::MIN),
@@ -181,7 +194,7 @@ fn lines_that_nobody_saved_do_no_harm() {
     ];
     let mut refused = Vec::new();
     let mut round = 0;
-    let reads = ["rw.size", "table.count", "switch.table", "vlans.table"];
+    let reads = ["rw.size", "table.count", "nd.count", "switch.table", "vlans.table"];
     let text = library().run(testing::simulated(), &graph, &reads, |world| {
         round += 1;
         for line in lines.iter().filter(|_| round == 1) {
@@ -190,6 +203,7 @@ fn lines_that_nobody_saved_do_no_harm() {
                 ("table", "ARPTable"),
                 ("switch", "EtherSwitch"),
                 ("vlans", "VLANSwitch"),
+                ("nd", "IP6Neighbors"),
             ] {
                 let record = Record { element: element.into(), class: class.into(), line: line.clone() };
                 refused.extend(world.restore(&[record], 1000));
@@ -200,10 +214,11 @@ fn lines_that_nobody_saved_do_no_harm() {
     expect![[r#"
         rw.size: 1
         table.count: 1
+        nd.count: 0
         switch.table: 02-00-00-00-00-01 0
 
         vlans.table: 
     "#]]
     .assert_eq(&text);
-    assert!(refused.len() >= 3 * lines.len(), "{refused:?}");
+    assert!(refused.len() >= 4 * lines.len(), "{refused:?}");
 }

@@ -119,7 +119,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: /firewall:firewall=fw: a firewall has no port `up`; its ports: left, right
             weir: /weir:topology/connection=fw%3Aleft: there is no instance `other`; create it first
             weir: /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
-            weir: graph:93:1: While initializing '_from_dev_there_5fis_5fnone :: FromDevice': there_is_none: No such device exists
+            weir: graph:93:1: While initializing '_from_dev_there__is__none :: FromDevice': there_is_none: No such device exists
             weir: /weir:topology/attachment=fw: `fw` cannot stand in front of itself
             weir: /firewall:firewall=fw/rule=7 does not exist
             weir: `firewall` has no `flush`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics

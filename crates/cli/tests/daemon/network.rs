@@ -51,6 +51,9 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
             as --cert ann.pem --key ann.key -X PUT -H "$json" -d "$new" $url/restconf/data/firewall:firewall=fw
             as -H 'authorization: Bearer secret' -X DELETE $url/restconf/data/firewall:firewall=fw
             as -H 'authorization: Bearer secret' -X DELETE $url/functions/firewall
+            as -u ann:wrong $url/restconf/data
+            as -u bob:secret $url/restconf/data
+            as -u robot:secret $url/restconf/yang-library-version | cut -c1-4
             as --cert ann.pem --key ann.key -X PUT -H "$json" -d '{{"weir:access":{{}}}}' $url/restconf/data/weir:access
             curl -s http://localhost:{port}/ >/dev/null || echo no plain HTTP
             export WEIR_SERVER=$url WEIR_CA=ca.pem
@@ -71,6 +74,9 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
         201 
         204 
         403 robot may not administer /functions/firewall: that needs the role administer; the role is operate
+        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
+        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
+        200 
         403 ann may not write /weir:access: that needs the role administer; the role is operate
         no plain HTTP
         weir: a client certificate or a token is needed: Authorization: Bearer TOKEN

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use base64::Engine;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest, Sha256};
@@ -79,11 +80,16 @@ impl Tls {
         Ok((stream, who))
     }
 
-    /// Who has a token.
+    /// Who has a token, by the schemes `Bearer` (RFC 6750) and `Basic` (RFC 7617), the latter with the name that belongs to it.
     pub fn who_has(&self, authorization: Option<&str>) -> Who {
-        let token = authorization.and_then(|value| value.strip_prefix("Bearer "));
+        let (scheme, text) = authorization.and_then(|value| value.split_once(' ')).unwrap_or_default();
         // Sums are compared, not tokens: how long that takes tells nothing of a token.
-        let who = token.and_then(|token| self.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into()));
+        let has = |token: &str| self.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into());
+        let who = match scheme.to_ascii_lowercase().as_str() {
+            "bearer" => has(text),
+            "basic" => basic(text).and_then(|(name, token)| has(&token).filter(|who| who.name == name)),
+            _ => None,
+        };
         who.cloned().unwrap_or_default()
     }
 }
@@ -107,6 +113,13 @@ fn of_certificate(certificate: &CertificateDer<'_>) -> Who {
         subject.iter_common_name().find_map(|name| name.as_str().ok()).unwrap_or("certificate").to_string();
     let role = subject.iter_organizational_unit().find_map(|unit| Role::named(unit.as_str().ok()?));
     Who { name, role: role.unwrap_or(Role::Read) }
+}
+
+/// Name and token of `Basic`.
+fn basic(text: &str) -> Option<(String, String)> {
+    let bytes = base64::prelude::BASE64_STANDARD.decode(text.trim()).ok()?;
+    let (name, token) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
+    Some((name.to_string(), token.to_string()))
 }
 
 /// Reads a file of tokens.

@@ -29,7 +29,7 @@ use std::net::Ipv6Addr;
 
 use args::{Args, EtherAddr};
 use element::{
-    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved,
     TimerId,
 };
 
@@ -212,6 +212,15 @@ impl Element for IP6Neighbors {
         (self.n_queries, self.n_answers, self.n_duplicates) =
             (old.n_queries, old.n_answers, old.n_duplicates);
         self.wake_when_due(ctx);
+    }
+
+    fn save_state(&mut self, _ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        Some(self.cache.save_state(from))
+    }
+
+    fn restore_state(&mut self, ctx: &mut Ctx<'_>, line: &str, _passed_ms: i64) -> Result<(), String> {
+        let (now, own) = (now_ms(ctx), &self.own);
+        self.cache.restore_state(line, now, |ip| own.is_on_link(ip) && !own.contains(ip))
     }
 }
 

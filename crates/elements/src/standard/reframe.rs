@@ -26,7 +26,7 @@ const ARGS: &[Arg] = &[
     Arg::keyword("MUL", "int", "What the length is multiplied by. Default 1."),
     Arg::keyword("ALIGN", "int", "What frames' lengths, without ADD, are multiples of. Default 1."),
     Arg::keyword("ADD", "int", "Bytes of a frame that its length does not count. Default 0."),
-    Arg::rest("ANYTHING", "", "Ignored, as in Click."),
+    Arg::rest("ANYTHING", "strings", "Ignored, as in Click."),
 ];
 
 const DROPS: &[DropReason] =

@@ -1,9 +1,10 @@
-//! The neighbors in words.
+//! The neighbors in words, for people and for another process.
 
 use std::fmt::Write;
 use std::net::Ipv6Addr;
 
-use args::EtherAddr;
+use args::{EtherAddr, Scope};
+use element::{Saved, SavedLine};
 
 use super::{Neighbor, NeighborCache, State};
 
@@ -31,5 +32,31 @@ impl NeighborCache {
             let _ = writeln!(text, "{ip} {state} {mac} {kind} {} {}", age_ms / 1000, neighbor.waiting.len());
         }
         text
+    }
+
+    /// Saves some of those that have answered: address and Ethernet address.
+    pub fn save_state(&self, from: usize) -> Saved {
+        let known = self.answered.values().filter_map(|ip| Some((ip, self.neighbors.get(ip)?)));
+        Saved::of(known, from, |(ip, neighbor)| format!("{ip} {}", EtherAddr(neighbor.mac)))
+    }
+
+    /// Takes one that was saved, if it may be here: it is asked whether it is still there as soon as somebody speaks to it.
+    pub fn restore_state(
+        &mut self,
+        line: &str,
+        now: i64,
+        may_be: impl Fn(Ipv6Addr) -> bool,
+    ) -> Result<(), String> {
+        let mut line = SavedLine::new(line);
+        let (ip, address): (Ipv6Addr, String) = (line.field()?, line.field()?);
+        let EtherAddr(mac) = args::ether(&address, &Scope::builtin())
+            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
+        if !may_be(ip) {
+            return Err(format!("{ip} is on no network of this one"));
+        }
+        if !self.neighbors.contains_key(&ip) {
+            self.asked_by(ip, mac, now);
+        }
+        Ok(())
     }
 }
