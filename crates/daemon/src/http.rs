@@ -132,7 +132,9 @@ async fn respond(
                 ..Fault::denied("a client certificate or a token is needed: Authorization: Bearer TOKEN")
             };
             service.note(&request, 401);
-            return answer(Reply::json(401, &fault.body()).with("www-authenticate", "Bearer, Basic realm=\"weir\""));
+            return answer(
+                Reply::json(401, &fault.body()).with("www-authenticate", "Bearer, Basic realm=\"weir\""),
+            );
         }
     }
     if let Some(name) = request.path.strip_prefix("/restconf/streams/") {
