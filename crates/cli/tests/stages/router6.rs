@@ -40,7 +40,7 @@ fn pings_errors_and_connections_pass_a_router() {
             # Too big for the router, and so in fragments from the second time on.
             ask -s 1400 2001:db8:b::6
             until ask -s 1400 -W 1 2001:db8:b::6 | grep -q ^bytes; do :; done; echo fragments pass
-            until iperf3 -6 -c 2001:db8:b::6 -n 4M > iperf.client; do sleep 0.05; done
+            until iperf3 -6 -c 2001:db8:b::6 -n 4M > iperf.client 2>&1; do sleep 0.05; done
             ! curl -sg -m 10 http://[2001:db8:b::1]:9/ || exit 1"
         );
         let told = printed(
@@ -74,7 +74,7 @@ fn a_vlan_of_a_port_has_its_own_ipv6_network() {
         let client = format!(
             "{SHELL}
             ask 2001:db8:b::6
-            until iperf3 -6 -c 2001:db8:b::6 -n 1M > iperf.client; do sleep 0.05; done"
+            until iperf3 -6 -c 2001:db8:b::6 -n 1M > iperf.client 2>&1; do sleep 0.05; done"
         );
         let told = printed(
             place,
