@@ -116,7 +116,7 @@ pub(crate) fn classes_of(
 }
 
 /// Whether names have such a byte.
-pub(crate) fn is_name_byte(byte: u8) -> bool {
+pub(crate) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'@')
 }
 

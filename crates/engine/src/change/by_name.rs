@@ -16,6 +16,17 @@ pub(super) struct ByName<'g> {
     looks: [u64; N_LOOKS / 64],
 }
 
+/// [`is_name_byte`] for each byte.
+static IS_NAME_BYTE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = is_name_byte(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
 /// How many looks words can have.
 const N_LOOKS: usize = 4096;
 
@@ -36,20 +47,20 @@ impl<'g> ByName<'g> {
     pub fn named_by(&self, idx: ElementIdx) -> Vec<ElementIdx> {
         let Some(element) = self.graph.elements.get(idx) else { return Vec::new() };
         let config = element.config.as_str();
-        let mut found = Vec::new();
-        let (mut begin, mut last_part) = (0, 0);
-        for (i, byte) in config.bytes().chain([b' ']).enumerate() {
-            if byte == b'/' {
-                last_part = i + 1;
+        let (bytes, mut found, mut begin) = (config.as_bytes(), Vec::new(), 0);
+        while begin < bytes.len() {
+            let (mut end, mut last_part) = (begin, begin);
+            while let Some(byte) = bytes.get(end).filter(|byte| IS_NAME_BYTE[usize::from(**byte)]) {
+                end += 1;
+                if *byte == b'/' {
+                    last_part = end;
+                }
             }
-            if is_name_byte(byte) {
-                continue;
-            }
-            let word = config.get(begin..i).filter(|word| !word.is_empty());
-            if let Some(word) = word.filter(|_| self.may_name(&config.as_bytes()[last_part..i])) {
+            let word = config.get(begin..end).filter(|word| !word.is_empty());
+            if let Some(word) = word.filter(|_| self.may_name(&bytes[last_part..end])) {
                 found.extend(self.find_in(word, element.context()));
             }
-            (begin, last_part) = (i + 1, i + 1);
+            begin = end + 1;
         }
         found
     }
