@@ -177,6 +177,12 @@ fn names_in_the_document_lead_somewhere_and_are_unique() {
             let pointer = reference.strip_prefix('#').unwrap();
             assert!(document.pointer(pointer).is_some_and(|value| !value.is_null()), "{reference}");
         }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(
+                name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)),
+                "{name}"
+            );
+        }
         let mut ids = BTreeSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             let declared = |owner: &Value| {
@@ -290,9 +296,10 @@ fn the_stream_of_events_is_described_by_the_notifications() {
     let event = &schemas["event"]["properties"]["ietf-restconf:notification"]["properties"];
     for name in ["graph-changed", "threshold-crossed", "port-up", "port-down", "function-changed"] {
         let name = format!("weir:{name}");
-        assert_eq!(event[&name]["$ref"], format!("#/components/schemas/{name}"));
-        assert!(schemas[&name]["description"].is_string(), "{name}");
+        let schema = name.replace(':', ".event.");
+        assert_eq!(event[&name]["$ref"], format!("#/components/schemas/{schema}"));
+        assert!(schemas[&schema]["description"].is_string(), "{name}");
     }
-    let reasons = &schemas["weir:port-down"]["properties"]["reason"]["enum"];
+    let reasons = &schemas["weir.event.port-down"]["properties"]["reason"]["enum"];
     assert_eq!(*reasons, json!(["down", "no-carrier", "gone"]));
 }

@@ -106,9 +106,9 @@ impl Schemas {
         properties.insert("eventTime".into(), json!({ "type": "string", "format": "date-time" }));
         let own = modules.iter().flat_map(|module| &module.notifications);
         for node in own {
-            let name = format!("{}:{}", node.module, node.name);
-            let schema = self.entry(node, &name, Use::Read);
-            properties.insert(name, schema);
+            // Names of schemas have no colons.
+            let schema = self.entry(node, &format!("{}.event.{}", node.module, node.name), Use::Read);
+            properties.insert(format!("{}:{}", node.module, node.name), schema);
         }
         let change = json!({ "type": "object", "description": "A transaction (RFC 6470): who made it, and what it changed." });
         properties.insert("ietf-netconf-notifications:netconf-config-change".into(), change);
