@@ -15,7 +15,7 @@ use crate::segment::segment;
 use crate::vnet;
 
 /// Bytes of each ring.
-pub const CAPACITY: usize = 1 << 20;
+pub const CAPACITY: usize = 2 << 20;
 /// Most bytes of a pair of rings that a neighbour may send.
 pub const MAX_PAIR: usize = 2 * (4096 + ring::CAPACITY_MAX);
 /// Packets between two looks of the reader.
