@@ -322,6 +322,9 @@ pub struct BenchOptions {
     /// they stand still, and whether any is lost.
     #[arg(long, value_name = "N", conflicts_with_all = ["files", "startup", "vs"])]
     pub changes: Option<usize>,
+    /// Spread the graph that is changed over N threads.
+    #[arg(long, value_name = "N", requires = "changes", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
+    pub threads: Option<u16>,
     /// Runs of each graph, or starts; the median counts [default: 3, starts 50].
     #[arg(short, long, visible_alias = "runs", value_name = "N")]
     pub rounds: Option<usize>,

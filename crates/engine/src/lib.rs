@@ -13,6 +13,7 @@ mod crew;
 mod globals;
 mod handlers;
 mod notify;
+mod numbers;
 mod order;
 mod random;
 mod run;

@@ -8,6 +8,7 @@ use graph::FlowCode;
 use smallvec::SmallVec;
 
 use crate::configured::order_of;
+use crate::numbers::Numbers;
 use crate::world::World;
 
 /// Which of an element's two notifiers.
@@ -69,6 +70,7 @@ pub struct Notifiers {
     full_of: Vec<Option<u32>>,
     /// The searches that were made, by number; `None` where the element is gone.
     searches: Vec<Option<Searched>>,
+    numbers: Numbers,
 }
 
 impl Notifiers {
@@ -136,10 +138,12 @@ impl Notifiers {
                 == (made.element, made.port, made.kind, made.wake)
         };
         let same = self.searches.iter().position(|place| place.as_ref().is_some_and(is_same));
-        let at = same.or_else(|| self.searches.iter().position(Option::is_none)).unwrap_or_else(|| {
-            self.searches.push(None);
-            self.searches.len() - 1
-        });
+        let vacant = || {
+            let mut places = self.searches.iter().enumerate();
+            places.find(|(at, place)| place.is_none() && self.numbers.gives(*at)).map(|(at, _)| at)
+        };
+        let at = same.or_else(vacant).unwrap_or_else(|| self.numbers.next(self.searches.len()));
+        self.searches.resize(self.searches.len().max(at + 1), None);
         self.searches[at] = Some(made);
         at as u32
     }
@@ -179,7 +183,38 @@ impl Notifiers {
             empty_of: self.empty_of.clone(),
             full_of: self.full_of.clone(),
             searches: self.searches.clone(),
+            numbers: Numbers::default(),
         }
+    }
+
+    /// Gives the searches that are made from now on numbers of their own.
+    pub fn number_by(&mut self, numbers: Numbers) {
+        self.numbers = numbers;
+    }
+
+    /// Takes over what some elements have told and searched on another thread, under their numbers.
+    pub fn absorb(&mut self, other: &Notifiers, is_own: impl Fn(ElementIdx) -> bool) {
+        for (element, id) in other.empty_of.iter().enumerate().chain(other.full_of.iter().enumerate()) {
+            let Some(id) = id.filter(|_| is_own(element)) else { continue };
+            if let (Some(own), Some(other)) = (self.list.get_mut(id as usize), other.list.get(id as usize)) {
+                *own.active.get_mut() = other.is_active();
+            }
+        }
+        for (own, other) in self.list.iter_mut().zip(&other.list) {
+            own.listeners.extend(other.listeners.iter().filter(|listener| is_own(listener.element)));
+        }
+        self.searches.resize(self.searches.len().max(other.searches.len()), None);
+        for (place, made) in self.searches.iter_mut().zip(&other.searches) {
+            if made.as_ref().is_some_and(|made| is_own(made.element)) {
+                place.clone_from(made);
+            }
+        }
+    }
+
+    /// Whether an element has said that it is full.
+    pub fn is_full(&self, element: ElementIdx) -> bool {
+        let id = self.of(element, Kind::Full);
+        id.and_then(|id| self.list.get(id as usize)).is_some_and(|notifier| !notifier.is_active())
     }
 
     fn make(&mut self, search: Option<SearchOp>) -> Option<u32> {

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use element::TaskId;
 use graph::ElementIdx;
 
+use crate::numbers::Numbers;
+
 const STRIDE_1: u32 = 1 << 16;
 /// Most tickets a task can have.
 pub const MAX_TICKETS: u32 = 1 << 15;
@@ -29,6 +31,22 @@ pub struct Task {
     on_list: bool,
 }
 
+impl Task {
+    /// A task that is not scheduled.
+    fn of(element: ElementIdx, home_thread: i32) -> Task {
+        Task {
+            element,
+            tickets: DEFAULT_TICKETS,
+            home_thread,
+            stride: STRIDE_1 / DEFAULT_TICKETS,
+            pass: 0,
+            scheduled: false,
+            strongly_unscheduled: false,
+            on_list: false,
+        }
+    }
+}
+
 /// The tasks of a thread.
 #[derive(Debug, Default)]
 pub struct TaskList {
@@ -38,8 +56,7 @@ pub struct TaskList {
     /// Scheduled before the driver ran.
     pending: Vec<TaskId>,
     running: bool,
-    /// Numbers that no task has any more.
-    free: Vec<TaskId>,
+    numbers: Numbers,
 }
 
 /// The element of a task that was taken away.
@@ -62,30 +79,55 @@ impl TaskList {
         TaskList { tasks, pending, ..TaskList::default() }
     }
 
-    /// Makes a task that is not scheduled.
-    pub fn add(&mut self, element: ElementIdx, home_thread: i32) -> TaskId {
-        let stride = STRIDE_1 / DEFAULT_TICKETS;
-        let task = Task {
-            element,
-            tickets: DEFAULT_TICKETS,
-            home_thread,
-            stride,
-            pass: 0,
-            scheduled: false,
-            strongly_unscheduled: false,
-            on_list: false,
-        };
-        let free = self.free.pop();
-        match free.and_then(|id| Some((id, self.get_mut(id)?))) {
-            Some((id, place)) => {
-                *place = task;
-                id
+    /// Gives the tasks that are made from now on numbers of their own.
+    pub fn number_by(&mut self, numbers: Numbers) {
+        self.numbers = numbers;
+    }
+
+    /// Ends the driver's run for now: what is on the list waits for [`TaskList::start`], in order.
+    pub fn pause(&mut self) {
+        self.running = false;
+        for id in std::mem::take(&mut self.list) {
+            if let Some(task) = self.get_mut(id) {
+                task.on_list = false;
             }
-            None => {
-                self.tasks.push(task);
-                TaskId(self.tasks.len() as u32 - 1)
+            if self.is_scheduled(id) {
+                self.pending.push(id);
             }
         }
+    }
+
+    /// Takes the tasks over that some elements have on another list that has paused, under their numbers, behind its own.
+    pub fn absorb(&mut self, other: TaskList, is_own: impl Fn(ElementIdx) -> bool) {
+        self.make_places(other.tasks.len());
+        let is_own_task = |id: &TaskId| other.get(*id).is_some_and(|task| is_own(task.element));
+        self.pending.extend(other.pending.iter().filter(|id| is_own_task(id)));
+        for (place, task) in self.tasks.iter_mut().zip(other.tasks) {
+            if is_own(task.element) {
+                *place = task;
+            }
+        }
+    }
+
+    /// Finds the numbers that no task has.
+    pub fn find_free(&mut self) {
+        let numbered = self.tasks.iter().enumerate();
+        let free = numbered.filter(|(_, task)| task.element == NOBODY).map(|(number, _)| number as u32);
+        self.numbers = Numbers::of_all(free);
+    }
+
+    /// Makes room for `n` tasks.
+    fn make_places(&mut self, n: usize) {
+        let n = n.max(self.tasks.len());
+        self.tasks.resize_with(n, || Task::of(NOBODY, 0));
+    }
+
+    /// Makes a task that is not scheduled.
+    pub fn add(&mut self, element: ElementIdx, home_thread: i32) -> TaskId {
+        let number = self.numbers.next(self.tasks.len());
+        self.make_places(number + 1);
+        self.tasks[number] = Task::of(element, home_thread);
+        TaskId(number as u32)
     }
 
     /// Takes a task away; its number is given to the next one that is made.
@@ -94,7 +136,7 @@ impl TaskList {
         self.pending.retain(|other| *other != id);
         if let Some(task) = self.get_mut(id) {
             (task.element, task.scheduled, task.on_list) = (NOBODY, false, false);
-            self.free.push(id);
+            self.numbers.give_back(id.0);
         }
     }
 
@@ -279,6 +321,33 @@ mod tests {
         let order = run(&mut list, 300, |_| true);
         let n_a = order.matches('0').count();
         assert!((199..=201).contains(&n_a), "{n_a} of 300");
+    }
+
+    #[test]
+    fn two_lists_become_one() {
+        let mut first = TaskList::default();
+        let tasks: Vec<TaskId> = (0..4).map(|element| first.add(element, 0)).collect();
+        tasks.iter().for_each(|id| first.schedule(*id));
+        let mut second = first.of_elements(|element| element >= 2);
+        first = first.of_elements(|element| element < 2);
+        first.number_by(Numbers::of_thread(0, 2));
+        second.number_by(Numbers::of_thread(1, 2));
+        for list in [&mut first, &mut second] {
+            list.start();
+            list.begin();
+        }
+        // Each thread makes a task, and unschedules one.
+        assert_eq!((first.add(0, 0), second.add(3, 0)), (TaskId(4), TaskId(5)));
+        second.schedule(TaskId(5));
+        second.unschedule(TaskId(3), true);
+        first.pause();
+        second.pause();
+        first.absorb(second, |element| (2..4).contains(&element));
+        first.find_free();
+        first.start();
+        assert_eq!(run(&mut first, 9, |_| true), "151515151");
+        assert!(first.is_scheduled(TaskId(1)) && !first.is_scheduled(TaskId(3)));
+        assert_eq!((first.add(0, 0), first.of_element(3).count()), (TaskId(6), 2));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use element::TimerId;
 use graph::ElementIdx;
 
+use crate::numbers::Numbers;
+
 /// A timer of an element.
 #[derive(Clone, Debug)]
 pub struct Timer {
@@ -19,8 +21,7 @@ pub struct Timer {
 pub struct Timers {
     timers: Vec<Timer>,
     heap: Vec<u32>,
-    /// Numbers that no timer has any more.
-    free: Vec<TimerId>,
+    numbers: Numbers,
 }
 
 /// The element of a timer that was taken away.
@@ -32,8 +33,7 @@ const BEHIND_NS: i64 = 1_000_000_000;
 impl Timers {
     /// The same timers under the same numbers, of which only those of some elements are set.
     pub fn of_elements(&self, is_own: impl Fn(ElementIdx) -> bool) -> Timers {
-        let mut own =
-            Timers { timers: self.timers.clone(), heap: self.heap.clone(), free: self.free.clone() };
+        let mut own = Timers { timers: self.timers.clone(), heap: self.heap.clone(), ..Timers::default() };
         for (number, timer) in self.timers.iter().enumerate() {
             if !is_own(timer.element) {
                 own.unschedule(TimerId(number as u32));
@@ -42,20 +42,45 @@ impl Timers {
         own
     }
 
-    /// Makes a timer that is not set.
-    pub fn add(&mut self, element: ElementIdx) -> TimerId {
-        let timer = Timer { element, expiry_ns: 0, position: None };
-        let free = self.free.pop();
-        match free.and_then(|id| Some((id, self.timers.get_mut(id.0 as usize)?))) {
-            Some((id, place)) => {
-                *place = timer;
-                id
-            }
-            None => {
-                self.timers.push(timer);
-                TimerId(self.timers.len() as u32 - 1)
+    /// Gives the timers that are made from now on numbers of their own.
+    pub fn number_by(&mut self, numbers: Numbers) {
+        self.numbers = numbers;
+    }
+
+    /// Takes over the timers that some elements have in another list, under their numbers.
+    pub fn absorb(&mut self, other: Timers, is_own: impl Fn(ElementIdx) -> bool) {
+        self.make_places(other.timers.len());
+        for (number, timer) in other.timers.into_iter().enumerate().filter(|(_, timer)| is_own(timer.element))
+        {
+            self.unschedule(TimerId(number as u32));
+            let is_set = timer.position.is_some();
+            self.timers[number] = Timer { position: None, ..timer };
+            if is_set {
+                self.heap.push(number as u32);
+                self.settle(self.heap.len() - 1);
             }
         }
+    }
+
+    /// Finds the numbers that no timer has.
+    pub fn find_free(&mut self) {
+        let numbered = self.timers.iter().enumerate();
+        let free = numbered.filter(|(_, timer)| timer.element == NOBODY).map(|(number, _)| number as u32);
+        self.numbers = Numbers::of_all(free);
+    }
+
+    /// Makes room for `n` timers.
+    fn make_places(&mut self, n: usize) {
+        let n = n.max(self.timers.len());
+        self.timers.resize_with(n, || Timer { element: NOBODY, expiry_ns: 0, position: None });
+    }
+
+    /// Makes a timer that is not set.
+    pub fn add(&mut self, element: ElementIdx) -> TimerId {
+        let number = self.numbers.next(self.timers.len());
+        self.make_places(number + 1);
+        self.timers[number] = Timer { element, expiry_ns: 0, position: None };
+        TimerId(number as u32)
     }
 
     /// The timers of an element.
@@ -69,7 +94,7 @@ impl Timers {
         self.unschedule(id);
         if let Some(timer) = self.timers.get_mut(id.0 as usize) {
             timer.element = NOBODY;
-            self.free.push(id);
+            self.numbers.give_back(id.0);
         }
     }
 

@@ -57,7 +57,7 @@ impl Drops {
         Drops { by_reason: vec![0; class.facts.drops.len()], unconnected: 0 }
     }
 
-    fn add(&mut self, other: &Drops) {
+    pub(crate) fn add(&mut self, other: &Drops) {
         for (counter, n) in self.by_reason.iter_mut().zip(&other.by_reason) {
             *counter += n;
         }
@@ -236,6 +236,20 @@ impl World {
             source: String::new(),
             flatten: |_| String::new(),
             class_names: Vec::new(),
+        }
+    }
+
+    /// Goes on in the place of a thread's world whose elements others have now.
+    pub(crate) fn succeed(&mut self, old: &mut World) {
+        std::mem::swap(&mut self.clock, &mut old.clock);
+        self.random = old.random.clone();
+        self.watchers.append(&mut old.watchers);
+        self.said = std::mem::take(&mut old.said);
+        self.spare_outboxes.append(&mut old.spare_outboxes);
+        (self.waker, self.crew) = (old.waker.take(), old.crew.take());
+        (self.runcount, self.is_running) = (old.runcount, old.is_running);
+        if self.is_running {
+            self.tasks.start();
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, TaskId};
 use engine::change::{Loader, Refusal, Wish};
 use engine::world::World;
-use engine::{BuildOptions, Engine};
+use engine::{BuildOptions, Engine, Layout};
 use graph::{Diagnostic, Diagnostics, Graph};
 use lang::{Options, Source};
 use serde_json::json;
@@ -170,8 +170,8 @@ impl Loader for Classes {
     }
 }
 
-/// The graph that is changed: parts of elements that only pass packets on, a queue behind each.
-fn configuration() -> String {
+/// The graph that is changed: parts of elements that only pass packets on, a queue behind each, in turn on each of the threads.
+fn configuration(n_threads: usize) -> String {
     let mut text = String::from("src :: NumberedSource");
     let n_passing = (N_ELEMENTS - 2) / N_PARTS - 2;
     for part in 0..N_PARTS {
@@ -180,7 +180,13 @@ fn configuration() -> String {
         }
         text += &format!(" -> q{part} :: Queue(100000) -> u{part} :: Unqueue(BURST 64)");
     }
-    text + " -> end :: NumberCheck;"
+    text += " -> end :: NumberCheck;";
+    if n_threads > 1 {
+        let given: Vec<String> =
+            (0..N_PARTS).map(|part| format!("u{part} {}", (part + 1) % n_threads)).collect();
+        text += &format!(" StaticThreadSched({});", given.join(", "));
+    }
+    text
 }
 
 /// Elements that only pass packets on.
@@ -238,8 +244,7 @@ impl Changer {
 
     fn wish(&mut self, snapshot: &engine::change::Snapshot, diagnostics: &mut Diagnostics) -> Option<Wish> {
         let graph = snapshot.graph();
-        let passing: Vec<&str> =
-            names(&graph, |class| !["Queue", "Unqueue", "NumberedSource", "NumberCheck"].contains(&class));
+        let passing: Vec<&str> = names(&graph, |class| PASSING.iter().any(|other| other.starts_with(class)));
         let queues: Vec<&str> = names(&graph, |class| class == "Queue");
         let other = PASSING[self.random.usize(..PASSING.len())].to_string();
         let n = graph.elements.len();
@@ -284,10 +289,13 @@ fn names(graph: &Graph, is_meant: impl Fn(&str) -> bool) -> Vec<&str> {
 /// Changes a graph under load, and tells.
 pub fn report(n: usize, options: &BenchOptions) -> Result<Report, String> {
     let counts = counts();
-    let text = configuration();
+    let n_threads = usize::from(options.threads.unwrap_or(1));
+    let text = configuration(n_threads);
     let mut diagnostics = Diagnostics::default();
     let graph = Classes.parse("config", &text, &mut diagnostics);
-    let build = BuildOptions { burst: 32, ..BuildOptions::default() };
+    let layout = if n_threads > 1 { Layout::Threads(n_threads) } else { Layout::One };
+    let cpus = (options.cpu..options.cpu + n_threads).collect();
+    let build = BuildOptions { burst: 32, layout, cpus, ..BuildOptions::default() };
     let engine = graph.and_then(|graph| Engine::build(graph, &|name| class(name), build, &mut diagnostics));
     let mut engine =
         engine.ok_or_else(|| diagnostics.list.iter().map(lang::weir_text).collect::<String>())?;

@@ -126,15 +126,67 @@ fn subscribers_hear_of_each_step() {
 #[test]
 fn nothing_is_lost_or_disordered_by_changes_under_load() {
     as_each_user(|place| {
-        let report: Value =
-            serde_json::from_str(&place.output("weir bench --changes 400 --json")).expect("it is JSON");
-        let row = &report["rows"][0];
-        assert_eq!(
-            (&row["changes"], &row["lost"], &row["out_of_order"]),
-            (&400.into(), &0.into(), &0.into()),
-            "{row}"
+        for threads in 1..=3 {
+            let report = place.output(&format!("weir bench --changes 400 --threads {threads} --json"));
+            let report: Value = serde_json::from_str(&report).expect("it is JSON");
+            let row = &report["rows"][0];
+            assert_eq!(
+                (&row["changes"], &row["lost"], &row["out_of_order"]),
+                (&400.into(), &0.into(), &0.into()),
+                "{threads} threads: {row}"
+            );
+            assert!(row["packets"].as_u64().is_some_and(|n| n > 1000), "{threads} threads: {row}");
+        }
+    });
+}
+
+#[test]
+fn a_graph_on_several_threads_changes_as_one() {
+    as_each_user(|place| {
+        let mut graph = place.start(
+            "weir run --quiet --threads 2 --name g -e 's :: RatedSource(RATE 1000) -> c :: Counter -> q :: Queue(500)
+                 -> u :: Unqueue -> d :: Counter -> Discard; StaticThreadSched(u 1)'",
         );
-        assert!(row["packets"].as_u64().is_some_and(|n| n > 1000), "{row}");
+        until("the graph runs", || place.run("weir live g show").code == 0);
+        let text = place.output(
+            "live() { weir live g \"$@\" 2>&1 | grep -e '^rev' -e '^weir'; }
+             value() { weir handler --graph g read \"$1\"; }
+             live add b Counter --between u d; live add a Counter --between s c
+             until [ \"$(value b.count)\" -gt 0 ] && [ \"$(value a.count)\" -gt 0 ]; do :; done
+             live add bad 'ToDump(/nowhere/at/all)' --between c q
+             live set q capacity=2000; value q.capacity
+             live replace q 'r :: ThreadSafeQueue(700)'; value r.capacity
+             live add v Unqueue --between r u
+             live add p Queue --between b d; value u.home_thread
+             before=$(value d.count); until [ \"$(value d.count)\" -gt \"$before\" ]; do :; done; value r.drops; value p.drops
+             live rollback 0; value list; value u.home_thread",
+        );
+        // The queue `p` is pulled by what is behind it, to which nobody gave a thread.
+        let expected = "revision 1
+revision 2
+weir: bad:1:1: While initializing 'bad :: ToDump': /nowhere/at/all: No such file or directory
+revision 3
+2000
+revision 4
+700
+weir: 'v :: Unqueue' push output 0 connected to 'u :: Unqueue' pull input 0
+revision 5
+1
+0
+0
+revision 6
+7
+s
+c
+u
+d
+Discard@6
+StaticThreadSched@7
+q
+1
+";
+        assert_eq!(text, expected);
+        assert!(graph.runs(), "{}", graph.stderr());
     });
 }
 

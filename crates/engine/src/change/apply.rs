@@ -8,7 +8,7 @@ use element::{Class, Element, ElementIdx, Runtime, TaskId, TimerId, Wake};
 use graph::{Diagnostics, Graph};
 
 use super::plan::{compact, How, New, Prepared};
-use super::{is_vacant, present, Changed, Refusal, VACANT};
+use super::{is_vacant, present, Changed, Refusal};
 use crate::configured::order_of;
 use crate::notify::Notifiers;
 use crate::select::Selects;
@@ -48,9 +48,20 @@ impl World {
         if prepared.version != self.version {
             return Err(Refusal::Stale);
         }
+        self.remember_first();
+        let changed = self.as_one(|world| world.change_alone(prepared, diagnostics))?;
+        self.tell_change(&changed.actions);
+        Ok(changed)
+    }
+
+    /// Makes a change in this world, which has all elements.
+    fn change_alone(
+        &mut self,
+        prepared: Prepared,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Changed, Refusal> {
         let Prepared { graph, classes, wiring, names, new, removed, is_rewired, title, actions, .. } =
             prepared;
-        self.remember_first();
         let undo = self.put_in((graph, classes, wiring, names), new, &removed);
         let was_running = std::mem::replace(&mut self.is_running, false);
         undo.olds.iter().for_each(|old| self.let_foresee(old));
@@ -74,7 +85,6 @@ impl World {
         self.version += 1;
         let now = self.clock.wall_ns();
         let revision = self.revisions.add(now, &title, compact(&self.graph), &actions);
-        self.tell_change(&actions);
         Ok(Changed { revision, actions })
     }
 
@@ -101,7 +111,7 @@ impl World {
         new: Vec<New>,
         removed: &[ElementIdx],
     ) -> Undo {
-        self.make_places(graph.elements.len());
+        self.make_places(graph.elements.len().max(self.slots.len()));
         let by_name = present(&graph).map(|(idx, element)| (element.name.clone(), idx)).collect();
         let notifiers = self.notifiers.of_elements(|_| true);
         let is_rebuilt = |idx: ElementIdx| new.iter().any(|new| new.idx == idx && new.how == How::Rebuilt);
@@ -148,9 +158,8 @@ impl World {
         Old { idx, how, takes_state, element: self.slots[idx].replace(element), hand, tasks, timers }
     }
 
-    /// Makes room for `n` elements.
+    /// Makes as many places as there are elements, the last of which nobody has if there were more.
     fn make_places(&mut self, n: usize) {
-        let n = n.max(self.slots.len());
         self.slots.resize_with(n, || None);
         self.configs.resize(n, String::new());
         self.drops.resize_with(n, Drops::default);
@@ -182,7 +191,6 @@ impl World {
         } = undo;
         (self.graph, self.classes, self.wiring, self.names) = (graph, classes, wiring, names);
         (self.by_name, self.flow_codes, self.driver, self.runcount) = (by_name, flow_codes, driver, runcount);
-        self.classes.resize(self.slots.len(), &VACANT);
         let is_new = |idx: ElementIdx| olds.iter().any(|old| old.idx == idx && old.how != How::Reconfigured);
         drop(self.selects.take_elements(is_new));
         self.selects.append(selects);
@@ -198,7 +206,7 @@ impl World {
             }
         }
         self.notifiers = notifiers;
-        self.notifiers.resize(self.slots.len());
+        self.make_places(self.graph.elements.len());
     }
 
     /// Takes away an element's tasks and timers, as far as they are meant.

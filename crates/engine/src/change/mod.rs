@@ -99,12 +99,12 @@ impl World {
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
         let loader = self.loader.clone().ok_or("this graph cannot be changed while it runs")?;
-        if self.crew.is_some() || self.n_threads > 1 {
-            return Err("a graph on several threads cannot be changed while it runs; run it on one".into());
+        if self.crew.as_ref().is_some_and(|crew| crew.is_replicated) {
+            return Err("a graph on several cores cannot be changed while it runs; run it on one".into());
         }
         let mut graph = (*self.graph).clone();
-        for (element, config) in graph.elements.iter_mut().zip(&self.configs) {
-            element.config.clone_from(config);
+        for (element, config) in graph.elements.iter_mut().zip(self.present_configs()) {
+            element.config = config;
         }
         Ok(Snapshot {
             version: self.version,
@@ -115,6 +115,7 @@ impl World {
             chatter: self.chatter.clone(),
             burst: self.burst,
             replica: self.replica,
+            n_threads: self.n_threads,
             loader,
         })
     }

@@ -25,6 +25,7 @@ pub struct Snapshot {
     pub(super) chatter: Voice,
     pub(super) burst: usize,
     pub(super) replica: (usize, usize),
+    pub(super) n_threads: usize,
     pub(super) loader: SharedLoader,
 }
 
@@ -134,8 +135,8 @@ impl Snapshot {
         diagnostics: &mut Diagnostics,
     ) -> Option<Vec<New>> {
         let Placed { graph, wiring, classes } = placed;
-        let (burst, replica) = (self.burst, self.replica);
-        let site = Site { graph, wiring, classes, burst, replica, n_threads: 1 };
+        let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
+        let site = Site { graph, wiring, classes, burst, replica, n_threads };
         let (mut new, mut is_whole) = (Vec::new(), true);
         for idx in order_of(classes) {
             let Some(how) = hows[idx] else { continue };

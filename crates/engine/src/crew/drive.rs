@@ -81,6 +81,9 @@ impl World {
             if !go_on(self) || self.crew.as_ref().is_none_or(|crew| crew.board.is_over()) {
                 return Outcome::Interrupted;
             }
+            if self.awaited_change.is_some() {
+                self.make_awaited_change();
+            }
             self.take_mail();
             if !self.flush() {
                 self.doze();

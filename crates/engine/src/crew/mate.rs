@@ -27,6 +27,26 @@ struct Shop {
     owes_turn: bool,
 }
 
+/// A world that the first thread has.
+pub(crate) struct Held<'a> {
+    shop: MutexGuard<'a, Shop>,
+    freed: &'a Condvar,
+}
+
+impl Held<'_> {
+    /// The engine of the world.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.shop.engine
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Whoever is told of it waits for the lock, which is given back next.
+        self.freed.notify_one();
+    }
+}
+
 /// Says that the thread has stopped, however it ends.
 struct Leaving<'a>(&'a Mate);
 
@@ -56,17 +76,19 @@ impl Mate {
 
     /// Does something with the world; its thread steps aside for it between two rounds. Called by the first thread alone.
     pub fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
+        act(self.hold().engine())
+    }
+
+    /// Has the world, and its thread standing still, as long as what is returned lives. Called by the first thread alone.
+    pub fn hold(&self) -> Held<'_> {
         let desk = self.board.desk(self.index);
         desk.want(true);
         let must_wait = |shop: &mut Shop| shop.is_working && shop.owes_turn;
         let shop = self.turned.wait_while(self.lock(), must_wait);
         let mut shop = shop.unwrap_or_else(PoisonError::into_inner);
         desk.want(false);
-        let result = act(&mut shop.engine);
         shop.owes_turn = true;
-        drop(shop);
-        self.freed.notify_one();
-        result
+        Held { shop, freed: &self.freed }
     }
 
     /// Works until the run is over.

@@ -12,6 +12,7 @@ mod calls;
 pub(crate) mod cores;
 mod drive;
 mod flow;
+mod gather;
 pub(crate) mod hand;
 mod handover;
 pub(crate) mod mate;
@@ -19,6 +20,7 @@ mod merge;
 pub(crate) mod post;
 mod share;
 pub(crate) mod split;
+mod spread;
 
 use std::sync::Arc;
 

@@ -114,16 +114,18 @@ pub(crate) fn connect(posts: &mut [Post], from: usize, to: usize) {
     }
 }
 
-/// A door for a storage element that thread `from` feeds and thread `to` holds.
+/// A door for a storage element that thread `from` feeds and thread `to` holds; `is_closed`: the sender waits for room.
 pub(crate) fn add_door(
     posts: &mut [Post],
     from: usize,
     to: usize,
     element: ElementIdx,
     room: usize,
+    is_closed: bool,
 ) -> Arc<Door> {
     let room = u32::try_from(room).unwrap_or(u32::MAX);
-    let door = Arc::new(Door { credit: AtomicU64::new(u64::from(room)), ..Door::default() });
+    let (credit, is_closed) = (AtomicU64::new(u64::from(room)), AtomicBool::new(is_closed));
+    let door = Arc::new(Door { credit, is_closed, ..Door::default() });
     if let Some(post) = posts.get_mut(from) {
         post.outside.push((element, door.clone()));
     }
@@ -199,6 +201,21 @@ impl Post {
             }
         }
         None
+    }
+
+    /// Takes out all that others have put into the rings to this thread, and where it came from.
+    pub fn take_in(&mut self) -> Vec<(usize, Parcel)> {
+        let inlets = self.inlets.iter_mut();
+        let all = inlets.flat_map(|inlet| {
+            let from = inlet.from;
+            std::iter::from_fn(move || Some((from, inlet.ring.pop().ok()?)))
+        });
+        all.collect()
+    }
+
+    /// Takes out all that waits to be put into rings.
+    pub fn take_out(&mut self) -> impl Iterator<Item = Parcel> + '_ {
+        self.outlets.iter_mut().flat_map(|outlet| outlet.spill.drain(..))
     }
 
     /// A door whose sender may push again.
@@ -313,7 +330,7 @@ mod tests {
         let board = board();
         let mut posts = vec![Post::default(), Post::default()];
         connect(&mut posts, 0, 1);
-        let door = add_door(&mut posts, 0, 1, 5, 3);
+        let door = add_door(&mut posts, 0, 1, 5, 3, false);
         let (mut to, mut from) = (posts.pop().unwrap(), posts.pop().unwrap());
         let send = |from: &mut Post, n: u8| {
             from.send(&board, 1, parcel(0, 0, n));

@@ -6,22 +6,19 @@
 
 use std::sync::Arc;
 
-use element::{Element, ElementIdx, Phase, Role};
+use element::{ElementIdx, Phase, Role};
 use graph::Diagnostics;
 
 use super::balance;
 use super::board::Board;
 use super::hand::Hand;
-use super::handover::Entrance;
 use super::mate::Mate;
-use super::post::{self, Post};
-use super::{Crew, Place};
+use super::spread::{places, spread};
+use super::Crew;
 use crate::build::Engine;
-use crate::chatter::Voice;
-use crate::clock::{Clock, Time};
 use crate::configured::words;
 use crate::wake::Waker;
-use crate::world::{Parts, World};
+use crate::world::World;
 
 /// Splits an initialised engine over `n` threads; the first one's engine, with the others as its crew. It stays whole where
 /// everything belongs to the first thread.
@@ -29,7 +26,6 @@ pub(crate) fn split(
     mut engine: Engine,
     n: usize,
     cpus: &[usize],
-    chatter: &Voice,
     diagnostics: &mut Diagnostics,
 ) -> Option<Engine> {
     let threads = settle(&mut engine.world, n, diagnostics);
@@ -53,45 +49,21 @@ pub(crate) fn split(
         return None;
     };
     let board = Arc::new(Board::new(wakers.clone()));
-    let (mut posts, entrances) = connect(&engine.world, &threads, n);
-    let order = engine.world.order.clone();
-    let mut worlds: Vec<World> = Vec::new();
-    for thread in 1..n {
-        worlds.push(engine.world.part(thread, &threads, chatter.clone()));
-    }
-    engine.world.keep_part(&threads);
-    engine.world.order.retain(|idx| threads[*idx] == 0);
-    for (from, idx, entrance) in entrances {
-        let world = match from {
-            0 => &mut engine.world,
-            from => &mut worlds[from - 1],
-        };
-        world.slots[idx] = Some(Box::new(entrance) as Box<dyn Element>);
-    }
-    let places: Arc<[Place]> = threads.iter().map(|thread| Place::World(*thread)).collect();
-    let crew = |index: usize, post: Post| {
-        let (board, places) = (board.clone(), places.clone());
-        let cpu = cpus.get(index).copied();
-        let (mates, hands) = (Arc::from([]), Vec::new());
-        Box::new(Crew {
-            index,
-            is_replicated: false,
-            board,
-            mates,
-            hands,
-            places,
-            post,
-            stops_all: false,
-            cpu,
-        })
-    };
-    engine.world.crew = Some(crew(0, posts.remove(0)));
+    let (worlds, posts) = spread(&mut engine.world, &threads, n);
+    let places = places(&threads);
+    let mut crews = posts.into_iter().enumerate().map(|(index, post)| {
+        let (board, places, mates) = (board.clone(), places.clone(), Arc::from([]));
+        let (hands, cpu) = (Vec::new(), cpus.get(index).copied());
+        let (is_replicated, stops_all) = (false, false);
+        Box::new(Crew { index, is_replicated, board, mates, hands, places, post, stops_all, cpu })
+    });
+    engine.world.crew = crews.next();
     let mut mates = Vec::new();
-    for ((at, mut world), post) in worlds.into_iter().enumerate().zip(posts) {
-        world.waker = wakers.get(at + 1).cloned();
-        world.crew = Some(crew(at + 1, post));
-        world.order = order.iter().copied().filter(|idx| threads[*idx] == at + 1).collect();
-        mates.push(Arc::new(Mate::new(at + 1, board.clone(), Engine { world })));
+    for (mut world, crew) in worlds.into_iter().zip(crews) {
+        let index = crew.index;
+        world.waker = wakers.get(index).cloned();
+        world.crew = Some(crew);
+        mates.push(Arc::new(Mate::new(index, board.clone(), Engine { world })));
     }
     if let Some(crew) = &mut engine.world.crew {
         crew.mates = mates.into();
@@ -107,64 +79,6 @@ pub(crate) fn settle(world: &mut World, n: usize, diagnostics: &mut Diagnostics)
         world.settle_tasks(idx, *thread);
     }
     threads
-}
-
-impl World {
-    /// Sets the thread of an element's tasks to the one that they run on, unless they are not to run.
-    fn settle_tasks(&mut self, element: ElementIdx, thread: usize) {
-        let thread = i32::try_from(thread).unwrap_or(i32::MAX);
-        if let Some(home) = self.home_threads.get_mut(element).filter(|home| **home >= 0) {
-            *home = thread;
-        }
-        for task in self.tasks.of_element(element).collect::<Vec<_>>() {
-            if self.tasks.get(task).is_some_and(|task| task.home_thread >= 0) {
-                self.tasks.set_home_thread(task, thread);
-            }
-        }
-    }
-
-    /// A world for the elements of a thread, which are taken out of this one. Tasks, timers and notifiers keep their numbers.
-    fn part(&mut self, thread: usize, threads: &[usize], chatter: Voice) -> World {
-        let is_own = |idx: ElementIdx| threads.get(idx) == Some(&thread);
-        let slots = self.slots.iter_mut().enumerate();
-        let slots: Vec<_> = slots.map(|(idx, slot)| slot.take_if(|_| is_own(idx))).collect();
-        let (hands, others) =
-            std::mem::take(&mut self.second_hands).into_iter().partition(|(idx, _)| is_own(*idx));
-        self.second_hands = others;
-        let mut part = World::new(Parts {
-            graph: self.graph.clone(),
-            classes: self.classes.clone(),
-            wiring: self.wiring.clone(),
-            slots,
-            clock: Clock::new(Time::Real),
-            burst: self.burst,
-            chatter,
-            names: self.names.clone(),
-            replica: self.replica,
-            n_threads: self.n_threads,
-        });
-        part.random = self.random.of_thread(thread);
-        part.thread = thread;
-        part.second_hands = hands;
-        part.configs = self.configs.clone();
-        part.tasks = self.tasks.of_elements(is_own);
-        part.timers = self.timers.of_elements(is_own);
-        part.selects = self.selects.take_elements(is_own);
-        part.notifiers = self.notifiers.of_elements(is_own);
-        part.home_threads = self.home_threads.clone();
-        part.given_threads = self.given_threads.clone();
-        part.tickets = self.tickets.clone();
-        part.is_initialized = true;
-        part
-    }
-
-    /// Forgets all but what the first thread's elements have.
-    fn keep_part(&mut self, threads: &[usize]) {
-        let is_own = |idx: ElementIdx| threads.get(idx) == Some(&0);
-        self.tasks = self.tasks.of_elements(is_own);
-        self.timers = self.timers.of_elements(is_own);
-        self.notifiers = self.notifiers.of_elements(is_own);
-    }
 }
 
 /// The thread of each element.
@@ -292,29 +206,4 @@ fn around(world: &World, idx: ElementIdx) -> Vec<ElementIdx> {
         }
     }
     found
-}
-
-/// Entrances to be put into worlds in the place of elements.
-type Entrances = Vec<(usize, ElementIdx, Entrance)>;
-
-/// The post between the threads, and the entrances through which it is used.
-fn connect(world: &World, threads: &[usize], n: usize) -> (Vec<Post>, Entrances) {
-    let mut posts: Vec<Post> = (0..n).map(|_| Post::taking_always()).collect();
-    let mut rings: Vec<(usize, usize)> = Vec::new();
-    let mut entrances: Entrances = Vec::new();
-    for connection in &world.graph.connections {
-        let (idx, from, to) =
-            (connection.to.element, threads[connection.from.element], threads[connection.to.element]);
-        if from == to || entrances.iter().any(|(world, element, _)| (*world, *element) == (from, idx)) {
-            continue;
-        }
-        if !rings.contains(&(from, to)) {
-            rings.push((from, to));
-            post::connect(&mut posts, from, to);
-        }
-        let room = world.slots[idx].as_ref().and_then(|element| element.room());
-        let door = post::add_door(&mut posts, from, to, idx, room.unwrap_or(usize::MAX));
-        entrances.push((from, idx, Entrance { thread: to, door, tells_full: room.is_some() }));
-    }
-    (posts, entrances)
 }
