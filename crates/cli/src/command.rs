@@ -323,7 +323,7 @@ pub struct BenchOptions {
     #[arg(long, value_name = "N", conflicts_with_all = ["files", "startup", "vs"])]
     pub changes: Option<usize>,
     /// Spread the graph that is changed over N threads.
-    #[arg(long, value_name = "N", requires = "changes", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
+    #[arg(long, value_name = "N", requires = "changes", conflicts_with = "cores", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
     pub threads: Option<u16>,
     /// Runs of each graph, or starts; the median counts [default: 3, starts 50].
     #[arg(short, long, visible_alias = "runs", value_name = "N")]
@@ -340,7 +340,7 @@ pub struct BenchOptions {
     /// First processor to run on.
     #[arg(long, default_value_t = 0)]
     pub cpu: usize,
-    /// Run each graph on N cores, and on one to compare with.
+    /// Run each graph on N cores, and on one to compare with; a graph that is changed on N only.
     #[arg(long, value_name = "N", conflicts_with_all = ["cpu_time", "startup"], value_parser = clap::value_parser!(u16).range(2..=i64::from(crate::cores::MAX)))]
     pub cores: Option<u16>,
     /// Print the figures as JSON.

@@ -55,6 +55,7 @@ struct NumberedSource {
     counts: Arc<Counts>,
     task: Option<TaskId>,
     begin_ns: Option<i64>,
+    sent: u64,
     next: [u64; N_FLOWS],
 }
 
@@ -63,7 +64,7 @@ static SOURCE: Class = Class::new::<NumberedSource>("NumberedSource", "0/1", "h/
 impl Element for NumberedSource {
     fn configure(conf: &mut Configure<'_>) -> Result<NumberedSource, Failed> {
         conf.finish()?;
-        Ok(NumberedSource { counts: counts(), task: None, begin_ns: None, next: [0; N_FLOWS] })
+        Ok(NumberedSource { counts: counts(), task: None, begin_ns: None, sent: 0, next: [0; N_FLOWS] })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -82,7 +83,7 @@ impl Element for NumberedSource {
         let now = ctx.steady_ns();
         let passed = now - *self.begin_ns.get_or_insert(now);
         let due = (passed as u64).saturating_mul(RATE / 1000) / 1_000_000;
-        let sent = self.counts.sent.load(Ordering::Relaxed);
+        let sent = self.sent;
         let n = due.saturating_sub(sent).min(BURST);
         if n == 0 {
             return false;
@@ -96,7 +97,8 @@ impl Element for NumberedSource {
             self.next[flow] += 1;
             batch.push(packet);
         }
-        self.counts.sent.store(sent + n, Ordering::Relaxed);
+        self.sent += n;
+        self.counts.sent.fetch_add(n, Ordering::Relaxed);
         ctx.emit(0, batch);
         true
     }
@@ -293,8 +295,13 @@ pub fn report(n: usize, options: &BenchOptions) -> Result<Report, String> {
     let text = configuration(n_threads);
     let mut diagnostics = Diagnostics::default();
     let graph = Classes.parse("config", &text, &mut diagnostics);
-    let layout = if n_threads > 1 { Layout::Threads(n_threads) } else { Layout::One };
-    let cpus = (options.cpu..options.cpu + n_threads).collect();
+    let layout = match options.cores {
+        Some(n) => Layout::Cores(n.into()),
+        None if n_threads > 1 => Layout::Threads(n_threads),
+        None => Layout::One,
+    };
+    let n_cpus = options.cores.map_or(n_threads, usize::from);
+    let cpus = (options.cpu..options.cpu + n_cpus).collect();
     let build = BuildOptions { burst: 32, layout, cpus, ..BuildOptions::default() };
     let engine = graph.and_then(|graph| Engine::build(graph, &|name| class(name), build, &mut diagnostics));
     let mut engine =

@@ -126,16 +126,16 @@ fn subscribers_hear_of_each_step() {
 #[test]
 fn nothing_is_lost_or_disordered_by_changes_under_load() {
     as_each_user(|place| {
-        for threads in 1..=3 {
-            let report = place.output(&format!("weir bench --changes 400 --threads {threads} --json"));
+        for layout in ["", "--threads 2", "--threads 3", "--cores 2"] {
+            let report = place.output(&format!("weir bench --changes 400 {layout} --json"));
             let report: Value = serde_json::from_str(&report).expect("it is JSON");
             let row = &report["rows"][0];
             assert_eq!(
                 (&row["changes"], &row["lost"], &row["out_of_order"]),
                 (&400.into(), &0.into(), &0.into()),
-                "{threads} threads: {row}"
+                "{layout}: {row}"
             );
-            assert!(row["packets"].as_u64().is_some_and(|n| n > 1000), "{threads} threads: {row}");
+            assert!(row["packets"].as_u64().is_some_and(|n| n > 1000), "{layout}: {row}");
         }
     });
 }
@@ -185,6 +185,57 @@ StaticThreadSched@7
 q
 1
 ";
+        assert_eq!(text, expected);
+        assert!(graph.runs(), "{}", graph.stderr());
+    });
+}
+
+#[test]
+fn all_replicas_of_a_graph_change_at_once() {
+    as_each_user(|place| {
+        let mut graph = place.start(
+            "weir run --quiet --cores 2 --name g -e 's :: RatedSource(RATE 1000) -> c :: Counter
+                 -> t :: ToDump(one.pcap, UNBUFFERED true); Idle -> x :: Counter -> Discard'",
+        );
+        until("the graph runs", || place.run("weir live g show").code == 0);
+        let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");
+        let text = place.output(&format!(
+            "live() {{ weir live g \"$@\" 2>&1 | grep -e '^rev' -e '^weir' -e 'Dump(' | grep -v warning; }}
+             value() {{ weir handler --graph g read \"$1\"; }}
+             until_more() {{ until [ \"$(value $1)\" -gt $2 ]; do :; done; }}
+             live add b Counter --between c t; until_more b.count 20
+             live add bad 'ToDump(/nowhere/at/all)' --between c b
+             live replace t 'u :: ToDump(two.pcap, UNBUFFERED true)'; until_more u.count 20; until_more b.count 100
+             live add w 'Script(TYPE PASSIVE, return 7)'; value w.run; live rm w
+             live add f 'FromDump({capture}, ACTIVE false)'; live bind f x; live show
+             weir handler --graph g write f.active true; until_more x.count 798; value x.count
+             live rollback 0; value list"
+        ));
+        let expected = format!(
+            "revision 1
+weir: bad:1:1: While initializing 'bad :: ToDump': /nowhere/at/all: No such file or directory
+revision 2
+  add u :: ToDump(two.pcap, UNBUFFERED true)
+revision 3
+7
+revision 4
+revision 5
+  add f :: FromDump({capture}, ACTIVE false)
+revision 6
+u :: ToDump(two.pcap, UNBUFFERED true);
+f :: FromDump({capture}, ACTIVE false);
+799
+revision 7
+  add t :: ToDump(one.pcap, UNBUFFERED true)
+6
+s
+c
+Idle@4
+x
+Discard@6
+t
+"
+        );
         assert_eq!(text, expected);
         assert!(graph.runs(), "{}", graph.stderr());
     });

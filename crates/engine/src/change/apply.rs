@@ -7,13 +7,51 @@ use args::Names;
 use element::{Class, Element, ElementIdx, Runtime, TaskId, TimerId, Wake};
 use graph::{Diagnostics, Graph};
 
-use super::plan::{compact, How, New, Prepared};
+use super::plan::{compact, How, New, Part, Plan, Prepared};
 use super::{is_vacant, present, Changed, Refusal};
 use crate::configured::order_of;
+use crate::crew::replicas::for_other_replica;
+use crate::crew::Place;
 use crate::notify::Notifiers;
 use crate::select::Selects;
 use crate::wiring::Wiring;
 use crate::world::{Drops, World};
+
+/// Makes a change in all worlds that have the whole graph, or in none of them.
+fn change_all(
+    worlds: &mut [&mut World],
+    plan: Plan,
+    parts: Vec<Part>,
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    let is_rewired = plan.is_rewired;
+    let mut undos = Vec::new();
+    let mut is_ready = true;
+    for (at, (plan, part)) in std::iter::repeat_n(plan, worlds.len()).zip(parts).enumerate() {
+        let places = worlds.first().and_then(|first| first.places()).filter(|_| at > 0);
+        let world = &mut worlds[at];
+        undos.push(world.put_in(plan, part, places));
+        let mut told = Diagnostics::default();
+        is_ready = world.fits(&mut told) && world.begin_new(&undos[at], &mut told);
+        if at == 0 || !is_ready {
+            diagnostics.list.append(&mut told.list);
+        }
+        if !is_ready {
+            break;
+        }
+    }
+    for (world, undo) in worlds.iter_mut().zip(undos) {
+        if !is_ready {
+            world.undo(undo);
+            continue;
+        }
+        world.settle(undo);
+        if is_rewired {
+            world.search_anew();
+        }
+    }
+    is_ready
+}
 
 /// What is needed to make a world what it was.
 struct Undo {
@@ -29,6 +67,11 @@ struct Undo {
     /// What was in the places that others have now.
     olds: Vec<Old>,
     selects: Selects,
+    /// Whose each element was, in a crew.
+    places: Option<Arc<[Place]>>,
+    /// Elements that are taken away, and those of them that were initialised here.
+    removed: Vec<ElementIdx>,
+    gone: Vec<ElementIdx>,
 }
 
 /// An element whose place another has.
@@ -36,6 +79,8 @@ struct Old {
     idx: ElementIdx,
     how: How,
     takes_state: bool,
+    /// Whether it was initialised: in each replica, unless only the first has it.
+    was_here: bool,
     element: Option<Box<dyn Element>>,
     hand: Option<Box<dyn Element>>,
     tasks: Vec<TaskId>,
@@ -49,43 +94,25 @@ impl World {
             return Err(Refusal::Stale);
         }
         self.remember_first();
-        let changed = self.as_one(|world| world.change_alone(prepared, diagnostics))?;
-        self.tell_change(&changed.actions);
-        Ok(changed)
-    }
-
-    /// Makes a change in this world, which has all elements.
-    fn change_alone(
-        &mut self,
-        prepared: Prepared,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<Changed, Refusal> {
-        let Prepared { graph, classes, wiring, names, new, removed, is_rewired, title, actions, .. } =
-            prepared;
-        let undo = self.put_in((graph, classes, wiring, names), new, &removed);
-        let was_running = std::mem::replace(&mut self.is_running, false);
-        undo.olds.iter().for_each(|old| self.let_foresee(old));
-        let mut is_ready = true;
-        for at in 0..undo.olds.len() {
-            let Old { idx, how, .. } = undo.olds[at];
-            if how != How::Reconfigured && !self.initialize(idx, diagnostics) {
-                is_ready = false;
-                break;
-            }
-        }
-        self.is_running = was_running;
-        if !is_ready {
-            self.undo(undo);
+        let Prepared { plan, parts, title, actions, .. } = prepared;
+        if !self.as_one(|worlds| change_all(worlds, plan, parts, diagnostics)) {
             return Err(Refusal::Failed);
-        }
-        self.settle(undo, &removed);
-        if is_rewired {
-            self.search_anew();
         }
         self.version += 1;
         let now = self.clock.wall_ns();
         let revision = self.revisions.add(now, &title, compact(&self.graph), &actions);
+        self.tell_change(&actions);
         Ok(Changed { revision, actions })
+    }
+
+    /// Initialises what was put in; false if an element cannot be.
+    fn begin_new(&mut self, undo: &Undo, diagnostics: &mut Diagnostics) -> bool {
+        let was_running = std::mem::replace(&mut self.is_running, false);
+        undo.olds.iter().for_each(|old| self.let_foresee(old));
+        let mut begun = undo.olds.iter().filter(|old| old.how != How::Reconfigured);
+        let is_ready = begun.all(|old| !self.is_here(old.idx) || self.initialize(old.idx, diagnostics));
+        self.is_running = was_running;
+        is_ready
     }
 
     /// Shows a new element what it will take over.
@@ -104,19 +131,22 @@ impl World {
         }
     }
 
-    /// Puts new elements into their places and moves the edges.
-    fn put_in(
-        &mut self,
-        (graph, classes, wiring, names): (Graph, Vec<&'static Class>, Wiring, Arc<Names>),
-        new: Vec<New>,
-        removed: &[ElementIdx],
-    ) -> Undo {
+    /// Puts new elements into their places and moves the edges; `places`: whose each element is, as the first replica knows.
+    fn put_in(&mut self, plan: Plan, part: Part, places: Option<Arc<[Place]>>) -> Undo {
+        let Plan { graph, classes, wiring, removed, .. } = plan;
+        let gone: Vec<ElementIdx> = removed.iter().copied().filter(|idx| self.is_here(*idx)).collect();
+        let absent: Vec<ElementIdx> = (0..self.slots.len()).filter(|idx| !self.is_here(*idx)).collect();
+        let names = part.names.unwrap_or_else(|| self.names.clone());
+        let new = match &places {
+            Some(places) => for_other_replica(part.new, places, &classes, &wiring),
+            None => part.new,
+        };
         self.make_places(graph.elements.len().max(self.slots.len()));
         let by_name = present(&graph).map(|(idx, element)| (element.name.clone(), idx)).collect();
         let notifiers = self.notifiers.of_elements(|_| true);
         let is_rebuilt = |idx: ElementIdx| new.iter().any(|new| new.idx == idx && new.how == How::Rebuilt);
         let mut undo = Undo {
-            graph: std::mem::replace(&mut self.graph, Arc::new(graph)),
+            graph: std::mem::replace(&mut self.graph, graph),
             classes: std::mem::replace(&mut self.classes, classes),
             wiring: std::mem::replace(&mut self.wiring, wiring),
             names: std::mem::replace(&mut self.names, names),
@@ -127,15 +157,22 @@ impl World {
             runcount: self.runcount,
             selects: self.selects.take_elements(is_rebuilt),
             olds: Vec::new(),
+            places: self.places(),
+            removed,
+            gone,
         };
-        self.driver = self.driver.filter(|driver| !removed.contains(driver));
+        self.driver = self.driver.filter(|driver| !undo.removed.contains(driver));
         for new in new {
-            undo.olds.push(self.put_in_place(new, &undo.classes));
+            let was_here = !absent.contains(&new.idx);
+            undo.olds.push(self.put_in_place(new, &undo.classes, was_here));
         }
+        let others: Vec<ElementIdx> =
+            undo.olds.iter().filter(|old| old.how != How::Reconfigured).map(|old| old.idx).collect();
+        self.take_places(places, &others);
         undo
     }
 
-    fn put_in_place(&mut self, new: New, before: &[&'static Class]) -> Old {
+    fn put_in_place(&mut self, new: New, before: &[&'static Class], was_here: bool) -> Old {
         let New { idx, element, how, takes_state } = new;
         let is_own_class = before.get(idx).is_some_and(|class| std::ptr::eq(*class, self.classes[idx]));
         if how != How::Reconfigured {
@@ -155,7 +192,8 @@ impl World {
         };
         let tasks = self.tasks.of_element(idx).collect();
         let timers = self.timers.of_element(idx).collect();
-        Old { idx, how, takes_state, element: self.slots[idx].replace(element), hand, tasks, timers }
+        let element = self.slots[idx].replace(element);
+        Old { idx, how, takes_state, was_here, element, hand, tasks, timers }
     }
 
     /// Makes as many places as there are elements, the last of which nobody has if there were more.
@@ -172,7 +210,7 @@ impl World {
     /// Takes the new elements out again and puts the old ones back.
     fn undo(&mut self, undo: Undo) {
         for old in &undo.olds {
-            if old.how != How::Reconfigured {
+            if old.how != How::Reconfigured && self.is_here(old.idx) {
                 self.call_apart(old.idx, |element, ctx| element.cleanup(ctx));
             }
         }
@@ -188,6 +226,8 @@ impl World {
             runcount,
             olds,
             selects,
+            places,
+            ..
         } = undo;
         (self.graph, self.classes, self.wiring, self.names) = (graph, classes, wiring, names);
         (self.by_name, self.flow_codes, self.driver, self.runcount) = (by_name, flow_codes, driver, runcount);
@@ -207,6 +247,9 @@ impl World {
         }
         self.notifiers = notifiers;
         self.make_places(self.graph.elements.len());
+        if places.is_some() {
+            self.take_places(places, &[]);
+        }
     }
 
     /// Takes away an element's tasks and timers, as far as they are meant.
@@ -224,9 +267,11 @@ impl World {
     }
 
     /// Lets new elements take the state of the old ones, and what was removed go.
-    fn settle(&mut self, undo: Undo, removed: &[ElementIdx]) {
-        for idx in removed {
+    fn settle(&mut self, undo: Undo) {
+        for idx in &undo.gone {
             self.call_apart(*idx, |element, ctx| element.cleanup(ctx));
+        }
+        for idx in &undo.removed {
             self.slots[*idx] = None;
             self.second_hands.remove(idx);
             self.forget_tasks(*idx, |_| true, |_| true);
@@ -237,14 +282,15 @@ impl World {
             self.configs[*idx].clear();
         }
         for old in undo.olds {
-            let Old { idx, how, takes_state, element, tasks, timers, .. } = old;
+            let Old { idx, how, takes_state, was_here, element, tasks, timers, .. } = old;
+            let takes_state = takes_state && self.is_here(idx);
             self.configs[idx].clone_from(&self.graph.elements[idx].config);
             if how == How::Rebuilt {
                 self.forget_tasks(idx, |task| tasks.contains(&task), |timer| timers.contains(&timer));
                 let is_dead = |wake: Wake| matches!(wake, Wake::Task(task) if tasks.contains(&task));
                 self.notifiers.forget_searches(idx, is_dead);
             }
-            let Some(element) = element else { continue };
+            let Some(element) = element.filter(|_| was_here) else { continue };
             let mut element = Some(element);
             self.forget_times();
             self.call(idx, |new, ctx| match element.take() {
@@ -254,6 +300,6 @@ impl World {
             });
         }
         let order = order_of(&self.classes).into_iter();
-        self.order = order.filter(|idx| !is_vacant(&self.graph, *idx)).collect();
+        self.order = order.filter(|idx| !is_vacant(&self.graph, *idx) && self.is_here(*idx)).collect();
     }
 }

@@ -17,7 +17,7 @@ use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
 use crate::world::World;
 
-pub(crate) use plan::compact;
+pub(crate) use plan::{compact, How, New};
 pub use plan::{Prepared, Snapshot};
 pub use revisions::{Revision, Revisions};
 pub use subscribers::{Follower, Subscriber};
@@ -99,9 +99,6 @@ impl World {
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
         let loader = self.loader.clone().ok_or("this graph cannot be changed while it runs")?;
-        if self.crew.as_ref().is_some_and(|crew| crew.is_replicated) {
-            return Err("a graph on several cores cannot be changed while it runs; run it on one".into());
-        }
         let mut graph = (*self.graph).clone();
         for (element, config) in graph.elements.iter_mut().zip(self.present_configs()) {
             element.config = config;

@@ -11,6 +11,7 @@ use super::by_name::ByName;
 use super::{is_vacant, present, vacant, SharedLoader, Wish, VACANT};
 use crate::chatter::Voice;
 use crate::configured::{classes_of, configure_one, order_of, words, Site};
+use crate::crew::cores;
 use crate::told::tell;
 use crate::wiring::Wiring;
 
@@ -32,23 +33,36 @@ pub struct Snapshot {
 /// A change whose new elements are configured.
 pub struct Prepared {
     pub(super) version: u64,
-    /// The new graph, its elements where the world has them.
-    pub(super) graph: Graph,
-    pub(super) classes: Vec<&'static Class>,
-    pub(super) wiring: Wiring,
-    pub(super) names: Arc<Names>,
-    /// Elements to be put in, in the order in which they are initialised.
-    pub(super) new: Vec<New>,
-    pub(super) removed: Vec<ElementIdx>,
-    /// Whether searches for notifiers may find other things than before.
-    pub(super) is_rewired: bool,
+    pub(super) plan: Plan,
+    /// What is put into the world, or into each replica's.
+    pub(super) parts: Vec<Part>,
     pub(super) title: String,
     /// The steps from the old graph to the new one.
     pub actions: Vec<Action>,
 }
 
+/// What becomes of the graph, the same for all worlds.
+#[derive(Clone)]
+pub(super) struct Plan {
+    /// The new graph, its elements where the world has them.
+    pub graph: Arc<Graph>,
+    pub classes: Vec<&'static Class>,
+    pub wiring: Wiring,
+    pub removed: Vec<ElementIdx>,
+    /// Whether searches for notifiers may find other things than before.
+    pub is_rewired: bool,
+}
+
+/// What is put into a world.
+pub(super) struct Part {
+    /// Names, if they are others than before.
+    pub names: Option<Arc<Names>>,
+    /// Elements to be put in, in the order in which they are initialised.
+    pub new: Vec<New>,
+}
+
 /// An element to be put in.
-pub(super) struct New {
+pub(crate) struct New {
     pub idx: ElementIdx,
     pub element: Box<dyn Element>,
     pub how: How,
@@ -58,7 +72,7 @@ pub(super) struct New {
 
 /// How an element comes into the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     /// It has a place of its own.
     Added,
     /// It takes the place of another, with tasks and timers of its own.
@@ -81,31 +95,49 @@ impl Snapshot {
     /// Checks the wanted graph and configures what is new in it; `None` if there were errors, which are in `diagnostics`.
     pub fn prepare(&self, wish: Wish, diagnostics: &mut Diagnostics) -> Option<Prepared> {
         let Wish { mut graph, is_unfinished, without_state, replaced, title } = wish;
-        let registry = |name: &str| self.loader.class(name);
+        let of_loader = |name: &str| self.loader.class(name);
+        let registry = cores::registry(&of_loader);
+        if self.replica.1 > 1 {
+            graph = cores::with_shares(graph, &registry);
+        }
         let classes = classes_of(&mut graph, &registry, diagnostics)?;
         let facts = |name: &str| registry(name).map(|class| &class.facts);
         let checked = match is_unfinished {
             true => graph::check_unfinished(&graph, &facts, diagnostics)?,
             false => graph::check(&graph, &facts, diagnostics)?,
         };
-        let actions = graph::diff(&self.graph(), &graph);
+        let actions = graph::diff(&self.graph(), &compact(&graph));
         let numbers = self.numbers(&graph, &replaced);
         let placed = Placed::new(graph, checked, &classes, &numbers, self.graph.elements.len());
         let redefined = placed.redefined(self);
         let hows = Decision::new(self, &placed, redefined.as_ref()).hows();
-        let names = match redefined {
-            Some(_) => Arc::new(self.names.of_same_host()),
-            None => self.names.clone(),
+        let are_redefined = redefined.is_some();
+        let part = |replica: usize, diagnostics: &mut Diagnostics| {
+            let names = are_redefined.then(|| Arc::new(self.names.of_same_host()));
+            let site = Placing { placed: &placed, hows: &hows, without_state: &without_state, replica };
+            let new = self.configure(&site, names.as_ref().unwrap_or(&self.names), diagnostics)?;
+            Some(Part { names, new })
         };
-        let new = self.configure(&placed, &hows, &names, &without_state, diagnostics)?;
+        let mut parts = vec![part(0, diagnostics)?];
+        for replica in 1..self.replica.1 {
+            // The first one has told what there is to tell.
+            let mut quiet = Diagnostics::default();
+            match part(replica, &mut quiet) {
+                Some(part) => parts.push(part),
+                None => {
+                    diagnostics.list.append(&mut quiet.list);
+                    return None;
+                }
+            }
+        }
         let is_removed = |idx: &ElementIdx| !is_vacant(&self.graph, *idx) && is_vacant(&placed.graph, *idx);
         let removed: Vec<_> = (0..self.graph.elements.len()).filter(is_removed).collect();
         let is_rewired = !removed.is_empty()
             || hows.iter().flatten().any(|how| *how != How::Reconfigured)
             || actions.iter().any(is_edge);
         let Placed { graph, classes, wiring } = placed;
-        let version = self.version;
-        Some(Prepared { version, graph, classes, wiring, names, new, removed, is_rewired, title, actions })
+        let plan = Plan { graph: Arc::new(graph), classes, wiring, removed, is_rewired };
+        Some(Prepared { version: self.version, plan, parts, title, actions })
     }
 
     /// The place of each element of the wanted graph: its predecessor's, or one that nobody has.
@@ -128,20 +160,19 @@ impl Snapshot {
 
     fn configure(
         &self,
-        placed: &Placed,
-        hows: &[Option<How>],
+        placing: &Placing<'_>,
         names: &Names,
-        without_state: &[String],
         diagnostics: &mut Diagnostics,
     ) -> Option<Vec<New>> {
-        let Placed { graph, wiring, classes } = placed;
-        let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
+        let Placing { placed: Placed { graph, wiring, classes }, hows, without_state, replica } = *placing;
+        let (burst, n_threads) = (self.burst, self.n_threads);
+        let (is_first, replica) = (replica == 0, (replica, self.replica.1));
         let site = Site { graph, wiring, classes, burst, replica, n_threads };
         let (mut new, mut is_whole) = (Vec::new(), true);
         for idx in order_of(classes) {
             let Some(how) = hows[idx] else { continue };
             let element = &graph.elements[idx];
-            if let Some(notice) = classes[idx].notice.filter(|_| how == How::Added) {
+            if let Some(notice) = classes[idx].notice.filter(|_| how == How::Added && is_first) {
                 self.chatter.say(notice);
             }
             let (made, told) = configure_one(&site, names, classes[idx], idx, &element.config);
@@ -158,17 +189,26 @@ impl Snapshot {
     }
 }
 
-/// A graph without places that nobody has.
+/// What the new elements of a replica are configured for.
+#[derive(Clone, Copy)]
+struct Placing<'a> {
+    placed: &'a Placed,
+    hows: &'a [Option<How>],
+    without_state: &'a [String],
+    replica: usize,
+}
+
+/// The graph as the user knows it: without places that nobody has, and without what shares flows out to replicas.
 pub(crate) fn compact(graph: &Graph) -> Graph {
     let mut numbers = Vec::new();
     let mut elements = Vec::new();
     for element in &graph.elements {
         numbers.push(elements.len());
-        if !element.name.is_empty() {
+        if !element.name.is_empty() && !cores::is_share(element) {
             elements.push(element.clone());
         }
     }
-    let mut connections = graph.connections.clone();
+    let mut connections = cores::without_shares(graph);
     renumber(&mut connections, &numbers);
     Graph { elements, connections, requirements: graph.requirements.clone() }
 }

@@ -111,6 +111,12 @@ impl Board {
         std::mem::take(&mut *notes)
     }
 
+    /// Forgets on which number the replicas of some elements have agreed.
+    pub fn forget_agreed(&self, elements: &[ElementIdx]) {
+        let mut agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        agreed.retain(|element, _| !elements.contains(element));
+    }
+
     /// The number on which the replicas of an element agree: the first proposal.
     pub fn agree(&self, element: ElementIdx, proposal: Option<u64>) -> Option<u64> {
         let mut agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);

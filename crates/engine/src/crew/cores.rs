@@ -17,6 +17,8 @@ use super::{Crew, Place};
 use crate::build::{BuildOptions, Engine, Registry};
 use crate::configured::{Configured, Setup};
 use crate::wake::Waker;
+use crate::wiring::Wiring;
+use crate::world::Parts;
 
 /// Builds a graph for `n` cores: the engine of the first replica, which holds the others as its crew.
 pub(crate) fn build(
@@ -26,16 +28,14 @@ pub(crate) fn build(
     n: usize,
     diagnostics: &mut Diagnostics,
 ) -> Option<Engine> {
-    let registry = |name: &str| match name {
-        name if name == share::CLASS.facts.name => Some(&share::CLASS),
-        name => registry(name),
-    };
+    let registry = self::registry(registry);
     let graph = with_shares(graph, &registry);
     let cpus = options.cpus.clone();
     let setup = Setup::new(options);
     let first = Configured::new(graph.clone(), &registry, &setup.of_replica(0, n), diagnostics)?;
-    let places: Arc<[Place]> = places(&first).into();
-    if !are_fit(&first, &places, diagnostics) {
+    let places: Arc<[Place]> = places(&first.parts.classes, &first.parts.slots).into();
+    let Parts { graph: own, classes, wiring, .. } = &first.parts;
+    if !are_fit(own, classes, wiring, &places, diagnostics) {
         return None;
     }
     let started = (1..n).map(|replica| Hand::new(replica, cpus.get(replica).copied())).collect();
@@ -169,8 +169,38 @@ impl Ties {
     }
 }
 
+/// The classes, and that of sharers.
+pub(crate) fn registry<'a>(registry: Registry<'a>) -> impl Fn(&str) -> Option<&'static Class> + 'a {
+    move |name: &str| match name {
+        name if name == share::CLASS.facts.name => Some(&share::CLASS),
+        name => registry(name),
+    }
+}
+
+/// Whether an element shares flows out.
+pub(crate) fn is_share(element: &graph::Element) -> bool {
+    element.class == share::CLASS.facts.name
+}
+
+/// The connections of a graph as if there were no sharers.
+pub(crate) fn without_shares(graph: &Graph) -> Vec<Connection> {
+    let is_sharer = |idx: ElementIdx| graph.elements.get(idx).is_some_and(is_share);
+    let into: HashMap<ElementIdx, Endpoint> = graph
+        .connections
+        .iter()
+        .filter(|c| is_sharer(c.to.element))
+        .map(|c| (c.to.element, c.from))
+        .collect();
+    let others = graph.connections.iter().filter(|c| !is_sharer(c.to.element));
+    let direct = |connection: &Connection| {
+        let from = into.get(&connection.from.element).copied().unwrap_or(connection.from);
+        Connection { from, ..connection.clone() }
+    };
+    others.map(direct).collect()
+}
+
 /// The graph with a sharer behind each output of an input.
-fn with_shares(mut graph: Graph, registry: Registry<'_>) -> Graph {
+pub(crate) fn with_shares(mut graph: Graph, registry: Registry<'_>) -> Graph {
     let is_input = |name: &str| registry(name).is_some_and(|class| class.role == Role::Input);
     let mut sharers: Vec<(Endpoint, ElementIdx)> = Vec::new();
     let mut added: Vec<Connection> = Vec::new();
@@ -199,9 +229,9 @@ fn is_read_once(class: &Class, slot: &Option<Box<dyn Element>>) -> bool {
     class.role == Role::Input && slot.as_ref().is_some_and(|element| element.reads_once())
 }
 
-/// Whose each element is.
-fn places(first: &Configured) -> Vec<Place> {
-    let all = first.parts.classes.iter().zip(&first.parts.slots);
+/// Whose each element is, as the first replica has them.
+pub(super) fn places(classes: &[&'static Class], slots: &[Option<Box<dyn Element>>]) -> Vec<Place> {
+    let all = classes.iter().zip(slots);
     let place = |(class, slot): (&&Class, &Option<Box<dyn Element>>)| match class.role {
         Role::Single | Role::Output => Place::World(0),
         Role::Input if is_read_once(class, slot) => Place::World(0),
@@ -212,15 +242,20 @@ fn places(first: &Configured) -> Vec<Place> {
 }
 
 /// Whether what only the first replica has can be reached from the others: nobody can pull from another thread.
-fn are_fit(first: &Configured, places: &[Place], diagnostics: &mut Diagnostics) -> bool {
-    let parts = &first.parts;
+pub(super) fn are_fit(
+    graph: &Graph,
+    classes: &[&'static Class],
+    wiring: &Wiring,
+    places: &[Place],
+    diagnostics: &mut Diagnostics,
+) -> bool {
     let mut are_fit = true;
-    for (idx, class) in parts.classes.iter().enumerate() {
-        let n_outputs = parts.wiring.n_ports(idx).1;
-        let is_pulled = (0..n_outputs).any(|port| !parts.wiring.output_is_push(idx, port));
+    for (idx, class) in classes.iter().enumerate() {
+        let n_outputs = wiring.n_ports(idx).1;
+        let is_pulled = (0..n_outputs).any(|port| !wiring.output_is_push(idx, port));
         if places[idx] == Place::World(0) && class.role != Role::Output && is_pulled {
             are_fit = false;
-            let element = &parts.graph.elements[idx];
+            let element = &graph.elements[idx];
             let what = if class.role == Role::Input {
                 "what can be read only once"
             } else {
@@ -241,13 +276,7 @@ fn are_fit(first: &Configured, places: &[Place], diagnostics: &mut Diagnostics) 
 fn adapt(mut replica: Configured, at: usize, places: &[Place]) -> Engine {
     let parts = &mut replica.parts;
     let mut is_initialised = vec![true; parts.slots.len()];
-    for idx in 0..parts.slots.len() {
-        let upstream = parts.wiring.upstream(idx, 0).first().map(|(from, _)| *from);
-        let deals = upstream.is_some_and(|from| is_read_once(parts.classes[from], &parts.slots[from]));
-        if let Some(share) = parts.slots[idx].as_mut().and_then(share_of).filter(|_| deals && at == 0) {
-            share.how = How::Deal;
-        }
-    }
+    tell_sharers(at, &parts.classes, &parts.wiring, &mut parts.slots);
     for idx in (0..parts.slots.len()).filter(|idx| at > 0 && places[*idx] == Place::World(0)) {
         if parts.wiring.n_ports(idx) == (0, 0) {
             // Others may ask it about its handlers.
@@ -259,6 +288,22 @@ fn adapt(mut replica: Configured, at: usize, places: &[Place]) -> Engine {
     }
     replica.order.retain(|idx| is_initialised[*idx]);
     replica.into_engine()
+}
+
+/// Tells the sharers of a replica what becomes of the packets of others.
+pub(super) fn tell_sharers(
+    replica: usize,
+    classes: &[&'static Class],
+    wiring: &Wiring,
+    slots: &mut [Option<Box<dyn Element>>],
+) {
+    for idx in 0..slots.len() {
+        let upstream = wiring.upstream(idx, 0).first().map(|(from, _)| *from);
+        let deals = replica == 0 && upstream.is_some_and(|from| is_read_once(classes[from], &slots[from]));
+        if let Some(share) = slots[idx].as_mut().and_then(share_of) {
+            share.how = if deals { How::Deal } else { How::Keep };
+        }
+    }
 }
 
 fn share_of(element: &mut Box<dyn Element>) -> Option<&mut Share> {

@@ -13,14 +13,18 @@ use crate::configured::order_of;
 use crate::world::World;
 
 impl World {
-    /// Does something with the whole graph. Where several threads have parts of it, these stand still meanwhile, and this world,
-    /// the first, has all elements; what was on its way between threads has arrived.
-    pub(crate) fn as_one<R>(&mut self, act: impl FnOnce(&mut World) -> R) -> R {
-        let Some(crew) = self.crew.take_if(|crew| !crew.is_replicated) else { return act(self) };
+    /// Does something with all worlds that have the whole graph: this one, the first, or all replicas. The threads of other worlds
+    /// stand still meanwhile, and what was on its way between them has arrived. Where they have parts of the graph, this world
+    /// has all elements.
+    pub(crate) fn as_one<R>(&mut self, act: impl FnOnce(&mut [&mut World]) -> R) -> R {
+        if self.crew.as_ref().is_some_and(|crew| crew.is_replicated) {
+            return self.with_replicas(act);
+        }
+        let Some(crew) = self.crew.take() else { return act(&mut [self]) };
         let mates = crew.mates.clone();
         let mut held: Vec<Held<'_>> = mates.iter().map(|mate| mate.hold()).collect();
         let crew = self.gather(crew, &mut held);
-        let result = act(self);
+        let result = act(&mut [self]);
         self.part_again(crew, &mut held);
         result
     }

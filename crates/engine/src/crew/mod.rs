@@ -18,6 +18,7 @@ mod handover;
 pub(crate) mod mate;
 mod merge;
 pub(crate) mod post;
+pub(crate) mod replicas;
 mod share;
 pub(crate) mod split;
 mod spread;
@@ -101,6 +102,14 @@ impl World {
     /// Does what the other threads have sent or asked for. One call does at most what was there when it began, or a little
     /// more.
     pub(crate) fn take_mail(&mut self) {
+        self.take_parcels();
+        if self.crew.as_ref().is_some_and(|crew| crew.index == 0) {
+            self.take_notes();
+        }
+    }
+
+    /// Delivers what the other threads have sent.
+    fn take_parcels(&mut self) {
         const MOST: usize = 256;
         self.flush();
         for _ in 0..MOST {
@@ -115,9 +124,6 @@ impl World {
         }
         self.publish();
         self.reopen();
-        if self.crew.as_ref().is_some_and(|crew| crew.index == 0) {
-            self.take_notes();
-        }
     }
 
     fn deliver(&mut self, parcel: Parcel) {
