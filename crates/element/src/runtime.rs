@@ -201,8 +201,9 @@ pub trait Runtime {
     /// The thread, or the core, that what happens now comes from, the first being 0: for what another thread has pushed, that
     /// thread.
     fn thread(&self) -> usize;
-    /// Spreads the parts of the graph that no element has a thread for over all threads before they begin.
-    fn balance_threads(&mut self, order: Balance);
+    /// Spreads the parts of the graph that no element has a thread for over all threads: before they begin, by what their tasks may
+    /// take; when called later, by what they took of late. `None` ends that.
+    fn balance_threads(&mut self, order: Option<Balance>);
     /// Does nothing on this thread for a time, or until the system sends a signal; simulated time passes.
     fn block(&mut self, time_ns: i64);
     /// Takes away one reason to keep running, as the element wants it.

@@ -113,7 +113,7 @@ impl Engine {
             // Simulated time is the same for all, and what happens in it is always the same: one thread after the other.
             Layout::Threads(n @ 2..) if !is_simulated => crew::split::split(engine, n, &cpus, diagnostics),
             Layout::Threads(n @ 2..) if engine.world.balance.is_some() => {
-                crew::split::settle(&mut engine.world, n, diagnostics);
+                crew::split::settle(&mut engine.world, n, None, diagnostics);
                 Some(engine)
             }
             _ => Some(engine),

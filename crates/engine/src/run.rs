@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use element::{Runtime, TaskId};
 
@@ -114,7 +115,11 @@ impl World {
             if self.acts_for_threads() {
                 self.thread = self.home_of(task);
             }
+            let begin = self.balance.map(|_| Instant::now());
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
+            if let Some(begin) = begin.filter(|_| worked) {
+                self.tasks.add_cost(task, begin.elapsed());
+            }
             if !self.tasks.done(task, worked) {
                 break;
             }

@@ -4,6 +4,7 @@
 //! proportional to its tickets. Among equal passes the one that came first runs first.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use element::TaskId;
 use graph::ElementIdx;
@@ -24,6 +25,8 @@ pub struct Task {
     pub tickets: u32,
     /// The thread the user wants it on.
     pub home_thread: i32,
+    /// Nanoseconds for which it has worked, of late, if that is measured.
+    pub cost_ns: u64,
     stride: u32,
     pass: u32,
     scheduled: bool,
@@ -38,6 +41,7 @@ impl Task {
             element,
             tickets: DEFAULT_TICKETS,
             home_thread,
+            cost_ns: 0,
             stride: STRIDE_1 / DEFAULT_TICKETS,
             pass: 0,
             scheduled: false,
@@ -107,6 +111,18 @@ impl TaskList {
                 *place = task;
             }
         }
+    }
+
+    /// Counts what a run of a task has cost.
+    pub fn add_cost(&mut self, id: TaskId, cost: Duration) {
+        if let Some(task) = self.get_mut(id) {
+            task.cost_ns = task.cost_ns.saturating_add(cost.as_nanos() as u64);
+        }
+    }
+
+    /// Lets what tasks have cost so far count for half.
+    pub fn age_costs(&mut self) {
+        self.tasks.iter_mut().for_each(|task| task.cost_ns /= 2);
     }
 
     /// Finds the numbers that no task has.

@@ -123,6 +123,8 @@ pub struct World {
     pub(crate) thread: usize,
     /// How the parts of the graph are to be spread over threads, if they are.
     pub(crate) balance: Option<Balance>,
+    /// Whether parts are to move between threads before the next round.
+    pub(crate) must_balance: bool,
     pub(crate) home_threads: Vec<i32>,
     /// The threads that elements were given.
     pub(crate) given_threads: Vec<Option<i32>>,
@@ -218,6 +220,7 @@ impl World {
             flow_codes: HashMap::new(),
             thread: replica.0,
             balance: None,
+            must_balance: false,
             home_threads: vec![0; n],
             given_threads: vec![None; n],
             tickets: vec![None; n],
@@ -863,8 +866,9 @@ impl Runtime for World {
         self.thread
     }
 
-    fn balance_threads(&mut self, order: Balance) {
-        self.balance = Some(order);
+    fn balance_threads(&mut self, order: Option<Balance>) {
+        self.balance = order;
+        self.must_balance = self.crew.is_some() && order.is_some();
     }
 
     fn block(&mut self, time_ns: i64) {

@@ -4,8 +4,10 @@
 //! given a thread, is given the thread whose tasks have the fewest tickets so far: first the parts that have few tickets or,
 //! unless INCREASING, those that have many. On one thread this changes nothing.
 //!
-//! Parts stay where they are: elements of a thread share what only that thread may touch, so tasks do not move while the graph
-//! runs, and what they cost is not measured. INTERVAL, after which Click would move them, is accepted for its sake.
+//! Every INTERVAL milliseconds from then on, parts move from the thread whose tasks have worked longest of late to the one whose
+//! tasks have worked least, as long as that makes the difference smaller; nothing moves while all threads are within an eighth of
+//! the mean. A part moves as a whole, while all threads stand still for a moment. What lies further back counts for less: half with
+//! each interval. `home_thread` tells where a task runs.
 //!
 //! ```click
 //! InfiniteSource -> Queue -> Unqueue -> Discard;
@@ -13,7 +15,7 @@
 //! BalancedThreadSched;
 //! ```
 
-use element::{Arg, Balance, Class, Configure, Ctx, Element, Failed, Role};
+use element::{Arg, Balance, Class, Configure, Ctx, Element, Failed, Role, TimerId};
 
 /// The class.
 pub const CLASS: Class = Class::new::<BalancedThreadSched>("BalancedThreadSched", "0/0", "a/a", "x/x")
@@ -21,7 +23,7 @@ pub const CLASS: Class = Class::new::<BalancedThreadSched>("BalancedThreadSched"
     .role(Role::Single);
 
 const ARGS: &[Arg] = &[
-    Arg::optional("INTERVAL", "int", "Milliseconds; has no effect. Default 1000."),
+    Arg::optional("INTERVAL", "int", "Milliseconds from one balance to the next, at least 1. Default 1000."),
     Arg::optional(
         "INCREASING",
         "bool",
@@ -32,22 +34,46 @@ const ARGS: &[Arg] = &[
 /// See the page above.
 pub struct BalancedThreadSched {
     order: Balance,
+    interval_ns: i64,
+    timer: Option<TimerId>,
 }
 
 impl Element for BalancedThreadSched {
     fn configure(conf: &mut Configure<'_>) -> Result<BalancedThreadSched, Failed> {
-        conf.args.get::<i32>("INTERVAL");
+        let interval = conf.args.get_or::<i32>("INTERVAL", 1000);
+        if interval < 1 {
+            conf.args.fail("INTERVAL must be positive");
+        }
         let order = match conf.args.get_or("INCREASING", true) {
             true => Balance::Increasing,
             false => Balance::Decreasing,
         };
         conf.finish()?;
-        Ok(BalancedThreadSched { order })
+        Ok(BalancedThreadSched { order, interval_ns: i64::from(interval) * 1_000_000, timer: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        ctx.runtime().balance_threads(self.order);
+        ctx.runtime().balance_threads(Some(self.order));
+        let timer = ctx.new_timer();
+        ctx.schedule_after(timer, self.interval_ns);
+        self.timer = Some(timer);
         Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        ctx.runtime().balance_threads(Some(self.order));
+        ctx.schedule_after(timer, self.interval_ns);
+    }
+
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        // An element that could not be configured has begun nothing.
+        if self.timer.is_some() {
+            ctx.runtime().balance_threads(None);
+        }
+    }
+
+    fn take_state(&mut self, _ctx: &mut Ctx<'_>, _old: Box<dyn Element>) {
+        // The old one's cleanup would end what this one has begun.
     }
 }
 
@@ -124,6 +150,20 @@ mod tests {
             ud.home_thread: 0
         "#]],
         );
+    }
+
+    #[test]
+    fn parts_move_to_threads_that_do_less() {
+        // By their tickets, `a` and `c` begin on the first thread, and only they do something.
+        let text = run_threads(
+            "a :: InfiniteSource -> Discard; b :: InfiniteSource(ACTIVE false) -> Discard;
+             c :: InfiniteSource -> Discard; d :: InfiniteSource(ACTIVE false) -> Discard; BalancedThreadSched(20);
+             DriverManager(label again, wait 0.01s,
+                 goto again $(eq $(a.home_thread) $(c.home_thread)), stop)",
+            2,
+            &["b.home_thread", "d.home_thread"],
+        );
+        assert_eq!(text, "b.home_thread: 1\nd.home_thread: 1\n");
     }
 
     #[test]

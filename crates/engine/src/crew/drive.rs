@@ -84,6 +84,9 @@ impl World {
             if self.awaited_change.is_some() {
                 self.make_awaited_change();
             }
+            if self.must_balance {
+                self.as_one(|_| ());
+            }
             self.take_mail();
             if !self.flush() {
                 self.doze();

@@ -94,7 +94,10 @@ impl World {
     fn part_again(&mut self, mut crew: Box<Crew>, held: &mut [Held<'_>]) {
         let n = held.len() + 1;
         // Whose wish is not followed was told when the graph began.
-        let threads = settle(self, n, &mut Diagnostics::default());
+        let threads = settle(self, n, Some(&crew.places), &mut Diagnostics::default());
+        if std::mem::take(&mut self.must_balance) {
+            self.tasks.age_costs();
+        }
         let (worlds, posts) = spread(self, &threads, n);
         let (places, mut posts) = (places(&threads), posts.into_iter());
         (crew.places, crew.post) = (places.clone(), posts.next().unwrap_or_default());

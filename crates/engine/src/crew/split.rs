@@ -14,7 +14,7 @@ use super::board::Board;
 use super::hand::Hand;
 use super::mate::Mate;
 use super::spread::{places, spread};
-use super::Crew;
+use super::{Crew, Place};
 use crate::build::Engine;
 use crate::configured::words;
 use crate::wake::Waker;
@@ -28,7 +28,7 @@ pub(crate) fn split(
     cpus: &[usize],
     diagnostics: &mut Diagnostics,
 ) -> Option<Engine> {
-    let threads = settle(&mut engine.world, n, diagnostics);
+    let threads = settle(&mut engine.world, n, None, diagnostics);
     if threads.iter().all(|thread| *thread == 0) {
         return Some(engine);
     }
@@ -72,9 +72,14 @@ pub(crate) fn split(
     Some(engine)
 }
 
-/// Gives each element a thread, and its tasks with it.
-pub(crate) fn settle(world: &mut World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize> {
-    let threads = threads(world, n, diagnostics);
+/// Gives each element a thread, and its tasks with it; `before`: where elements were.
+pub(crate) fn settle(
+    world: &mut World,
+    n: usize,
+    before: Option<&[Place]>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<usize> {
+    let threads = threads(world, n, before.unwrap_or(&[]), diagnostics);
     for (idx, thread) in threads.iter().enumerate() {
         world.settle_tasks(idx, *thread);
     }
@@ -82,7 +87,7 @@ pub(crate) fn settle(world: &mut World, n: usize, diagnostics: &mut Diagnostics)
 }
 
 /// The thread of each element.
-fn threads(world: &World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize> {
+fn threads(world: &World, n: usize, before: &[Place], diagnostics: &mut Diagnostics) -> Vec<usize> {
     let parts = parts(world);
     let wanted = |idx: ElementIdx| {
         let is_first = world.classes[idx].role == Role::Single && world.wiring.n_ports(idx) != (0, 0);
@@ -99,7 +104,16 @@ fn threads(world: &World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize>
         thread_of[part] = thread_of[part].into_iter().chain(wanted(idx)).min();
     }
     if let Some(order) = world.balance {
+        let is_given: Vec<bool> = thread_of.iter().map(Option::is_some).collect();
+        for (&part, place) in parts.iter().zip(before) {
+            if let (Place::World(thread), false) = (place, is_given[part]) {
+                thread_of[part] = thread_of[part].into_iter().chain([*thread]).min();
+            }
+        }
         balance::spread(world, order, n, &parts, &mut thread_of);
+        if world.must_balance {
+            balance::even_out(&costs(world, &parts), order, n, &is_given, &mut thread_of);
+        }
     }
     let mut told = vec![false; parts.len()];
     for (idx, &part) in parts.iter().enumerate() {
@@ -115,6 +129,16 @@ fn threads(world: &World, n: usize, diagnostics: &mut Diagnostics) -> Vec<usize>
         }
     }
     parts.iter().map(|part| thread_of[*part].unwrap_or(0)).collect()
+}
+
+/// What the tasks of each part have cost of late, in nanoseconds.
+fn costs(world: &World, parts: &[usize]) -> Vec<u64> {
+    let mut costs = vec![0; parts.len()];
+    for (idx, &part) in parts.iter().enumerate() {
+        let tasks = world.tasks.of_element(idx).filter_map(|task| world.tasks.get(task));
+        costs[part] += tasks.map(|task| task.cost_ns).sum::<u64>();
+    }
+    costs
 }
 
 /// Parts as sets of elements, each named by one of its elements.

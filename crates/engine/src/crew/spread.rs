@@ -78,6 +78,7 @@ impl World {
         part.given_threads = self.given_threads.clone();
         part.tickets = self.tickets.clone();
         part.order = self.order.iter().copied().filter(|idx| is_own(*idx)).collect();
+        part.balance = self.balance;
         part.is_initialized = true;
         part
     }
