@@ -16,13 +16,13 @@
 mod line;
 mod sequence;
 
-use args::{Filename, FixedPoint, Scope};
+use args::Scope;
 use element::{annotation, Arg, Class, Configure, Failed, Handler, Packet, Role};
 use wire::{checksum, protocol};
 
 use self::line::{Kind, Segment};
 use self::sequence::Numbers;
-use super::text_source::{self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
+use super::text_source::{self, checked_sampling, read_sampling, Format, Line, TextSource, Wishes};
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
@@ -39,7 +39,7 @@ const ARGS: &[Arg] = &[
     text_source::ZERO,
     Arg::keyword("CHECKSUM", "bool", "Whether to set checksums. Default false."),
     Arg::keyword("AGGREGATE", "unsigned", "The aggregate annotation of the packets. Default 1."),
-    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
+    text_source::SAMPLE,
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -77,16 +77,12 @@ impl Format for CapDump {
     const BAD_ACTIVE: &'static str = "type mismatch";
 
     fn configure(conf: &mut Configure<'_>) -> Result<(CapDump, Wishes), Failed> {
-        let Filename(filename) = conf.args.need("FILENAME");
-        let stops = conf.args.get_or("STOP", false);
-        let is_active = conf.args.get_or("ACTIVE", true);
-        conf.args.get::<bool>("ZERO");
+        let mut wishes = Wishes::configure(conf);
         let has_checksum = conf.args.get_or("CHECKSUM", false);
         let aggregate = conf.args.get_or("AGGREGATE", 1);
-        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        wishes.sampling = read_sampling(conf);
         conf.finish()?;
-        let sampling = checked_sampling(conf, sampling);
-        let wishes = Wishes { filename, stops, is_active, sampling, keeps_time: false, splits: false };
+        wishes.sampling = checked_sampling(conf, wishes.sampling);
         Ok((CapDump { has_checksum, aggregate, is_receiver: false, numbers: Numbers::new() }, wishes))
     }
 
