@@ -23,6 +23,7 @@ use wire::{checksum, protocol};
 use self::line::{Kind, Segment};
 use self::sequence::Numbers;
 use super::text_source::{self, checked_sampling, read_sampling, Format, Line, TextSource, Wishes};
+use crate::ip6::segment::renew_checksum;
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
@@ -169,10 +170,7 @@ fn set_checksums(packet: &mut Packet, flow: FlowId) {
         let sum = checksum::checksum(ip);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         let pseudo = checksum::pseudo_ipv4(flow.src.into(), flow.dst.into(), protocol::TCP, tcp.len() as u16);
-        let sum = checksum::transport(pseudo, tcp);
-        if let Some(field) = tcp.get_mut(16..18) {
-            field.copy_from_slice(&sum.to_be_bytes());
-        }
+        renew_checksum(tcp, protocol::TCP, pseudo);
     }
 }
 
