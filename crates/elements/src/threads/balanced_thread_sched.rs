@@ -4,8 +4,10 @@
 //! given a thread, is given the thread whose tasks have the fewest tickets so far: first the parts that have few tickets or,
 //! unless INCREASING, those that have many. On one thread this changes nothing.
 //!
-//! Parts stay where they are: elements of a thread share what only that thread may touch, so tasks do not move while the graph
-//! runs, and what they cost is not measured. INTERVAL, after which Click would move them, is accepted for its sake.
+//! Parts stay where they are: a task runs in the world of its thread, which owns the elements, timers, signals and descriptors that
+//! the task touches without a lock, and where parts meet, rings of one writer and one reader are laid between two certain threads
+//! when the graph is split. So no task moves while the graph runs, what tasks cost is not measured, and INTERVAL, after which Click
+//! would move them, is accepted and has no effect.
 //!
 //! ```click
 //! InfiniteSource -> Queue -> Unqueue -> Discard;
