@@ -1,6 +1,7 @@
 //! Ethernet addresses.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::names::Scope;
 use crate::parse_error;
@@ -47,7 +48,16 @@ impl fmt::Debug for EtherAddr {
 
 /// Parses an Ethernet address, with `:` or `-` between its bytes, or its name.
 pub fn ether(text: &str, scope: &Scope<'_>) -> Result<EtherAddr, String> {
-    literal(text, ':').or_else(|| literal(text, '-')).or_else(|| scope.ether(text)).ok_or_else(parse_error)
+    text.parse().or_else(|error| scope.ether(text).ok_or(error))
+}
+
+/// An address that is no name.
+impl FromStr for EtherAddr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<EtherAddr, String> {
+        literal(text, ':').or_else(|| literal(text, '-')).ok_or_else(parse_error)
+    }
 }
 
 fn literal(text: &str, separator: char) -> Option<EtherAddr> {

@@ -349,6 +349,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("FromRawSocket", "needs privileges; its packets leave the process"),
     ("FromSocket", "needs a peer; its packets leave the process"),
     ("McastSocket", "needs a network; its packets leave the process"),
+    ("IPFlowRawSockets", "needs privileges; its packets leave the process"),
     ("RawSocket", "needs privileges; its packets leave the process"),
     ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),

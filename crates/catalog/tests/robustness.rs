@@ -30,6 +30,7 @@ const OUTSIDE: &[&str] = &[
     "FromNLANRDump",
     "FromRawSocket",
     "FromSocket",
+    "IPFlowRawSockets",
     "KernelFilter",
     "FromNetFlowSummaryDump",
     "FromTcpdump",

@@ -1,4 +1,4 @@
-//! Running graphs in tests: in simulated time, on several cores, in network namespaces.
+//! Running graphs in tests: in simulated time, on several cores, between devices.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,8 @@ use element::Runtime;
 use engine::world::World;
 use engine::{BuildOptions, Layout};
 use testing::Library;
+
+pub use testing::{cannot_run, in_namespace};
 
 /// The classes of this crate and of the library.
 fn library() -> Library {
@@ -51,31 +53,6 @@ pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool
     move |world| {
         let value = world.read_handler(usize::MAX, name, "").ok().and_then(|value| value.parse::<u64>().ok());
         value.is_some_and(|value| value >= n)
-    }
-}
-
-/// Ends a test that cannot run here: it fails, unless the variable `WEIR_MAY_SKIP` is set.
-pub fn cannot_run(reason: impl std::fmt::Display) {
-    let may_skip = std::env::var_os("WEIR_MAY_SKIP").is_some();
-    assert!(may_skip, "{reason}\nThis test cannot run here; set WEIR_MAY_SKIP to leave such tests out.");
-    println!("left out: {reason}");
-}
-
-/// Runs `test` on a thread in a fresh network namespace without IPv6.
-pub fn in_namespace(test: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::spawn(move || {
-        if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
-            cannot_run(format_args!("no network namespace: {error}"));
-            return;
-        }
-        // Without this, the kernel's own router solicitations mix with the packets of the test.
-        for which in ["all", "default"] {
-            let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
-        }
-        test();
-    });
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
     }
 }
 

@@ -19,19 +19,20 @@
 //! ```
 
 pub mod places;
+pub mod switch;
 
 use std::net::Ipv4Addr;
 
-use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
-};
+use args::Scope;
+use element::{Arg, Class, DropReason, Packet};
 use wire::ip_flag;
 
 use crate::load_balancer::maglev::mix;
-use places::{counts_after, has_ports, parse_all, Hop, Places};
+use places::has_ports;
+use switch::{drops, Family, Switch, HANDLERS};
 
 /// The class.
-pub const CLASS: Class = Class::new::<NextHopSwitch>("NextHopSwitch", "1/1-", "h/h", "x/x")
+pub const CLASS: Class = Class::new::<Switch<Ip4>>("NextHopSwitch", "1/1-", "h/h", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
@@ -40,94 +41,39 @@ pub const CLASS: Class = Class::new::<NextHopSwitch>("NextHopSwitch", "1/1-", "h
 const ARGS: &[Arg] =
     &[Arg::rest("HOP", "IP address [weight]", "A next hop and its weight, 1 to 255. Default weight 1.")];
 
-const HANDLERS: &[Handler] = &[
-    Handler::read(
-        "hops",
-        "A line for each hop: address, weight, packets that took it, share of all flows in percent.",
-    ),
-    Handler::write("reset_counts", "Sets the counts to 0.").flags("button"),
-];
+const DROPS: &[DropReason] = &drops("No IPv4 header is marked, or it is cut off.");
 
-const NO_HEADER: usize = 1;
-const DROPS: &[DropReason] = &[
-    DropReason::new("no-output", "There is no output for the hop."),
-    DropReason::new("no-header", "No IPv4 header is marked, or it is cut off."),
-];
+/// IPv4.
+pub struct Ip4;
 
-/// See the page above.
-pub struct NextHopSwitch {
-    hops: Vec<Hop<Ipv4Addr>>,
-    places: Places,
-    /// Packets by hop.
-    counts: Vec<u64>,
-}
+impl Family for Ip4 {
+    type Address = Ipv4Addr;
+    const EXPECTED: &'static str = "an IP address";
 
-impl Element for NextHopSwitch {
-    fn configure(conf: &mut Configure<'_>) -> Result<NextHopSwitch, Failed> {
-        let hops =
-            parse_all(conf, |text, scope| places::parse(text, "an IP address", |word| args::ip(word, scope)));
-        conf.finish()?;
-        if hops.len() != conf.n_outputs {
-            conf.warning(format!("{} hops, but {} outputs", hops.len(), conf.n_outputs));
+    fn parse(word: &str, scope: &Scope<'_>) -> Result<Ipv4Addr, String> {
+        args::ip(word, scope)
+    }
+
+    #[inline]
+    fn flow_hash(header: &[u8]) -> Option<u64> {
+        let fixed = header.first_chunk::<20>().filter(|fixed| fixed[0] >> 4 == 4)?;
+        let addresses = u64::from_be_bytes(*fixed[12..].first_chunk()?);
+        let fragment = u16::from_be_bytes([fixed[6], fixed[7]]);
+        let protocol = fixed[9];
+        let mut rest = u64::from(protocol) << 32;
+        if has_ports(protocol) && fragment & (ip_flag::MF | ip_flag::OFFSET_MASK) == 0 {
+            let at = usize::from(fixed[0] & 0x0f) * 4;
+            if let Some(ports) = header.get(at..).and_then(|transport| transport.first_chunk::<4>()) {
+                rest |= u64::from(u32::from_be_bytes(*ports));
+            }
         }
-        let (places, counts) = (Places::of(&hops), vec![0; hops.len()]);
-        Ok(NextHopSwitch { hops, places, counts })
+        Some(mix(mix(addresses) ^ rest))
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.spread(batch, |_, packet| self.choose(packet));
+    #[inline]
+    fn set_destination(packet: &mut Packet, hop: &Ipv4Addr) {
+        packet.set_dst_ip(*hop);
     }
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        match name {
-            "hops" => Ok(self.places.listing(&self.hops, &self.counts)),
-            _ => Err(format!("no {name} read handler")),
-        }
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
-        match name {
-            "reset_counts" => self.counts.fill(0),
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
-
-    /// Hops that stay go on counting.
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<NextHopSwitch>(ctx, old) else { return };
-        self.counts = counts_after(&self.hops, &old.hops, &old.counts);
-    }
-}
-
-impl NextHopSwitch {
-    #[inline(always)]
-    fn choose(&mut self, packet: &mut Packet) -> Verdict {
-        let Some(hash) = flow_hash(packet.network()) else { return Verdict::drop(NO_HEADER) };
-        let number = self.places.hop_of(hash);
-        if let (Some(hop), Some(count)) = (self.hops.get(number), self.counts.get_mut(number)) {
-            packet.set_dst_ip(hop.address);
-            *count += 1;
-        }
-        Verdict::port(number)
-    }
-}
-
-/// A number that packets of one flow have in common: `header` is where their IPv4 header begins.
-#[inline]
-fn flow_hash(header: &[u8]) -> Option<u64> {
-    let fixed = header.first_chunk::<20>().filter(|fixed| fixed[0] >> 4 == 4)?;
-    let addresses = u64::from_be_bytes(*fixed[12..].first_chunk()?);
-    let fragment = u16::from_be_bytes([fixed[6], fixed[7]]);
-    let protocol = fixed[9];
-    let mut rest = u64::from(protocol) << 32;
-    if has_ports(protocol) && fragment & (ip_flag::MF | ip_flag::OFFSET_MASK) == 0 {
-        let at = usize::from(fixed[0] & 0x0f) * 4;
-        if let Some(ports) = header.get(at..).and_then(|transport| transport.first_chunk::<4>()) {
-            rest |= u64::from(u32::from_be_bytes(*ports));
-        }
-    }
-    Some(mix(mix(addresses) ^ rest))
 }
 
 #[cfg(test)]

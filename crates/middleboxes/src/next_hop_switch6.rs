@@ -20,17 +20,15 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{
-    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Verdict,
-};
+use element::{annotation, Arg, Class, DropReason, Packet};
 use wire::{upper_layer, Ipv6};
 
 use crate::load_balancer::maglev::mix;
-use crate::next_hop_switch::places::{self, counts_after, has_ports, parse_all, Address, Hop, Places};
+use crate::next_hop_switch::places::{has_ports, Address};
+use crate::next_hop_switch::switch::{drops, Family, Switch, HANDLERS};
 
 /// The class.
-pub const CLASS: Class = Class::new::<NextHopSwitch6>("NextHopSwitch6", "1/1-", "h/h", "x/x")
+pub const CLASS: Class = Class::new::<Switch<Ip6>>("NextHopSwitch6", "1/1-", "h/h", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
@@ -42,33 +40,16 @@ const ARGS: &[Arg] = &[Arg::rest(
     "A next hop and its weight, 1 to 255. Default weight 1.",
 )];
 
-const HANDLERS: &[Handler] = &[
-    Handler::read(
-        "hops",
-        "A line for each hop: address, weight, packets that took it, share of all flows in percent.",
-    ),
-    Handler::write("reset_counts", "Sets the counts to 0.").flags("button"),
-];
+const DROPS: &[DropReason] = &drops("No IPv6 header is marked, or it is cut off.");
 
-const NO_HEADER: usize = 1;
-const DROPS: &[DropReason] = &[
-    DropReason::new("no-output", "There is no output for the hop."),
-    DropReason::new("no-header", "No IPv6 header is marked, or it is cut off."),
-];
+/// IPv6.
+pub struct Ip6;
 
 /// An address, and the link that it is on if that is named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Zoned {
+pub struct Zoned {
     address: Ipv6Addr,
     zone: String,
-}
-
-/// See the page above.
-pub struct NextHopSwitch6 {
-    hops: Vec<Hop<Zoned>>,
-    places: Places,
-    /// Packets by hop.
-    counts: Vec<u64>,
 }
 
 impl Address for Zoned {
@@ -89,81 +70,37 @@ impl fmt::Display for Zoned {
     }
 }
 
-impl Zoned {
+impl Family for Ip6 {
+    type Address = Zoned;
+    const EXPECTED: &'static str = "an IPv6 address";
+
     fn parse(word: &str, scope: &Scope<'_>) -> Result<Zoned, String> {
         let (address, zone) = word.split_once('%').unwrap_or((word, ""));
         Ok(Zoned { address: args::ip6(address, scope)?, zone: zone.to_string() })
     }
-}
 
-impl Element for NextHopSwitch6 {
-    fn configure(conf: &mut Configure<'_>) -> Result<NextHopSwitch6, Failed> {
-        let hops = parse_all(conf, |text, scope| {
-            places::parse(text, "an IPv6 address", |word| Zoned::parse(word, scope))
-        });
-        conf.finish()?;
-        if hops.len() != conf.n_outputs {
-            conf.warning(format!("{} hops, but {} outputs", hops.len(), conf.n_outputs));
+    #[inline]
+    fn flow_hash(header: &[u8]) -> Option<u64> {
+        let fixed = header.first_chunk::<{ Ipv6::LEN }>().filter(|fixed| fixed[0] >> 4 == 6)?;
+        let (addresses, _) = fixed.get(8..)?.as_chunks::<8>();
+        let upper = upper_layer(header)?;
+        // The later fragments do not tell what stands behind further headers of the first one.
+        let (protocol, is_whole) = if upper.is_fragment { (0, false) } else { (upper.protocol, true) };
+        let mut rest = u64::from(protocol) << 32;
+        if is_whole && has_ports(protocol) {
+            if let Some(ports) = header.get(upper.offset..).and_then(|transport| transport.first_chunk::<4>())
+            {
+                rest |= u64::from(u32::from_be_bytes(*ports));
+            }
         }
-        let (places, counts) = (Places::of(&hops), vec![0; hops.len()]);
-        Ok(NextHopSwitch6 { hops, places, counts })
+        let hash = addresses.iter().fold(0, |hash, word| mix(hash ^ u64::from_be_bytes(*word)));
+        Some(mix(hash ^ rest))
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.spread(batch, |_, packet| self.choose(packet));
+    #[inline]
+    fn set_destination(packet: &mut Packet, hop: &Zoned) {
+        packet.set_anno(annotation::DST_IP6, hop.address.octets());
     }
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        match name {
-            "hops" => Ok(self.places.listing(&self.hops, &self.counts)),
-            _ => Err(format!("no {name} read handler")),
-        }
-    }
-
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
-        match name {
-            "reset_counts" => self.counts.fill(0),
-            _ => return Err(format!("no {name} write handler")),
-        }
-        Ok(())
-    }
-
-    /// Hops that stay go on counting.
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<NextHopSwitch6>(ctx, old) else { return };
-        self.counts = counts_after(&self.hops, &old.hops, &old.counts);
-    }
-}
-
-impl NextHopSwitch6 {
-    #[inline(always)]
-    fn choose(&mut self, packet: &mut Packet) -> Verdict {
-        let Some(hash) = flow_hash(packet.network()) else { return Verdict::drop(NO_HEADER) };
-        let number = self.places.hop_of(hash);
-        if let (Some(hop), Some(count)) = (self.hops.get(number), self.counts.get_mut(number)) {
-            packet.set_anno(annotation::DST_IP6, hop.address.address.octets());
-            *count += 1;
-        }
-        Verdict::port(number)
-    }
-}
-
-/// A number that packets of one flow have in common: `header` is where their IPv6 header begins.
-#[inline]
-fn flow_hash(header: &[u8]) -> Option<u64> {
-    let fixed = header.first_chunk::<{ Ipv6::LEN }>().filter(|fixed| fixed[0] >> 4 == 6)?;
-    let (addresses, _) = fixed.get(8..)?.as_chunks::<8>();
-    let upper = upper_layer(header)?;
-    // The later fragments do not tell what stands behind further headers of the first one.
-    let (protocol, is_whole) = if upper.is_fragment { (0, false) } else { (upper.protocol, true) };
-    let mut rest = u64::from(protocol) << 32;
-    if is_whole && has_ports(protocol) {
-        if let Some(ports) = header.get(upper.offset..).and_then(|transport| transport.first_chunk::<4>()) {
-            rest |= u64::from(u32::from_be_bytes(*ports));
-        }
-    }
-    let hash = addresses.iter().fold(0, |hash, word| mix(hash ^ u64::from_be_bytes(*word)));
-    Some(mix(hash ^ rest))
 }
 
 #[cfg(test)]
@@ -182,14 +119,14 @@ mod tests {
 
     #[test]
     fn addresses_protocol_and_ports_tell_flows_apart() {
-        let flow = |source, next, rest: &[u8]| flow_hash(&header(source, next, rest)).unwrap();
+        let flow = |source, next, rest: &[u8]| Ip6::flow_hash(&header(source, next, rest)).unwrap();
         let one = flow(1, 17, &[0, 1, 0, 2]);
         assert_eq!(one, flow(1, 17, &[0, 1, 0, 2]));
         // Options and flow labels do not matter.
         assert_eq!(one, flow(1, 60, &[17, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2]));
         let mut labelled = header(1, 17, &[0, 1, 0, 2]);
         labelled[3] = 9;
-        assert_eq!(Some(one), flow_hash(&labelled));
+        assert_eq!(Some(one), Ip6::flow_hash(&labelled));
         for other in [
             flow(2, 17, &[0, 1, 0, 2]),
             flow(1, 6, &[0, 1, 0, 2]),
@@ -204,7 +141,7 @@ mod tests {
     #[test]
     fn all_fragments_take_one_hop() {
         let hash = |offset: u8, ports: [u8; 4]| {
-            flow_hash(&header(1, 44, &[&[17, 0, 0, offset, 0, 0, 0, 1][..], &ports].concat())).unwrap()
+            Ip6::flow_hash(&header(1, 44, &[&[17, 0, 0, offset, 0, 0, 0, 1][..], &ports].concat())).unwrap()
         };
         assert_eq!(hash(1, [0, 1, 0, 2]), hash(8, [9, 9, 9, 9]));
     }
@@ -213,9 +150,9 @@ mod tests {
     fn what_is_cut_off_is_harmless() {
         let whole = header(1, 0, &[17, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2]);
         for len in 0..whole.len() {
-            assert_eq!(flow_hash(&whole[..len]).is_some(), len >= 40);
+            assert_eq!(Ip6::flow_hash(&whole[..len]).is_some(), len >= 40);
         }
-        assert_eq!(flow_hash(&[0x45; 40]), None);
+        assert_eq!(Ip6::flow_hash(&[0x45; 40]), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Running graphs in tests: simulated time, what is printed, and handlers' values.
+//! Running graphs in tests: simulated time, what is printed, handlers' values, and network namespaces.
 #![forbid(unsafe_code)]
+
+mod namespace;
 
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +12,8 @@ use engine::world::World;
 use engine::{BuildOptions, Engine, Time};
 use graph::{ClassFacts, Diagnostic, Diagnostics, Graph};
 use lang::{Options, Source};
+
+pub use namespace::{cannot_run, in_namespace};
 
 /// The classes that graphs of a test may use.
 pub struct Library(Vec<&'static Class>);

@@ -10,7 +10,7 @@
 
 use args::Seconds;
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, Verdict,
 };
 
 use super::aggregate_events::Listeners;
@@ -48,6 +48,15 @@ impl Element for AggregateIpAddrPair {
         conf.finish()?;
         let pairs = PairNumbers::new(timeout_s, reap_s);
         Ok(AggregateIpAddrPair { pairs, has_warned: false, listeners: Listeners::default() })
+    }
+
+    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.listeners.initialize(ctx);
+        Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        self.listeners.tell_rest(ctx);
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {

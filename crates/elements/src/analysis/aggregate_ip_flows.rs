@@ -18,7 +18,7 @@ use args::{Filename, Seconds};
 use element::output::create_text_file;
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet,
+    Handler, Packet, TimerId,
 };
 
 use super::aggregate_events::Listeners;
@@ -110,7 +110,12 @@ impl Element for AggregateIPFlows {
             return Err(text.to_string());
         }
         self.flows.keeps_fragments = self.fragments.unwrap_or(is_push);
+        self.listeners.initialize(ctx);
         Ok(())
+    }
+
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        self.listeners.tell_rest(ctx);
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {

@@ -16,13 +16,14 @@
 mod line;
 mod sequence;
 
-use args::{Filename, FixedPoint, Scope};
+use args::Scope;
 use element::{annotation, Arg, Class, Configure, Failed, Handler, Packet, Role};
 use wire::{checksum, protocol};
 
 use self::line::{Kind, Segment};
 use self::sequence::Numbers;
-use super::text_source::{self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
+use super::text_source::{self, checked_sampling, read_sampling, Format, Line, TextSource, Wishes};
+use crate::ip6::segment::renew_checksum;
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
@@ -39,7 +40,7 @@ const ARGS: &[Arg] = &[
     text_source::ZERO,
     Arg::keyword("CHECKSUM", "bool", "Whether to set checksums. Default false."),
     Arg::keyword("AGGREGATE", "unsigned", "The aggregate annotation of the packets. Default 1."),
-    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
+    text_source::SAMPLE,
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -77,16 +78,12 @@ impl Format for CapDump {
     const BAD_ACTIVE: &'static str = "type mismatch";
 
     fn configure(conf: &mut Configure<'_>) -> Result<(CapDump, Wishes), Failed> {
-        let Filename(filename) = conf.args.need("FILENAME");
-        let stops = conf.args.get_or("STOP", false);
-        let is_active = conf.args.get_or("ACTIVE", true);
-        conf.args.get::<bool>("ZERO");
+        let mut wishes = Wishes::configure(conf);
         let has_checksum = conf.args.get_or("CHECKSUM", false);
         let aggregate = conf.args.get_or("AGGREGATE", 1);
-        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        wishes.sampling = read_sampling(conf);
         conf.finish()?;
-        let sampling = checked_sampling(conf, sampling);
-        let wishes = Wishes { filename, stops, is_active, sampling, keeps_time: false, splits: false };
+        wishes.sampling = checked_sampling(conf, wishes.sampling);
         Ok((CapDump { has_checksum, aggregate, is_receiver: false, numbers: Numbers::new() }, wishes))
     }
 
@@ -173,10 +170,7 @@ fn set_checksums(packet: &mut Packet, flow: FlowId) {
         let sum = checksum::checksum(ip);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
         let pseudo = checksum::pseudo_ipv4(flow.src.into(), flow.dst.into(), protocol::TCP, tcp.len() as u16);
-        let sum = checksum::transport(pseudo, tcp);
-        if let Some(field) = tcp.get_mut(16..18) {
-            field.copy_from_slice(&sum.to_be_bytes());
-        }
+        renew_checksum(tcp, protocol::TCP, pseudo);
     }
 }
 

@@ -15,7 +15,7 @@
 //! 10.0.0.1 10.0.0.2 U 53 53", STOP true) -> ToIPSummaryDump(-, FIELDS ip_src sport ip_len);
 //! ```
 
-use args::{Filename, FixedPoint, Raw};
+use args::{Filename, Raw};
 use element::{
     annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
     Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
@@ -26,7 +26,7 @@ use super::summary::dump::{Dump, Next, Remark};
 use super::summary::input::Input;
 use super::summary::multipacket::Series;
 use super::summary::VERSION;
-use super::text_source::{checked_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
+use super::text_source::{checked_sampling, read_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
 use super::turn::Turn;
 
 /// The class.
@@ -98,7 +98,7 @@ impl Element for FromIpSummaryDump {
         let zeroes = conf.args.get_or("ZERO", true);
         let keeps_time = conf.args.get_or("TIMING", false);
         let sets_checksums = conf.args.get_or("CHECKSUM", false);
-        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        let sampling = read_sampling(conf);
         let protocol = conf.args.get_or("PROTO", wire::protocol::TCP);
         let splits = conf.args.get_or("MULTIPACKET", false);
         let contents: Option<Raw> = conf.args.get("DEFAULT_CONTENTS");

@@ -12,11 +12,11 @@
 //! FromNetFlowSummaryDump(flows.txt, STOP true) -> ToIPSummaryDump(-, FIELDS ip_src ip_dst count ip_len);
 //! ```
 
-use args::{Filename, Scope, Word};
+use args::{Scope, Word};
 use element::{annotation, Arg, Class, Configure, Failed, Handler, Packet, Role};
 use wire::protocol;
 
-use super::text_source::{self, Format, Line, TextSource, Wishes, ALWAYS};
+use super::text_source::{self, Format, Line, TextSource, Wishes};
 
 /// The class.
 pub const CLASS: Class = Class::new::<TextSource<NetFlow>>("FromNetFlowSummaryDump", "0/1", "a/a", "x/x")
@@ -76,13 +76,10 @@ impl Format for NetFlow {
     const BAD_ACTIVE: &'static str = "type mismatch";
 
     fn configure(conf: &mut Configure<'_>) -> Result<(NetFlow, Wishes), Failed> {
-        let Filename(filename) = conf.args.need("FILENAME");
-        let stops = conf.args.get_or("STOP", false);
-        let is_active = conf.args.get_or("ACTIVE", true);
-        conf.args.get::<bool>("ZERO");
-        let splits = conf.args.get_or("MULTIPACKET", false);
+        let mut wishes = Wishes::configure(conf);
+        wishes.splits = conf.args.get_or("MULTIPACKET", false);
         let Word(link) = conf.args.get("LINK").unwrap_or(Word("input".to_string()));
-        let keeps_time = conf.args.get_or("TIMING", false);
+        wishes.keeps_time = conf.args.get_or("TIMING", false);
         let link = match link.to_ascii_lowercase().as_str() {
             "input" => Link::Input,
             "output" => Link::Output,
@@ -93,7 +90,6 @@ impl Format for NetFlow {
             }
         };
         conf.finish()?;
-        let wishes = Wishes { filename, stops, is_active, sampling: ALWAYS, keeps_time, splits };
         Ok((NetFlow { link, has_complained: false }, wishes))
     }
 

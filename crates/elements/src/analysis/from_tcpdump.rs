@@ -11,11 +11,11 @@
 //! FromTcpdump(trace.txt, STOP true, CHECKSUM true) -> ToDump(out.pcap, ENCAP IP);
 //! ```
 
-use args::{Filename, FixedPoint, Scope};
+use args::Scope;
 use element::{Arg, Class, Configure, Failed, Handler, Role};
 
 use super::tcpdump_text::Reader;
-use super::text_source::{self, checked_sampling, Format, Line, TextSource, Wishes, ALWAYS, SAMPLE_BITS};
+use super::text_source::{self, checked_sampling, read_sampling, Format, Line, TextSource, Wishes};
 
 /// The class.
 pub const CLASS: Class = Class::new::<TextSource<Tcpdump>>("FromTcpdump", "0/1", "a/a", "x/x")
@@ -30,7 +30,7 @@ const ARGS: &[Arg] = &[
     text_source::ACTIVE,
     text_source::ZERO,
     Arg::keyword("CHECKSUM", "bool", "Whether to set checksums. Default false."),
-    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
+    text_source::SAMPLE,
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -57,15 +57,11 @@ impl Format for Tcpdump {
     const BAD_ACTIVE: &'static str = "syntax error";
 
     fn configure(conf: &mut Configure<'_>) -> Result<(Tcpdump, Wishes), Failed> {
-        let Filename(filename) = conf.args.need("FILENAME");
-        let stops = conf.args.get_or("STOP", false);
-        let is_active = conf.args.get_or("ACTIVE", true);
-        conf.args.get::<bool>("ZERO");
+        let mut wishes = Wishes::configure(conf);
         let sets_checksums = conf.args.get_or("CHECKSUM", false);
-        let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+        wishes.sampling = read_sampling(conf);
         conf.finish()?;
-        let sampling = checked_sampling(conf, sampling);
-        let wishes = Wishes { filename, stops, is_active, sampling, keeps_time: false, splits: false };
+        wishes.sampling = checked_sampling(conf, wishes.sampling);
         Ok((Tcpdump { reader: Reader::default(), sets_checksums, has_complained: false }, wishes))
     }
 

@@ -42,6 +42,7 @@ element::elements![
     timestamp_accum,
     from_net_flow_summary_dump,
     from_tcpdump,
+    ip_flow_raw_sockets,
     store_udp_time_seq_record,
     to_ip_flow_dumps,
     to_ip_summary_dump,

@@ -1,6 +1,6 @@
 //! Sources of packets that read a description of each from a line of a text.
 
-use args::Scope;
+use args::{Filename, FixedPoint, Scope};
 use element::{
     annotation, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler,
     Notifies, Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
@@ -24,6 +24,10 @@ pub const ZERO: Arg = Arg::keyword(
     "Whether bytes that no line sets must be zero; they always are. Default true.",
 );
 
+/// The argument SAMPLE.
+pub const SAMPLE: Arg =
+    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1.");
+
 /// The handler `active`.
 pub const IS_ACTIVE: Handler = Handler::read_write("active", "Whether packets are made.").flags("checkbox");
 /// The handler `encap`.
@@ -41,6 +45,12 @@ pub const TASK: [Handler; 3] = [handlers::SCHEDULED, handlers::TICKETS, handlers
 pub const SAMPLE_BITS: u32 = 28;
 /// The probability 1.
 pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
+
+/// Reads the argument SAMPLE, which may be more than 1: see [`checked_sampling`].
+pub fn read_sampling(conf: &mut Configure<'_>) -> u32 {
+    let FixedPoint(sampling) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
+    sampling
+}
 
 /// A probability that is one, with a warning if the argument SAMPLE is not, or makes the source of no use.
 pub fn checked_sampling(conf: &mut Configure<'_>, sampling: u32) -> u32 {
@@ -104,6 +114,17 @@ pub struct Wishes {
     pub keeps_time: bool,
     /// Whether a packet that stands for several is split.
     pub splits: bool,
+}
+
+impl Wishes {
+    /// Reads FILENAME, STOP, ACTIVE and ZERO; what other arguments say is as by default.
+    pub fn configure(conf: &mut Configure<'_>) -> Wishes {
+        let Filename(filename) = conf.args.need("FILENAME");
+        let stops = conf.args.get_or("STOP", false);
+        let is_active = conf.args.get_or("ACTIVE", true);
+        conf.args.get::<bool>("ZERO");
+        Wishes { filename, stops, is_active, sampling: ALWAYS, keeps_time: false, splits: false }
+    }
 }
 
 /// A source.

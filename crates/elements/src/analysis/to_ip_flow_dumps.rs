@@ -24,7 +24,7 @@ use element::{
 };
 use table::flow::FlowTable;
 
-use super::aggregate_events::{self, Listener};
+use super::aggregate_events::{self, Ended, Listener};
 use super::compressor::Compressor;
 use super::flow_dump::{FlowDump, Form};
 use super::flow_file_name::NamePattern;
@@ -64,9 +64,6 @@ const HANDLERS: &[Handler] = &[Handler::write("clear", "Completes the files of a
 const DROPS: &[DropReason] = &[DropReason::new("dumped", "The packet was written, and there is no output.")];
 const DUMPED: usize = 0;
 
-/// For so long a flow that has ended waits for packets that are on their way.
-const GRACE_MS: i64 = 250;
-const NS_PER_MS: i64 = 1_000_000;
 /// Flows are completed in the order of Click's table: by these bits of their numbers, and in each of its chains the latest used
 /// first.
 const BUCKET: u32 = 1023;
@@ -83,9 +80,7 @@ pub struct ToIpFlowDumps {
     n_uses: u64,
     saw_aggregate: bool,
     saw_others: bool,
-    /// Flows that have ended, and the millisecond.
-    ended: Vec<(u32, i64)>,
-    timer: Option<TimerId>,
+    ended: Ended,
     task: Option<TaskId>,
     signal: Signal,
 }
@@ -126,8 +121,7 @@ impl Element for ToIpFlowDumps {
             n_uses: 0,
             saw_aggregate: false,
             saw_others: false,
-            ended: Vec::new(),
-            timer: None,
+            ended: Ended::default(),
             task: None,
             signal: Signal::Busy,
         })
@@ -141,7 +135,7 @@ impl Element for ToIpFlowDumps {
             self.task = Some(task);
         }
         aggregate_events::listen::<ToIpFlowDumps>(ctx, self.notifier);
-        self.timer = Some(ctx.new_timer());
+        self.ended.initialize(ctx);
         Ok(())
     }
 
@@ -169,15 +163,9 @@ impl Element for ToIpFlowDumps {
         worked
     }
 
-    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        let until = ctx.now_ns().div_euclid(NS_PER_MS) - GRACE_MS;
-        let n_due = self.ended.iter().take_while(|(_, ended_ms)| *ended_ms <= until).count();
-        let due: Vec<(u32, i64)> = self.ended.drain(..n_due).collect();
-        for (aggregate, _) in due {
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        for aggregate in self.ended.take_due(ctx) {
             self.complete(ctx, aggregate);
-        }
-        if !self.ended.is_empty() {
-            ctx.schedule_after(timer, GRACE_MS * NS_PER_MS);
         }
     }
 
@@ -204,14 +192,11 @@ impl Element for ToIpFlowDumps {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(mut old) = same::<ToIpFlowDumps>(ctx, old) else { return };
         std::mem::swap(&mut self.flows, &mut old.flows);
-        self.ended = std::mem::take(&mut old.ended);
+        self.ended.take_over(ctx, &mut old.ended);
         self.n_uses = old.n_uses;
         (self.saw_aggregate, self.saw_others) = (old.saw_aggregate, std::mem::take(&mut old.saw_others));
         if self.compressor.is_some() {
             self.compressor = old.compressor.take().or(self.compressor.take());
-        }
-        if let Some(timer) = self.timer.filter(|_| !self.ended.is_empty()) {
-            ctx.schedule_after(timer, GRACE_MS * NS_PER_MS);
         }
         old.cleanup(ctx);
     }
@@ -219,12 +204,8 @@ impl Element for ToIpFlowDumps {
 
 impl Listener for ToIpFlowDumps {
     fn ended(&mut self, ctx: &mut Ctx<'_>, aggregate: u32) {
-        if !self.touch(aggregate) {
-            return;
-        }
-        self.ended.push((aggregate, ctx.now_ns().div_euclid(NS_PER_MS)));
-        if let Some(timer) = self.timer.filter(|timer| !ctx.timer_is_scheduled(*timer)) {
-            ctx.schedule_after(timer, GRACE_MS * NS_PER_MS);
+        if self.touch(aggregate) {
+            self.ended.add(ctx, aggregate);
         }
     }
 }

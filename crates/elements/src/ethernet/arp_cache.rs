@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
-use args::{Args, EtherAddr, Scope, Timestamp};
+use args::{Args, EtherAddr, Timestamp};
 use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
 
 use super::arp_table::now_ms;
@@ -237,9 +237,7 @@ impl ArpCache {
     /// Takes an entry that was saved, unless the host is known already or its time is over.
     pub fn restore_state(&mut self, line: &str, now: i64, passed_ms: i64) -> Result<(), String> {
         let mut line = SavedLine::new(line);
-        let (ip, address, age): (Ipv4Addr, String, i64) = (line.field()?, line.field()?, line.field()?);
-        let address = args::ether(&address, &Scope::builtin())
-            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
+        let (ip, address, age): (Ipv4Addr, EtherAddr, i64) = (line.field()?, line.field()?, line.field()?);
         if address.is_broadcast() {
             return Err(format!("{address} is no host's address"));
         }

@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{Saved, SavedLine};
 
 /// Marks a slot that is taken: no address has this bit.
@@ -215,10 +215,8 @@ impl Stations {
     /// Takes one that was saved, if it may be on that port, in that VLAN, and has not been heard meanwhile.
     pub fn restore(&mut self, line: &str, may_be: impl Fn(u32, u16) -> bool) -> Result<(), String> {
         let mut line = SavedLine::new(line);
-        let address: String = line.field()?;
+        let address: EtherAddr = line.field()?;
         let (vlan, port, heard_ns): (u16, u32, i64) = (line.field()?, line.field()?, line.field()?);
-        let address = args::ether(&address, &Scope::builtin())
-            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
         let [a, b, c, d, e, f] = address.0;
         let bytes = [a, b, c, d, e, f, 0, 0];
         let key = if vlan == 0 { Key::of(bytes) } else { Key::in_vlan(bytes, vlan) };

@@ -39,20 +39,14 @@ impl Element for RFC2507Comp {
         Ok(RFC2507Comp { contexts: [None; N_CONTEXTS], differences: Vec::new() })
     }
 
-    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
-        let mut compressed = Batch::new();
-        for packet in batch.drain() {
-            compressed.push(self.compress(ctx, &packet));
-        }
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let compressed = self.compress_all(ctx, batch);
         ctx.emit(0, compressed);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let mut compressed = Batch::new();
-        for packet in ctx.pull(0, max).drain() {
-            compressed.push(self.compress(ctx, &packet));
-        }
-        compressed
+        let batch = ctx.pull(0, max);
+        self.compress_all(ctx, batch)
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
@@ -62,6 +56,14 @@ impl Element for RFC2507Comp {
 }
 
 impl RFC2507Comp {
+    fn compress_all(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
+        let mut compressed = Batch::new();
+        for packet in batch.drain() {
+            compressed.push(self.compress(ctx, &packet));
+        }
+        compressed
+    }
+
     fn compress(&mut self, ctx: &mut Ctx<'_>, packet: &Packet) -> Packet {
         let Some(headers) = compressible(packet) else {
             ctx.chatter("cannot compress packet");

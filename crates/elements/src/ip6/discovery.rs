@@ -7,10 +7,7 @@ use wire::{checksum, ethertype, icmpv6, protocol, Ethernet, Ipv6, MacAddress};
 
 use super::icmp_message::{self, put_ethernet, HOP_LIMIT};
 use super::neighbor::group_mac;
-use super::own_addresses::solicited_node;
-
-/// All nodes of a link (RFC 4291, section 2.7.1).
-pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+use super::own_addresses::{solicited_node, ALL_NODES};
 
 /// Options with a link-layer address (RFC 4861, section 4.6.1).
 const SOURCE_OPTION: u8 = 1;

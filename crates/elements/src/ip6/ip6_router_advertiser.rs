@@ -19,8 +19,9 @@ use args::EtherAddr;
 use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, TimerId};
 
 use super::advertisement::{Advertised, AdvertisedPrefix, PREFIXES_MAX, SERVERS_MAX};
-use super::discovery::{self, Said, ALL_NODES};
+use super::discovery::{self, Said};
 use super::neighbor::group_mac;
+use super::own_addresses::ALL_NODES;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6RouterAdvertiser>("IP6RouterAdvertiser", "1/1", "h/h", "x/y")
@@ -223,7 +224,7 @@ mod tests {
     use crate::testing::check_reading;
     use expect_test::expect;
 
-    const ADVERTISER: &str = "ra :: IP6RouterAdvertiser(2:0:0:0:0:1, fe80::1, PREFIX 2001:db8::/64 9 8 onlink autonomous, DNS 2001:db8::53, MTU 1400)
+    const ADVERTISER: &str = "RandomSeed(7); ra :: IP6RouterAdvertiser(2:0:0:0:0:1, fe80::1, PREFIX 2001:db8::/64 9 8 onlink autonomous, DNS 2001:db8::53, MTU 1400)
         -> Print(said, -1) -> Discard;";
 
     #[test]
@@ -240,8 +241,9 @@ mod tests {
                 ra.count:
                 3
                 said:  142 | 33330000 00010200 00000001 86dd6000 00000058 3afffe80 00000000 00000000 00000000 0001ff02 00000000 00000000 00000000 00018600 67be4000 07080000 00000000 00000101 02000000 00010501 00000000 05780304 40c00000 00090000 00080000 00002001 0db80000 00000000 00000000 00001903 00000000 07082001 0db80000 00000000 00000000 0053
+                said:  142 | 33330000 00010200 00000001 86dd6000 00000058 3afffe80 00000000 00000000 00000000 0001ff02 00000000 00000000 00000000 00018600 67be4000 07080000 00000000 00000101 02000000 00010501 00000000 05780304 40c00000 00090000 00080000 00002001 0db80000 00000000 00000000 00001903 00000000 07082001 0db80000 00000000 00000000 0053
                 ra.count:
-                4
+                5
                 ra.solicitations: 0
             "#]],
         );

@@ -10,7 +10,7 @@ mod neighbor_cache;
 mod own_addresses;
 mod port_map;
 mod routes;
-mod segment;
+pub mod segment;
 mod translation;
 
 element::elements![

@@ -5,6 +5,11 @@ use std::net::Ipv6Addr;
 
 use args::{prefix6_or_address, split_words, Prefix6, Scope};
 
+/// All nodes of a link (RFC 4291, section 2.7.1).
+pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+/// All its routers.
+const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
+
 /// The addresses that a host has on a link, each with its network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnAddresses(Vec<Prefix6>);
@@ -43,8 +48,6 @@ impl OwnAddresses {
     /// Whether messages to a group are for this host: all nodes, all routers, and the solicited-node groups of its addresses
     /// (RFC 4291, section 2.8).
     pub fn has_joined(&self, group: Ipv6Addr) -> bool {
-        const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-        const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
         let is_solicited = |own: &Prefix6| {
             solicited_node(own.addr) == group || own.len < 127 && solicited_node(own.network()) == group
         };

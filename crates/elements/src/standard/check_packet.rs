@@ -102,10 +102,11 @@ fn read_alignment(conf: &mut Configure<'_>, text: &str) -> Result<(i32, i32), Fa
 
 impl CheckPacket {
     fn check_all(&self, ctx: &mut Ctx<'_>, mut batch: Batch) {
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
         for packet in batch.drain() {
-            let mut tell = |what: &dyn Display| ctx.chatter(&format!("{declaration}: {what}"));
-            self.check(&packet, &mut tell);
+            self.check(&packet, &mut |what: &dyn Display| {
+                let text = format!("{} :: {}: {what}", ctx.own_name(), ctx.class(ctx.element));
+                ctx.chatter(&text);
+            });
             ctx.drop_packet(CHECKED, packet);
         }
     }

@@ -4,7 +4,8 @@
 //! as all of it has come. A frame's length is in a field of FLEN bytes, FOFF bytes into the frame; it is multiplied by MUL,
 //! rounded up to a multiple of ALIGN, and ADD bytes are added. With FLEN 0 all frames have ADD bytes. Frames have no annotations.
 //!
-//! Where that gives a length below 1 or above 16 MiB, what there is of the stream is dropped, and the next packet begins a frame.
+//! Where that gives a length below 1 or above 16 MiB, and when 32 MiB wait to be pulled, what there is of the stream is dropped,
+//! and the next packet begins a frame.
 //!
 //! ```click
 //! Socket(TCP, 0.0.0.0, 12345) -> Reframe -> CheckIPHeader -> Discard;
@@ -13,6 +14,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::io::Read;
 
 use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, BATCH_MAX};
 
@@ -29,12 +31,17 @@ const ARGS: &[Arg] = &[
     Arg::rest("ANYTHING", "strings", "Ignored, as in Click."),
 ];
 
-const DROPS: &[DropReason] =
-    &[DropReason::new("bad-length", "The packet was part of a stream with a length that no frame can have.")];
+const DROPS: &[DropReason] = &[
+    DropReason::new("bad-length", "The stream was dropped: it had a length that no frame can have."),
+    DropReason::new("not-pulled", "The stream was dropped: too much of it waited to be pulled."),
+];
 const BAD_LENGTH: usize = 0;
+const NOT_PULLED: usize = 1;
 
 /// Bytes of the longest frame.
 const MAX_FRAME: i64 = 1 << 24;
+/// Bytes that wait, at most: those of a frame, and of what else has come before it is cut off.
+const MAX_STREAM: usize = 1 << 25;
 /// Farthest place of the length.
 const MAX_OFFSET: i32 = 1 << 16;
 /// Bytes of the longest field.
@@ -53,10 +60,8 @@ struct Field {
 /// See the page above.
 pub struct Reframe {
     field: Field,
-    /// The parts of the stream that have come, the first one as far as it is left.
-    parts: VecDeque<Packet>,
-    /// Their bytes.
-    n_bytes: u64,
+    /// What has come of the stream and is in no frame yet.
+    stream: VecDeque<u8>,
 }
 
 impl Element for Reframe {
@@ -81,14 +86,17 @@ impl Element for Reframe {
         }
         let (offset, len) = (offset.max(0) as usize, len.unsigned_abs() as usize);
         let field = Field { offset, len, is_network_order, factor, align, add };
-        Ok(Reframe { field, parts: VecDeque::new(), n_bytes: 0 })
+        Ok(Reframe { field, stream: VecDeque::new() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let is_push = ctx.output_is_push(0);
         for packet in batch.drain() {
-            self.n_bytes += packet.len() as u64;
-            self.parts.push_back(packet);
+            if self.stream.len() + packet.len() > MAX_STREAM {
+                self.drop_stream(ctx, NOT_PULLED);
+                continue;
+            }
+            self.stream.extend(packet.data());
             if is_push {
                 self.emit_frames(ctx);
             }
@@ -106,7 +114,7 @@ impl Element for Reframe {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Reframe>(ctx, old) else { return };
-        (self.parts, self.n_bytes) = (old.parts, old.n_bytes);
+        self.stream = old.stream;
     }
 }
 
@@ -124,52 +132,33 @@ impl Reframe {
 
     /// Cuts the next frame off, if all of it is there.
     fn next_frame(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        let field = self.field.read(self.parts.iter(), self.n_bytes)?;
+        let field = self.field.read(&self.stream)?;
         let len = self.field.frame_len(field);
         if !(1..=MAX_FRAME).contains(&len) {
-            self.n_bytes = 0;
-            self.parts.drain(..).for_each(|part| ctx.drop_packet(BAD_LENGTH, part));
+            self.drop_stream(ctx, BAD_LENGTH);
             return None;
         }
-        let len = usize::try_from(len).ok().filter(|len| *len as u64 <= self.n_bytes)?;
+        let len = usize::try_from(len).ok().filter(|len| *len <= self.stream.len())?;
         let mut frame = Packet::zeroed(len);
-        let mut room = frame.data_mut();
-        while !room.is_empty() {
-            let Some(mut part) = self.parts.pop_front() else { break };
-            let n = part.len().min(room.len());
-            let (filled, rest) = room.split_at_mut(n);
-            filled.copy_from_slice(part.data().get(..n).unwrap_or_default());
-            room = rest;
-            if part.len() > n {
-                part.strip(n);
-                self.parts.push_front(part);
-            }
-        }
-        self.n_bytes -= len as u64;
+        self.stream.read_exact(frame.data_mut()).ok()?;
         Some(frame)
+    }
+
+    fn drop_stream(&mut self, ctx: &mut Ctx<'_>, reason: usize) {
+        self.stream.clear();
+        ctx.count_drops(reason, 1);
     }
 }
 
 impl Field {
-    /// The bytes of the field in a stream of `n_bytes`, if they have come.
-    fn read<'a>(&self, parts: impl Iterator<Item = &'a Packet>, n_bytes: u64) -> Option<[u8; MAX_FIELD]> {
-        let mut bytes = [0; MAX_FIELD];
-        if ((self.offset + self.len) as u64) > n_bytes {
+    /// The bytes of the field in a stream, if they have come.
+    fn read(&self, stream: &VecDeque<u8>) -> Option<[u8; MAX_FIELD]> {
+        let end = self.offset + self.len;
+        if end > stream.len() {
             return None;
         }
-        let mut left = self.offset;
-        let mut to_fill = bytes.get_mut(..self.len)?;
-        for part in parts {
-            if to_fill.is_empty() {
-                break;
-            }
-            let data = part.data().get(left..).unwrap_or_default();
-            left = left.saturating_sub(part.len());
-            let n = data.len().min(to_fill.len());
-            let (filled, rest) = to_fill.split_at_mut(n);
-            filled.copy_from_slice(data.get(..n).unwrap_or_default());
-            to_fill = rest;
-        }
+        let mut bytes = [0; MAX_FIELD];
+        bytes.iter_mut().zip(stream.range(self.offset..end)).for_each(|(place, byte)| *place = *byte);
         Some(bytes)
     }
 
@@ -229,6 +218,19 @@ mod tests {
                 fix:    2 | 6465
                 fix:    2 | 6162
                 fix:    2 | 6364
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_stream_that_nobody_pulls_is_dropped_in_the_end() {
+        check_reading(
+            "InfiniteSource(LENGTH 1000000, LIMIT 35) -> Reframe(FLEN 0, ADD 900000) -> u :: Unqueue(ACTIVE false) -> c :: Counter
+                 -> Discard; DriverManager(wait 1s, write u.active true, wait 1s, stop)",
+            &["c.count", "c.byte_count"],
+            expect![[r#"
+                c.count: 1
+                c.byte_count: 900000
             "#]],
         );
     }

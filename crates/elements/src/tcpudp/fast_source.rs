@@ -189,16 +189,16 @@ impl Pace {
     }
 }
 
-/// The Ethernet and IPv4 addresses of ready-made packets.
-pub struct Ends {
+/// The Ethernet and IP addresses of ready-made packets.
+pub struct Ends<A = Ipv4Addr> {
     /// Link-layer source.
     pub ether_source: EtherAddr,
     /// Network-layer source.
-    pub source: Ipv4Addr,
+    pub source: A,
     /// Link-layer destination.
     pub ether_destination: EtherAddr,
     /// Network-layer destination.
-    pub destination: Ipv4Addr,
+    pub destination: A,
 }
 
 impl Ends {

@@ -10,122 +10,35 @@
 //!     -> Unqueue -> Discard;
 //! ```
 
-use args::Port;
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use std::net::Ipv4Addr;
 
-use super::fast_source::{checked_len, fast_handlers, udp_template, write_udp, Ends, Pace};
+use element::{Arg, Class, Handler, Packet};
+
+use super::fast_source::{fast_handlers, udp_template, write_udp, Ends};
+use super::fast_udp::{args, FastUdp, Version};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<FastUDPSource>("FastUDPSource", "0/1", "l/l", "x/x").args(ARGS).handlers(HANDLERS);
+    Class::new::<FastUdp<Ip4>>("FastUDPSource", "0/1", "l/l", "x/x").args(ARGS).handlers(HANDLERS);
 
-const ARGS: &[Arg] = &[
-    Arg::required("RATE", "unsigned", "Packets per second; 0 is no limit."),
-    Arg::required("LIMIT", "int", "Most packets to make; negative is no limit."),
-    Arg::required("LENGTH", "unsigned", "Bytes of a packet, at least 60."),
-    Arg::required("SRCETH", "Ethernet address", "Link-layer source."),
-    Arg::required("SRCIP", "IP address", "Source address."),
-    Arg::required("SPORT", "UDP port", "Source port."),
-    Arg::required("DSTETH", "Ethernet address", "Link-layer destination."),
-    Arg::required("DSTIP", "IP address", "Destination address."),
-    Arg::required("DPORT", "UDP port", "Destination port."),
-    Arg::optional("CHECKSUM", "bool", "Whether to compute the UDP checksum. Default true."),
-    Arg::optional("INTERVAL", "unsigned", "Packets with the same ports; 0 is no limit. Default 0."),
-    Arg::optional("ACTIVE", "bool", "Whether packets are made. Default true."),
-];
+const ARGS: &[Arg] = &args(Ip4::SOURCE, Ip4::DESTINATION, "IP address");
 
 const HANDLERS: &[Handler] = fast_handlers![];
 
-/// See the page above.
-pub struct FastUDPSource {
-    pace: Pace,
-    datagram: Datagram,
-    warning: Option<&'static str>,
-}
+/// IPv4.
+pub struct Ip4;
 
-/// The packet, and how it changes.
-struct Datagram {
-    packet: Packet,
-    /// Sum of the segment but for its ports; `None` for no checksum.
-    sum: Option<u64>,
-    ports: [u16; 2],
-    interval: u32,
-    /// How far the ports have grown.
-    growth: u16,
-}
+impl Version for Ip4 {
+    type Address = Ipv4Addr;
+    const SOURCE: &'static str = "SRCIP";
+    const DESTINATION: &'static str = "DSTIP";
 
-impl Element for FastUDPSource {
-    fn configure(conf: &mut Configure<'_>) -> Result<FastUDPSource, Failed> {
-        let mut pace = Pace::configure(conf);
-        let len = conf.args.need("LENGTH");
-        let ether_source = conf.args.need("SRCETH");
-        let source = conf.args.need("SRCIP");
-        let Port::<17>(source_port) = conf.args.need("SPORT");
-        let ether_destination = conf.args.need("DSTETH");
-        let destination = conf.args.need("DSTIP");
-        let Port::<17>(destination_port) = conf.args.need("DPORT");
-        let has_checksum = conf.args.get_or("CHECKSUM", true);
-        let interval = conf.args.get_or("INTERVAL", 0);
-        pace.configure_end(conf);
-        conf.finish()?;
-        let (len, warning) = checked_len(len)?;
-        pace.tell(conf);
-        let ends = Ends { ether_source, source, ether_destination, destination };
-        let (packet, sum) = udp_template(&ends, len, has_checksum);
-        let ports = [source_port, destination_port];
-        let mut datagram = Datagram { packet, sum, ports, interval, growth: 0 };
-        datagram.write_ports();
-        Ok(FastUDPSource { pace, datagram, warning })
+    fn template(ends: &Ends, len: u32, has_checksum: bool) -> (Packet, Option<u64>) {
+        udp_template(ends, len, has_checksum)
     }
 
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if let Some(warning) = self.warning {
-            ctx.chatter(warning);
-        }
-        Ok(())
-    }
-
-    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let datagram = &mut self.datagram;
-        self.pace.pull(ctx, max, |_, pace| datagram.next(pace))
-    }
-
-    fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        self.pace.read(name)
-    }
-
-    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        if self.pace.write(ctx, name, value)? {
-            self.datagram.growth = 0;
-        }
-        Ok(())
-    }
-
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<FastUDPSource>(ctx, old) else { return };
-        self.pace.take_over(ctx, &old.pace);
-        self.datagram.growth = old.datagram.growth;
-        self.datagram.write_ports();
-    }
-}
-
-impl Datagram {
-    #[inline]
-    fn next(&mut self, pace: &Pace) -> Option<Packet> {
-        if pace.is_over() {
-            return None;
-        }
-        let packet = self.packet.clone();
-        if self.interval > 0 && pace.count().wrapping_add(1).is_multiple_of(self.interval) {
-            self.growth = self.growth.wrapping_add(1);
-            self.write_ports();
-        }
-        Some(packet)
-    }
-
-    fn write_ports(&mut self) {
-        let [source, destination] = self.ports.map(|port| port.wrapping_add(self.growth).to_be_bytes());
-        write_udp(&mut self.packet, source, destination, self.sum);
+    fn write_ports(packet: &mut Packet, source: [u8; 2], destination: [u8; 2], sum: Option<u64>) {
+        write_udp(packet, source, destination, sum);
     }
 }
 

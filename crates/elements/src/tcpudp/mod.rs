@@ -2,6 +2,7 @@
 
 mod copier;
 pub mod fast_source;
+pub mod fast_udp;
 pub mod segment;
 pub mod sequence;
 mod tcp_packet;

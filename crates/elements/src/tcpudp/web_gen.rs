@@ -49,8 +49,8 @@ const NS_PER_US: i64 = 1000;
 const US_PER_S: i32 = 1_000_000;
 /// Time after which a segment is sent again.
 const RESEND_US: i64 = 1_000_000;
-/// How often, but for one.
-const MAX_RESENDS: u8 = 5;
+/// How often it is sent again before the connection is given up.
+const MAX_RESENDS: u8 = 6;
 /// Time between two lines of figures.
 const FIGURES_US: i64 = 5_000_000;
 const TICK_NS: i64 = 1_000_000;
@@ -91,7 +91,8 @@ impl Element for WebGen {
             return Err(format!("RATE must be 1 to {US_PER_S}").into());
         }
         let interval_us = i64::from(US_PER_S / rate);
-        let capacity = 2 * (RESEND_US / interval_us) * i64::from(MAX_RESENDS);
+        // As in Click: twice as many as begin within five times that time.
+        let capacity = 2 * (RESEND_US / interval_us) * 5;
         Ok(WebGen {
             prefix,
             server,
@@ -127,10 +128,7 @@ impl Element for WebGen {
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
         let now_ns = ctx.now_ns();
-        while passed_us(now_ns, self.begin_ns) > self.interval_us {
-            self.begin_ns += self.interval_us * NS_PER_US;
-            self.begin(ctx);
-        }
+        self.begin_due(ctx, now_ns);
         self.resend(ctx, now_ns);
         if passed_us(now_ns, self.figures_ns) > FIGURES_US {
             self.tell_figures(ctx);
@@ -162,11 +160,23 @@ fn passed_us(now_ns: i64, since_ns: i64) -> i64 {
 }
 
 impl WebGen {
-    /// Begins a connection.
-    fn begin(&mut self, ctx: &mut Ctx<'_>) {
-        if self.table.is_full() {
-            return ctx.chatter("out of available CBs");
+    /// Begins the connections that are due.
+    fn begin_due(&mut self, ctx: &mut Ctx<'_>, now_ns: i64) {
+        let interval_ns = self.interval_us * NS_PER_US;
+        while passed_us(now_ns, self.begin_ns) > self.interval_us {
+            self.begin_ns += interval_ns;
+            if self.table.is_full() {
+                // Nothing ends before this timer does: there will be no room for any other that is due, however many these are.
+                let n_more = (passed_us(now_ns, self.begin_ns) - 1) / self.interval_us;
+                self.begin_ns += n_more.max(0) * interval_ns;
+                return ctx.chatter("out of available CBs");
+            }
+            self.begin(ctx);
         }
+    }
+
+    /// Begins a connection; there is room for it.
+    fn begin(&mut self, ctx: &mut Ctx<'_>) {
         // Click makes the address of the random number as the machine keeps it.
         let host = ctx.random() & !u32::from_le_bytes(self.prefix.mask.octets());
         let network = u32::from_le_bytes(self.prefix.network().octets());
@@ -187,7 +197,7 @@ impl WebGen {
                 break;
             }
             connection.n_resends += 1;
-            if connection.n_resends > MAX_RESENDS + 1 {
+            if connection.n_resends > MAX_RESENDS {
                 self.figures.given_up += 1;
                 self.table.remove(idx);
             } else {
@@ -268,12 +278,43 @@ mod tests {
     fn pages_are_asked_for() {
         check(
             &format!(
-                "{CLIENTS} -> IPPrint(out, ID true, PAYLOAD ascii) -> Queue -> DelayShaper(0.01) -> TCPReflector -> IPPrint(in) -> w;
+                "{CLIENTS} -> IPPrint(out, ID true, PAYLOAD ascii) -> Queue -> DelayShaper(0.01) -> Unqueue -> TCPReflector -> IPPrint(in) -> w;
                  DriverManager(wait 0.25s, stop)"
             ),
             expect![[r#"
-                'TCPReflector@6 :: TCPReflector' pull output 0 connected to 'IPPrint@7 :: IPPrint' push input 0
-                Router could not be initialized!
+                Allocated 200 CBs
+                out: 0.000000: id 0 10.1.82.62.40923 > 10.0.0.1.80: S 253354563:253354564(1,40,40) win 61440
+                in: 1000000000.061000325: 10.0.0.1.80 > 10.1.82.62.40923: S 1494283382:1494283383(1,40,40) ack 253354564 win 61440
+                out: 1000000000.061000325: id 1 10.1.82.62.40923 > 10.0.0.1.80: FP 253354564:253354595(31,70,70) ack 1494283383 win 61440
+                  GET /spe c/2/2-1- 0 HTTP/1 .0....
+                in: 1000000000.071000327: 10.0.0.1.80 > 10.1.82.62.40923: F 1494283383:1494283414(31,70,70) ack 253354595 win 61440
+                out: 1000000000.071000327: id 2 10.1.82.62.40923 > 10.0.0.1.80: F 253354595:253354596(1,40,40) ack 1494283414 win 61440
+                in: 1000000000.081000329: 10.0.0.1.80 > 10.1.82.62.40923: F 1494283414:1494283415(1,40,40) ack 253354596 win 61440
+                out: 1000000000.081000329: id 3 10.1.82.62.40923 > 10.0.0.1.80: R 253354596:253354596(0,40,40) win 61440
+                out: 0.000000: id 4 10.1.0.77.12339 > 10.0.0.1.80: S 118852153:118852154(1,40,40) win 61440
+                in: 1000000000.111000426: 10.0.0.1.80 > 10.1.0.77.12339: S 3931329203:3931329204(1,40,40) ack 118852154 win 61440
+                out: 1000000000.111000426: id 5 10.1.0.77.12339 > 10.0.0.1.80: FP 118852154:118852185(31,70,70) ack 3931329204 win 61440
+                  GET /spe c/0/0-2- 6 HTTP/1 .0....
+                in: 1000000000.121000428: 10.0.0.1.80 > 10.1.0.77.12339: F 3931329204:3931329235(31,70,70) ack 118852185 win 61440
+                out: 1000000000.121000428: id 6 10.1.0.77.12339 > 10.0.0.1.80: F 118852185:118852186(1,40,40) ack 3931329235 win 61440
+                in: 1000000000.131000430: 10.0.0.1.80 > 10.1.0.77.12339: F 3931329235:3931329236(1,40,40) ack 118852186 win 61440
+                out: 1000000000.131000430: id 7 10.1.0.77.12339 > 10.0.0.1.80: R 118852186:118852186(0,40,40) win 61440
+                out: 0.000000: id 8 10.1.149.27.36594 > 10.0.0.1.80: S 80923010:80923011(1,40,40) win 61440
+                in: 1000000000.161000527: 10.0.0.1.80 > 10.1.149.27.36594: S 151386448:151386449(1,40,40) ack 80923011 win 61440
+                out: 1000000000.161000527: id 9 10.1.149.27.36594 > 10.0.0.1.80: FP 80923011:80923042(31,70,70) ack 151386449 win 61440
+                  GET /spe c/0/0-0- 3 HTTP/1 .0....
+                in: 1000000000.171000529: 10.0.0.1.80 > 10.1.149.27.36594: F 151386449:151386480(31,70,70) ack 80923042 win 61440
+                out: 1000000000.171000529: id 10 10.1.149.27.36594 > 10.0.0.1.80: F 80923042:80923043(1,40,40) ack 151386480 win 61440
+                in: 1000000000.181000531: 10.0.0.1.80 > 10.1.149.27.36594: F 151386480:151386481(1,40,40) ack 80923043 win 61440
+                out: 1000000000.181000531: id 11 10.1.149.27.36594 > 10.0.0.1.80: R 80923043:80923043(0,40,40) win 61440
+                out: 0.000000: id 12 10.1.13.2.13985 > 10.0.0.1.80: S 24416972:24416973(1,40,40) win 61440
+                in: 1000000000.211000628: 10.0.0.1.80 > 10.1.13.2.13985: S 2953550666:2953550667(1,40,40) ack 24416973 win 61440
+                out: 1000000000.211000628: id 13 10.1.13.2.13985 > 10.0.0.1.80: FP 24416973:24417004(31,70,70) ack 2953550667 win 61440
+                  GET /spe c/7/7-0- 0 HTTP/1 .0....
+                in: 1000000000.221000630: 10.0.0.1.80 > 10.1.13.2.13985: F 2953550667:2953550698(31,70,70) ack 24417004 win 61440
+                out: 1000000000.221000630: id 14 10.1.13.2.13985 > 10.0.0.1.80: F 24417004:24417005(1,40,40) ack 2953550698 win 61440
+                in: 1000000000.231000632: 10.0.0.1.80 > 10.1.13.2.13985: F 2953550698:2953550699(1,40,40) ack 24417005 win 61440
+                out: 1000000000.231000632: id 15 10.1.13.2.13985 > 10.0.0.1.80: R 24417005:24417005(0,40,40) win 61440
             "#]],
         );
     }

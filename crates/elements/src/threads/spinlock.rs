@@ -4,7 +4,14 @@
 //! replica of a graph on several cores has locks of its own, so that nobody ever has to wait.
 
 use args::{Scope, Value};
-use element::{Batch, Class, Configure, Ctx, Element, Environment, Failed};
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Environment, Failed};
+
+const ARGS: &[Arg] = &[Arg::required("LOCK", "string", "The lock's name.")];
+
+/// A class of elements of locks.
+pub const fn class(name: &'static str, processing: &'static str) -> Class {
+    Class::new::<Member>(name, "1/1", processing, "x/x").args(ARGS).locks()
+}
 
 /// The class whose elements define locks.
 pub const DEFINING: &str = "SpinlockInfo";
@@ -52,10 +59,3 @@ impl Element for Member {
 
     fn take_state(&mut self, _ctx: &mut Ctx<'_>, _old: Box<dyn Element>) {}
 }
-
-/// A class of elements of locks.
-pub const fn class(name: &'static str, processing: &'static str) -> Class {
-    Class::new::<Member>(name, "1/1", processing, "x/x").args(ARGS).locks()
-}
-
-const ARGS: &[element::Arg] = &[element::Arg::required("LOCK", "string", "The lock's name.")];

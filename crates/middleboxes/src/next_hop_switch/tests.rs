@@ -12,7 +12,7 @@ fn header(source: u8, protocol: u8, fragment: u16, ports: [u8; 4]) -> Vec<u8> {
 
 #[test]
 fn addresses_protocol_and_ports_tell_flows_apart() {
-    let flow = |source, protocol, ports| flow_hash(&header(source, protocol, 0, ports)).unwrap();
+    let flow = |source, protocol, ports| Ip4::flow_hash(&header(source, protocol, 0, ports)).unwrap();
     let one = flow(1, 17, [0, 1, 0, 2]);
     assert_eq!(one, flow(1, 17, [0, 1, 0, 2]));
     for other in [
@@ -29,7 +29,7 @@ fn addresses_protocol_and_ports_tell_flows_apart() {
 
 #[test]
 fn all_fragments_take_one_hop() {
-    let hash = |fragment, ports| flow_hash(&header(1, 17, fragment, ports)).unwrap();
+    let hash = |fragment, ports| Ip4::flow_hash(&header(1, 17, fragment, ports)).unwrap();
     assert_eq!(hash(0x2000, [0, 1, 0, 2]), hash(0x00b9, [9, 9, 9, 9]));
     assert_eq!(hash(0x4000, [0, 1, 0, 2]), hash(0, [0, 1, 0, 2]));
 }
@@ -38,11 +38,11 @@ fn all_fragments_take_one_hop() {
 fn what_is_cut_off_is_harmless() {
     let whole = header(1, 17, 0, [0, 1, 0, 2]);
     for len in 0..whole.len() {
-        assert_eq!(flow_hash(&whole[..len]).is_some(), len >= 20);
+        assert_eq!(Ip4::flow_hash(&whole[..len]).is_some(), len >= 20);
     }
     let long = [&[0x4f], &whole[1..]].concat();
-    assert!(flow_hash(&long).is_some());
-    assert_eq!(flow_hash(&[0x60; 40]), None);
+    assert!(Ip4::flow_hash(&long).is_some());
+    assert_eq!(Ip4::flow_hash(&[0x60; 40]), None);
 }
 
 #[test]

@@ -16,14 +16,29 @@ pub use tx::{Tx, TxFrame, TxOptions};
 
 /// A raw packet socket of the calling thread's network namespace that is not bound yet, and so receives nothing.
 pub fn open_socket(device: &str) -> Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    open(libc::SOCK_RAW, device)
+}
+
+/// A packet socket that receives the IPv4 packets which match `filter` and come in on any device of the calling thread's network
+/// namespace. They begin with their IP header; link-layer headers are left out.
+pub fn open_ip(filter: &Program) -> Result<OwnedFd> {
+    let socket = open(libc::SOCK_DGRAM, "any device")?;
+    let option = (libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING);
+    sockopt::set(socket.as_fd(), option, &1, "setsockopt(PACKET_IGNORE_OUTGOING)", "any device")?;
+    attach_filter(socket.as_fd(), filter, "any device")?;
+    bind(socket.as_fd(), 0, "any device", libc::ETH_P_IP as u16)?;
+    Ok(socket)
+}
+
+fn open(kind: libc::c_int, device: &str) -> Result<OwnedFd> {
+    let kind = kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: socket takes numbers only.
     let raw = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }, "socket(AF_PACKET)", device)?;
     // SAFETY: the call returned a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-/// Attaches the socket to `device`, number `index`; with protocol 0 it can only send.
+/// Attaches the socket to `device`, number `index` (0: all devices); with protocol 0 it can only send.
 fn bind(socket: BorrowedFd<'_>, index: u32, device: &str, protocol: u16) -> Result<()> {
     // SAFETY: a sockaddr_ll of zeros is valid.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -377,3 +377,20 @@ fn wrong_devices_and_rings_are_errors() {
         assert!(RxRing::open("lo", &options).is_ok());
     });
 }
+
+#[test]
+fn ip_packets_of_all_devices_come_once_and_without_link_layer_headers() {
+    in_namespace(|| {
+        link::set_up("lo", true).unwrap();
+        let filter = crate::bpf::compile("udp dst port 9", 12, 0).unwrap();
+        let socket = open_ip(&filter).unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(b"other", "127.0.0.1:10").unwrap();
+        sender.send_to(b"abc", "127.0.0.1:9").unwrap();
+        let mut inbox = crate::datagrams::Inbox::new(30);
+        assert_eq!(inbox.receive(&socket).unwrap(), 1);
+        let datagram = inbox.datagrams().next().unwrap();
+        assert_eq!((datagram.data[0], &datagram.data[28..], datagram.len), (0x45, &b"ab"[..], 31));
+        assert_eq!(inbox.receive(&socket).unwrap(), 0);
+    });
+}

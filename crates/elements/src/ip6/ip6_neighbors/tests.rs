@@ -17,8 +17,9 @@ fn graph(rest: &str) -> String {
 /// A source of one frame at a time in seconds.
 fn frame(packet: element::Packet, at: f64) -> String {
     let hex: String = packet.data().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("InfiniteSource(DATA \\<{hex}>, LIMIT 1) -> DelayShaper({at}) -> Unqueue -> [1] nd;")
-        .replace("-> DelayShaper", "-> SetTimestamp -> Queue -> DelayShaper")
+    format!(
+        "InfiniteSource(DATA \\<{hex}>, LIMIT 1) -> SetTimestamp -> Queue -> DelayShaper({at}) -> Unqueue -> [1] nd;"
+    )
 }
 
 fn address(text: &str) -> std::net::Ipv6Addr {

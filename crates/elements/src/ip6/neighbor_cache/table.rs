@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::Ipv6Addr;
 
-use args::{EtherAddr, Scope};
+use args::EtherAddr;
 use element::{Saved, SavedLine};
 
 use super::{Neighbor, NeighborCache, State};
@@ -48,9 +48,7 @@ impl NeighborCache {
         may_be: impl Fn(Ipv6Addr) -> bool,
     ) -> Result<(), String> {
         let mut line = SavedLine::new(line);
-        let (ip, address): (Ipv6Addr, String) = (line.field()?, line.field()?);
-        let EtherAddr(mac) = args::ether(&address, &Scope::builtin())
-            .map_err(|_| format!("`{address}` in a saved line is no address"))?;
+        let (ip, EtherAddr(mac)): (Ipv6Addr, EtherAddr) = (line.field()?, line.field()?);
         if !may_be(ip) {
             return Err(format!("{ip} is on no network of this one"));
         }

@@ -194,8 +194,8 @@ proptest! {
             let due: BTreeSet<_> = cache.neighbors.iter().filter_map(|(ip, one)| Some((one.due_at?, *ip))).collect();
             prop_assert_eq!(&due, &cache.due);
             // Whoever is asked for is asked for again, or given up.
-            let is_asked = |one: &Neighbor| !matches!(one.state, State::Incomplete | State::Delay | State::Probe);
-            prop_assert!(cache.neighbors.values().all(|one| is_asked(one) == one.due_at.is_none()));
+            let is_asked = |one: &Neighbor| matches!(one.state, State::Incomplete | State::Delay | State::Probe);
+            prop_assert!(cache.neighbors.values().all(|one| is_asked(one) == one.due_at.is_some()));
         }
     }
 }

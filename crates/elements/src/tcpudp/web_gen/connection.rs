@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 use element::{Ctx, Packet};
 use wire::{checksum, protocol};
 
+use crate::ip6::segment::renew_checksum;
+
 const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const HEADERS: usize = IP_HEADER + TCP_HEADER;
@@ -240,10 +242,7 @@ impl Outgoing {
             }
             let ends = (self.source.0, self.destination.0);
             let pseudo = checksum::pseudo_ipv4(ends.0, ends.1, protocol::TCP, tcp.len() as u16);
-            let sum = checksum::transport(pseudo, tcp);
-            if let Some(field) = tcp.get_mut(16..18) {
-                field.copy_from_slice(&sum.to_be_bytes());
-            }
+            renew_checksum(tcp, protocol::TCP, pseudo);
         }
         packet.set_network_header(0, IP_HEADER);
         packet.set_dst_ip(self.destination.0);
