@@ -3,6 +3,7 @@
 //! A client sends one line of JSON; the graph answers with lines of JSON, or, for a tap, one line and then capture bytes.
 
 mod answers;
+pub mod change;
 pub mod client;
 pub mod herald;
 pub mod hooks;

@@ -2,15 +2,14 @@
 
 use daemon::Plane;
 use element::Runtime;
-use engine::change::{Refusal, Wish};
-use graph::{Diagnostics, Severity};
+use engine::change::Wish;
+use graph::Severity;
 
+use crate::control::change::Failure;
 use crate::control::server::Reach;
 
 /// No element: names are looked up from the top.
 const TOP: usize = usize::MAX;
-/// How often a change is prepared anew because somebody else has changed the graph.
-const MAX_TRIES: usize = 20;
 /// What is told of a graph that has ended.
 const ENDED: &str = "the daemon is about to end";
 
@@ -26,33 +25,18 @@ impl Running {
 
 impl Plane for Running {
     fn change(&self, text: &str, title: &str) -> Result<(), String> {
-        for _ in 0..MAX_TRIES {
-            let snapshot = self.0.ask(|world| world.snapshot()).ok_or(ENDED)??;
-            let mut diagnostics = Diagnostics::default();
-            let told = |diagnostics: &Diagnostics| {
-                let errors = diagnostics.list.iter().filter(|told| told.severity == Severity::Error);
-                let texts: Vec<String> =
-                    errors.map(|told| snapshot.loader().text(told).trim_end().to_string()).collect();
-                texts.join("\n")
-            };
-            let Some(graph) = snapshot.loader().parse("graph", text, &mut diagnostics) else {
-                return Err(told(&diagnostics));
-            };
-            let wish = Wish { graph, title: title.to_string(), ..Wish::default() };
-            let Some(prepared) = snapshot.prepare(wish, &mut diagnostics) else {
-                return Err(told(&diagnostics));
-            };
-            let changed = self.0.ask(move |world| {
-                let mut diagnostics = Diagnostics::default();
-                (world.change(prepared, &mut diagnostics).map(drop), diagnostics)
-            });
-            match changed.ok_or(ENDED)? {
-                (Ok(()), _) => return Ok(()),
-                (Err(Refusal::Failed), diagnostics) => return Err(told(&diagnostics)),
-                (Err(Refusal::Stale), _) => {}
+        let made = self.0.change(|snapshot, diagnostics| {
+            // What is wrong is in the diagnostics.
+            let graph = snapshot.loader().parse("graph", text, diagnostics).ok_or_else(String::new)?;
+            Ok(Wish { graph, title: title.to_string(), ..Wish::default() })
+        });
+        made.map(drop).map_err(|failure| match failure {
+            Failure::Ended => ENDED.to_string(),
+            Failure::Told(all) => {
+                let errors = all.into_iter().filter(|(severity, _)| *severity == Severity::Error);
+                errors.map(|(_, text)| text).collect::<Vec<_>>().join("\n")
             }
-        }
-        Err("others change the graph all the time; try again".to_string())
+        })
     }
 
     fn read(&self, handler: &str) -> Result<String, String> {
