@@ -33,11 +33,7 @@ pub fn wanted(tree: &Value) -> Vec<(String, String, Threshold)> {
 fn threshold(entry: &Value) -> Threshold {
     let bound = |name: &str| text(entry, name).parse().ok();
     let sample = if text(entry, "sample") == "delta" { Sample::Delta } else { Sample::Absolute };
-    let startup = match text(entry, "startup") {
-        "falling" => Startup::Falling,
-        "both" => Startup::Both,
-        _ => Startup::Rising,
-    };
+    let startup = Startup::named(text(entry, "startup")).unwrap_or_default();
     const EVERY_MS: u64 = 10_000;
     let every_ms = entry.get("interval").and_then(Value::as_u64).unwrap_or(EVERY_MS);
     let every_ms = u32::try_from(every_ms).unwrap_or(Threshold::MAX_EVERY_MS);

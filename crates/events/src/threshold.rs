@@ -65,6 +65,19 @@ impl Crossing {
 }
 
 impl Startup {
+    /// The words for all of them.
+    pub const WORDS: [&'static str; 3] = ["rising", "falling", "both"];
+
+    /// The one that such a word means.
+    pub fn named(word: &str) -> Option<Startup> {
+        match word {
+            "rising" => Some(Startup::Rising),
+            "falling" => Some(Startup::Falling),
+            "both" => Some(Startup::Both),
+            _ => None,
+        }
+    }
+
     fn allows(self, crossing: Crossing) -> bool {
         match self {
             Startup::Rising => crossing == Crossing::Rising,
@@ -203,6 +216,15 @@ mod tests {
             assert_eq!(told(threshold.clone(), &[9.0, 1.0, 9.0]), high);
             assert_eq!(told(threshold, &[1.0, 9.0, 1.0]), low);
         }
+    }
+
+    #[test]
+    fn words_mean_what_is_written_in_json() {
+        for word in Startup::WORDS {
+            let startup = Startup::named(word).unwrap();
+            assert_eq!(serde_json::to_value(startup).unwrap(), word);
+        }
+        assert_eq!(Startup::named("neither"), None);
     }
 
     #[test]

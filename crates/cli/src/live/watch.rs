@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use events::{Sample, Startup, Threshold, Told};
@@ -27,8 +28,8 @@ pub struct Bounds {
     #[arg(long)]
     pub delta: bool,
     /// What the first look may tell.
-    #[arg(long, value_name = "WAY", default_value = "rising", value_parser = ["rising", "falling", "both"])]
-    pub startup: String,
+    #[arg(long, value_name = "WAY", default_value = "rising", value_parser = startup())]
+    pub startup: Startup,
 }
 
 /// Options of `weir live GRAPH watch`.
@@ -52,16 +53,15 @@ fn bound(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number".to_string())
 }
 
+fn startup() -> impl TypedValueParser<Value = Startup> {
+    PossibleValuesParser::new(Startup::WORDS).try_map(|word| Startup::named(&word).ok_or("no such way"))
+}
+
 /// Begins to watch.
 pub fn watch(graph: &GraphName, options: WatchOptions) -> Result<(), String> {
     let WatchOptions { name, handler, bounds, every } = options;
     let Bounds { rising, falling, delta, startup } = bounds;
     let sample = if delta { Sample::Delta } else { Sample::Absolute };
-    let startup = match startup.as_str() {
-        "rising" => Startup::Rising,
-        "falling" => Startup::Falling,
-        _ => Startup::Both,
-    };
     let every_ms = u32::try_from(every.as_millis()).unwrap_or(Threshold::MAX_EVERY_MS);
     let threshold = Threshold { rising, falling, sample, startup, every_ms };
     client::request(graph, &Ask::Watch { name, handler, threshold }).map(drop)
