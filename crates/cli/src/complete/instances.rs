@@ -21,11 +21,7 @@ pub fn instances(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Names of functions: the daemon's, or those that come with weir.
 pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
-    let mut names = asked(|typed| {
-        let all = typed.daemon().get("/functions")?;
-        let all = all.get("functions").and_then(Value::as_array).into_iter().flatten();
-        Ok(all.filter_map(|one| Some(one.get("name")?.as_str()?.to_string())).collect())
-    });
+    let mut names = asked(|typed| remote::functions(&typed.daemon()));
     if names.is_empty() {
         names = ::functions::Package::shipped_names().map(str::to_string).collect();
     }
@@ -90,25 +86,16 @@ pub fn joined(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Names of the daemon's watches.
 pub fn watches(current: &OsStr) -> Vec<CompletionCandidate> {
-    let names = asked(|typed| {
-        let all = typed.daemon().get("/restconf/data/weir:thresholds?content=config")?;
-        let all = all.get("weir:thresholds").and_then(|all| all.get("threshold")).and_then(Value::as_array);
-        let names = all.into_iter().flatten().filter_map(|one| one.get("name")?.as_str());
-        Ok(names.map(str::to_string).collect())
-    });
-    candidates(current, names)
+    candidates(current, asked(|typed| remote::watches(&typed.daemon())))
 }
 
 /// Ports with what they are joined with.
 fn ends(daemon: &Daemon) -> Result<Vec<(String, Option<String>)>, String> {
-    let topology = daemon.get("/restconf/data/weir:topology")?;
-    let ports =
-        topology.get("weir:topology").and_then(|topology| topology.get("port")).and_then(Value::as_array);
     let end = |port: &Value| {
         let text = |name: &str| port.get(name)?.as_str().map(str::to_string);
         Some((format!("{}:{}", text("instance")?, text("name")?), text("peer")))
     };
-    Ok(ports.into_iter().flatten().filter_map(end).collect())
+    Ok(remote::ports(daemon)?.iter().filter_map(end).collect())
 }
 
 /// The devices of this network namespace; a tap is made under any name.

@@ -87,13 +87,24 @@ complete -o bashdefault -o default -F _weir BIN"#;
         let part = std::env::var(PART).unwrap_or_default();
         let args: Vec<OsString> = words.iter().map(|word| OsString::from(&word.text)).collect();
         let index = args.len() - 1;
-        let found = clap_complete::engine::complete(cmd, args, index, current_dir)?;
-        let values = found.iter().map(|one| one.get_value().to_string_lossy().into_owned());
-        for value in without_flags(values.collect(), &last.text) {
+        for value in found(cmd, args, index, current_dir)? {
             writeln!(buf, "{}", replacing(&value, last, &part))?;
         }
         Ok(())
     }
+}
+
+/// What can stand in the place of a word.
+fn found(
+    cmd: &mut Command,
+    args: Vec<OsString>,
+    index: usize,
+    current_dir: Option<&Path>,
+) -> Result<Vec<String>, Error> {
+    let typed = args.get(index).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    let found = clap_complete::engine::complete(cmd, args, index, current_dir)?;
+    let values = found.iter().map(|one| one.get_value().to_string_lossy().into_owned());
+    Ok(without_flags(values.collect(), &typed))
 }
 
 /// Where nothing is typed and there are other words, flags would only be in the way.
@@ -166,10 +177,7 @@ fi"#;
         if args.len() == index {
             args.push(OsString::new());
         }
-        let typed = args.get(index).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        let found = clap_complete::engine::complete(cmd, args, index, current_dir)?;
-        let values = found.iter().map(|one| one.get_value().to_string_lossy().into_owned());
-        for value in without_flags(values.collect(), &typed) {
+        for value in found(cmd, args, index, current_dir)? {
             writeln!(buf, "{value}")?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::complete::instances as complete;
 
-use super::{Daemon, Format};
+use super::{text, Daemon, Format};
 
 /// Options of `weir function`.
 #[derive(Args)]
@@ -77,17 +77,23 @@ pub fn run(options: &FunctionOptions) -> Result<(), String> {
 }
 
 fn list(daemon: &Daemon, format: &Format) -> Result<(), String> {
-    let all = daemon.get("/functions")?;
-    let list = all.get("functions").cloned().unwrap_or_default();
+    let list = entries(daemon)?;
     if format.json || format.yaml {
-        return format.print(&list);
+        return format.print(&list.into());
     }
-    let text =
-        |one: &Value, name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
-    let list = list.as_array().cloned().unwrap_or_default();
     let width = list.iter().map(|one| text(one, "name").len()).max().unwrap_or(0);
     for one in &list {
         println!("{:width$}  {}", text(one, "name"), text(one, "about"));
     }
     Ok(())
+}
+
+/// Names of the daemon's functions.
+pub fn names(daemon: &Daemon) -> Result<Vec<String>, String> {
+    Ok(entries(daemon)?.iter().map(|one| text(one, "name").to_string()).collect())
+}
+
+fn entries(daemon: &Daemon) -> Result<Vec<Value>, String> {
+    let all = daemon.get("/functions")?;
+    Ok(all.get("functions").and_then(Value::as_array).cloned().unwrap_or_default())
 }

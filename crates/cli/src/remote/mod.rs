@@ -16,7 +16,10 @@ use serde_json::Value;
 
 pub use api::Daemon;
 pub use change::create_command;
+pub use function::names as functions;
 pub use target::{assignment, function, instances, split, Target};
+pub use topology::ports;
+pub use watch::names as watches;
 
 /// How values are printed.
 #[derive(Args, Clone, Debug, Default)]
@@ -38,6 +41,11 @@ impl Format {
         }
         Ok(())
     }
+}
+
+/// A leaf that is a text; empty if it is not there.
+fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// What to do with a daemon.

@@ -6,7 +6,8 @@ use events::Event;
 use serde_json::Value;
 
 use super::target::{instances, Target};
-use super::{Daemon, Format};
+use super::topology::ports;
+use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 
 /// Options of `weir show`.
@@ -83,16 +84,12 @@ fn within(answer: Value) -> Value {
 
 /// A line for each instance: its function, and its ports with what they are joined with.
 fn table(daemon: &Daemon) -> Result<(), String> {
-    let topology = daemon.get("/restconf/data/weir:topology")?;
-    let ports =
-        topology.get("weir:topology").and_then(|topology| topology.get("port")).and_then(Value::as_array);
-    let text =
-        |entry: &Value, name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    let ports = ports(daemon)?;
     let mut rows = vec![["INSTANCE".to_string(), "FUNCTION".to_string(), "PORTS".to_string()]];
     for (name, function) in instances(daemon)? {
-        let own = ports.into_iter().flatten().filter(|port| text(port, "instance") == name);
+        let own = ports.iter().filter(|port| text(port, "instance") == name);
         let one = |port: &Value| match text(port, "peer") {
-            peer if peer.is_empty() => text(port, "name"),
+            "" => text(port, "name").to_string(),
             peer => format!("{} > {peer}", text(port, "name")),
         };
         rows.push([name.clone(), function, own.map(one).collect::<Vec<_>>().join(", ")]);

@@ -48,10 +48,8 @@ pub fn instances(daemon: &Daemon) -> Result<Vec<(String, String)>, String> {
 pub fn function(daemon: &Daemon, name: &str) -> Result<Functions, String> {
     let archive = daemon.ask("GET", &format!("/functions/{}", encoded(name)), None)?;
     if archive.status == 404 {
-        let known = daemon.get("/functions")?;
-        let names = known.get("functions").and_then(Value::as_array).into_iter().flatten();
-        let names: Vec<&str> = names.filter_map(|one| one.get("name")?.as_str()).collect();
-        return Err(format!("no function `{name}`; there are {}", names.join(", ")));
+        let known = super::functions(daemon)?;
+        return Err(format!("no function `{name}`; there are {}", known.join(", ")));
     }
     let package = Package::of_tar(archive.ok()?.as_slice(), name)?;
     Functions::new(vec![Arc::new(package)])

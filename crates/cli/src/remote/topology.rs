@@ -6,7 +6,7 @@ use daemon::path::encoded;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, instances};
-use super::{Daemon, Format};
+use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 
 /// Options of `weir connect`.
@@ -93,15 +93,16 @@ pub fn connect(options: &ConnectOptions) -> Result<(), String> {
     target::patch(daemon, "/restconf/data/weir:topology", vec![edit])
 }
 
+/// The ports of all instances.
+pub fn ports(daemon: &Daemon) -> Result<Vec<Value>, String> {
+    entries(daemon, "port")
+}
+
 fn entries(daemon: &Daemon, list: &str) -> Result<Vec<Value>, String> {
     let topology = daemon.get("/restconf/data/weir:topology")?;
     let entries =
         topology.get("weir:topology").and_then(|topology| topology.get(list)).and_then(Value::as_array);
     Ok(entries.cloned().unwrap_or_default())
-}
-
-fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
-    entry.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Ends a connection.
@@ -172,7 +173,7 @@ pub fn separating(daemon: &Daemon, instance: &str) -> Result<Vec<String>, String
 
 /// Shows what is joined with what.
 pub fn show(options: &TopologyOptions) -> Result<(), String> {
-    let ports = entries(&options.daemon, "port")?;
+    let ports = ports(&options.daemon)?;
     let all = instances(&options.daemon)?;
     if options.format.json || options.format.yaml {
         let instances: Vec<Value> =

@@ -8,7 +8,7 @@ use daemon::path::encoded;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, Target};
-use super::{Daemon, Format};
+use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 use crate::control::hooks::time;
 use crate::live::watch::Bounds;
@@ -98,20 +98,25 @@ pub fn unwatch(options: &UnwatchOptions) -> Result<(), String> {
     options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
 }
 
-/// All watches.
-fn entries(daemon: &Daemon) -> Result<Vec<Value>, String> {
-    let all = daemon.get(THRESHOLDS)?;
+/// Names of all watches.
+pub fn names(daemon: &Daemon) -> Result<Vec<String>, String> {
+    Ok(configured(daemon)?.iter().map(|entry| text(entry, "name").to_string()).collect())
+}
+
+/// All watches without how they fare.
+fn configured(daemon: &Daemon) -> Result<Vec<Value>, String> {
+    entries(daemon, &format!("{THRESHOLDS}?content=config"))
+}
+
+fn entries(daemon: &Daemon, url: &str) -> Result<Vec<Value>, String> {
+    let all = daemon.get(url)?;
     let all = all.get("weir:thresholds").and_then(|all| all.get("threshold")).and_then(Value::as_array);
     Ok(all.cloned().unwrap_or_default())
 }
 
-fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
-    entry.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Lists what is watched.
 pub fn watches(options: &WatchesOptions) -> Result<(), String> {
-    let entries = entries(&options.daemon)?;
+    let entries = entries(&options.daemon, THRESHOLDS)?;
     if options.format.json || options.format.yaml {
         return options.format.print(&entries.into());
     }
@@ -143,7 +148,7 @@ pub fn separating(daemon: &Daemon, function: &str, instance: &str) -> Result<Vec
         path.starts_with(&ports)
             || path.strip_prefix(&way).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let entries = entries(daemon)?;
+    let entries = configured(daemon)?;
     let own = entries.iter().filter(|entry| is_of(text(entry, "path")));
     Ok(own.map(|entry| format!("/weir:thresholds/threshold={}", encoded(text(entry, "name")))).collect())
 }
