@@ -1,25 +1,15 @@
 //! Packets through the daemon's functions: taps in a network namespace, and real programs.
 
-use super::process::Place;
+use super::namespaces::{run, run_with_daemon};
 
 /// Two namespaces, joined by the daemon's taps, whose addresses their kernels have.
 const SETUP: &str = r#"
-set -eu
-exec 2>&1
-export WEIR_SOCKET=api.socket
-ip link set lo up
-weir serve --volatile --socket api.socket 2>serve.log &
-daemon=$!
-unshare -n sleep 1000 & other=$!
-trap 'kill $daemon $other 2>/dev/null || :' EXIT
-while ! weir show >/dev/null 2>&1; do sleep 0.05; done
 weir create firewall fw --default allow --stateful
 weir create nat edge --transparent --address 10.0.0.77 --inside 10.0.0.1/32
 weir connect fw:left tap:wl
 weir connect fw:right edge:left
 weir connect edge:right tap:wr
 ip link set wr netns $other
-in_other() { nsenter -t $other -n "$@"; }
 ip addr add 10.0.0.1/24 dev wl
 in_other ip link set lo up
 in_other ip addr add 10.0.0.2/24 dev wr
@@ -29,19 +19,15 @@ mac=$(ip -o link show wl | sed 's/.*ether \([^ ]*\).*/\1/')
 in_other ip neigh add 10.0.0.77 lladdr $mac dev wr
 "#;
 
-fn run(script: &str) -> String {
-    let place = Place::new(0);
-    place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{SETUP}\n{script}\nSCRIPT\n)\""))
+fn run_joined(script: &str) -> Option<String> {
+    run_with_daemon(&format!("{SETUP}\n{script}"))
 }
 
 /// Needs devices, and so root, as which CI runs.
 #[test]
 fn pings_and_connections_pass_chains_of_functions() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIP needs root to make taps");
-        return;
-    }
-    let text = run(r#"
+    let Some(text) = run_joined(
+        r#"
 ping -c 3 -i 0.2 -W 5 -q 10.0.0.2 | sed -n 's/.*\(3 packets transmitted, 3 received\).*/\1/p'
 weir show edge statistics/pings
 weir set fw 'rule=deny icmp'
@@ -52,7 +38,10 @@ weir attach firewall guard edge:right
 weir set guard default=allow
 ping -c 1 -W 5 -q 10.0.0.2 | grep -c '1 received'
 weir show | sed 's/ *$//'
-"#);
+"#,
+    ) else {
+        return;
+    };
     expect_test::expect![[r#"
         3 packets transmitted, 3 received
         1
@@ -69,11 +58,8 @@ weir show | sed 's/ *$//'
 /// A download goes on while functions are put in front of it, changed, and taken away.
 #[test]
 fn a_download_survives_all_changes() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIP needs root to make taps");
-        return;
-    }
-    let text = run(r#"
+    let Some(text) = run_joined(
+        r#"
 in_other iperf3 -s -1 >/dev/null & server=$!
 while ! in_other ss -ltn | grep -q :5201; do sleep 0.05; done
 iperf3 -c 10.0.0.2 -t 6 -J > result.json & client=$!
@@ -92,17 +78,16 @@ status=0; wait $client || status=$?
 [ $n -ge 3 ] || echo "only $n rounds"
 [ $status = 0 ] || cat result.json
 jq '.end.sum_received.bytes > 0' result.json
-"#);
+"#,
+    ) else {
+        return;
+    };
     assert_eq!(text, "true\n");
 }
 
 /// A connection through a NAT whose daemon ends and begins again. Outside speaks first afterwards: it is not heard without a mapping.
 #[test]
 fn a_connection_survives_another_daemon() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIP needs root to make devices");
-        return;
-    }
     let script = r#"
 set -eu
 exec 2>&1
@@ -166,8 +151,7 @@ weir show edge statistics/flows
 grep -c 'what was learned is restored' serve.log
 grep WARN serve.log || :
 "#;
-    let place = Place::new(0);
-    let text = place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{script}\nSCRIPT\n)\""));
+    let Some(text) = run(script) else { return };
     expect_test::expect![[r#"
         10.0.0.77 said 0
         10.0.0.77 said 1

@@ -5,6 +5,7 @@ mod completions;
 mod devices;
 mod events;
 mod kills;
+mod namespaces;
 mod network;
 // Shared with the tests of stages, which use more of it.
 #[allow(dead_code)]

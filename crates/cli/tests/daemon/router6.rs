@@ -1,23 +1,13 @@
 //! IPv6 through the daemon's router: taps in network namespaces, and their kernels' neighbor discovery.
 
-use super::process::Place;
+use super::namespaces::run_with_daemon;
 
 /// Two namespaces, joined by a router of the daemon's.
 const SETUP: &str = r#"
-set -eu
-exec 2>&1
-export WEIR_SOCKET=api.socket
-ip link set lo up
-weir serve --volatile --socket api.socket 2>serve.log &
-daemon=$!
-unshare -n sleep 1000 & other=$!
-trap 'kill $daemon $other 2>/dev/null || :' EXIT
-while ! weir show >/dev/null 2>&1; do sleep 0.05; done
 weir create router r --address lan.1 --address right --address6 lan.1=2001:db8:a::1/64 --address6 right=2001:db8:b::1/64
 weir connect r:lan.1 tap:wl
 weir connect r:right tap:wr
 ip link set wr netns $other
-in_other() { nsenter -t $other -n "$@"; }
 ip addr add 2001:db8:a::5/64 dev wl nodad
 ip -6 route add default via 2001:db8:a::1
 in_other ip link set lo up
@@ -30,10 +20,6 @@ ask() { ping -6 -c 1 -W 10 -n "$@" | sed -n 's/ time=.*//; s/^From /From /p; s/^
 /// Needs devices, and so root, as which CI runs.
 #[test]
 fn neighbors_stay_known_when_routes_change() {
-    if !rustix::process::geteuid().is_root() {
-        println!("SKIP needs root to make taps");
-        return;
-    }
     let script = r#"
 ask 2001:db8:b::6
 neighbors() { weir show r --json | jq -c '.. | .neighbor? // empty | map(select(.address | startswith("2001")) | [.address, .kind, .ethernet])'; }
@@ -46,9 +32,7 @@ ask 2001:db9::1
 [ "$before" = "$(neighbors)" ] || neighbors
 weir set r 'ipv6-route=default via fe80::1%middle' || :
 "#;
-    let place = Place::new(0);
-    let text =
-        place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{SETUP}\n{script}\nSCRIPT\n)\""));
+    let Some(text) = run_with_daemon(&format!("{SETUP}\n{script}")) else { return };
     expect_test::expect![[r#"
         bytes from 2001:db8:b::6: icmp_seq=1 ttl=63
         [["2001:db8:a::5","host"]]

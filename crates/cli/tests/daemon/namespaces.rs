@@ -1,0 +1,32 @@
+//! Network namespaces with a daemon, in which tests run their scripts.
+
+use super::process::Place;
+
+/// A daemon in one namespace, and another one for whom it joins: `in_other` runs commands there.
+const DAEMON: &str = r#"
+set -eu
+exec 2>&1
+export WEIR_SOCKET=api.socket
+ip link set lo up
+weir serve --volatile --socket api.socket 2>serve.log &
+daemon=$!
+unshare -n sleep 1000 & other=$!
+trap 'kill $daemon $other 2>/dev/null || :' EXIT
+in_other() { nsenter -t $other -n "$@"; }
+while ! weir show >/dev/null 2>&1; do sleep 0.05; done
+"#;
+
+/// Runs a script in a namespace of its own, which needs root, as whom CI runs; `None` for others.
+pub fn run(script: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP needs root to make devices");
+        return None;
+    }
+    let place = Place::new(0);
+    Some(place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{script}\nSCRIPT\n)\"")))
+}
+
+/// The same beside a daemon.
+pub fn run_with_daemon(script: &str) -> Option<String> {
+    run(&format!("{DAEMON}\n{script}"))
+}
