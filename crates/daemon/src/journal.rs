@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::beside::put_file;
 use crate::edit::{Edit, Op};
 use crate::fault::Fault;
 use crate::path::Step;
@@ -130,16 +131,6 @@ pub fn write_whole(path: &Path, tree: &Value, sequence: u64) -> std::io::Result<
     let text = format!("{}\n{body}", serde_json::to_string(&head)?);
     put_file(path, text.as_bytes())?;
     Ok(text.len() as u64)
-}
-
-/// Writes a file beside and renames it: it is there whole or not at all.
-pub fn put_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut file = File::create(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Reads a configuration: its value, its number, and its length in bytes.

@@ -5,6 +5,7 @@
 //! the [`Journal`] and acknowledged.
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod datastores;
 pub mod edit;
 pub mod events;

@@ -3,13 +3,13 @@
 //! The file `learned` has a line that tells the format and when it was written, a line for each record (element, class, and what only
 //! the class understands, with tabs between), and a last line that tells their number and checksum. It is written beside and renamed.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use daemon::beside::Beside;
 use engine::saved::{Progress, Record};
 use engine::world::World;
 
@@ -27,15 +27,15 @@ pub struct Keeper {
     every: Duration,
     /// What there was has been restored: from now on the file may be replaced.
     is_restored: AtomicBool,
-    /// The daemon writes it for the last time.
-    ends: AtomicBool,
+    /// The daemon writes it for the last time; locked while the file is put into its place.
+    ends: Mutex<bool>,
 }
 
 impl Keeper {
     /// Keeps it in a folder.
     pub fn new(folder: &Path, every: Duration) -> Keeper {
         let folder = folder.to_path_buf();
-        Keeper { folder, every, is_restored: AtomicBool::new(false), ends: AtomicBool::new(false) }
+        Keeper { folder, every, is_restored: AtomicBool::new(false), ends: Mutex::new(false) }
     }
 
     fn file(&self) -> PathBuf {
@@ -57,7 +57,7 @@ impl Keeper {
             std::thread::sleep(self.every);
             let ask =
                 |mut progress: Progress| reach.ask(move |world| (world.save_some(&mut progress), progress));
-            if !self.write("new", ask) {
+            if !self.write(false, ask) {
                 return;
             }
         };
@@ -71,24 +71,24 @@ impl Keeper {
     /// Writes it for the last time.
     pub fn end(&self, world: &mut World) {
         if self.is_restored.load(Ordering::Acquire) {
-            self.ends.store(true, Ordering::Release);
-            self.write("last", |mut progress| Some((world.save_some(&mut progress), progress)));
+            *self.ends.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            self.write(true, |mut progress| Some((world.save_some(&mut progress), progress)));
         }
     }
 
     /// Writes all that `save` gives, piece by piece; false if the graph has ended meanwhile, which leaves the file as it was.
     fn write(
         &self,
-        ending: &str,
+        is_last: bool,
         save: impl FnMut(Progress) -> Option<(Option<Vec<Record>>, Progress)>,
     ) -> bool {
-        let beside = self.file().with_extension(ending);
-        let is_last = self.ends.load(Ordering::Acquire);
-        let written = write(&beside, save).and_then(|n_records| {
-            let goes_on = n_records.is_some() && (is_last || !self.ends.load(Ordering::Acquire));
-            match goes_on {
-                true => std::fs::rename(&beside, self.file()).map(|()| n_records),
-                false => std::fs::remove_file(&beside).map(|()| None),
+        let place = self.file();
+        let written = Beside::create(&place, if is_last { "last" } else { "new" }).and_then(|mut file| {
+            let Some(n_records) = write(&mut file, save)? else { return Ok(None) };
+            let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            match is_last || !*ends {
+                true => file.put().map(|()| Some(n_records)),
+                false => Ok(None),
             }
         });
         match written {
@@ -98,7 +98,7 @@ impl Keeper {
             }
             Ok(None) => false,
             Err(error) => {
-                tracing::warn!(target: "weir", "{}: {error}", beside.display());
+                tracing::warn!(target: "weir", "{}: {error}", place.display());
                 true
             }
         }
@@ -109,12 +109,11 @@ fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
-/// Writes a file and returns how many records are in it; none if there is nobody left to ask.
+/// Writes what is in a file and returns how many records that are; none if there is nobody left to ask.
 fn write(
-    path: &Path,
+    file: &mut impl Write,
     mut save: impl FnMut(Progress) -> Option<(Option<Vec<Record>>, Progress)>,
 ) -> std::io::Result<Option<usize>> {
-    let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "{FORMAT} {}", now_ms())?;
     let (mut sum, mut n_records, mut progress) = (crc32fast::Hasher::new(), 0, Progress::default());
     loop {
@@ -129,7 +128,6 @@ fn write(
         }
     }
     writeln!(file, "end {n_records} {:08x}", sum.finalize())?;
-    file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
     Ok(Some(n_records))
 }
 
@@ -182,7 +180,9 @@ mod tests {
         let record =
             |n: usize| Record { element: format!("a/b{n}"), class: "Class".into(), line: "end 1 2".into() };
         let mut pieces = vec![vec![record(3)], vec![], vec![record(1), record(2)]];
-        let n = write(&path, |progress| Some((pieces.pop(), progress))).unwrap();
+        let mut file = Beside::create(&path, "new").unwrap();
+        let n = write(&mut file, |progress| Some((pieces.pop(), progress))).unwrap();
+        file.put().unwrap();
         assert_eq!(n, Some(3));
         assert_eq!(read(&path).unwrap().0, [record(1), record(2), record(3)]);
         let whole = std::fs::read_to_string(&path).unwrap();
@@ -192,7 +192,7 @@ mod tests {
             std::fs::write(&path, damaged).unwrap();
             read(&path).unwrap_err();
         }
-        assert_eq!(write(&path, |_| None).unwrap(), None);
+        assert_eq!(write(&mut Vec::new(), |_| None).unwrap(), None);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
