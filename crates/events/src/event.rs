@@ -22,6 +22,24 @@ pub struct Event {
     pub facts: Map<String, Value>,
 }
 
+/// An element that another one has taken the place of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Replaced {
+    /// Its name.
+    pub element: String,
+    /// Its class.
+    pub class: String,
+    /// Its configuration.
+    pub config: String,
+    /// The other's name.
+    pub new_element: String,
+    /// The other's class.
+    pub new_class: String,
+    /// The other's configuration.
+    pub new_config: String,
+}
+
 impl Event {
     /// Something that has happened now.
     pub fn new(name: &str, facts: Value) -> Event {
@@ -32,9 +50,14 @@ impl Event {
         Event { event: name.to_string(), time: now(), facts }
     }
 
-    /// The graph has become another one.
-    pub fn graph_changed(revision: u64, title: &str, plan: &[String]) -> Event {
-        Event::new("graph-changed", json!({ "revision": revision, "title": title, "plan": plan }))
+    /// The graph has become another one, by these steps, some of which put elements into the places of others.
+    pub fn graph_changed(revision: u64, title: &str, plan: &[String], replaced: &[Replaced]) -> Event {
+        let facts = json!({ "revision": revision, "title": title, "plan": plan });
+        let mut event = Event::new("graph-changed", facts);
+        if !replaced.is_empty() {
+            event.facts.insert("replaced".into(), json!(replaced));
+        }
+        event
     }
 
     /// A value has crossed a threshold.
@@ -98,7 +121,7 @@ impl Event {
         let words = match self.event.as_str() {
             "graph-changed" => {
                 let revision = self.facts.get("revision").map(Value::to_string).unwrap_or_default();
-                format!("revision {revision}: {}", self.text("title"))
+                format!("revision {revision}: {}{}", self.text("title"), self.replaced())
             }
             "threshold-crossed" => {
                 let (crossing, value, bound) =
@@ -120,6 +143,18 @@ impl Event {
             _ => Value::Object(self.facts.clone()).to_string(),
         };
         format!("{}  {words}", self.event)
+    }
+
+    /// Which elements have taken the places of others.
+    fn replaced(&self) -> String {
+        let all = self.facts.get("replaced").and_then(Value::as_array).into_iter().flatten();
+        let text = |one: &Value, name| one.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        let one = |one: &Value| {
+            let [old, class, new, new_class] =
+                ["element", "class", "new-element", "new-class"].map(|name| text(one, name));
+            format!("; {old} ({class}) is replaced by {new} ({new_class})")
+        };
+        all.map(one).collect()
     }
 
     /// What a transaction changed, and who made it.
@@ -197,9 +232,26 @@ mod tests {
     }
 
     #[test]
+    fn what_was_replaced_is_told_with_both_configurations() {
+        let [element, class, config] = ["q", "Queue", "500"].map(str::to_string);
+        let [new_element, new_class, new_config] = ["r", "RED", "5, 50, 0.02"].map(str::to_string);
+        let replaced = Replaced { element, class, config, new_element, new_class, new_config };
+        let mut event = Event::graph_changed(4, "replace q", &["replace q by r".to_string()], &[replaced]);
+        event.time = "T".into();
+        let json = r#"{"event":"graph-changed","time":"T","revision":4,"title":"replace q","plan":["replace q by r"],"replaced":[{"element":"q","class":"Queue","config":"500","new-element":"r","new-class":"RED","new-config":"5, 50, 0.02"}]}"#;
+        assert_eq!(serde_json::to_string(&event).unwrap(), json);
+        assert_eq!(
+            event.sentence(),
+            "graph-changed  revision 4: replace q; q (Queue) is replaced by r (RED)"
+        );
+        let plain = Event::graph_changed(5, "rm q", &["rm q".to_string()], &[]);
+        assert!(!plain.facts.contains_key("replaced") && plain.sentence().ends_with(": rm q"));
+    }
+
+    #[test]
     fn what_an_environment_cannot_hold_is_cut_off() {
         let title = format!("a\0{}", "ä".repeat(5000));
-        let event = Event::graph_changed(1, &title, &["rm a".to_string()]);
+        let event = Event::graph_changed(1, &title, &["rm a".to_string()], &[]);
         let title = event.variables().into_iter().find(|(name, _)| name == "WEIR_TITLE").unwrap().1;
         assert!(title.starts_with("aä") && (MAX_VARIABLE - 1..=MAX_VARIABLE).contains(&title.len()));
         assert!(event.variables().iter().all(|(name, _)| name != "WEIR_PLAN"));

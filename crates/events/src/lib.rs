@@ -13,7 +13,7 @@ mod ports;
 mod threshold;
 mod watches;
 
-pub use event::{now, Event};
+pub use event::{now, Event, Replaced};
 pub use hooks::{Hooks, Level, Log, Settings};
 pub use hub::Hub;
 pub use ports::Ports;

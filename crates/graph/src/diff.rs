@@ -40,6 +40,13 @@ pub enum Action {
         /// Its new configuration string.
         config: String,
     },
+    /// Put another element into the place of one: what is connected in both graphs stays connected.
+    Replace {
+        /// The element, as in the old graph.
+        old: Box<Element>,
+        /// The one in its place, as in the new graph.
+        new: Box<Element>,
+    },
     /// Add a connection.
     Connect {
         /// The connection's output.
@@ -58,11 +65,13 @@ impl Action {
             }
             Action::Remove { name } | Action::Reconfigure { name, .. } => name == element,
             Action::Add { element: added } => added.name == element,
+            Action::Replace { old, new } => old.name == element || new.name == element,
         }
     }
 }
 
-/// As a line of words: `bind a[0] [0]b`, `unbind a[0] [0]b`, `add NAME :: CLASS(CONFIG)`, `rm NAME`, `set NAME (CONFIG)`.
+/// As a line of words: `bind a[0] [0]b`, `unbind a[0] [0]b`, `add NAME :: CLASS(CONFIG)`, `rm NAME`, `set NAME (CONFIG)`,
+/// `replace NAME :: CLASS(CONFIG) by NAME :: CLASS(CONFIG)`.
 impl std::fmt::Display for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let edge = |from: &NamedEnd, to: &NamedEnd| {
@@ -73,54 +82,97 @@ impl std::fmt::Display for Action {
             Action::Connect { from, to } => write!(f, "bind {}", edge(from, to)),
             Action::Remove { name } => write!(f, "rm {name}"),
             Action::Reconfigure { name, config } => write!(f, "set {name} ({config})"),
-            Action::Add { element } if element.config.is_empty() => {
-                write!(f, "add {}", element.declaration())
-            }
-            Action::Add { element } => write!(f, "add {}({})", element.declaration(), element.config),
+            Action::Add { element } => write!(f, "add {}", whole(element)),
+            Action::Replace { old, new } => write!(f, "replace {} by {}", whole(old), whole(new)),
         }
+    }
+}
+
+/// An element's declaration with its configuration.
+fn whole(element: &Element) -> String {
+    match element.config.as_str() {
+        "" => element.declaration(),
+        config => format!("{}({config})", element.declaration()),
     }
 }
 
 /// The actions that turn `old` into `new`, in an order in which each is possible.
 ///
-/// An element is the same one if its name and its class are the same. An element that changed its class is removed and
-/// added, and so are its connections. Where things stand in the text makes no difference.
-pub fn diff(old: &Graph, new: &Graph) -> Vec<Action> {
-    let old_elements = by_name(old);
-    let new_elements = by_name(new);
-    let stays = |name: &str| match (old_elements.get(name), new_elements.get(name)) {
-        (Some(old), Some(new)) => old.class == new.class,
-        _ => false,
+/// An element is the same one if its name is the same; `replaced` tells of others, by old and new name, that take the place of one.
+/// An element that is told of there, or has another class, is replaced. Where things stand in the text makes no difference.
+pub fn diff(old: &Graph, new: &Graph, replaced: &[(String, String)]) -> Vec<Action> {
+    let successions = successions(old, new, replaced);
+    let predecessors: HashMap<&str, &Element> =
+        successions.iter().map(|(old, new)| (new.name.as_str(), *old)).collect();
+    let successors: HashMap<&str, &str> =
+        successions.iter().map(|(old, new)| (old.name.as_str(), new.name.as_str())).collect();
+    let renamed = |end: &NamedEnd| {
+        let element = successors.get(end.element.as_str())?.to_string();
+        Some(NamedEnd { element, port: end.port })
     };
-    let old_edges = edges(old);
-    let new_edges = edges(new);
-    let kept: HashSet<&(NamedEnd, NamedEnd)> = {
-        let new_set: HashSet<_> = new_edges.iter().collect();
-        let both_stay = |edge: &(NamedEnd, NamedEnd)| stays(&edge.0.element) && stays(&edge.1.element);
-        old_edges.iter().filter(|edge| new_set.contains(edge) && both_stay(edge)).collect()
-    };
-
+    let (old_edges, new_edges) = (edges(old), edges(new));
+    let wanted: HashSet<&(NamedEnd, NamedEnd)> = new_edges.iter().collect();
+    let mut kept = HashSet::new();
     let mut actions = Vec::new();
-    for (from, to) in old_edges.iter().filter(|edge| !kept.contains(edge)).cloned() {
-        actions.push(Action::Disconnect { from, to });
+    for (from, to) in old_edges {
+        let edge = renamed(&from).zip(renamed(&to)).filter(|edge| wanted.contains(edge));
+        match edge {
+            Some(edge) => drop(kept.insert(edge)),
+            None => actions.push(Action::Disconnect { from, to }),
+        }
     }
-    for element in old.elements.iter().filter(|element| !stays(&element.name)) {
+    for element in old.elements.iter().filter(|element| !successors.contains_key(element.name.as_str())) {
         actions.push(Action::Remove { name: element.name.clone() });
     }
     for element in &new.elements {
-        match old_elements.get(element.name.as_str()) {
-            Some(old) if old.class == element.class && old.config == element.config => {}
-            Some(old) if old.class == element.class => {
-                actions
-                    .push(Action::Reconfigure { name: element.name.clone(), config: element.config.clone() });
-            }
-            _ => actions.push(Action::Add { element: element.clone() }),
-        }
+        let is_told = replaced.iter().any(|(_, new)| *new == element.name);
+        actions.extend(match predecessors.get(element.name.as_str()) {
+            None => Some(Action::Add { element: element.clone() }),
+            Some(old) => step_of(old, element, is_told),
+        });
     }
     for (from, to) in new_edges.iter().filter(|edge| !kept.contains(edge)).cloned() {
         actions.push(Action::Connect { from, to });
     }
     actions
+}
+
+/// What is to be done where an element was, for another one; nothing if they are the same.
+fn step_of(old: &Element, new: &Element, is_told: bool) -> Option<Action> {
+    let is_other = old.name != new.name || old.class != new.class;
+    match old.config == new.config {
+        true if !is_other => None,
+        false if !is_other && !is_told => {
+            Some(Action::Reconfigure { name: new.name.clone(), config: new.config.clone() })
+        }
+        _ => Some(Action::Replace { old: Box::new(old.clone()), new: Box::new(new.clone()) }),
+    }
+}
+
+/// Elements of the old graph with those of the new one that take their places.
+fn successions<'g>(
+    old: &'g Graph,
+    new: &'g Graph,
+    replaced: &[(String, String)],
+) -> Vec<(&'g Element, &'g Element)> {
+    let (old_elements, new_elements) = (by_name(old), by_name(new));
+    let renamed = replaced.iter().filter_map(|(before, after)| {
+        let pair = (*old_elements.get(before.as_str())?, *new_elements.get(after.as_str())?);
+        // Elements that keep their names are themselves.
+        let is_free =
+            !new_elements.contains_key(before.as_str()) && !old_elements.contains_key(after.as_str());
+        is_free.then_some(pair)
+    });
+    let same = old.elements.iter().filter_map(|one| Some((one, *new_elements.get(one.name.as_str())?)));
+    let mut all: Vec<(&Element, &Element)> = Vec::new();
+    let (mut gone, mut come) = (HashSet::new(), HashSet::new());
+    for (old, new) in same.chain(renamed) {
+        if !gone.contains(old.name.as_str()) && come.insert(new.name.as_str()) {
+            gone.insert(old.name.as_str());
+            all.push((old, new));
+        }
+    }
+    all
 }
 
 /// Carries `actions` out on `graph`; an action that is not possible is the error.
@@ -153,6 +205,13 @@ fn step(graph: &mut Graph, action: &Action) -> Option<()> {
                 return None;
             }
             graph.elements.push(element.clone());
+        }
+        Action::Replace { old, new } => {
+            let idx = graph.find(&old.name)?;
+            if graph.find(&new.name).is_some_and(|other| other != idx) {
+                return None;
+            }
+            *graph.elements.get_mut(idx)? = (**new).clone();
         }
         Action::Reconfigure { name, config } => {
             let idx = graph.find(name)?;
@@ -196,11 +255,12 @@ mod tests {
 
     fn check(old: &Graph, new: &Graph, expected: Expect) {
         let show = |end: &NamedEnd| format!("{}.{}", end.element, end.port);
-        let lines = diff(old, new).into_iter().map(|action| match action {
+        let lines = diff(old, new, &[]).into_iter().map(|action| match action {
             Action::Disconnect { from, to } => format!("disconnect {} {}", show(&from), show(&to)),
             Action::Remove { name } => format!("remove {name}"),
             Action::Add { element } => format!("add {}", element.declaration()),
             Action::Reconfigure { name, config } => format!("reconfigure {name} {config}"),
+            Action::Replace { .. } => action.to_string(),
             Action::Connect { from, to } => format!("connect {} {}", show(&from), show(&to)),
         });
         expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
@@ -215,20 +275,41 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_class_moves_all_its_connections() {
+    fn an_element_of_another_class_takes_the_place_with_its_connections() {
         let old = graph("a:A b:B c:C", "0.0-1.0 1.0-2.0 0.1-2.1");
-        let new = graph("a:A b:X c:C", "0.0-1.0 1.0-2.0 0.1-2.1");
+        let mut new = graph("a:A b:X c:C", "0.0-1.0 1.0-2.0 1.1-2.1");
+        new.elements[1].config = "5".into();
         check(
             &old,
             &new,
             expect![[r#"
-                disconnect a.0 b.0
-                disconnect b.0 c.0
-                remove b
-                add b :: X
-                connect a.0 b.0
-                connect b.0 c.0"#]],
+                disconnect a.1 c.1
+                replace b :: B by b :: X(5)
+                connect b.1 c.1"#]],
         );
+    }
+
+    #[test]
+    fn what_is_told_to_take_a_place_replaces_under_any_name() {
+        let old = graph("a:A b:B c:C", "0.0-1.0 1.0-2.0");
+        let mut new = graph("a:A d:B c:C", "0.0-1.0 1.0-2.0");
+        let told = |new: &Graph, pairs: &[(&str, &str)]| {
+            let pairs: Vec<_> = pairs.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect();
+            let actions = diff(&old, new, &pairs);
+            assert_eq!(normal(&apply(&old, &actions).unwrap()), normal(new));
+            actions.iter().map(Action::to_string).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(told(&new, &[("b", "d")]), "replace b :: B by d :: B");
+        // Nobody takes a place twice, nor that of one that stays.
+        assert_eq!(
+            told(&new, &[("b", "c"), ("a", "d"), ("nothing", "d"), ("b", "d"), ("b", "d")]),
+            "replace b :: B by d :: B"
+        );
+        new.elements[1].name = "b".into();
+        assert_eq!(told(&new, &[("b", "b")]), "");
+        new.elements[1].config = "7".into();
+        assert_eq!(told(&new, &[("b", "b")]), "replace b :: B by b :: B(7)");
+        assert_eq!(told(&new, &[]), "set b (7)");
     }
 
     #[test]
@@ -295,12 +376,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn applying_the_difference_gives_the_new_graph(old in any_graph(), new in any_graph()) {
-            let actions = diff(&old, &new);
+        fn applying_the_difference_gives_the_new_graph(
+            old in any_graph(),
+            new in any_graph(),
+            replaced in proptest::collection::vec((0..12u8, 0..12u8), 0..6),
+        ) {
+            let replaced: Vec<_> =
+                replaced.into_iter().map(|(old, new)| (format!("e{old}"), format!("e{new}"))).collect();
+            let actions = diff(&old, &new, &replaced);
             let applied = apply(&old, &actions).expect("every action is possible");
             prop_assert_eq!(normal(&applied), normal(&new));
-            prop_assert!(diff(&applied, &new).is_empty());
-            prop_assert!(diff(&old, &old).is_empty());
+            prop_assert!(diff(&applied, &new, &[]).is_empty());
+            prop_assert!(diff(&old, &old, &[]).is_empty());
         }
     }
 }

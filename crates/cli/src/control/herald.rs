@@ -7,7 +7,7 @@ use std::sync::Arc;
 use element::{ElementIdx, HandlerUse, Runtime};
 use engine::change::Revision;
 use engine::world::World;
-use events::{Event, Hooks, Hub, Ports, Threshold, Watches};
+use events::{Event, Hooks, Hub, Ports, Replaced, Threshold, Watches};
 use graph::Action;
 
 use super::server::Reach;
@@ -69,7 +69,8 @@ impl Herald {
                 // A configuration can change without the graph.
                 if hub.is_heard() && !revision.actions.is_empty() {
                     let plan: Vec<String> = revision.actions.iter().map(Action::to_string).collect();
-                    hub.tell(Event::graph_changed(revision.number, &revision.title, &plan));
+                    let replaced: Vec<Replaced> = revision.actions.iter().filter_map(replaced).collect();
+                    hub.tell(Event::graph_changed(revision.number, &revision.title, &plan, &replaced));
                 }
                 if revision.actions.iter().any(is_of_element) {
                     let Some(devices) = reach.ask(devices) else { return };
@@ -114,7 +115,21 @@ fn watch_devices(ports: &Ports, devices: BTreeMap<String, Vec<String>>) {
 
 /// Whether a step can change which devices are used.
 fn is_of_element(action: &Action) -> bool {
-    matches!(action, Action::Add { .. } | Action::Remove { .. } | Action::Reconfigure { .. })
+    !matches!(action, Action::Connect { .. } | Action::Disconnect { .. })
+}
+
+/// What a step has put into the place of what.
+fn replaced(action: &Action) -> Option<Replaced> {
+    let Action::Replace { old, new } = action else { return None };
+    let (old, new) = ((**old).clone(), (**new).clone());
+    Some(Replaced {
+        element: old.name,
+        class: old.class,
+        config: old.config,
+        new_element: new.name,
+        new_class: new.class,
+        new_config: new.config,
+    })
 }
 
 /// The devices that elements use.

@@ -95,6 +95,66 @@ fn values_that_cross_thresholds_are_told_to_elements_streams_and_hooks() {
     });
 }
 
+/// The pairs of elements that events tell were replaced, as the lines of JSON that hold them.
+fn replaced(lines: &[Value], at: &str) -> Vec<Value> {
+    lines.iter().filter_map(|line| line.pointer(at)?.get("replaced").cloned()).collect()
+}
+
+#[test]
+fn what_is_replaced_is_told_to_elements_streams_hooks_and_clients_of_the_api() {
+    as_each_user(|place| {
+        hook(place, "graph-changed", "cat >> changed");
+        let graph = place.start(&format!("exec weir run --name g --hooks hooks -e '{GRAPH}'"));
+        let daemon = start(place);
+        until("the graph runs", || place.run("weir live g show").code == 0);
+        let streams = [
+            ("", place.start("exec weir live g --json events")),
+            (
+                "/ietf-restconf:notification/weir:graph-changed",
+                place.start("WEIR_SOCKET=api.socket exec weir events --json"),
+            ),
+            ("", place.start("exec weir live weir --json events")),
+        ];
+        let words = place.start("exec weir live g events");
+        until("all streams have begun", || {
+            place.output("for g in g weir; do weir live $g add x Null; weir live $g rm x; done");
+            streams.iter().all(|(_, stream)| !json(stream).is_empty()) && !words.stdout().is_empty()
+        });
+        let text = place.output(
+            "weir live g subscribe hook.run
+             weir live g --dry-run replace q 'q2 :: SimpleQueue(70)'
+             weir live g replace q 'q2 :: SimpleQueue(70)'
+             weir live weir add x 'Counter'; weir live weir replace x 'Paint(5)' | tail -n 1",
+        );
+        let step = "replace q :: Queue(500) by q2 :: SimpleQueue(70)";
+        assert!(text.starts_with(&format!("would be done:\n  {step}\n")), "{text}");
+        assert!(text.ends_with("  replace x :: Counter by x :: Paint(5)\n"), "{text}");
+        let pair = |old: [&str; 3], new: [&str; 3]| {
+            serde_json::json!([{
+                "element": old[0], "class": old[1], "config": old[2],
+                "new-element": new[0], "new-class": new[1], "new-config": new[2],
+            }])
+        };
+        let of_graph = pair(["q", "Queue", "500"], ["q2", "SimpleQueue", "70"]);
+        let of_daemon = pair(["x", "Counter", ""], ["x", "Paint", "5"]);
+        for ((at, stream), expected) in streams.iter().zip([&of_graph, &of_daemon, &of_daemon]) {
+            until("it is told", || replaced(&json(stream), at) == [expected.clone()]);
+        }
+        until("the hook ran", || {
+            let read = String::from_utf8(place.read("changed")).unwrap_or_default();
+            let lines = read.lines().filter_map(|line| serde_json::from_str(line).ok());
+            replaced(&lines.collect::<Vec<_>>(), "") == [of_graph.clone()]
+        });
+        assert_eq!(String::from_utf8(place.read("heard")).unwrap(), format!("{step}\n"));
+        until("it is told in words", || {
+            let told = words.stdout();
+            told.contains("; q (Queue) is replaced by q2 (SimpleQueue)\n")
+                && told.contains(&format!("\n  {step}\n"))
+        });
+        drop((streams, words, graph, daemon));
+    });
+}
+
 #[test]
 fn thresholds_of_the_daemon_are_checked_kept_and_visible() {
     as_each_user(|place| {

@@ -37,12 +37,7 @@ fn elements_come_go_and_change_by_commands() {
 revision 2
   set q (2000)
 revision 3
-  unbind b[0] [0]q
-  unbind c[0] [0]b
-  rm b
-  add avg :: AverageCounter
-  bind avg[0] [0]q
-  bind c[0] [0]avg
+  replace b :: Counter by avg :: AverageCounter
 revision 4
   unbind avg[0] [0]q
   unbind c[0] [0]avg
@@ -120,6 +115,26 @@ fn subscribers_hear_of_each_step() {
              live unsubscribe hook.run b; live add b Null; live subscribe nobody.run && exit 1; live unsubscribe hook.run && exit 1; true",
         );
         assert_eq!(String::from_utf8_lossy(&place.read("heard")), "add b :: Null\nrm b\n");
+    });
+}
+
+#[test]
+fn subscribers_of_either_element_hear_that_one_takes_the_place_of_the_other() {
+    as_each_user(|place| {
+        let text = with_graph(
+            place,
+            "live add a 'Queue(5)'; live subscribe hook.run a; live subscribe hook.run d
+             live replace a 'e :: Queue(6)'; live replace e 'Queue(7)'; live subscribe hook.run e; live replace e Counter; live replace e Counter
+             live apply -e 's :: RatedSource(RATE 1000) -> c :: Queue(500) -> u :: RatedUnqueue(900) -> d :: Discard;
+                            hook :: Script(TYPE PASSIVE, print >>heard $args)'",
+        );
+        let heard = String::from_utf8(place.read("heard")).expect("it is text");
+        let expected = "replace a :: Queue(5) by e :: Queue(6)
+replace e :: Queue(7) by e :: Counter
+rm e
+";
+        assert_eq!(heard, expected);
+        assert!(text.contains("\n  replace c :: Counter by c :: Queue(500)\n"), "{text}");
     });
 }
 

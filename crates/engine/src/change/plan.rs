@@ -106,7 +106,7 @@ impl Snapshot {
             true => graph::check_unfinished(&graph, &facts, diagnostics)?,
             false => graph::check(&graph, &facts, diagnostics)?,
         };
-        let actions = graph::diff(&self.graph(), &compact(&graph));
+        let actions = graph::diff(&self.graph(), &compact(&graph), &replaced);
         let numbers = self.numbers(&graph, &replaced);
         let placed = Placed::new(graph, checked, &classes, &numbers, self.graph.elements.len());
         let redefined = placed.redefined(self);
