@@ -46,6 +46,12 @@ pub fn parse(text: &str) -> Result<Vec<Step>, Fault> {
     parts.into_iter().map(step).collect()
 }
 
+/// A path whose keys are all empty.
+pub fn without_keys(text: &str) -> String {
+    let part = |part: &str| part.split_once('=').map_or(part.to_string(), |(node, _)| format!("{node}="));
+    text.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
 fn step(text: &str) -> Result<Step, Fault> {
     let (node, keys) = match text.split_once('=') {
         Some((node, keys)) => (node, Some(keys)),
@@ -89,15 +95,24 @@ pub fn to_text(places: &[Place<'_>]) -> String {
     text
 }
 
-/// Finds the nodes of a path.
+/// Finds the nodes of a path, and checks its keys.
 pub fn resolve<'s>(functions: &'s Functions, steps: &[Step]) -> Result<Vec<Place<'s>>, Fault> {
+    let mut places = nodes(functions, steps)?;
+    for place in &mut places {
+        place.keys = keys_of(place)?;
+    }
+    Ok(places)
+}
+
+/// Finds the nodes of a path, whose keys are as they were written.
+pub fn nodes<'s>(functions: &'s Functions, steps: &[Step]) -> Result<Vec<Place<'s>>, Fault> {
     let mut places: Vec<Place<'s>> = Vec::with_capacity(steps.len());
     for step in steps {
         let node = match places.last() {
             None => top(functions, step)?,
             Some(parent) => below(parent, step)?,
         };
-        places.push(Place { node, keys: keys_of(node, step)? });
+        places.push(Place { node, keys: step.keys.clone() });
     }
     Ok(places)
 }
@@ -131,12 +146,13 @@ fn below<'s>(parent: &Place<'s>, step: &Step) -> Result<&'s Node, Fault> {
     })
 }
 
-/// The keys of a step, each as the schema writes it.
-fn keys_of(node: &Node, step: &Step) -> Result<Option<Vec<String>>, Fault> {
-    let Some(keys) = &step.keys else { return Ok(None) };
+/// The keys of a place, each as the schema writes it.
+fn keys_of(place: &Place<'_>) -> Result<Option<Vec<String>>, Fault> {
+    let Place { node, keys } = place;
+    let Some(keys) = keys else { return Ok(None) };
     let leaves: Vec<&Node> = match node.kind {
         Kind::List => node.keys.iter().filter_map(|key| node.child(key)).collect(),
-        Kind::LeafList => vec![node],
+        Kind::LeafList => vec![*node],
         _ => return Err(Fault::malformed(format!("`{}` is no list and has no keys", node.name))),
     };
     if leaves.len() != keys.len() {

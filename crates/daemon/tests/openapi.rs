@@ -253,6 +253,44 @@ fn what_the_document_does_not_have_is_refused_and_the_rest_is_answered_as_it_say
 }
 
 #[test]
+fn a_method_is_refused_whatever_the_keys_are_and_keys_only_with_a_method_that_is_right() {
+    let service = service();
+    let mut told = String::new();
+    for (method, path) in [
+        ("POST", "wire=a/rule=x/match"),
+        ("POST", "wire=%ff/rule=%00/match"),
+        ("POST", "wire=1b/color"),
+        ("DELETE", "wire=a/rule=x/id"),
+        ("HEAD", "wire=1b/clear"),
+        ("PUT", "wire=a/rule=x/match"),
+        ("GET", "wire=a/rule=%ff/match"),
+        ("OPTIONS", "wire=a/rule=x/match"),
+        ("OPTIONS", "wire=a/rule=%ff/match"),
+        ("POST", "wire=a/rule=x/nothing"),
+        ("POST", "wire=a/%ff=1"),
+    ] {
+        let reply = ask(&service, method, &format!("/restconf/data/wire:{path}"), Value::Null);
+        let body = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
+        let message = &body["ietf-restconf:errors"]["error"][0]["error-message"];
+        told += &format!("{method} {path}: {} {message}\n", reply.status);
+    }
+    expect![[r#"
+        POST wire=a/rule=x/match: 405 "POST is not for this resource; allowed: GET, PUT, PATCH, DELETE"
+        POST wire=%ff/rule=%00/match: 405 "POST is not for this resource; allowed: GET, PUT, PATCH, DELETE"
+        POST wire=1b/color: 405 "POST is not for this resource; allowed: GET, PUT, PATCH, DELETE"
+        DELETE wire=a/rule=x/id: 405 "DELETE is not for this resource; allowed: GET"
+        HEAD wire=1b/clear: 405 null
+        PUT wire=a/rule=x/match: 400 "`x`: expected a number"
+        GET wire=a/rule=%ff/match: 400 "the path is not in UTF-8"
+        OPTIONS wire=a/rule=x/match: 400 "`x`: expected a number"
+        OPTIONS wire=a/rule=%ff/match: 400 "the path is not in UTF-8"
+        POST wire=a/rule=x/nothing: 400 "`rule` has no `nothing`; it has id, match, packets"
+        POST wire=a/%ff=1: 400 "the path is not in UTF-8"
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
 fn bodies_that_cannot_be_told_from_a_path_are_refused() {
     let service = service();
     ask(
@@ -299,6 +337,14 @@ fn the_stream_of_events_is_described_by_the_notifications() {
         let schema = name.replace(':', ".event.");
         assert_eq!(event[&name]["$ref"], format!("#/components/schemas/{schema}"));
         assert!(schemas[&schema]["description"].is_string(), "{name}");
+    }
+    let replaced = &schemas["weir.event.graph-changed"]["properties"]["replaced"];
+    let replaced = match replaced["items"]["$ref"].as_str() {
+        Some(name) => &schemas[name.rsplit('/').next().unwrap()],
+        None => &replaced["items"],
+    };
+    for leaf in ["element", "class", "config", "new-element", "new-class", "new-config"] {
+        assert_eq!(replaced["properties"][leaf]["type"], "string", "{leaf}: {replaced}");
     }
     let reasons = &schemas["weir.event.port-down"]["properties"]["reason"]["enum"];
     assert_eq!(*reasons, json!(["down", "no-carrier", "gone"]));

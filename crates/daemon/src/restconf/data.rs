@@ -24,8 +24,11 @@ const WRITING: [&str; 2] = ["insert", "point"];
 impl Service {
     /// Answers for a data resource.
     pub(super) fn data(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
-        let steps = path::parse(rest)?;
-        let allowed = self.methods(request.datastore, &steps)?;
+        let (steps, unreadable) = match path::parse(rest) {
+            Ok(steps) => (steps, None),
+            Err(fault) => (path::parse(&path::without_keys(rest)).map_err(|_| fault.clone())?, Some(fault)),
+        };
+        let allowed = self.methods(request, &steps, unreadable)?;
         let reply = only(request, allowed, || match request.method.as_str() {
             "POST" => self.post(request, &steps),
             "PUT" => self.put(request, &steps),
@@ -39,20 +42,32 @@ impl Service {
         })
     }
 
-    /// The methods of what a path leads to.
-    fn methods(&self, datastore: Datastore, steps: &[Step]) -> Result<&'static [&'static str], Fault> {
-        let store = self.of(datastore)?;
+    /// The methods of what a path leads to. They hang on its nodes alone: only with a method that is one of them, its keys matter,
+    /// which may be `unreadable`.
+    fn methods(
+        &self,
+        request: &Request,
+        steps: &[Step],
+        unreadable: Option<Fault>,
+    ) -> Result<&'static [&'static str], Fault> {
+        let store = self.of(request.datastore)?;
         if super::library::data(&store, steps).is_some() {
-            return Ok(&["GET"]);
+            return unreadable.map_or(Ok(&["GET"]), Err);
         }
-        let places = path::resolve(store.functions(), steps)?;
-        match super::resource::of_places(&places) {
-            methods if datastore == Datastore::Startup && !methods.is_empty() => Ok(&["GET"]),
-            [] => Err(Fault::missing(
-                "a notification is no data; /restconf/streams/NETCONF tells of what happens",
-            )),
-            methods => Ok(methods),
+        let methods = match super::resource::of_places(&path::nodes(store.functions(), steps)?) {
+            [] => {
+                let message = "a notification is no data; /restconf/streams/NETCONF tells of what happens";
+                return Err(Fault::missing(message));
+            }
+            _ if request.datastore == Datastore::Startup => &["GET"],
+            methods => methods,
+        };
+        let method = if request.method == "HEAD" { "GET" } else { &request.method };
+        if methods.contains(&method) || method == "OPTIONS" {
+            unreadable.map_or(Ok(()), Err)?;
+            path::resolve(store.functions(), steps)?;
         }
+        Ok(methods)
     }
 
     fn read(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
