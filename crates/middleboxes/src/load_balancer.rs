@@ -30,19 +30,21 @@ mod choice;
 mod connections;
 mod entry;
 mod fragments;
+mod keep;
 pub(crate) mod maglev;
 mod reports;
 mod rewrite;
 mod seen;
 mod settings;
 mod way;
+mod writes;
 
 use element::{
-    same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, Verdict,
+    same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved, TimerId, Verdict,
 };
 
 use affinity::Affinity;
-use backends::{Health, Pool};
+use backends::Pool;
 use connections::Connections;
 use fragments::Fragments;
 use seen::Seen;
@@ -220,6 +222,16 @@ impl Element for LoadBalancer {
         (self.fragments, self.next_id, self.n_untracked) = (fragments, next_id, n_untracked);
         self.set_timer(ctx);
     }
+
+    fn save_state(&mut self, ctx: &mut Ctx<'_>, from: usize) -> Option<Saved> {
+        Some(self.save(now_ns(ctx), from))
+    }
+
+    fn restore_state(&mut self, ctx: &mut Ctx<'_>, line: &str, passed_ms: i64) -> Result<(), String> {
+        let restored = self.restore(line, passed_ms, now_ns(ctx));
+        self.set_timer(ctx);
+        restored
+    }
 }
 
 impl LoadBalancer {
@@ -242,59 +254,6 @@ impl LoadBalancer {
         let Some(next) = next.and_then(|next| i64::try_from(next).ok()) else { return };
         if !ctx.timer_is_scheduled(timer) || ctx.timer_expiry(timer) > next {
             ctx.schedule_at(timer, next);
-        }
-    }
-
-    fn add(&mut self, ctx: &mut Ctx<'_>, text: &str) -> Result<(), String> {
-        let words = args::split_words(text);
-        let scope = ctx.scope();
-        let [place, backends @ ..] = words.as_slice() else {
-            return Err("expected 'SERVICE BACKEND...'".to_string());
-        };
-        let place = settings::place(place, &scope)?;
-        // All are read before any is added.
-        let read = |word: &String| settings::backend(word, 0, &place, &scope);
-        let backends = backends.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let service = self.pool.add_service(place)?;
-        for mut backend in backends {
-            backend.service = service;
-            self.pool.add_backend(backend)?;
-        }
-        Ok(())
-    }
-
-    fn change(&mut self, ctx: &mut Ctx<'_>, name: &str, text: &str) -> Result<(), String> {
-        let (numbers, words) = reports::named(text, &self.pool, &ctx.scope())?;
-        let (health, weight) = match (name, words.as_slice()) {
-            ("health", words) => (Some(reports::health(words)?), None),
-            ("weight", [word]) => (None, Some(settings::weight(word)?)),
-            ("remove", []) => (Some(Health::Removed), None),
-            ("weight", _) => return Err("expected '[SERVICE] BACKEND N'".to_string()),
-            _ => return Err("expected '[SERVICE] BACKEND'".to_string()),
-        };
-        for number in numbers {
-            if let Some(backend) = self.pool.get_mut(number) {
-                // What is to be removed stays so until it is added again.
-                let is_removed = backend.health == Health::Removed;
-                backend.health = health.filter(|_| !is_removed).unwrap_or(backend.health);
-                backend.weight = weight.unwrap_or(backend.weight);
-            }
-            self.pool.forget_if_done(number);
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) {
-        let all: Vec<u32> = self.connections.iter().map(|(idx, ..)| idx).collect();
-        all.into_iter().for_each(|idx| self.end(idx));
-    }
-
-    fn reset_counts(&mut self) {
-        let all: Vec<u16> = self.pool.iter().map(|(number, _)| number).collect();
-        for number in all {
-            if let Some(backend) = self.pool.get_mut(number) {
-                (backend.n_connections, backend.counts) = (0, [(0, 0); 2]);
-            }
         }
     }
 }

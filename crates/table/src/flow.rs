@@ -181,6 +181,11 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
         self.slab.iter_from(first)
     }
 
+    /// All indexes are below this one.
+    pub fn end(&self) -> u32 {
+        self.slab.end()
+    }
+
     /// The entries by index, their values to be changed.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &K, &mut V)> {
         self.slab.iter_mut()

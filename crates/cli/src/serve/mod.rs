@@ -46,8 +46,8 @@ pub struct ServeOptions {
     /// Begin with the configuration that was put by (`weir candidate save`) instead of the one that ran last.
     #[arg(long, conflicts_with = "volatile")]
     pub startup: bool,
-    /// Also keep what was learned: mappings of NATs and firewalls, Ethernet addresses of neighbours, stations of bridges. It is written
-    /// every TIME, and at the end; 0 is the end alone.
+    /// Also keep what was learned: mappings of NATs and firewalls, connections of load balancers, Ethernet addresses of neighbours,
+    /// stations of bridges. It is written every TIME, and at the end; 0 is the end alone.
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "60s",
         conflicts_with = "volatile", value_parser = humantime::parse_duration)]
     pub keep_state: Option<Duration>,

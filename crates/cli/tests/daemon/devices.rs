@@ -161,3 +161,78 @@ grep WARN serve.log || :
     "#]]
     .assert_eq(&text);
 }
+
+/// Connections through a load balancer whose daemon ends and begins again. In turn, the second one would go to the first server.
+#[test]
+fn connections_keep_their_servers_with_another_daemon() {
+    let script = r#"
+set -eu
+exec 2>&1
+export WEIR_SOCKET=api.socket
+ip link set lo up
+unshare -n sleep 1000 & clients=$!
+unshare -n sleep 1000 & servers=$!
+daemon= server=
+trap 'kill -9 $daemon $clients $servers $server 2>/dev/null || :' EXIT
+in_clients() { nsenter -t $clients -n "$@"; }
+in_servers() { nsenter -t $servers -n "$@"; }
+ip link add name vl type veth peer name vc
+ip link add name vr type veth peer name vs
+until ip link set vc netns $clients && ip link set vs netns $servers; do sleep 0.05; done 2>/dev/null
+ip link set vl up; ip link set vr up
+in_clients ip addr add 203.0.113.5/24 dev vc; in_clients ip link set vc up
+in_servers ip addr add 10.0.1.2/24 dev vs; in_servers ip addr add 10.0.1.3/24 dev vs
+in_servers ip link set vs up; in_servers ip route add default via 10.0.1.1
+start() {
+  weir serve --state state --keep-state=0s --socket api.socket 2>>serve.log & daemon=$!
+  while ! weir show >/dev/null 2>&1; do sleep 0.05; done
+}
+start
+weir create loadbalancer lb --left-address 203.0.113.1/24 --right-address 10.0.1.1/24 --scheduler round-robin
+weir set lb 'service=[{"name": "echo", "address": "203.0.113.10", "port": 7000,
+  "backend": [{"address": "10.0.1.2", "port": 7000}, {"address": "10.0.1.3", "port": 7000}]}]'
+weir connect lb:left dev:vl
+weir connect lb:right dev:vr
+nsenter -t $servers -n python3 -c '
+import socketserver, threading
+class Echo(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            self.wfile.write(self.connection.getsockname()[0].encode() + b" heard " + line)
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+for address in ("10.0.1.2", "10.0.1.3"):
+    threading.Thread(target=Server((address, 7000), Echo).serve_forever).start()
+open("listens", "w").close()
+' & server=$!
+while [ ! -e listens ]; do sleep 0.05; done
+in_clients python3 -c '
+import os, socket, time
+files = [socket.create_connection(("203.0.113.10", 7000), 20).makefile("rw") for _ in range(2)]
+def ask(n, word):
+    files[n].write(word + "\n"); files[n].flush(); print(n, files[n].readline(), end="", flush=True)
+ask(0, "first"); ask(1, "first")
+open("asked", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.05)
+ask(1, "again"); ask(0, "again")
+' & client=$!
+while [ ! -e asked ]; do sleep 0.05; done
+kill -TERM $daemon; wait $daemon
+start
+while ! grep -q 'what was learned is restored' serve.log; do sleep 0.05; done
+> go
+wait $client
+weir show lb statistics/flows
+grep WARN serve.log || :
+"#;
+    let Some(text) = run(script) else { return };
+    expect_test::expect![[r#"
+        0 10.0.1.2 heard first
+        1 10.0.1.3 heard first
+        1 10.0.1.3 heard again
+        0 10.0.1.2 heard again
+        2
+    "#]]
+    .assert_eq(&text);
+}

@@ -46,9 +46,26 @@ impl Affinity {
 
     /// Remembers the backend of a client, as far as there is room.
     pub fn note(&mut self, client: Client, backend: u16, now_ns: u64) {
-        if self.timeout_ms > 0 {
+        self.go_on(client, backend, self.timeout_ms, now_ns);
+    }
+
+    /// All numbers of clients are below this one.
+    pub fn n_numbers(&self) -> u32 {
+        self.table.end()
+    }
+
+    /// The client of a number, its backend, and until when it comes back.
+    pub fn numbered(&self, idx: u32) -> Option<(Client, u16, u64)> {
+        let (client, backend) = self.table.get(idx)?;
+        Some((*client, *backend, self.wheel.deadline_ns(idx)?))
+    }
+
+    /// Remembers the backend of a client that comes back for so long yet, as far as there is room.
+    pub fn go_on(&mut self, client: Client, backend: u16, left_ms: u32, now_ns: u64) {
+        let left_ms = left_ms.min(self.timeout_ms);
+        if left_ms > 0 {
             if let Ok(idx) = self.table.insert(client, backend) {
-                self.wheel.schedule(idx, now_ns.saturating_add(u64::from(self.timeout_ms) * 1_000_000));
+                self.wheel.schedule(idx, now_ns.saturating_add(u64::from(left_ms) * 1_000_000));
             }
         }
     }

@@ -92,6 +92,30 @@ impl Connections {
         self.table.iter().filter(|(_, _, entry)| !entry.change.is_source)
     }
 
+    /// All indexes are below this one.
+    pub fn n_numbers(&self) -> u32 {
+        self.table.end()
+    }
+
+    /// The connection whose client direction has an index.
+    pub fn client_entry(&self, idx: u32) -> Option<(&FlowKey, &Entry)> {
+        self.table.get(idx).filter(|(_, entry)| !entry.change.is_source)
+    }
+
+    /// Lets a connection that was just added go on where it had been, given its client direction: what was seen of it in both
+    /// directions, and since when there was no packet. False if its time is over.
+    pub fn go_on(&mut self, idx: u32, states: [u8; 2], idle_ms: u32, now_ns: u64) -> bool {
+        let peer = self.get(idx).map_or(NO_ENTRY, |entry| entry.peer);
+        let seen_ms = milliseconds(now_ns).wrapping_sub(idle_ms);
+        for (idx, state) in [idx, peer].into_iter().zip(states) {
+            if let Some((_, entry)) = self.table.get_mut(idx) {
+                (entry.state, entry.seen_ms) = (state, seen_ms);
+            }
+        }
+        self.reschedule(idx, now_ns);
+        self.deadline_ns(idx, now_ns) > now_ns
+    }
+
     /// Adds a connection: the client's packets are changed by `forward`, those of the key `reply` back.
     pub fn insert(
         &mut self,
@@ -195,7 +219,6 @@ impl Connections {
 
     /// When a connection ends, given its client direction.
     pub fn deadline_ns(&self, idx: u32, now_ns: u64) -> u64 {
-        let Some(entry) = self.get(idx) else { return now_ns };
         let timeouts = &self.timeouts;
         let lasts_ms = match self.phase(idx) {
             Phase::Udp => timeouts.udp_ms,
@@ -204,10 +227,16 @@ impl Connections {
             Phase::Closing => timeouts.fin_ms,
             Phase::Done => timeouts.done_ms,
         };
-        let ago_ms = |entry: &Entry| milliseconds(now_ns).wrapping_sub(entry.seen_ms);
-        let idle_ms = self.get(entry.peer).map_or(ago_ms(entry), |peer| ago_ms(peer).min(ago_ms(entry)));
         // Deadlines in the past count as now.
-        now_ns + u64::from(lasts_ms.saturating_sub(idle_ms)) * 1_000_000
+        now_ns + u64::from(lasts_ms.saturating_sub(self.idle_ms(idx, now_ns))) * 1_000_000
+    }
+
+    /// The milliseconds since a connection's last packet, given its client direction.
+    pub fn idle_ms(&self, idx: u32, now_ns: u64) -> u32 {
+        let ago_ms = |entry: &Entry| milliseconds(now_ns).wrapping_sub(entry.seen_ms);
+        let entry = self.get(idx);
+        let peer = entry.and_then(|entry| self.get(entry.peer));
+        entry.into_iter().chain(peer).map(ago_ms).min().unwrap_or(u32::MAX)
     }
 
     /// Removes a connection by either of its entries; returns its backend.

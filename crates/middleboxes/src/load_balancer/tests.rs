@@ -648,7 +648,7 @@ proptest! {
                 }
                 1 => {
                     if let Some(number) = pool.find(service, which.into(), 53) {
-                        pool.get_mut(number).unwrap().health = super::Health::Removed;
+                        pool.get_mut(number).unwrap().health = crate::load_balancer::backends::Health::Removed;
                         pool.forget_if_done(number);
                         pool.refresh();
                     }
@@ -676,4 +676,153 @@ proptest! {
             }
         }
     }
+}
+
+/// What one balancer saves that lives through steps, and what becomes of steps with another one that begins with that.
+fn restored(configs: [&str; 2], steps: [Vec<Step>; 2], passed_ms: i64, reads: &[&str]) -> String {
+    let graph = |config: &str, steps| {
+        // Whoever saves says when it ends.
+        graph(config, steps).replace(", stop);", ");") + "TimedSource(0.01) -> Discard;"
+    };
+    let [before, after] = steps;
+    let (before, after) = (graph(configs[0], before), graph(configs[1], after));
+    let reads: Vec<String> = reads.iter().map(|name| format!("lb.{name}")).collect();
+    let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+    testing::restored(&before, &after, passed_ms, 20_000, &reads)
+}
+
+const TURNS: &str = "203.0.113.10:80/tcp 10.1.0.1:8080 10.1.0.2:8080, SCHEDULER rr";
+
+/// Two connections to different backends, of which the first is established and the second has begun.
+fn two_connections() -> Vec<Step> {
+    vec![
+        request(1000, SYN),
+        Packet(1, tcp(([10, 1, 0, 1], 8080), (CLIENT, 1000), SYN_ACK)),
+        request(1000, ACK),
+        request(1001, SYN),
+    ]
+}
+
+#[test]
+fn connections_keep_their_backends_over_a_restart() {
+    let after = || {
+        vec![
+            request(1001, ACK),
+            Packet(1, tcp(([10, 1, 0, 2], 8080), (CLIENT, 1001), SYN_ACK)),
+            request(1000, ACK),
+        ]
+    };
+    let reads = ["connections", "backends"];
+    expect![[r#"
+        lb LoadBalancer: flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 8080 1 0 3210
+        lb LoadBalancer: flow 6 192.0.2.1 1001 203.0.113.10 80 10.1.0.2 8080 0 0 2210
+        backend: 192.0.2.1.1001 > 10.1.0.2.8080: . 1:1(0,40,40) ack 2 win 256
+        client: 203.0.113.10.80 > 192.0.2.1.1001: S 1:2(1,40,40) ack 2 win 256
+        backend: 192.0.2.1.1000 > 10.1.0.1.8080: . 1:1(0,40,40) ack 2 win 256
+        lb.connections: tcp 192.0.2.1:1000 203.0.113.10:80 10.1.0.1:8080 established packets 1 bytes 40 replies 0 bytes 0 expires 896
+        tcp 192.0.2.1:1001 203.0.113.10:80 10.1.0.2:8080 established packets 1 bytes 40 replies 1 bytes 40 expires 895
+
+        lb.backends: 203.0.113.10:80/tcp 10.1.0.1:8080 weight 1 up active 1 connections 0 packets 1 bytes 40 replies 0 bytes 0
+        203.0.113.10:80/tcp 10.1.0.2:8080 weight 1 up active 1 connections 0 packets 1 bytes 40 replies 1 bytes 40
+
+    "#]]
+    .assert_eq(&restored([TURNS, TURNS], [two_connections(), after()], 10_000, &reads));
+    // The handshake took too long.
+    expect![[r#"
+        lb LoadBalancer: flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 8080 1 0 3210
+        lb LoadBalancer: flow 6 192.0.2.1 1001 203.0.113.10 80 10.1.0.2 8080 0 0 2210
+        lb.connections: tcp 192.0.2.1:1000 203.0.113.10:80 10.1.0.1:8080 established packets 0 bytes 0 replies 0 bytes 0 expires 830
+
+        lb.backends: 203.0.113.10:80/tcp 10.1.0.1:8080 weight 1 up active 1 connections 0 packets 0 bytes 0 replies 0 bytes 0
+        203.0.113.10:80/tcp 10.1.0.2:8080 weight 1 up active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+
+    "#]]
+    .assert_eq(&restored([TURNS, TURNS], [two_connections(), vec![]], 60_000, &reads));
+    // Without NAT there is one direction.
+    let dsr = "203.0.113.10:80/tcp 10.1.0.1 10.1.0.2, SCHEDULER rr, MODE dsr";
+    let begin = vec![request(1000, SYN), request(1001, SYN), request(1001, ACK)];
+    expect![[r#"
+        lb LoadBalancer: flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 80 0 0 5220
+        lb LoadBalancer: flow 6 192.0.2.1 1001 203.0.113.10 80 10.1.0.2 80 1 0 3220
+        unchanged: 192.0.2.1.1001 > 203.0.113.10.80: . 1:1(0,40,40) ack 2 win 256
+        backend: 192.0.2.1.1001 > 10.1.0.2.80: . 1:1(0,40,40) ack 2 win 256
+        lb.connections: tcp 192.0.2.1:1000 203.0.113.10:80 10.1.0.1:80 syn packets 0 bytes 0 replies 0 bytes 0 expires 8
+        tcp 192.0.2.1:1001 203.0.113.10:80 10.1.0.2:80 established packets 1 bytes 40 replies 0 bytes 0 expires 894
+
+        lb.backends: 203.0.113.10:80/tcp 10.1.0.1:80 weight 1 up active 1 connections 0 packets 0 bytes 0 replies 0 bytes 0
+        203.0.113.10:80/tcp 10.1.0.2:80 weight 1 up active 1 connections 0 packets 1 bytes 40 replies 0 bytes 0
+
+    "#]]
+    .assert_eq(&restored([dsr, dsr], [begin, vec![request(1001, ACK)]], 10_000, &reads));
+}
+
+#[test]
+fn clients_come_back_to_their_backends_over_a_restart() {
+    let config = "203.0.113.10:53/udp 10.1.0.1 10.1.0.2, SCHEDULER rr, AFFINITY 60s, UDP_TIMEOUT 5s";
+    let steps = || [vec![query(CLIENT, 1), query(OTHER, 1)], vec![query(OTHER, 2)]];
+    expect![[r#"
+        lb LoadBalancer: flow 17 192.0.2.2 1 203.0.113.10 53 10.1.0.2 53 0 0 4220
+        lb LoadBalancer: client 192.0.2.1 17 203.0.113.10 53 10.1.0.1 53 54879
+        lb LoadBalancer: client 192.0.2.2 17 203.0.113.10 53 10.1.0.2 53 55879
+        backend: 192.0.2.2.2 > 10.1.0.2.53: udp 12
+        lb.n_clients: 2
+    "#]]
+    .assert_eq(&restored([config, config], steps(), 20_000, &["n_clients"]));
+    let without = config.replace("60s", "0");
+    expect![[r#"
+        lb LoadBalancer: flow 17 192.0.2.2 1 203.0.113.10 53 10.1.0.2 53 0 0 4220
+        lb LoadBalancer: client 192.0.2.1 17 203.0.113.10 53 10.1.0.1 53 54879
+        lb LoadBalancer: client 192.0.2.2 17 203.0.113.10 53 10.1.0.2 53 55879
+        backend: 192.0.2.2.2 > 10.1.0.1.53: udp 12
+        lb.n_clients: 0
+    "#]]
+    .assert_eq(&restored([config, &without], steps(), 20_000, &["n_clients"]));
+}
+
+#[test]
+fn connections_without_a_place_are_refused() {
+    let configs = [
+        "203.0.113.10:80/tcp 10.1.0.1:8080",
+        "203.0.113.10:80/tcp 10.1.0.1:8080 10.1.0.2:8080/down",
+        "203.0.113.10:80/udp 10.1.0.1:8080 10.1.0.2:8080",
+        "203.0.113.10:80/tcp 10.1.0.1:8080 10.1.0.2:8080, CAPACITY 1",
+    ];
+    let told = configs.map(|config| {
+        let text = restored([TURNS, config], [two_connections(), vec![]], 0, &["n_connections"]);
+        let told: Vec<&str> = text.lines().filter(|line| !line.contains("LoadBalancer: ")).collect();
+        told.join("\n") + "\n"
+    });
+    expect![[r#"
+        lb: 1 of 2: 203.0.113.10:80/tcp has no backend 10.1.0.2:8080 any more
+        lb.n_connections: 1
+        lb: 1 of 2: nothing may go to the backend 10.1.0.2:8080 of 203.0.113.10:80/tcp
+        lb.n_connections: 1
+        lb: 2 of 2: there is no service 203.0.113.10:80/tcp any more
+        lb.n_connections: 0
+        lb: 1 of 2: there are too many connections
+        lb.n_connections: 1
+    "#]]
+    .assert_eq(&told.concat());
+}
+
+#[test]
+fn thousands_of_connections_are_saved_in_parts() {
+    let graph = |source: &str| {
+        format!(
+            "lb :: LoadBalancer(203.0.113.10:53/udp 10.1.0.1 10.1.0.2 10.1.0.3, AFFINITY 60s); {source} -> lb;
+             lb[0], lb[1], lb[2] => Discard, Discard, Discard; Idle -> [1] lb; TimedSource(0.01) -> Discard;"
+        )
+    };
+    let before = graph("InfiniteSource(LIMIT 3000, LENGTH 8) -> DynamicUDPIPEncap(192.0.2.1, 1000, 203.0.113.10, 1000, true, 1)
+         -> StoreData(22, \\<0035>)");
+    let text = testing::restored(&before, &graph("Idle"), 1000, 5000, &["lb.n_connections", "lb.n_clients"]);
+    let n_saved = text.lines().filter(|line| line.starts_with("lb LoadBalancer: flow ")).count();
+    let n_clients = text.lines().filter(|line| line.starts_with("lb LoadBalancer: client ")).count();
+    assert!(n_saved > 2500 && n_clients == 1, "{n_saved} and {n_clients}");
+    assert!(
+        text.ends_with(&format!("lb.n_connections: {n_saved}\nlb.n_clients: 1\n")),
+        "{}",
+        text.lines().last().unwrap()
+    );
+    assert_eq!(text.lines().count(), n_saved + n_clients + 2);
 }

@@ -126,7 +126,7 @@ impl LoadBalancer {
         Some(Change::new(false, (key.dst, key.dport), (backend.address, backend.port)))
     }
 
-    fn connect(&mut self, key: &FlowKey, number: u16, now_ns: u64) -> Result<u32, Refusal> {
+    pub(super) fn connect(&mut self, key: &FlowKey, number: u16, now_ns: u64) -> Result<u32, Refusal> {
         let change = self.change_to(key, number).ok_or(Refusal::Ambiguous)?;
         let reply = (self.mode == Mode::Nat).then(|| {
             let reply = FlowKey { dst: change.address, dport: change.port, ..*key }.reverse();

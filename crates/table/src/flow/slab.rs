@@ -25,6 +25,11 @@ impl<K, V> Slab<K, V> {
         self.len
     }
 
+    /// How many slots there are, used or free.
+    pub fn end(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
     pub fn memory(&self) -> usize {
         self.slots.memory()
     }
