@@ -82,6 +82,41 @@ fn mappings_that_do_not_fit_are_refused() {
     .assert_eq(&text);
 }
 
+/// A client's PORT command is longer behind the NAT: what follows has other sequence numbers on the two sides.
+#[test]
+fn sequence_numbers_stay_shifted() {
+    const COLUMNS: &str = "!data ip_src sport ip_dst dport tcp_flags tcp_seq tcp_ack payload";
+    let graph = |client: &str, server: &str| {
+        format!(
+            "{TICK} rw :: IPRewriter(pattern 203.0.113.1 9000-9100# - - 0 1, drop);
+             FromIPSummaryDump(DATA \"{COLUMNS}\n{client}\n\", STOP false, CHECKSUM true) -> FTPPortMapper(rw, rw, 0) -> [0] rw;
+             FromIPSummaryDump(DATA \"{COLUMNS}\n{server}\n\", STOP false, CHECKSUM true) -> [1] rw;
+             rw[0] -> CheckTCPHeader -> IPPrint(out, TIMESTAMP false) -> Discard;
+             rw[1] -> CheckTCPHeader -> IPPrint(in, TIMESTAMP false) -> Discard;"
+        )
+    };
+    let client = |what: &str| format!("10.0.0.2 6587 192.0.2.7 21 {what}");
+    let before = [
+        client("S 1000 0 \\\"\\\""),
+        client("PA 1001 501 \\\"PORT 10,0,0,2,3,9\\\\r\\\\n\\\""),
+        client("PA 1020 501 \\\"PORT 10,0,0,2,3,10\\\\r\\\\n\\\""),
+    ];
+    let after = graph(
+        &client("PA 1040 501 \\\"RETR file\\\\r\\\\n\\\""),
+        "192.0.2.7 21 203.0.113.1 9000 A 501 1064 \\\"200\\\\r\\\\n\\\"",
+    );
+    let text = library().run_restored(&graph(&before.join("\n"), ""), &after, 1000, ROUNDS, &["rw.size"]);
+    expect![[r#"
+        rw IPRewriter: 0 0 6 10.0.0.2 6587 192.0.2.7 21 203.0.113.1 9000 192.0.2.7 21 0 1 4 0 4937 299937 9 1040 0 - 5 1020 0 -
+        rw IPRewriter: 0 0 6 10.0.0.2 777 192.0.2.7 20 203.0.113.1 9001 192.0.2.7 20 0 1 0 0 4937 299937
+        rw IPRewriter: 0 0 6 10.0.0.2 778 192.0.2.7 20 203.0.113.1 9002 192.0.2.7 20 0 1 0 0 4937 299937
+        out: 203.0.113.1.9000 > 192.0.2.7.21: P 1049:1060(11,51,51) ack 501 win 0
+        in: 192.0.2.7.21 > 10.0.0.2.6587: . 501:506(5,45,45) ack 1055 win 0
+        rw.size: 3
+    "#]]
+    .assert_eq(&text);
+}
+
 #[test]
 fn pings_and_other_protocols_keep_their_mappings() {
     let graph = |source: &str| {
@@ -166,6 +201,7 @@ fn neighbours_and_stations_are_known_again() {
 fn lines_that_nobody_saved_do_no_harm() {
     let graph = format!(
         "{TICK} rw :: IPRewriter(pattern 203.0.113.1 1024 - - 0 0); table :: ARPTable; switch :: EtherSwitch; vlans :: VLANSwitch;
+         lb :: LoadBalancer(203.0.113.10:80/tcp 10.1.0.1, AFFINITY 60s); Idle -> lb; lb[0] -> Discard;
          nd :: IP6Neighbors(2:0:0:0:0:1, fe80::1/64); Idle -> nd; Idle -> [1] nd; nd[0], nd[1] => Discard, Discard;
          Idle -> rw -> Discard; Idle -> switch -> Discard; Idle -> [1] switch [1] -> Discard;
          Idle -> vlans -> Discard; Idle -> [1] vlans [1] -> Discard;"
@@ -179,6 +215,9 @@ fn lines_that_nobody_saved_do_no_harm() {
         format!("0 1 17 {flow} 0 0 0 0 0 1000"),
         format!("0 4294967295 17 {flow} 0 0 0 0 0 1000"),
         format!("0 0 17 {flow} 7 0 0 0 0 1000"),
+        format!("1 0 6 {flow} 0 0 0 0 0 1000 5"),
+        format!("1 0 6 {flow} 0 0 0 0 0 1000 5 x 0 -"),
+        format!("1 0 6 {flow} 0 0 0 0 0 1000 {} {} 0 -", i32::MIN, u32::MAX),
         format!("0 0 17 {flow} 0 0 255 255 {most} {most}"),
         format!("0 0 17 {flow} 0 0 0 0 {} {most}", i64::MIN),
         format!("10.0.0.1 2:0:0:0:0:1 {most}"),
@@ -191,10 +230,26 @@ fn lines_that_nobody_saved_do_no_harm() {
         format!("2:0:0:0:0:1 0 4294967295 {most}"),
         format!("2:0:0:0:0:1 0 0 {}", i64::MIN),
         format!("2:0:0:0:0:1 65535 1 {most}"),
+        "flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 80 255 255 0".to_string(),
+        "flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 80 1 0 0".to_string(),
+        format!("flow 6 192.0.2.1 1001 203.0.113.10 80 10.1.0.1 80 1 0 {}", u32::MAX),
+        "flow 17 192.0.2.1 1000 203.0.113.10 80 10.1.0.1 80 1 0 0".to_string(),
+        "flow 6 192.0.2.1 1000 203.0.113.10 80 10.1.0.9 80 1 0 0".to_string(),
+        "client 192.0.2.1 6 203.0.113.10 80 10.1.0.1 80 4294967295".to_string(),
+        "client 192.0.2.2 6 203.0.113.10 80 10.1.0.1 80 0".to_string(),
+        "client 192.0.2.3 6 203.0.113.10 80".to_string(),
     ];
     let mut refused = Vec::new();
     let mut round = 0;
-    let reads = ["rw.size", "table.count", "nd.count", "switch.table", "vlans.table"];
+    let reads = [
+        "rw.size",
+        "table.count",
+        "nd.count",
+        "switch.table",
+        "vlans.table",
+        "lb.n_connections",
+        "lb.n_clients",
+    ];
     let text = library().run(testing::simulated(), &graph, &reads, |world| {
         round += 1;
         for line in lines.iter().filter(|_| round == 1) {
@@ -204,6 +259,7 @@ fn lines_that_nobody_saved_do_no_harm() {
                 ("switch", "EtherSwitch"),
                 ("vlans", "VLANSwitch"),
                 ("nd", "IP6Neighbors"),
+                ("lb", "LoadBalancer"),
             ] {
                 let record = Record { element: element.into(), class: class.into(), line: line.clone() };
                 refused.extend(world.restore(&[record], 1000));
@@ -218,6 +274,8 @@ fn lines_that_nobody_saved_do_no_harm() {
         switch.table: 02-00-00-00-00-01 0
 
         vlans.table: 
+        lb.n_connections: 1
+        lb.n_clients: 1
     "#]]
     .assert_eq(&text);
     assert!(refused.len() >= 4 * lines.len(), "{refused:?}");

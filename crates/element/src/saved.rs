@@ -33,6 +33,11 @@ impl<'l> SavedLine<'l> {
         SavedLine(line.split_ascii_whitespace())
     }
 
+    /// Whether there are more fields.
+    pub fn has_more(&self) -> bool {
+        self.0.clone().next().is_some()
+    }
+
     /// The next field.
     pub fn field<T: FromStr>(&mut self) -> Result<T, String> {
         let word = self.0.next().ok_or("a saved line is too short")?;

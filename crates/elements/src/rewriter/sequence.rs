@@ -8,6 +8,9 @@ pub struct Shifts {
     steps: Vec<Step>,
 }
 
+/// What is added to the sequence numbers of a direction, and from which one on, if that still matters.
+pub type Shift = (i32, Option<u32>);
+
 /// What holds from the triggers on: what is added to the sequence numbers of each direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
@@ -24,6 +27,23 @@ fn is_at_or_after(a: u32, b: u32) -> bool {
 }
 
 impl Shifts {
+    /// The steps, the newest first: for each direction what is added, and from where on, if that is still to be known.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = [Shift; 2]> + '_ {
+        self.steps
+            .iter()
+            .map(|step| [0, 1].map(|d| (step.delta[d], step.has_trigger[d].then_some(step.trigger[d]))))
+    }
+
+    /// What has these steps.
+    pub fn of_steps(steps: &[[Shift; 2]]) -> Shifts {
+        let step = |[(there, from), (back, back_from)]: &[Shift; 2]| Step {
+            delta: [*there, *back],
+            trigger: [from.unwrap_or(0), back_from.unwrap_or(0)],
+            has_trigger: [from.is_some(), back_from.is_some()],
+        };
+        Shifts { steps: steps.iter().map(step).collect() }
+    }
+
     /// Adds `delta` to the sequence numbers of a direction from `trigger` on. False if a later trigger is there already.
     pub fn add(&mut self, direction: usize, trigger: u32, delta: i32) -> bool {
         let (d, other) = (direction & 1, direction & 1 ^ 1);
@@ -159,6 +179,23 @@ mod tests {
         assert_eq!([5, 15, 25].map(|n| shifts.new_sequence(0, n)), [5, 16, 28]);
         assert_eq!([500, 1500, 2500].map(|n| shifts.new_sequence(1, n)), [500, 1600, 2601]);
         assert_eq!([1600, 2601].map(|n| shifts.new_acknowledgement(0, n)), [1500, 2500]);
+    }
+
+    #[test]
+    fn steps_are_all_that_there_is() {
+        let mut shifts = Shifts::default();
+        assert!(shifts.add(0, 10, 1) && shifts.add(1, 1000, 100) && shifts.add(0, 20, -5));
+        shifts.advance(1, 1000 + HORIZON);
+        let steps: Vec<_> = shifts.steps().collect();
+        assert_eq!(steps[0], [(-4, Some(20)), (100, None)]);
+        let again = Shifts::of_steps(&steps);
+        for number in [5, 15, 25, 500, 1500] {
+            for direction in 0..2 {
+                assert_eq!(again.new_sequence(direction, number), shifts.new_sequence(direction, number));
+                let told = [&again, &shifts].map(|one| one.new_acknowledgement(direction, number));
+                assert_eq!(told[0], told[1]);
+            }
+        }
     }
 
     #[test]

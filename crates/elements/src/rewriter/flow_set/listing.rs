@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::flow::Flow;
+use super::super::flow::{Flow, SHIFTED};
 use super::super::flow_id::FlowId;
 use super::super::sequence::Shifts;
 use super::{FlowSet, NewFlow};
@@ -32,15 +32,25 @@ impl FlowSet {
         growth.order(entries.into_iter().map(|((sequence, _), link, id)| (sequence, click_hash(&id), link)))
     }
 
-    /// The flows whose numbers are in a range.
-    pub fn numbered(&self, range: Range<usize>) -> impl Iterator<Item = &Flow> {
+    /// The flows whose numbers are in a range, and their forward links.
+    pub fn numbered(&self, range: Range<usize>) -> impl Iterator<Item = (u32, &Flow)> {
         let numbers = range.start..range.end.min(self.n_numbers());
-        numbers.filter_map(|idx| self.flows.get(idx as u32)).filter(|flow| flow.is_used)
+        let flows = numbers.filter_map(|idx| Some((idx as u32 * 2, self.flows.get(idx as u32)?)));
+        flows.filter(|(_, flow)| flow.is_used)
     }
 
     /// How many numbers flows have had at most; some may be free.
     pub fn n_numbers(&self) -> usize {
         self.flows.n_numbers()
+    }
+
+    /// Lets a flow have shifts that it had before.
+    pub fn set_shifts(&mut self, link: u32, shifts: Shifts) {
+        let idx = link >> 1;
+        if let Some(flow) = self.flows.get_mut(idx).filter(|flow| flow.is_used) {
+            flow.flags |= SHIFTED;
+            self.shifts.insert(idx, shifts);
+        }
     }
 
     /// Takes the flows of some owners out, the oldest first, with the shifts of their sequence numbers.
@@ -80,7 +90,7 @@ impl FlowSet {
                 kept.flags = flow.flags;
             }
             if let Some(shifts) = shifts {
-                self.shifts.insert(link >> 1, shifts);
+                self.set_shifts(link, shifts);
             }
             self.set_expiry(link >> 1, flow.is_guaranteed, flow.expiry_ms);
         }
