@@ -17,17 +17,9 @@ pub fn graphs(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn names() -> Result<Vec<String>, String> {
-    let folder = protocol::folder()?;
-    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
-    let mut names: Vec<String> = Vec::new();
-    for entry in entries.flatten() {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = file.strip_suffix(".sock") else { continue };
-        // One that was killed leaves its socket.
-        if std::os::unix::net::UnixStream::connect(entry.path()).is_ok() {
-            names.push(crate::stage::status::number_of(name).unwrap_or(name).to_string());
-        }
-    }
+    let running = protocol::running()?.into_iter();
+    let name = |(name, _): (String, _)| crate::stage::status::number_of(&name).unwrap_or(&name).to_string();
+    let mut names: Vec<String> = running.map(name).collect();
     names.sort();
     Ok(names)
 }

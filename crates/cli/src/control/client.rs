@@ -22,16 +22,7 @@ fn connect(graph: &GraphName) -> Result<UnixStream, String> {
             )
         });
     }
-    let folder = protocol::folder()?;
-    let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {}", folder.display(), reason(&e)))?;
-    let mut running = Vec::new();
-    for entry in entries.flatten() {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = file.strip_suffix(".sock") else { continue };
-        if let Ok(stream) = UnixStream::connect(entry.path()) {
-            running.push((name.to_string(), stream));
-        }
-    }
+    let mut running = protocol::running()?;
     match running.len() {
         0 => {
             Err("no running graph has a name\n  help: start one with `weir run --name NAME ...`".to_string())

@@ -10,6 +10,7 @@ use engine::world::World;
 use events::{Event, Hooks, Hub, Ports, Replaced, Threshold, Watches};
 use graph::Action;
 
+use super::protocol::is_plain;
 use super::server::Reach;
 
 /// No element: names are looked up from the top.
@@ -84,8 +85,7 @@ impl Herald {
 
     /// Looks at a handler's value from now on.
     pub fn watch(&self, name: &str, handler: &str, threshold: Threshold) -> Result<(), String> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+        if name.len() > 64 || !is_plain(name) {
             return Err(format!(
                 "`{name}` is no name for a watch; use at most 64 letters, digits, `-`, `_` and `.`"
             ));

@@ -1,8 +1,12 @@
 //! Requests and answers on a graph's socket.
 
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+/// What follows a graph's name in that of its socket.
+const ENDING: &str = ".sock";
 
 /// What a client asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -104,11 +108,33 @@ pub enum Answer {
 
 /// The socket of a graph.
 pub fn path(name: &str) -> Result<PathBuf, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+    if name.starts_with('.') || !is_plain(name) {
         return Err(format!("`{name}` is no name for a graph; use letters, digits, `-`, `_` and `.`"));
     }
-    Ok(folder()?.join(format!("{name}.sock")))
+    Ok(folder()?.join(format!("{name}{ENDING}")))
+}
+
+/// Whether a name has letters, digits, `-`, `_` and `.` only.
+pub fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// The graphs that run and have names, by name, connected.
+pub fn running() -> Result<Vec<(String, UnixStream)>, String> {
+    let folder = folder()?;
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|error| format!("{}: {}", folder.display(), element::output::reason(&error)))?;
+    let mut running = Vec::new();
+    for entry in entries.flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some(name) = file.strip_suffix(ENDING) else { continue };
+        // One that was killed leaves its socket.
+        if let Ok(stream) = UnixStream::connect(entry.path()) {
+            running.push((name.to_string(), stream));
+        }
+    }
+    running.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(running)
 }
 
 /// The folder of the sockets.
