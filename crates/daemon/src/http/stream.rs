@@ -36,7 +36,10 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
         return refused(Fault { status: 503, ..Fault::in_use("too many listen already; try again later") });
     };
     let (sender, frames) = mpsc::channel(16);
-    std::thread::spawn(move || forward(&receiver, &sender));
+    let begun = std::thread::Builder::new().name("stream".into()).spawn(move || forward(&receiver, &sender));
+    if let Err(error) = begun {
+        return refused(Fault { status: 503, ..Fault::in_use(format!("too much goes on: {error}")) });
+    }
     let stream = futures_frames(frames);
     let response = hyper::Response::builder()
         .header("content-type", "text/event-stream")

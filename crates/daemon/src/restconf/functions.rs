@@ -58,18 +58,22 @@ impl Service {
     fn remove_function(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
         self.permit(&request.who, Access::Administer, &format!("/functions/{name}"))?;
         let mut store = self.store();
-        let present = store.functions().get(name);
+        let before = store.functions().clone();
+        let present = before.get(name);
         let present = present.ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
         let next = match Package::shipped_one(name) {
             Some(shipped) if *present.package == shipped => {
                 return Err(Fault::refused(format!("`{name}` comes with weir and stays")));
             }
             // What was put in its place goes; it itself stays.
-            Some(shipped) => store.functions().with(shipped),
-            None => store.functions().without(name),
+            Some(shipped) => before.with(shipped),
+            None => before.without(name),
         };
         store.change_functions(next.map_err(Fault::refused)?)?;
-        self.keep(name, None)?;
+        if let Err(fault) = self.keep(name, None) {
+            store.change_functions(before)?;
+            return Err(fault);
+        }
         self.events.function_changed(name, "removed");
         Ok(Reply::empty(204))
     }
