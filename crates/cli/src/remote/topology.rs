@@ -3,6 +3,7 @@
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
+use daemon::topology::Endpoint;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, instances};
@@ -85,9 +86,9 @@ pub struct TopologyOptions {
 /// Joins two endpoints.
 pub fn connect(options: &ConnectOptions) -> Result<(), String> {
     let ConnectOptions { from, to, daemon } = options;
-    let is_device = |end: &str| end.starts_with("dev:") || end.starts_with("tap:");
-    // The instance's port names the connection.
-    let (from, to) = if is_device(from) && !is_device(to) { (to, from) } else { (from, to) };
+    // The instance's port names the connection. What is no endpoint, the daemon tells.
+    let is_port = |end: &str| matches!(Endpoint::parse(end), Ok(Endpoint::Port { .. }));
+    let (from, to) = if is_port(to) && !is_port(from) { (to, from) } else { (from, to) };
     let value = json!([{ "from": from, "to": to }]);
     let edit = edit(1, "create", &format!("/connection={}", encoded(from)), "weir:connection", Some(value));
     target::patch(daemon, "/restconf/data/weir:topology", vec![edit])
@@ -198,9 +199,9 @@ pub fn show(options: &TopologyOptions) -> Result<(), String> {
 
 /// The part of an endpoint that is drawn as a box, and what stands at the edge.
 fn parts(end: &str) -> (String, String) {
-    match end.split_once(':') {
-        Some(("dev" | "tap", _)) | None => (end.to_string(), String::new()),
-        Some((instance, port)) => (instance.to_string(), port.to_string()),
+    match Endpoint::parse(end) {
+        Ok(Endpoint::Port { instance, port }) => (instance, port),
+        _ => (end.to_string(), String::new()),
     }
 }
 
