@@ -121,20 +121,20 @@ pub fn is_plain(name: &str) -> bool {
 
 /// The graphs that run and have names, by name, connected.
 pub fn running() -> Result<Vec<(String, UnixStream)>, String> {
+    let connected = |name: String| Some((UnixStream::connect(path(&name).ok()?).ok()?, name));
+    Ok(names()?.into_iter().filter_map(connected).map(|(stream, name)| (name, stream)).collect())
+}
+
+/// The graphs that have names, in the order of the alphabet, and those that had when they were killed.
+pub fn names() -> Result<Vec<String>, String> {
     let folder = folder()?;
     let entries = std::fs::read_dir(&folder)
         .map_err(|error| format!("{}: {}", folder.display(), element::output::reason(&error)))?;
-    let mut running = Vec::new();
-    for entry in entries.flatten() {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = file.strip_suffix(ENDING) else { continue };
-        // One that was killed leaves its socket.
-        if let Ok(stream) = UnixStream::connect(entry.path()) {
-            running.push((name.to_string(), stream));
-        }
-    }
-    running.sort_by(|one, other| one.0.cmp(&other.0));
-    Ok(running)
+    let files = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> =
+        files.filter_map(|file| Some(file.strip_suffix(ENDING)?.to_string())).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// The folder of the sockets.

@@ -65,13 +65,16 @@ impl Server {
         let listener = UnixListener::bind(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         self.paths.push(path);
         let (reach, herald) = (self.reach.clone(), self.herald.clone());
-        std::thread::spawn(move || {
+        let listen = move || {
             for stream in listener.incoming().flatten() {
                 let (reach, herald) = (reach.clone(), herald.clone());
-                std::thread::spawn(move || serve(stream, &reach, &herald));
+                let serve = move || serve(stream, &reach, &herald);
+                // Without a thread for it, a client finds the end.
+                drop(std::thread::Builder::new().name("answer".into()).spawn(serve));
             }
-        });
-        Ok(())
+        };
+        let begun = std::thread::Builder::new().name("control".into()).spawn(listen);
+        begun.map(drop).map_err(|error| error.to_string())
     }
 
     /// What tells of events.
@@ -137,58 +140,43 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
     // A client that goes away in the middle needs no answer.
     let _ = match serde_json::from_str(&line) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
-        Ok(Ask::Read { handler, parameter }) => reach.answering(|| {
-            let result = reach.ask(move |world| world.read_handler(usize::MAX, &handler, &parameter));
-            answer(&stream, &answer_of(result))
-        }),
-        Ok(Ask::Write { handler, value }) => reach.answering(|| {
-            let result = reach.ask(move |world| world.write_handler(usize::MAX, &handler, &value));
-            answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
-        }),
-        Ok(Ask::Status) => reach.answering(|| {
-            let result = reach.ask(|world| {
-                let status = crate::stage::status::of(world)?;
-                serde_json::to_string(&status).map_err(|error| error.to_string())
-            });
-            answer(&stream, &answer_of(result))
-        }),
-        Ok(Ask::Retire) => {
-            interfaces::stage::table::retire();
-            answer(&stream, &Answer::Ok(String::new()))
-        }
-        Ok(Ask::Part { interface }) => {
-            let result = interfaces::stage::neighbour::part(&interface);
-            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
-        }
-        Ok(Ask::Succeed { interface, path }) => reach.answering(|| {
-            let result = crate::stage::succeed(&interface, &path);
-            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
-        }),
-        Ok(Ask::Change { edit, dry }) => reach.answering(|| {
-            let result = change(reach, &edit, dry);
-            answer(&stream, &answer_of(result.transpose()))
-        }),
-        Ok(Ask::History) => reach.answering(|| {
-            let past = reach.ask(|world| history(world));
-            answer(&stream, &answer_of(past.map(|past| as_json(&past))))
-        }),
-        Ok(Ask::Subscribe { handler, element, ends }) => reach.answering(|| {
-            let result = reach.ask(move |world| subscribe(world, Subscriber { handler, element }, ends));
-            answer(&stream, &answer_of(result.map(|result| result.map(|()| String::new()))))
-        }),
-        Ok(Ask::Watch { name, handler, threshold }) => reach.answering(|| {
-            let result = herald.watch(&name, &handler, threshold);
-            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
-        }),
-        Ok(Ask::Unwatch { name }) => {
-            let result = herald.unwatch(&name);
-            answer(&stream, &answer_of(Some(result.map(|()| String::new()))))
-        }
-        Ok(Ask::Watches) => answer(&stream, &answer_of(Some(as_json(&herald.watches.told())))),
         Ok(Ask::Events) => events(&stream, herald),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
+        Ok(ask) => reach.answering(|| answer(&stream, &answer_of(value(ask, reach, herald)))),
     };
+}
+
+/// The value that answers a request; `None` if the graph has ended.
+fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, String>> {
+    const TOP: usize = usize::MAX;
+    let nothing = |result: Result<(), String>| result.map(|()| String::new());
+    match ask {
+        Ask::Read { handler, parameter } => {
+            reach.ask(move |world| world.read_handler(TOP, &handler, &parameter))
+        }
+        Ask::Write { handler, value } => {
+            reach.ask(move |world| world.write_handler(TOP, &handler, &value)).map(nothing)
+        }
+        Ask::Status => reach.ask(|world| as_json(&crate::stage::status::of(world)?)),
+        Ask::Retire => {
+            interfaces::stage::table::retire();
+            Some(Ok(String::new()))
+        }
+        Ask::Part { interface } => Some(nothing(interfaces::stage::neighbour::part(&interface))),
+        Ask::Succeed { interface, path } => Some(nothing(crate::stage::succeed(&interface, &path))),
+        Ask::Change { edit, dry } => change(reach, &edit, dry).transpose(),
+        Ask::History => reach.ask(|world| history(world)).map(|past| as_json(&past)),
+        Ask::Subscribe { handler, element, ends } => {
+            reach.ask(move |world| subscribe(world, Subscriber { handler, element }, ends)).map(nothing)
+        }
+        Ask::Watch { name, handler, threshold } => Some(nothing(herald.watch(&name, &handler, threshold))),
+        Ask::Unwatch { name } => Some(nothing(herald.unwatch(&name))),
+        Ask::Watches => Some(as_json(&herald.watches.told())),
+        Ask::Events | Ask::Trace { .. } | Ask::Tap { .. } => {
+            Some(Err("what is told line by line has no value".to_string()))
+        }
+    }
 }
 
 /// The answer that a result is; none if the graph has ended.

@@ -180,14 +180,7 @@ pub fn read(id: u32) -> Result<Status, String> {
 
 /// The stages of this user that can be asked, and those that could be when they were killed.
 pub fn ids() -> Result<HashSet<u32>, String> {
-    let folder = protocol::folder()?;
-    let entries = std::fs::read_dir(&folder)
-        .map_err(|error| format!("{}: {}", folder.display(), element::output::reason(&error)))?;
-    let id = |entry: std::fs::DirEntry| {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        file.strip_prefix(PREFIX)?.strip_suffix(".sock")?.parse().ok()
-    };
-    Ok(entries.flatten().filter_map(id).collect())
+    Ok(protocol::names()?.iter().filter_map(|name| number_of(name)?.parse().ok()).collect())
 }
 
 /// The stages of this user that run, by age, and those that do not answer.
