@@ -5,6 +5,7 @@
 mod answers;
 pub mod change;
 pub mod client;
+mod editor;
 pub mod herald;
 pub mod hooks;
 pub mod live;
