@@ -1,18 +1,22 @@
 //! The configuration that runs, and the way in which it changes: all of a transaction or nothing.
 
+mod beginning;
+mod next;
+mod upgrade;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use events::Watches;
-use functions::{Functions, Placement, CORE};
+use functions::{Functions, CORE};
 use serde_json::{Map, Value};
 use yang::{Data, Kind};
 
 use crate::edit::{Edit, Edited};
 use crate::fault::Fault;
-use crate::graph::{self, Bodies, Body};
-use crate::journal::{Found, Journal};
+use crate::graph::{self, Bodies};
+use crate::journal::Journal;
 use crate::logs::Logs;
 use crate::path::{self, Place, Step};
 use crate::plane::Plane;
@@ -40,19 +44,6 @@ const RESERVED: [&str; 8] = ["dev", "tap", "input", "output", "define", "element
 
 /// What changes are about: functions and instances of them; none of a function's is all.
 type Touched = BTreeSet<(String, Option<String>)>;
-
-/// Ports of instances in a compound element.
-struct Compound;
-
-impl Placement for Compound {
-    fn from(&self, idx: usize, _name: &str) -> String {
-        format!("input[{idx}]")
-    }
-
-    fn to(&self, idx: usize, _name: &str) -> String {
-        format!("[{idx}] output")
-    }
-}
 
 impl Store {
     /// A store without configuration.
@@ -83,56 +74,6 @@ impl Store {
     pub(crate) fn with_watches(mut self, watches: Watches) -> Store {
         self.watches = Some(watches);
         self
-    }
-
-    /// Goes on with the configuration that a journal holds, and keeps it up to date from now on.
-    pub fn recover(&mut self, journal: Journal, found: Found) -> Result<(), Fault> {
-        self.load(found.tree)?;
-        let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
-        for edit in &found.edits {
-            edited.apply(&self.functions, edit)?;
-        }
-        self.data.check()?;
-        self.rebuild()?;
-        self.revision = journal.sequence();
-        self.journal = Some(journal);
-        Ok(())
-    }
-
-    /// Writes the whole configuration, so that the next start has no changes to make: they are about the schemas of now.
-    pub fn shorten_journal(&mut self) -> Result<(), Fault> {
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.shorten(&self.tree.0))
-    }
-
-    /// Takes a whole configuration in place of the present one, of which nothing runs yet.
-    fn load(&mut self, tree: Value) -> Result<(), Fault> {
-        self.data = Data::new(self.functions.modules());
-        self.tree = Tree(tree);
-        Ok(self.data.merge(&self.tree.0.to_string())?)
-    }
-
-    /// Becomes a copy of another store.
-    pub(crate) fn copy(&mut self, other: &Store) -> Result<(), Fault> {
-        self.functions = other.functions.clone();
-        self.load(other.tree.0.clone())?;
-        (self.bodies, self.topology) = (other.bodies.clone(), other.topology.clone());
-        (self.revision, self.changed) = (other.revision, other.changed);
-        Ok(())
-    }
-
-    /// Becomes a configuration that is only looked at.
-    pub(crate) fn show(&mut self, functions: &Functions, tree: Value) -> Result<(), Fault> {
-        self.functions = functions.clone();
-        self.load(tree)
-    }
-
-    /// Makes all bodies anew and runs them.
-    fn rebuild(&mut self) -> Result<(), Fault> {
-        // There are none yet that could stay.
-        let next = self.next(&Touched::new())?;
-        self.run(next, "start")?;
-        self.follow();
-        Ok(())
     }
 
     /// Lets the log and the watches do as the configuration says now.
@@ -265,47 +206,6 @@ impl Store {
         self.instances().find(|(known, _, _)| *known == name).map(|(_, function, entry)| (function, entry))
     }
 
-    /// What is to run: the graphs of `touched` instances, and of those whose ports change, are made anew.
-    fn next(&self, touched: &Touched) -> Result<(Bodies, Topology), Fault> {
-        self.check_names()?;
-        thresholds::check(self)?;
-        let first_ports = |name: &str| {
-            let (function, entry) = self.instance(name)?;
-            self.functions.get(function)?.ports(entry, &[]).ok()
-        };
-        let topology = Topology::of(&self.tree.0, &first_ports)?;
-        let mut bodies = Bodies::new();
-        for (name, function, entry) in self.instances() {
-            let path = format!("/{function}:{function}={name}");
-            let of = self
-                .functions
-                .get(function)
-                .ok_or_else(|| Fault::unknown(format!("no function `{function}`")).at(&path))?;
-            let connected: Vec<&str> = topology.connected(name).collect();
-            let mut ports =
-                of.ports(entry, &connected).map_err(|message| Fault::invalid(message).at(&path))?;
-            let old = self.bodies.get(name).filter(|old| old.function == function);
-            if let Some(old) = old.filter(|_| of.has_any_port()) {
-                ports = keep_numbers(&old.ports, ports);
-            }
-            let is_touched = [None, Some(name.to_string())]
-                .into_iter()
-                .any(|name| touched.contains(&(function.to_string(), name)));
-            let same = old.filter(|old| !is_touched && old.ports == ports);
-            let body = match same {
-                Some(old) => old.clone(),
-                None => {
-                    let text = of
-                        .render(entry, &ports, Compound)
-                        .map_err(|message| Fault::refused(message).at(&path))?;
-                    Arc::new(Body { function: function.to_string(), ports, text })
-                }
-            };
-            bodies.insert(name.to_string(), body);
-        }
-        Ok((bodies, topology))
-    }
-
     fn run(&mut self, (bodies, topology): (Bodies, Topology), title: &str) -> Result<(), Fault> {
         if (&bodies, &topology) == (&self.bodies, &self.topology) {
             return Ok(());
@@ -319,34 +219,6 @@ impl Store {
         Ok(())
     }
 
-    /// Goes over to other functions; instances of those that changed go on with their new graphs and their state.
-    pub fn change_functions(&mut self, functions: Functions) -> Result<(), Fault> {
-        let mut data = Data::new(functions.modules());
-        if let Some(function) =
-            self.instances().map(|(_, function, _)| function).find(|name| functions.get(name).is_none())
-        {
-            return Err(Fault::in_use(format!("there are instances of `{function}`; delete them first")));
-        }
-        data.merge(&self.tree.0.to_string())?;
-        data.check()?;
-        let package = |functions: &Functions, name| functions.get(name).map(|one| one.package.clone());
-        let changed = functions.iter().map(|function| function.name());
-        let changed = changed.filter(|name| package(&self.functions, name) != package(&functions, name));
-        let touched: Touched = changed.map(|name| (name.to_string(), None)).collect();
-        let old = std::mem::replace(&mut self.functions, functions);
-        let before = (self.bodies.clone(), self.topology.clone());
-        let run = self.next(&touched).and_then(|next| self.run(next, "functions"));
-        let kept = run.and_then(|()| {
-            let kept = self.shorten_journal();
-            kept.or_else(|fault| self.run(before, "undo").and(Err(fault)))
-        });
-        match kept {
-            Ok(()) => self.data = data,
-            Err(_) => self.functions = old,
-        }
-        kept
-    }
-
     /// The names of modules with data, and that of weir itself.
     pub fn top_nodes(&self) -> impl Iterator<Item = &yang::Node> {
         self.functions
@@ -355,17 +227,6 @@ impl Store {
             .flat_map(|module| &module.nodes)
             .filter(|node| matches!(node.kind, Kind::List | Kind::Container { .. }))
     }
-}
-
-/// The ports of an instance with their numbers as they were: what it has learned is about numbers. One that nothing is connected
-/// with any more stays as long as others stand behind it.
-fn keep_numbers(old: &[String], wanted: Vec<String>) -> Vec<String> {
-    let mut ports: Vec<String> = old.to_vec();
-    ports.extend(wanted.iter().filter(|port| !old.contains(port)).cloned());
-    while ports.last().is_some_and(|last| !wanted.contains(last)) {
-        ports.pop();
-    }
-    ports
 }
 
 /// The instance that a place belongs to, or all of a function.

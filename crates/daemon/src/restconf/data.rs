@@ -3,9 +3,9 @@
 use serde_json::{json, Value};
 use yang::Kind;
 
-use super::precondition::{self, date, etag, matches};
+use super::precondition::{date, etag, matches};
 use super::query::Query;
-use super::{body, only, patch, view, Reply, Request, Service, DATA, PATCH};
+use super::{body, only, view, Reply, Request, Service, DATA, PATCH};
 use crate::datastores::Datastore;
 use crate::edit::{Edit, Op};
 use crate::fault::Fault;
@@ -192,76 +192,6 @@ impl Service {
         }
         let edit = Edit { op: Op::Delete, path: steps_of(&places), value: None, at: None };
         self.change(store, request, vec![edit], 204)
-    }
-
-    /// Many edits in one transaction (RFC 8072).
-    fn yang_patch(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
-        let store = self.of(request.datastore)?;
-        let patch = patch::Patch::parse(&store, steps, body::json(request, &[PATCH])?)?;
-        let (id, names) = (patch.id.clone(), patch.names.clone());
-        match self.transact(store, request, patch.edits) {
-            Ok(tag) => Ok(Reply::json(
-                200,
-                &json!({ "ietf-yang-patch:yang-patch-status": { "patch-id": id, "ok": [null] } }),
-            )
-            .with("etag", tag)),
-            Err((_, fault)) if matches!(fault.status, 403 | 412) => Err(fault),
-            Err((i, fault)) => Ok(Reply::json(fault.status, &patch::failed(&id, names.get(i), &fault))),
-        }
-    }
-
-    fn change(
-        &self,
-        store: std::sync::MutexGuard<'_, Store>,
-        request: &Request,
-        edits: Vec<Edit>,
-        status: u16,
-    ) -> Result<Reply, Fault> {
-        let tag = self.transact(store, request, edits).map_err(|(_, fault)| fault)?;
-        Ok(Reply::empty(status).with("etag", tag))
-    }
-
-    /// Makes changes if whoever asks may, and if nobody else has made others meanwhile; the tag of what is there then.
-    fn transact(
-        &self,
-        mut store: std::sync::MutexGuard<'_, Store>,
-        request: &Request,
-        edits: Vec<Edit>,
-    ) -> Result<String, (usize, Fault)> {
-        precondition::check(request, &store).map_err(|fault| (0, fault))?;
-        let mut texts = Vec::new();
-        for (i, edit) in edits.iter().enumerate() {
-            let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
-            let text = path::to_text(&places);
-            self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
-            texts.push(text);
-        }
-        let begin = std::time::Instant::now();
-        let first = texts.first().map_or("", String::as_str);
-        let made = store.transaction(&edits, &format!("{} {first}", request.method));
-        self.facts.transacted(made.is_ok(), begin.elapsed());
-        let (who, n_edits) = (&request.who.name, edits.len());
-        made.map_err(|(i, fault)| {
-            tracing::info!(target: "weir", who, path = first, n_edits, "refused: {}", fault.message);
-            match fault.status {
-                // The resource has the method; it is what is in the body that cannot be written.
-                405 => (i, Fault { status: 400, tag: "invalid-value", ..fault }),
-                _ => (i, fault),
-            }
-        })?;
-        tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
-        if request.datastore == Datastore::Running {
-            self.events.changed(&request.who, store.revision(), &edits, &texts);
-        }
-        Ok(etag(&store))
-    }
-
-    /// Whether whoever asks may do something. The rules are those that run.
-    fn permit_in(&self, store: &Store, request: &Request, access: Access, path: &str) -> Result<(), Fault> {
-        match request.datastore {
-            Datastore::Running => crate::roles::permit(&store.tree().0, &request.who, access, path),
-            _ => self.permit(&request.who, access, path),
-        }
     }
 }
 

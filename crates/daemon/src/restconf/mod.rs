@@ -10,6 +10,7 @@ mod patch;
 mod precondition;
 pub(crate) mod query;
 pub(crate) mod resource;
+mod transaction;
 pub(crate) mod view;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

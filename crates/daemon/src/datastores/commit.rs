@@ -1,0 +1,148 @@
+//! Commits of the candidate, which may wait for confirmation.
+
+use std::path::Path;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{lock, own};
+use crate::fault::Fault;
+use crate::journal;
+use crate::restconf::Service;
+use crate::roles::Who;
+use crate::tree::Tree;
+
+/// What ran before a commit that waits for confirmation.
+const UNCONFIRMED: &str = "unconfirmed.json";
+/// The title of the change that takes such a commit back.
+const TAKEN_BACK: &str = "taken back: not confirmed";
+
+/// A commit that waits for confirmation.
+pub(super) struct Pending {
+    number: u64,
+    before: Value,
+    /// Without it, nobody waits any more.
+    _waiting: Sender<()>,
+}
+
+impl Service {
+    /// Makes the candidate run. With a time-out, what ran before comes back unless the commit is confirmed in time; without one, it
+    /// confirms the commit that waits for that.
+    pub(crate) fn commit(&self, who: &Who, timeout: Option<Duration>) -> Result<(), Fault> {
+        let candidate = lock(&self.copies.candidate);
+        let mut base = lock(&self.copies.base);
+        let mut running = self.store();
+        let mut pending = lock(&self.copies.pending);
+        let Some(from) = *base else {
+            if timeout.is_none() && pending.is_some() {
+                return self.forget(&mut pending);
+            }
+            return Err(Fault::data_missing(
+                "there is no candidate: change /restconf/ds/ietf-datastores:candidate first",
+            ));
+        };
+        if running.revision() != from {
+            return Err(Fault::in_use(
+                "the running configuration has changed since the candidate was begun; discard the candidate and begin anew",
+            ));
+        }
+        let before = running.tree().0.clone();
+        // It is on disk before the commit is: a daemon that ends between the two takes back nothing.
+        let is_first = timeout.is_some() && pending.is_none();
+        if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
+            let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
+            journal::write_whole(&file, &before, 0).map_err(failed)?;
+        }
+        if let Err(fault) = self.make(&mut running, candidate.tree(), who, "commit") {
+            if is_first {
+                self.forget(&mut pending)?;
+            }
+            return Err(fault);
+        }
+        *base = None;
+        match timeout {
+            Some(timeout) => self.await_confirmation(&mut pending, before, timeout),
+            None => self.forget(&mut pending)?,
+        }
+        Ok(())
+    }
+
+    /// Lets what ran before come back when the time is up. A second commit before that keeps what the first one has kept.
+    fn await_confirmation(&self, pending: &mut Option<Pending>, before: Value, timeout: Duration) {
+        let (number, before) = match pending.take() {
+            Some(first) => (first.number + 1, first.before),
+            None => (1, before),
+        };
+        let (waiting, end) = channel();
+        *pending = Some(Pending { number, before, _waiting: waiting });
+        let service = self.copies.service.clone();
+        std::thread::spawn(move || {
+            if end.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let Some(service) = service.upgrade() else { return };
+            if let Err(fault) = service.take_back(Some(number)) {
+                tracing::error!(target: "weir", "an unconfirmed commit cannot be taken back: {}", fault.message);
+            }
+        });
+    }
+
+    /// Keeps what a commit has made.
+    pub(crate) fn confirm(&self) -> Result<(), Fault> {
+        let mut pending = lock(&self.copies.pending);
+        if pending.is_none() {
+            return Err(none_waits());
+        }
+        self.forget(&mut pending)
+    }
+
+    /// Takes back what was committed and not confirmed.
+    pub(crate) fn cancel(&self) -> Result<(), Fault> {
+        self.take_back(None)
+    }
+
+    /// Takes back what waits for confirmation: that of this number, if another has come meanwhile nothing.
+    fn take_back(&self, number: Option<u64>) -> Result<(), Fault> {
+        let mut running = self.store();
+        let mut pending = lock(&self.copies.pending);
+        let Some(waits) = pending.as_ref() else {
+            return if number.is_some() { Ok(()) } else { Err(none_waits()) };
+        };
+        if number.is_some_and(|number| number != waits.number) {
+            return Ok(());
+        }
+        let before = Tree(waits.before.clone());
+        self.make(&mut running, &before, &own(), TAKEN_BACK)?;
+        self.forget(&mut pending)
+    }
+
+    /// Takes back, at the start, what was committed and not confirmed when the daemon ended.
+    pub fn take_back_unconfirmed(&self) -> Result<(), Fault> {
+        let Some(file) = self.copies.file(UNCONFIRMED).filter(|file| file.exists()) else {
+            return Ok(());
+        };
+        let (before, _, _) = journal::read_whole(&file)?;
+        self.make(&mut self.store(), &Tree(before), &own(), TAKEN_BACK)?;
+        remove(&file)
+    }
+
+    /// Forgets a commit that waits: it is confirmed, or taken back.
+    fn forget(&self, pending: &mut Option<Pending>) -> Result<(), Fault> {
+        *pending = None;
+        self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))
+    }
+}
+
+fn none_waits() -> Fault {
+    Fault::data_missing("no commit waits for confirmation")
+}
+
+fn remove(file: &Path) -> Result<(), Fault> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Fault::broken(format!("{}: {error}", file.display())))
+        }
+        _ => Ok(()),
+    }
+}

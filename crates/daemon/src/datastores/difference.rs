@@ -1,0 +1,48 @@
+//! The difference of two configurations.
+
+use functions::{Functions, CORE};
+use serde_json::Value;
+
+use crate::edit::{Edit, Op};
+use crate::path::Step;
+use crate::store::path_of;
+use crate::tree::Tree;
+
+/// The changes that make one configuration of another: instance by instance, and each part of what is about all.
+pub fn difference(functions: &Functions, old: &Tree, new: &Tree) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    for module in functions.modules().iter() {
+        for node in &module.nodes {
+            let member = crate::tree::member_name(0, node);
+            let (before, after) = (old.0.get(&member), new.0.get(&member));
+            if before == after {
+                continue;
+            }
+            if module.name == CORE {
+                let path =
+                    vec![Step { module: Some(module.name.clone()), name: node.name.clone(), keys: None }];
+                edits.push(edit(path, after));
+                continue;
+            }
+            let entries = |tree: Option<&Value>| tree.and_then(Value::as_array).cloned().unwrap_or_default();
+            let (before, after) = (entries(before), entries(after));
+            let name = |entry: &Value| entry.get("name").map(functions::text_of).unwrap_or_default();
+            let find =
+                |list: &[Value], wanted: &str| list.iter().find(|entry| name(entry) == wanted).cloned();
+            for entry in &after {
+                if find(&before, &name(entry)).as_ref() != Some(entry) {
+                    edits.push(edit(path_of(&module.name, &name(entry)), Some(entry)));
+                }
+            }
+            for entry in before.iter().filter(|entry| find(&after, &name(entry)).is_none()) {
+                edits.push(edit(path_of(&module.name, &name(entry)), None));
+            }
+        }
+    }
+    edits
+}
+
+fn edit(path: Vec<Step>, value: Option<&Value>) -> Edit {
+    let op = if value.is_some() { Op::Replace } else { Op::Remove };
+    Edit { op, path, value: value.cloned(), at: None }
+}
