@@ -354,6 +354,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("Socket", "needs a peer; its packets leave the process"),
     ("ToDevice", "needs privileges; its packets leave the process"),
     ("ToInterface", "needs an interface that a command declares"),
+    ("StreamInterface", "needs a peer; its packets leave the process"),
     ("ToHost", "needs privileges; its packets leave the process"),
     ("ToRawSocket", "needs privileges; its packets leave the process"),
     ("ToSocket", "needs a peer; its packets leave the process"),

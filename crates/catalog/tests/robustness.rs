@@ -39,6 +39,7 @@ const OUTSIDE: &[&str] = &[
     "McastSocket",
     "RawSocket",
     "Socket",
+    "StreamInterface",
     "TCPConn",
     "ToDevice",
     "ToDump",

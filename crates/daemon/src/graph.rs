@@ -81,6 +81,10 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
             let own = identifier(device);
             writeln!(text, "_tx_{id} -> _tap_{own} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};")
         }
+        Some(end @ Endpoint::Stream(kind, path)) => {
+            let own = identifier(path);
+            writeln!(text, "_tx_{id} -> _{kind}_{own} :: StreamInterface(\"{end}\") -> _rx_{id};")
+        }
         Some(Endpoint::Port { instance, port }) => {
             let far = bodies.get(instance).and_then(|body| body.ports.iter().position(|known| known == port));
             let far = format!("{instance}_{}", far.unwrap_or(0));

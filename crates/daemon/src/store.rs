@@ -21,7 +21,7 @@ use crate::logs::Logs;
 use crate::path::{self, Place, Step};
 use crate::plane::Plane;
 use crate::thresholds;
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 use crate::tree::Tree;
 
 /// The running configuration.
@@ -39,8 +39,8 @@ pub struct Store {
     changed: SystemTime,
 }
 
-/// Names that no instance has: words of connections and of the Click language.
-const RESERVED: [&str; 8] = ["dev", "tap", "input", "output", "define", "elementclass", "provide", "require"];
+/// Names that no instance has: words of the Click language. Those of connections are none either.
+const RESERVED: [&str; 6] = ["input", "output", "define", "elementclass", "provide", "require"];
 
 /// What changes are about: functions and instances of them; none of a function's is all.
 type Touched = BTreeSet<(String, Option<String>)>;
@@ -176,7 +176,7 @@ impl Store {
         let mut known = HashMap::new();
         for (name, function, _) in self.instances() {
             let path = format!("/{function}:{function}={name}");
-            if RESERVED.contains(&name) {
+            if RESERVED.contains(&name) || Endpoint::kinds().any(|kind| kind == name) {
                 let message =
                     format!("`{name}` means something else in connections and graphs; choose another name");
                 return Err(Fault::invalid(message).at(path));

@@ -6,6 +6,7 @@ use functions::CORE;
 use serde_json::Value;
 
 use crate::fault::Fault;
+use crate::path::encoded;
 
 /// What a connection leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,21 +22,42 @@ pub enum Endpoint {
     Device(String),
     /// A tap that is made.
     Tap(String),
+    /// A Unix socket, a named pipe or a capture file: the kind, and the path.
+    Stream(&'static str, String),
 }
+
+/// The kinds of [`Endpoint::Stream`].
+const STREAMS: [&str; 3] = ["unix", "fifo", "file"];
+/// Longest path of one: that of a Unix socket (`sun_path` in unix(7), without the null byte).
+const MAX_PATH: usize = 107;
 
 /// Longest name of a network device (`IFNAMSIZ` in Linux, without the null byte).
 const MAX_DEVICE_NAME: usize = 15;
 
 impl Endpoint {
-    /// Reads `INSTANCE:PORT`, `dev:DEVICE` or `tap:DEVICE`.
+    /// The words in front of a colon that are no instances.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        ["dev", "tap"].into_iter().chain(STREAMS)
+    }
+
+    /// Reads `INSTANCE:PORT`, `dev:DEVICE`, `tap:DEVICE`, `unix:PATH`, `fifo:PATH` or `file:PATH`.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
-        const EXPECTED: &str =
-            "expected INSTANCE:PORT, dev:DEVICE or tap:DEVICE, such as edge:left or dev:eth1";
+        const EXPECTED: &str = "expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left \
+                                or dev:eth1";
         let (kind, name) = text
             .split_once(':')
             .filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
             .ok_or(EXPECTED)?;
         let name = name.to_string();
+        if let Some(kind) = STREAMS.iter().find(|known| **known == kind) {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-/+@%=~".contains(c);
+            return match name.starts_with('/') && name.len() <= MAX_PATH && name.chars().all(is_plain) {
+                true => Ok(Endpoint::Stream(kind, name)),
+                false => Err(format!(
+                    "`{name}` is no path for packets: it begins with `/` and has at most {MAX_PATH} letters, digits and `_.-/+@%=~`"
+                )),
+            };
+        }
         let is_device = matches!(kind, "dev" | "tap");
         if is_device && (name.len() > MAX_DEVICE_NAME || name == "." || name == "..") {
             return Err(format!(
@@ -56,6 +78,7 @@ impl std::fmt::Display for Endpoint {
             Endpoint::Port { instance, port } => write!(f, "{instance}:{port}"),
             Endpoint::Device(name) => write!(f, "dev:{name}"),
             Endpoint::Tap(name) => write!(f, "tap:{name}"),
+            Endpoint::Stream(kind, path) => write!(f, "{kind}:{path}"),
         }
     }
 }
@@ -87,7 +110,7 @@ impl Topology {
         let mut topology = Topology::default();
         for entry in entries("connection") {
             let (from, to) = (text(entry, "from"), text(entry, "to"));
-            let path = format!("/{CORE}:topology/connection={}", from.replace(':', "%3A"));
+            let path = format!("/{CORE}:topology/connection={}", encoded(&from));
             topology.connect(&from, &to, ports).map_err(|fault| fault.at(path))?;
         }
         let mut tips = HashMap::new();
@@ -254,6 +277,9 @@ mod tests {
             told(&[("dev:e0", "tap:t0")], &[]),
             told(&[("a:left", "dev:a_name_that_is_too_long")], &[]),
             told(&[("a", "b")], &[]),
+            told(&[("a:left", "unix:relative")], &[]),
+            told(&[("a:left", "fifo:/with blanks")], &[]),
+            told(&[("a:left", "file:/tmp/x"), ("a:right", "file:/tmp/x")], &[]),
             told(&[], &[("a", "a:left")]),
             told(&[], &[("a", "dev:e0")]),
             told(&[("f:left", "b:left")], &[("f", "a:left")]),
@@ -264,7 +290,10 @@ mod tests {
             /weir:topology/connection=a%3Aleft: there is no instance `c`; create it first
             /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
             /weir:topology/connection=a%3Aleft: `dev:a_name_that_is_too_long`: `a_name_that_is_too_long` is no name of a device: it has at most 15 characters
-            /weir:topology/connection=a: `a`: expected INSTANCE:PORT, dev:DEVICE or tap:DEVICE, such as edge:left or dev:eth1
+            /weir:topology/connection=a: `a`: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
+            /weir:topology/connection=a%3Aleft: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
+            /weir:topology/connection=a%3Aleft: `fifo:/with blanks`: `/with blanks` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
+            /weir:topology/connection=a%3Aright: file:/tmp/x is joined with a:left already; a port has one peer
             /weir:topology/attachment=a: `a` cannot stand in front of itself
             /weir:topology/attachment=a: dev:e0 is no port of an instance; name that which it is joined with
             /weir:topology/attachment=f: f:left is joined with b:left already; a port has one peer

@@ -52,4 +52,5 @@ element::elements![
     to_hex_dump,
     traffic_report,
     uml_switch,
+    stream_interface,
 ];

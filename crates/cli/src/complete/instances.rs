@@ -69,6 +69,8 @@ pub fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
         Ok(free.map(|(end, _)| end).filter(|end| Some(end) != other.as_ref()).collect())
     });
     all.extend(devices());
+    // The path is the user's to say.
+    all.extend(["tap:", "unix:/", "fifo:/", "file:/"].map(str::to_string));
     candidates(current, all)
 }
 
@@ -98,7 +100,7 @@ fn ends(daemon: &Daemon) -> Result<Vec<(String, Option<String>)>, String> {
     Ok(remote::ports(daemon)?.iter().filter_map(end).collect())
 }
 
-/// The devices of this network namespace; a tap is made under any name.
+/// The devices of this network namespace.
 fn devices() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -107,6 +109,5 @@ fn devices() -> Vec<String> {
         .map(|name| format!("dev:{name}"))
         .collect();
     all.sort();
-    all.push("tap:".to_string());
     all
 }

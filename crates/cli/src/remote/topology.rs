@@ -16,7 +16,7 @@ pub struct ConnectOptions {
     /// A port of an instance, such as edge:left.
     #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub from: String,
-    /// Another one, or dev:DEVICE, or tap:DEVICE (which is made).
+    /// Another one, or dev:DEVICE, or tap:DEVICE (which is made), or a capture stream: unix:PATH, fifo:PATH or file:PATH.
     #[arg(add = ArgValueCompleter::new(complete::endpoints))]
     pub to: String,
     /// Which daemon.

@@ -16,6 +16,7 @@ mod joint;
 pub mod meeting;
 pub mod neighbour;
 pub mod packet_port;
+pub mod peer;
 mod pipe_in;
 mod pipe_out;
 pub mod spec;
