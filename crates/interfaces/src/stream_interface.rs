@@ -177,9 +177,7 @@ impl Element for StreamInterface {
             // What it has no room for is for nobody.
             open.interface.finish();
         }
-        if let Some(listener) = self.peers.listener() {
-            ctx.remove_select(listener.as_raw_fd(), Ready::READ);
-        }
+        self.unwatch_listener(ctx);
     }
 
     fn foresee(&mut self, old: &dyn Element) {
@@ -192,9 +190,7 @@ impl Element for StreamInterface {
         if !std::mem::take(&mut self.goes_on) {
             return old.cleanup(ctx);
         }
-        if let Some(listener) = old.peers.listener() {
-            ctx.remove_select(listener.as_raw_fd(), Ready::READ);
-        }
+        old.unwatch_listener(ctx);
         let open = old.close(ctx);
         std::mem::swap(&mut self.peers, &mut old.peers);
         (self.received, self.sent, self.is_over) = (old.received, old.sent, old.is_over);
@@ -215,9 +211,7 @@ impl StreamInterface {
         match self.peers.find()? {
             Found::Peer(ends) => {
                 let open = Open::new(ends, &self.peers.endpoint().to_string())?;
-                if let Some(listener) = self.peers.listener() {
-                    ctx.remove_select(listener.as_raw_fd(), Ready::READ);
-                }
+                self.unwatch_listener(ctx);
                 self.keep(ctx, open)
             }
             Found::Listening | Found::Nobody => self.watch_listener(ctx),
@@ -231,6 +225,8 @@ impl StreamInterface {
             if problem != self.problem {
                 ctx.chatter(&format!("weir: {problem}"));
             }
+            // Whoever waits at it would be told of all the time.
+            self.unwatch_listener(ctx);
             self.look_later(ctx);
         }
         self.problem = problem;
@@ -250,6 +246,12 @@ impl StreamInterface {
                 self.look_later(ctx);
                 Ok(())
             }
+        }
+    }
+
+    fn unwatch_listener(&self, ctx: &mut Ctx<'_>) {
+        if let Some(listener) = self.peers.listener() {
+            ctx.remove_select(listener.as_raw_fd(), Ready::READ);
         }
     }
 
