@@ -230,7 +230,7 @@ fn all_replicas_of_a_graph_change_at_once() {
             "revision 1
 weir: bad:1:1: While initializing 'bad :: ToDump': /nowhere/at/all: No such file or directory
 revision 2
-  add u :: ToDump(two.pcap, UNBUFFERED true)
+  replace t :: ToDump(one.pcap, UNBUFFERED true) by u :: ToDump(two.pcap, UNBUFFERED true)
 revision 3
 7
 revision 4
