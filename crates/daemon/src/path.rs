@@ -98,8 +98,17 @@ pub fn to_text(places: &[Place<'_>]) -> String {
 /// Finds the nodes of a path, and checks its keys.
 pub fn resolve<'s>(functions: &'s Functions, steps: &[Step]) -> Result<Vec<Place<'s>>, Fault> {
     let mut places = nodes(functions, steps)?;
-    for place in &mut places {
-        place.keys = keys_of(place)?;
+    for at in 0..places.len() {
+        let (place, is_last) = (&places[at], at + 1 == places.len());
+        if place.node.kind == Kind::List && place.keys.is_none() && !is_last {
+            let name = &place.node.name;
+            return Err(Fault::malformed(format!("`{name}` is a list: name an entry, as in {name}=KEY")));
+        }
+        let keys = keys_of(place)?;
+        if let (0, Some([name])) = (at, keys.as_deref()) {
+            is_instance_name(name)?;
+        }
+        places[at].keys = keys;
     }
     Ok(places)
 }
@@ -132,18 +141,25 @@ fn top<'s>(functions: &'s Functions, step: &Step) -> Result<&'s Node, Fault> {
 }
 
 fn below<'s>(parent: &Place<'s>, step: &Step) -> Result<&'s Node, Fault> {
-    if parent.node.kind == Kind::List && parent.keys.is_none() {
-        return Err(Fault::malformed(format!(
-            "`{}` is a list: name an entry, as in {0}=KEY",
-            parent.node.name
-        )));
-    }
     let node = parent.node.child(&step.name);
     let node = node.filter(|node| step.module.as_ref().is_none_or(|module| *module == node.module));
     node.ok_or_else(|| {
         let known: Vec<&str> = parent.node.data_children().map(|node| node.name.as_str()).collect();
         Fault::unknown(format!("`{}` has no `{}`; it has {}", parent.node.name, step.name, known.join(", ")))
     })
+}
+
+/// Whether a text can be the name of an instance (`weir:name`).
+fn is_instance_name(name: &str) -> Result<(), Fault> {
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.len() <= 32
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_name {
+        true => Ok(()),
+        false => Err(Fault::invalid(format!(
+            "`{name}`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1"
+        ))),
+    }
 }
 
 /// The keys of a place, each as the schema writes it.

@@ -268,6 +268,10 @@ fn a_method_is_refused_whatever_the_keys_are_and_keys_only_with_a_method_that_is
         ("OPTIONS", "wire=a/rule=%ff/match"),
         ("POST", "wire=a/rule=x/nothing"),
         ("POST", "wire=a/%ff=1"),
+        ("POST", "wire=a/rule/match"),
+        ("GET", "wire=a/rule/match"),
+        ("GET", "wire=nobody/color?with-defaults=report-all"),
+        ("GET", "wire=1b/color?with-defaults=report-all"),
     ] {
         let reply = ask(&service, method, &format!("/restconf/data/wire:{path}"), Value::Null);
         let body = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
@@ -286,6 +290,10 @@ fn a_method_is_refused_whatever_the_keys_are_and_keys_only_with_a_method_that_is
         OPTIONS wire=a/rule=%ff/match: 400 "the path is not in UTF-8"
         POST wire=a/rule=x/nothing: 400 "`rule` has no `nothing`; it has id, match, packets"
         POST wire=a/%ff=1: 400 "the path is not in UTF-8"
+        POST wire=a/rule/match: 405 "POST is not for this resource; allowed: GET, PUT, PATCH, DELETE"
+        GET wire=a/rule/match: 400 "`rule` is a list: name an entry, as in rule=KEY"
+        GET wire=nobody/color?with-defaults=report-all: 404 "/wire:wire=nobody/color does not exist"
+        GET wire=1b/color?with-defaults=report-all: 400 "`1b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1"
     "#]]
     .assert_eq(&told);
 }

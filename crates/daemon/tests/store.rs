@@ -140,7 +140,7 @@ fn a_transaction_is_made_whole_or_not_at_all() {
         edit 1: 409 operation-failed : 13 is refused None
         edit 1: 409 operation-failed /wire:wire=a: it fails on purpose None
         edit 1: 400 invalid-value /wire:wire=dev: `dev` means something else in connections and graphs; choose another name None
-        edit 1: 400 invalid-value /wire:wire/name: expected a name of letters, digits and `_`, a letter first, such as edge1 None
+        edit 1: 400 invalid-value : `3`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1 None
         edit 1: 400 unknown-element : no function `other`; there are wire None
         edit 1: 400 invalid-value /weir:topology/connection=a%3Aleft: there is no instance `b`; create it first None
         edit 1: 400 invalid-value /wire:wire=a: a wire has no port `up`; its ports: left, right None"#]].assert_eq(&answers.join("\n"));

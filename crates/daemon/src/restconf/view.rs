@@ -34,14 +34,14 @@ struct View<'s> {
 pub fn of(store: &Store, places: &[Place<'_>], query: &Query) -> Option<Value> {
     let config = store.tree().get(places);
     let is_state = places.last().is_some_and(|last| !last.node.is_config);
-    if config.is_none() && !is_state && !is_there_by_itself(places) && !is_default(places, query) {
+    if config.is_none() && !is_state && !is_there_by_itself(places) && !is_default(store, places, query) {
         return None;
     }
     // Entries that only state has stand below what configuration has.
     let anchor = places.iter().position(|place| !place.node.is_config).unwrap_or(places.len());
     let (anchor, below) = places.split_at(anchor);
     let data = store.tree().get(anchor);
-    if data.is_none() && !is_there_by_itself(anchor) && !is_default(anchor, query) {
+    if data.is_none() && !is_there_by_itself(anchor) && !is_default(store, anchor, query) {
         return None;
     }
     let instance = anchor
@@ -71,10 +71,13 @@ fn is_there_by_itself(places: &[Place<'_>]) -> bool {
     places.iter().all(|place| matches!(place.node.kind, Kind::Container { is_presence: false }))
 }
 
-/// Whether a leaf has its value by default, and that is told.
-fn is_default(places: &[Place<'_>], query: &Query) -> bool {
+/// Whether a leaf has its value by default, and that is told: what it belongs to is there.
+fn is_default(store: &Store, places: &[Place<'_>], query: &Query) -> bool {
+    let Some((last, above)) = places.split_last() else { return false };
+    let holder = above.iter().rposition(|place| !is_there_by_itself(std::slice::from_ref(place)));
     query.defaults != Defaults::Trim
-        && places.last().is_some_and(|last| last.node.default.is_some() && places.len() > 1)
+        && last.node.default.is_some()
+        && holder.is_none_or(|at| store.tree().get(&above[..=at]).is_some())
 }
 
 /// What of the value of state at its first node lies behind the rest of the path.
