@@ -487,6 +487,14 @@ mod tests {
             "#]],
         );
         check(
+            "FromDevice(00:00:5A:98:F9:28) -> Discard;",
+            expect![[r#"
+                config:1: While initializing 'FromDevice@1 :: FromDevice':
+                  00:00:5A:98:F9:28: No such device exists
+                Router could not be initialized!
+            "#]],
+        );
+        check(
             "FromDevice(lo, METHOD FOO) -> Discard;",
             expect![[r#"
                 config:1: While configuring 'FromDevice@1 :: FromDevice':
