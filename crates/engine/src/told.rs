@@ -41,7 +41,8 @@ pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph:
 fn landmark(message: &str) -> Option<(Place, &str)> {
     let (place, rest) = message.split_once(": ")?;
     let (file, line) = place.rsplit_once(':')?;
-    let is_place = !file.is_empty() && !file.contains(char::is_whitespace);
+    // A name with more colons is a station's address, say.
+    let is_place = !file.is_empty() && !file.contains(|c: char| c.is_whitespace() || c == ':');
     let _: u32 = line.parse().ok().filter(|_| is_place)?;
     // Line 0 is told too, so the whole is the name of the place.
     Some((Place { file: Some(place.into()), line: 0, column: 0 }, rest))

@@ -101,6 +101,8 @@ pub struct World {
     pub(crate) drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     stack: Vec<Step>,
+    /// How many calls of [`World::flow`] work on it: the last one on its top part, the others wait for that.
+    n_flows: usize,
     /// Handler calls that wait for the elements that asked for them.
     later: Vec<LaterCall>,
     /// Storage of outboxes for reuse.
@@ -206,6 +208,7 @@ impl World {
             steady_ns: None,
             drops,
             stack: Vec::new(),
+            n_flows: 0,
             later: Vec::new(),
             spare_outboxes: Vec::new(),
             runcount: 1,
@@ -325,8 +328,10 @@ impl World {
     /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
     #[inline]
     pub(crate) fn flow(&mut self, element: ElementIdx, mut outbox: Outbox) {
-        let base = self.stack.len();
+        let below = self.stack.len();
+        let mut base = below;
         let mut from = element;
+        self.n_flows += 1;
         loop {
             let next = match outbox.take_only() {
                 Some((port, batch)) => self.address(from, port, batch),
@@ -341,13 +346,14 @@ impl World {
             let idx = element as usize;
             // An element that is busy further up the call path gets the batch when it is free again.
             let Some(mut taken) = self.slots[idx].take() else {
-                self.postpone(base, Step { element, port, batch });
+                base += self.postpone(below, Step { element, port, batch });
                 continue;
             };
             taken.push(&mut Ctx::new(idx, self, &mut outbox), port as usize, batch);
             self.put_back(idx, taken);
             from = idx;
         }
+        self.n_flows -= 1;
         self.spare_outboxes.push(outbox);
     }
 
@@ -418,15 +424,17 @@ impl World {
         }
     }
 
-    /// Puts a batch below the part of the stack that is being worked on: whoever works on that part delivers it.
+    /// Puts a batch below the part of the stack that is being worked on and what was put there before: whoever works on that part
+    /// delivers it, first of all. How many batches there are more.
     #[cold]
-    fn postpone(&mut self, base: usize, step: Step) {
-        if base == 0 {
+    fn postpone(&mut self, below: usize, step: Step) -> usize {
+        if self.n_flows == 1 {
             // Nobody is left to deliver it: the element is busy with a call that does not come from a packet.
             self.count_drops(step.element as usize, None, step.batch.len() as u64);
-            return;
+            return 0;
         }
-        self.stack.insert(base - 1, step);
+        self.stack.insert(below, step);
+        1
     }
 
     pub(crate) fn notified(&mut self, element: ElementIdx) {

@@ -303,6 +303,7 @@ mod tests {
     use crate::testing::{
         self, check, has_reached, in_namespace, make_veth, run_on_cores, run_until, Scratch, LAN,
     };
+    use element::Runtime;
     use expect_test::expect;
 
     /// The packets of a capture file.
@@ -340,7 +341,12 @@ mod tests {
                 "to.q",
                 "to.signal",
             ];
-            let told = run_until(&config, &reads, has_reached("from.count", 799));
+            // The last packet may arrive before its sender has found out that there are no more.
+            let mut all_came = has_reached("from.count", 799);
+            let told = run_until(&config, &reads, |world| {
+                let signal = world.read_handler(usize::MAX, "to.signal", "");
+                all_came(world) && signal == Ok("false".to_string())
+            });
             expect![[r#"
                 from.count: 799
                 from.rx_bytes: 621785
@@ -477,6 +483,14 @@ mod tests {
             expect![[r#"
                 config:1: While initializing 'FromDevice@1 :: FromDevice':
                   no:name: No such device exists
+                Router could not be initialized!
+            "#]],
+        );
+        check(
+            "FromDevice(00:00:5A:98:F9:28) -> Discard;",
+            expect![[r#"
+                config:1: While initializing 'FromDevice@1 :: FromDevice':
+                  00:00:5A:98:F9:28: No such device exists
                 Router could not be initialized!
             "#]],
         );

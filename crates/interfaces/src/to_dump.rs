@@ -79,7 +79,7 @@ const ARGS: &[Arg] = &[
 const HANDLERS: &[Handler] = &[
     Handler::read("filename", "The file's name."),
     Handler::read("count", "Packets written."),
-    Handler::read("full_files", "Files that became full."),
+    Handler::read("full_files", "Files that became full.").flags("unlisted"),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::read("interface_name", "Where packets go: the file.").flags("unlisted"),
     Handler::read("tx_packets", "Packets written since the start.").flags("unlisted"),

@@ -37,7 +37,7 @@ pub const ARGS: &[Arg] = &[Arg::keyword(
 pub const HANDLERS: &[Handler] = &[
     Handler::read("table", "The stations: address and port number, a line each."),
     Handler::read_write("timeout", "How long a silent station's network is remembered, in seconds."),
-    Handler::write("flush", "Forgets all stations.").flags("button"),
+    Handler::write("flush", "Forgets all stations.").flags("button unlisted"),
 ];
 
 const SAME_NETWORK: usize = 0;

@@ -115,6 +115,27 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_come_back_to_it_are_routed_in_their_turn() {
+        check(
+            "r :: LookupIPRouteMP(10/8 0, 11/8 1);
+            InfiniteSource(DATA x, LIMIT 2) -> SetIPAddress(10.1.2.3) -> r;
+            r[0] -> Print(there) -> SetIPAddress(11.1.2.3) -> t :: Tee(3);
+            t[0] -> Paint(1) -> r; t[1] -> Paint(2) -> r; t[2] -> Print(past) -> Discard;
+            r[1] -> c :: CheckPaint(1) -> Print(one) -> Discard; c[1] -> Print(two) -> Discard;",
+            expect![[r#"
+                there:    1 | 78
+                past:    1 | 78
+                one:    1 | 78
+                two:    1 | 78
+                there:    1 | 78
+                past:    1 | 78
+                one:    1 | 78
+                two:    1 | 78
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "Idle -> LookupIPRouteMP(1.0.0.0/8, 1.0.0.1 - 0, 2/8 -1, x 0) -> Discard; Idle -> LookupIPRouteMP() -> Discard;

@@ -59,7 +59,8 @@ impl<'ring> Block<'ring> {
         // kernel's barrier before it hands the block over.
         let status = unsafe { &*start.add(STATUS).cast::<AtomicU32>() }.load(Ordering::Acquire);
         let ours = status & libc::TP_STATUS_USER != 0;
-        ours.then_some(Self { start, len, has_vnet, next, n_blocks, _ring: PhantomData })
+        // Not made unless it is ours: dropping one gives it to the kernel and moves on.
+        ours.then(|| Self { start, len, has_vnet, next, n_blocks, _ring: PhantomData })
     }
 
     /// The packets in the order of their arrival.
@@ -185,6 +186,33 @@ fn read_u16(bytes: &[u8], offset: usize) -> Option<u16> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Takes the first block of a ring of four whose status word is `status`; where the ring reads next and the status, after the
+    /// block went back.
+    fn take_first(status: u32) -> (bool, usize, u32) {
+        const N_BLOCKS: usize = 4;
+        const LEN: usize = 64;
+        let mut ring = [0u64; N_BLOCKS * LEN / size_of::<u64>()];
+        let start = ring.as_mut_ptr().cast::<u8>();
+        let mut next = 0;
+        // SAFETY: `start` is that of block 0 of `N_BLOCKS` blocks of `LEN` bytes, and longer than its status word, which is
+        // aligned to 4; nobody else has a block of this ring.
+        let was_taken = unsafe {
+            start.add(STATUS).cast::<u32>().write(status);
+            Block::take(start, LEN, false, &mut next, N_BLOCKS).is_some()
+        };
+        // SAFETY: as above; the block is dropped.
+        (was_taken, next, unsafe { start.add(STATUS).cast::<u32>().read() })
+    }
+
+    #[test]
+    fn looking_at_a_block_that_is_not_finished_leaves_it_to_be_read_next() {
+        const UNKNOWN_TO_US: u32 = 1 << 5;
+        assert_eq!(take_first(libc::TP_STATUS_KERNEL), (false, 0, libc::TP_STATUS_KERNEL));
+        assert_eq!(take_first(UNKNOWN_TO_US), (false, 0, UNKNOWN_TO_US));
+        let finished = libc::TP_STATUS_USER | libc::TP_STATUS_BLK_TMO;
+        assert_eq!(take_first(finished), (true, 1, libc::TP_STATUS_KERNEL));
+    }
 
     proptest! {
         #[test]
