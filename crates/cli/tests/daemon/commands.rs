@@ -109,7 +109,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
         &texts,
         &expect_test::expect![[r#"
             weir: /firewall:firewall=fw exists already; change it with PUT or PATCH
-            weir: /firewall:firewall/name: expected a name of letters, digits and `_`, a letter first, such as edge1
+            weir: edit `1`: `a-b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1
             weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
             weir: `mtu` `3`: expected a number from 68 to 65535
             weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
