@@ -157,6 +157,9 @@ pub struct RunOptions {
     /// Run in simulated time, from SECONDS since the epoch.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1000000000")]
     pub simtime: Option<f64>,
+    /// Add the global write handler `hotconfig`, which gives the running graph another configuration.
+    #[arg(short = 'R', long)]
+    pub allow_reconfigure: bool,
     /// Print the summary as JSON on the standard output.
     #[arg(long)]
     pub json: bool,

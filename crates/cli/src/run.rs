@@ -46,6 +46,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     if engine.world.n_elements() == 0 {
         return Err(format!("{}: the configuration has no elements", request.text.name()));
     }
+    engine.world.has_hotconfig = options.allow_reconfigure;
     let server = serve(&options, &mut engine.world)?;
     let stop = Stop::listen(&mut engine.world);
     let begin = Instant::now();

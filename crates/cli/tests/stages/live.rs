@@ -257,6 +257,32 @@ t
 }
 
 #[test]
+fn a_handler_takes_another_configuration_where_that_is_allowed() {
+    as_each_user(|place| {
+        for layout in ["", "--threads 2", "--cores 2"] {
+            let graph = place.start(&format!(
+                "weir run -R --quiet {layout} --name g -e 's :: RatedSource(RATE 1000) -> q :: Queue -> u :: Unqueue
+                     -> d :: Counter -> Discard; StaticThreadSched(u 1)'"
+            ));
+            until("the graph runs", || place.run("weir live g show").code == 0);
+            let text = place.output(
+                "value() { weir handler --graph g \"$@\" 2>&1; }
+                 value write hotconfig 's :: RatedSource(RATE 1000) -> x :: Counter -> q :: Queue -> u :: Unqueue
+                     -> d :: Counter -> Discard; StaticThreadSched(u 1)'
+                 until [ \"$(value read x.count)\" -gt 10 ]; do :; done 2>/dev/null
+                 value write hotconfig 's :: Source'
+                 value read list; weir live g history | cut -d ' ' -f 1-3 | head -n 2 | wc -l; value write stop",
+            );
+            let told: Vec<&str> = text.lines().collect();
+            assert!(told[0].contains("unknown element class 'Source'"), "{layout}: {text}");
+            let told = told[told.len() - 8..].join(" ");
+            assert_eq!(told, "s q u d x Discard@6 StaticThreadSched@7 2", "{layout}: {text}");
+            assert_eq!(graph.finish().code, 0);
+        }
+    });
+}
+
+#[test]
 fn connections_live_through_every_change() {
     as_each_user(|place| {
         place.write("page", (0..20_000_000u32).map(|n| (n % 251) as u8).collect::<Vec<u8>>());
