@@ -41,8 +41,9 @@ pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph:
 fn landmark(message: &str) -> Option<(Place, &str)> {
     let (place, rest) = message.split_once(": ")?;
     let (file, line) = place.rsplit_once(':')?;
-    // A name with more colons is a station's address, say.
-    let is_place = !file.is_empty() && !file.contains(|c: char| c.is_whitespace() || c == ':');
+    let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_station = place.split(':').count() == 6 && place.split(':').all(is_byte);
+    let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_station;
     let _: u32 = line.parse().ok().filter(|_| is_place)?;
     // Line 0 is told too, so the whole is the name of the place.
     Some((Place { file: Some(place.into()), line: 0, column: 0 }, rest))
