@@ -875,8 +875,9 @@ impl Runtime for World {
     }
 
     fn balance_threads(&mut self, order: Option<Balance>) {
-        self.balance = order;
-        self.must_balance = self.crew.is_some() && order.is_some();
+        // One thread, or one a replica, has nothing to be spread: nothing is measured either.
+        self.balance = order.filter(|_| self.n_threads > 1);
+        self.must_balance = self.crew.is_some() && self.balance.is_some();
     }
 
     fn block(&mut self, time_ns: i64) {
