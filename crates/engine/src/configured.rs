@@ -115,14 +115,21 @@ pub(crate) fn classes_of(
     (classes.len() == graph.elements.len()).then_some(classes)
 }
 
-/// Whether names have such a byte.
-pub(crate) const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'@')
-}
+/// Whether names have such a byte; a table, as configurations may be long.
+static IS_NAME_BYTE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'/' | b'@');
+        byte += 1;
+    }
+    table
+};
 
 /// The words of a configuration that may be names, of elements say.
 pub(crate) fn words(config: &str) -> impl Iterator<Item = &str> {
-    let words = config.as_bytes().split(|byte| !is_name_byte(*byte)).filter(|word| !word.is_empty());
+    let words =
+        config.as_bytes().split(|byte| !IS_NAME_BYTE[usize::from(*byte)]).filter(|word| !word.is_empty());
     // All of them are ASCII.
     words.filter_map(|word| std::str::from_utf8(word).ok())
 }

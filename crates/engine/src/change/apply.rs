@@ -69,9 +69,10 @@ struct Undo {
     selects: Selects,
     /// Whose each element was, in a crew.
     places: Option<Arc<[Place]>>,
-    /// Elements that are taken away, and those of them that were initialised here.
+    /// Elements that are taken away.
     removed: Vec<ElementIdx>,
-    gone: Vec<ElementIdx>,
+    /// Elements that were not initialised here: what only the first replica has.
+    absent: Vec<ElementIdx>,
 }
 
 /// An element whose place another has.
@@ -79,8 +80,6 @@ struct Old {
     idx: ElementIdx,
     how: How,
     takes_state: bool,
-    /// Whether it was initialised: in each replica, unless only the first has it.
-    was_here: bool,
     element: Option<Box<dyn Element>>,
     hand: Option<Box<dyn Element>>,
     tasks: Vec<TaskId>,
@@ -134,8 +133,7 @@ impl World {
     /// Puts new elements into their places and moves the edges; `places`: whose each element is, as the first replica knows.
     fn put_in(&mut self, plan: Plan, part: Part, places: Option<Arc<[Place]>>) -> Undo {
         let Plan { graph, classes, wiring, removed, .. } = plan;
-        let gone: Vec<ElementIdx> = removed.iter().copied().filter(|idx| self.is_here(*idx)).collect();
-        let absent: Vec<ElementIdx> = (0..self.slots.len()).filter(|idx| !self.is_here(*idx)).collect();
+        let absent = (0..self.slots.len()).filter(|idx| !self.is_here(*idx)).collect();
         let names = part.names.unwrap_or_else(|| self.names.clone());
         let new = match &places {
             Some(places) => for_other_replica(part.new, places, &classes, &wiring),
@@ -159,12 +157,11 @@ impl World {
             olds: Vec::new(),
             places: self.places(),
             removed,
-            gone,
+            absent,
         };
         self.driver = self.driver.filter(|driver| !undo.removed.contains(driver));
         for new in new {
-            let was_here = !absent.contains(&new.idx);
-            undo.olds.push(self.put_in_place(new, &undo.classes, was_here));
+            undo.olds.push(self.put_in_place(new, &undo.classes));
         }
         let others: Vec<ElementIdx> =
             undo.olds.iter().filter(|old| old.how != How::Reconfigured).map(|old| old.idx).collect();
@@ -172,7 +169,7 @@ impl World {
         undo
     }
 
-    fn put_in_place(&mut self, new: New, before: &[&'static Class], was_here: bool) -> Old {
+    fn put_in_place(&mut self, new: New, before: &[&'static Class]) -> Old {
         let New { idx, element, how, takes_state } = new;
         let is_own_class = before.get(idx).is_some_and(|class| std::ptr::eq(*class, self.classes[idx]));
         if how != How::Reconfigured {
@@ -193,7 +190,7 @@ impl World {
         let tasks = self.tasks.of_element(idx).collect();
         let timers = self.timers.of_element(idx).collect();
         let element = self.slots[idx].replace(element);
-        Old { idx, how, takes_state, was_here, element, hand, tasks, timers }
+        Old { idx, how, takes_state, element, hand, tasks, timers }
     }
 
     /// Makes as many places as there are elements, the last of which nobody has if there were more.
@@ -268,7 +265,7 @@ impl World {
 
     /// Lets new elements take the state of the old ones, and what was removed go.
     fn settle(&mut self, undo: Undo) {
-        for idx in &undo.gone {
+        for idx in undo.removed.iter().filter(|idx| !undo.absent.contains(idx)) {
             self.call_apart(*idx, |element, ctx| element.cleanup(ctx));
         }
         for idx in &undo.removed {
@@ -282,7 +279,7 @@ impl World {
             self.configs[*idx].clear();
         }
         for old in undo.olds {
-            let Old { idx, how, takes_state, was_here, element, tasks, timers, .. } = old;
+            let Old { idx, how, takes_state, element, tasks, timers, .. } = old;
             let takes_state = takes_state && self.is_here(idx);
             self.configs[idx].clone_from(&self.graph.elements[idx].config);
             if how == How::Rebuilt {
@@ -290,7 +287,7 @@ impl World {
                 let is_dead = |wake: Wake| matches!(wake, Wake::Task(task) if tasks.contains(&task));
                 self.notifiers.forget_searches(idx, is_dead);
             }
-            let Some(element) = element.filter(|_| was_here) else { continue };
+            let Some(element) = element.filter(|_| !undo.absent.contains(&idx)) else { continue };
             let mut element = Some(element);
             self.forget_times();
             self.call(idx, |new, ctx| match element.take() {
@@ -299,6 +296,11 @@ impl World {
                 None => {}
             });
         }
+        self.find_order();
+    }
+
+    /// Finds the order of the elements that this world has.
+    pub(crate) fn find_order(&mut self) {
         let order = order_of(&self.classes).into_iter();
         self.order = order.filter(|idx| !is_vacant(&self.graph, *idx) && self.is_here(*idx)).collect();
     }

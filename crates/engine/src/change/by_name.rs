@@ -6,7 +6,7 @@ use element::ElementIdx;
 use graph::Graph;
 
 use super::present;
-use crate::configured::is_name_byte;
+use crate::configured::words;
 
 /// The elements of a graph by their names.
 pub(super) struct ByName<'g> {
@@ -16,17 +16,6 @@ pub(super) struct ByName<'g> {
     looks: [u64; N_LOOKS / 64],
 }
 
-/// [`is_name_byte`] for each byte.
-static IS_NAME_BYTE: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < table.len() {
-        table[byte] = is_name_byte(byte as u8);
-        byte += 1;
-    }
-    table
-};
-
 /// How many looks words can have.
 const N_LOOKS: usize = 4096;
 
@@ -35,8 +24,7 @@ impl<'g> ByName<'g> {
         let mut by_name = ByName { graph, places: HashMap::new(), looks: [0; N_LOOKS / 64] };
         for (idx, element) in present(graph) {
             by_name.places.entry(&element.name).or_insert(idx);
-            let last_part = element.name.rsplit('/').next().unwrap_or_default();
-            let look = look(last_part.as_bytes());
+            let look = look(&element.name);
             by_name.looks[look / 64] |= 1 << (look % 64);
         }
         by_name
@@ -46,27 +34,12 @@ impl<'g> ByName<'g> {
     /// name.
     pub fn named_by(&self, idx: ElementIdx) -> Vec<ElementIdx> {
         let Some(element) = self.graph.elements.get(idx) else { return Vec::new() };
-        let config = element.config.as_str();
-        let (bytes, mut found, mut begin) = (config.as_bytes(), Vec::new(), 0);
-        while begin < bytes.len() {
-            let (mut end, mut last_part) = (begin, begin);
-            while let Some(byte) = bytes.get(end).filter(|byte| IS_NAME_BYTE[usize::from(**byte)]) {
-                end += 1;
-                if *byte == b'/' {
-                    last_part = end;
-                }
-            }
-            let word = config.get(begin..end).filter(|word| !word.is_empty());
-            if let Some(word) = word.filter(|_| self.may_name(&bytes[last_part..end])) {
-                found.extend(self.find_in(word, element.context()));
-            }
-            begin = end + 1;
-        }
-        found
+        let candidates = words(&element.config).filter(|word| self.may_name(word));
+        candidates.filter_map(|word| self.find_in(word, element.context())).collect()
     }
 
-    fn may_name(&self, last_part: &[u8]) -> bool {
-        let look = look(last_part);
+    fn may_name(&self, word: &str) -> bool {
+        let look = look(word);
         self.looks[look / 64] >> (look % 64) & 1 != 0
     }
 
@@ -84,7 +57,8 @@ impl<'g> ByName<'g> {
 }
 
 /// What the last part of a name looks like at a glance: its length, first and last byte.
-fn look(last_part: &[u8]) -> usize {
+fn look(name: &str) -> usize {
+    let last_part = name.rsplit('/').next().unwrap_or_default().as_bytes();
     let of = |byte: Option<&u8>| byte.map_or(0, |byte| usize::from(*byte));
     (last_part.len() + 61 * of(last_part.first()) + 421 * of(last_part.last())) % N_LOOKS
 }
@@ -92,7 +66,6 @@ fn look(last_part: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configured::words;
     use graph::{Element, Place};
 
     #[test]

@@ -99,13 +99,9 @@ impl World {
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
         let loader = self.loader.clone().ok_or("this graph cannot be changed while it runs")?;
-        let mut graph = (*self.graph).clone();
-        for (element, config) in graph.elements.iter_mut().zip(self.present_configs()) {
-            element.config = config;
-        }
         Ok(Snapshot {
             version: self.version,
-            graph,
+            graph: self.present_graph(),
             classes: self.classes.clone(),
             wiring: self.wiring.clone(),
             names: self.names.clone(),

@@ -106,7 +106,10 @@ impl Snapshot {
             true => graph::check_unfinished(&graph, &facts, diagnostics)?,
             false => graph::check(&graph, &facts, diagnostics)?,
         };
-        let actions = graph::diff(&self.graph(), &compact(&graph), &replaced);
+        let actions = match self.replica.1 {
+            0 | 1 => graph::diff(&self.graph(), &graph, &replaced),
+            _ => graph::diff(&self.graph(), &compact(&graph), &replaced),
+        };
         let numbers = self.numbers(&graph, &replaced);
         let placed = Placed::new(graph, checked, &classes, &numbers, self.graph.elements.len());
         let redefined = placed.redefined(self);

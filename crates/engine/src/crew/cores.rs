@@ -282,8 +282,7 @@ fn adapt(mut replica: Configured, at: usize, places: &[Place]) -> Engine {
             // Others may ask it about its handlers.
             is_initialised[idx] = false;
         } else {
-            let passes = parts.classes[idx].role == Role::Output;
-            parts.slots[idx] = Some(Box::new(Handover::new(passes)));
+            parts.slots[idx] = Some(Box::new(Handover::new(parts.classes[idx])));
         }
     }
     replica.order.retain(|idx| is_initialised[*idx]);

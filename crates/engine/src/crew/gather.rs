@@ -1,15 +1,13 @@
 //! Gathering: the parts of a graph on several threads become one graph for a while, so that it can be changed.
 
 use element::ElementIdx;
-use graph::Diagnostics;
+use graph::{Diagnostics, Graph};
 
 use super::mate::Held;
 use super::post::Parcel;
 use super::split::settle;
 use super::spread::{places, spread};
 use super::{Crew, Place};
-use crate::change::present;
-use crate::configured::order_of;
 use crate::world::World;
 
 impl World {
@@ -29,20 +27,23 @@ impl World {
         result
     }
 
-    /// The configuration that each element has now, in whichever world it is.
-    pub(crate) fn present_configs(&self) -> Vec<String> {
-        let mut configs = self.configs.clone();
-        let Some(crew) = &self.crew else { return configs };
+    /// The graph, each element with the configuration that it has now, in whichever world it is.
+    pub(crate) fn present_graph(&self) -> Graph {
+        let mut graph = (*self.graph).clone();
+        for (element, config) in graph.elements.iter_mut().zip(&self.configs) {
+            element.config.clone_from(config);
+        }
+        let Some(crew) = self.crew.as_ref().filter(|crew| !crew.is_replicated) else { return graph };
         for mate in crew.mates.iter() {
             mate.with(|engine| {
                 for (idx, config) in engine.world.configs.iter().enumerate() {
                     if crew.places.get(idx) == Some(&Place::World(mate.index)) {
-                        configs[idx].clone_from(config);
+                        graph.elements[idx].config.clone_from(config);
                     }
                 }
             });
         }
-        configs
+        graph
     }
 
     /// Takes over what the others have.
@@ -60,8 +61,7 @@ impl World {
         }
         self.tasks.find_free();
         self.timers.find_free();
-        self.order = order_of(&self.classes);
-        self.order.retain(|idx| present(&self.graph).any(|(other, _)| other == *idx));
+        self.find_order();
         for (from, parcel) in parcels.into_iter().chain(late) {
             self.thread = from;
             self.deliver(parcel);

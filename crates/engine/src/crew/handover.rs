@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use element::{
-    Batch, Configure, Ctx, Delivery, Element, Failed, Notifies, SearchOp, Signal, TaskId, Wake, BATCH_MAX,
+    Batch, Class, Configure, Ctx, Delivery, Element, Failed, Notifies, Role, SearchOp, Signal, TaskId, Wake,
+    BATCH_MAX,
 };
 
 use super::post::Door;
 
 /// Stands in for an element that only the first replica of a graph has.
 pub(super) struct Handover {
+    /// Whether packets go on in this replica, their copies being handed over.
     passes: bool,
     puller: Option<(TaskId, Signal)>,
 }
@@ -56,9 +58,9 @@ impl Element for Handover {
 }
 
 impl Handover {
-    /// A stand-in; `passes` where packets go on in this replica, their copies being handed over.
-    pub fn new(passes: bool) -> Handover {
-        Handover { passes, puller: None }
+    /// A stand-in for an element of this class. What it sends goes on in each replica.
+    pub fn new(class: &Class) -> Handover {
+        Handover { passes: class.role == Role::Output, puller: None }
     }
 
     fn hand_over(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use element::{Class, ElementIdx, Role};
+use element::{Class, ElementIdx};
 use graph::Diagnostics;
 
 use super::cores::{are_fit, places, tell_sharers};
@@ -98,8 +98,7 @@ pub(crate) fn for_other_replica(
                 continue;
             }
             if wiring.n_ports(new.idx) != (0, 0) {
-                let passes = classes[new.idx].role == Role::Output;
-                new.element = Box::new(Handover::new(passes));
+                new.element = Box::new(Handover::new(classes[new.idx]));
             }
         }
         fitting.push(new);
