@@ -20,6 +20,7 @@ use element::{
 };
 
 use crate::stage::table::{self, lock, Shared};
+use crate::stamp::stamp;
 
 /// The class.
 pub const CLASS: Class = Class::new::<FromInterface>("FromInterface", "0/1", "h/h", "x/x")
@@ -119,11 +120,7 @@ impl Element for FromInterface {
         if batch.is_empty() {
             return false;
         }
-        ctx.with_clock(|_, clock| {
-            for packet in batch.iter_mut().filter(|packet| packet.timestamp_ns() == 0) {
-                packet.set_timestamp_ns(clock.now_ns());
-            }
-        });
+        stamp(ctx, &mut batch);
         ctx.emit(0, batch);
         true
     }

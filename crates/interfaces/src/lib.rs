@@ -16,6 +16,7 @@ mod raw_transport;
 pub mod segment;
 mod send_queue;
 pub mod stage;
+mod stamp;
 #[cfg(test)]
 mod succession;
 #[cfg(test)]

@@ -22,6 +22,7 @@ use element::{
 };
 
 use crate::stage::peer::{Found, Open, Peers};
+use crate::stamp::stamp;
 use crate::traffic::Traffic;
 
 /// The class.
@@ -125,11 +126,7 @@ impl Element for StreamInterface {
         if batch.is_empty() {
             return false;
         }
-        ctx.with_clock(|_, clock| {
-            for packet in batch.iter_mut().filter(|packet| packet.timestamp_ns() == 0) {
-                packet.set_timestamp_ns(clock.now_ns());
-            }
-        });
+        stamp(ctx, &mut batch);
         ctx.emit(0, batch);
         true
     }
