@@ -51,7 +51,7 @@ fn graphs(files: &[String], contestants: &[Contestant], options: &BenchOptions) 
         report.add(row.text(), row.json(contestants), options);
         rows.push(row);
     }
-    report.conclude(measure::conclusions(&rows, contestants), options);
+    report.conclude(measure::conclusions(&rows, contestants)?, options);
     report.facts.push(("runs of each graph, of which the median counts", json!(measure::rounds(options))));
     Ok(report)
 }

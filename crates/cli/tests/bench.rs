@@ -83,7 +83,32 @@ fn what_cannot_be_measured_is_named() {
         "0.01",
     ]);
     assert!(silent.contains("true printed no `B count now`"), "{silent}");
+    assert!(silent.ends_with("weir: --vs: true could run none of the graphs\n"), "{silent}");
     assert!(refused(&["c0_mirror.click", "--cpu", "100000"]).contains("--cpu 100000"));
+}
+
+#[test]
+fn what_another_command_cannot_run_is_left_out() {
+    let folder = std::env::temp_dir().join(format!("weir-bench-able-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let rival = folder.join("rival");
+    let script =
+        format!("#!/bin/sh\ncase $1 in c0*) echo 'no such class' >&2;; *) exec {WEIR} click \"$@\";; esac\n");
+    std::fs::write(&rival, script).expect("the file can be written");
+    std::fs::set_permissions(&rival, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("it is ours");
+    let rival = rival.to_string_lossy();
+    let args =
+        ["a0_source_discard.click", "c0_mirror.click", "--rounds", "2", "--warm", "0.01", "--duration"];
+    let output = bench(&[&args[..], &["0.02", "--vs", &rival]].concat());
+    std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+    let (table, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    let expected = "weir: c0_mirror.click: rival printed no `B count now` and `E count now`\nno such class\n";
+    assert_eq!(told, expected);
+    let row = table.lines().find(|line| line.starts_with("c0_mirror")).expect("the graph has a row");
+    assert!(row.ends_with("  -           -           -"), "{table}");
+    assert!(table.ends_with("as fast as rival in the geometric mean of 1 of 2 graphs\n"), "{table}");
 }
 
 #[test]

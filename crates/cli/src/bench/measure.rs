@@ -10,7 +10,7 @@ use super::report::{geometric_mean, median, spread};
 use crate::command::BenchOptions;
 use element::output::reason;
 
-/// A graph's figures: nanoseconds a packet, by contestant and run, sorted.
+/// A graph's figures: nanoseconds a packet, by contestant and run, sorted. There are none of others that cannot run it.
 pub struct Row {
     graph: String,
     figures: Vec<Vec<f64>>,
@@ -24,44 +24,61 @@ struct Mark {
 }
 
 impl Row {
-    /// Runs a graph under every contestant in turn, round by round.
+    /// Runs a graph under every contestant in turn, round by round; tells of those that cannot run it and goes on without them.
     pub fn measure(file: &str, contestants: &[Contestant], options: &BenchOptions) -> Result<Row, String> {
         let mut figures = vec![Vec::new(); contestants.len()];
+        let mut is_able = vec![true; contestants.len()];
         for _ in 0..rounds(options) {
-            for (list, contestant) in figures.iter_mut().zip(contestants) {
-                list.push(one_run(file, contestant, options)?);
+            for (i, contestant) in contestants.iter().enumerate() {
+                if !is_able[i] {
+                    continue;
+                }
+                match one_run(file, contestant, options) {
+                    Ok(ns) => figures[i].push(ns),
+                    Err(message) if i == 0 => return Err(message),
+                    Err(message) => {
+                        eprintln!("weir: {}", message.trim_end());
+                        is_able[i] = false;
+                    }
+                }
             }
         }
-        for list in &mut figures {
+        for (list, is_able) in figures.iter_mut().zip(is_able) {
+            list.retain(|_| is_able);
             list.sort_by(f64::total_cmp);
         }
         let graph = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".click").to_string();
         Ok(Row { graph, figures })
     }
 
-    /// How many times as fast as contestant `i` weir is.
-    fn ratio(&self, i: usize) -> f64 {
-        median(&self.figures[i]) / median(&self.figures[0])
+    /// How many times as fast as contestant `i` weir is, if that one ran.
+    fn ratio(&self, i: usize) -> Option<f64> {
+        let list = self.figures.get(i).filter(|list| !list.is_empty())?;
+        Some(median(list) / median(&self.figures[0]))
     }
 
     /// How many times as fast as the fastest of the others weir is.
-    fn ratio_to_best(&self) -> f64 {
-        (1..self.figures.len()).map(|i| self.ratio(i)).fold(f64::INFINITY, f64::min)
+    fn ratio_to_best(&self) -> Option<f64> {
+        (1..self.figures.len()).filter_map(|i| self.ratio(i)).min_by(f64::total_cmp)
     }
 
     /// The cells of the table.
     pub fn text(&self) -> Vec<String> {
         let ns = median(&self.figures[0]);
         let mut cells = vec![self.graph.clone(), format!("{:.2}", 1e3 / ns)];
+        let times =
+            |ratio: Option<f64>| ratio.map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.2}x"));
         for (i, list) in self.figures.iter().enumerate() {
-            cells.push(format!("{:.2}", median(list)));
-            cells.push(format!("{:.0}%", spread(list) * 100.0));
+            cells.extend(match list.is_empty() {
+                true => ["-".to_string(), "-".to_string()],
+                false => [format!("{:.2}", median(list)), format!("{:.0}%", spread(list) * 100.0)],
+            });
             if i > 0 {
-                cells.push(format!("{:.2}x", self.ratio(i)));
+                cells.push(times(self.ratio(i)));
             }
         }
         if self.figures.len() > 2 {
-            cells.push(format!("{:.2}x", self.ratio_to_best()));
+            cells.push(times(self.ratio_to_best()));
         }
         cells
     }
@@ -69,17 +86,18 @@ impl Row {
     /// The figures with every run.
     pub fn json(&self, contestants: &[Contestant]) -> Value {
         let figures = contestants.iter().zip(&self.figures).enumerate().map(|(i, (contestant, list))| {
+            let ns = (!list.is_empty()).then(|| median(list));
             json!({
                 "command": contestant.name,
-                "ns_per_packet": median(list),
-                "mpps": 1e3 / median(list),
-                "spread": spread(list),
+                "ns_per_packet": ns,
+                "mpps": ns.map(|ns| 1e3 / ns),
+                "spread": ns.map(|_| spread(list)),
                 "ratio": self.ratio(i),
                 "runs": list,
             })
         });
-        let best = (contestants.len() > 1).then(|| self.ratio_to_best());
-        json!({ "graph": self.graph, "figures": figures.collect::<Vec<_>>(), "ratio_to_best": best })
+        let figures: Vec<Value> = figures.collect();
+        json!({ "graph": self.graph, "figures": figures, "ratio_to_best": self.ratio_to_best() })
     }
 }
 
@@ -88,22 +106,32 @@ pub fn rounds(options: &BenchOptions) -> usize {
     options.rounds.unwrap_or(3).max(1)
 }
 
-/// The geometric means over all graphs, as sentences.
-pub fn conclusions(rows: &[Row], contestants: &[Contestant]) -> Vec<String> {
+/// The geometric means over all graphs that a command could run, as sentences; an error if one could run none.
+pub fn conclusions(rows: &[Row], contestants: &[Contestant]) -> Result<Vec<String>, String> {
     let mut sentences = Vec::new();
+    let mut conclude = |name: &str, ratios: Vec<f64>| {
+        let mean = geometric_mean(ratios.iter().copied());
+        let of_some = match ratios.len() {
+            n if n < rows.len() => format!(" of {n} of {} graphs", rows.len()),
+            _ => String::new(),
+        };
+        sentences.push(format!("{mean:.2} times as fast as {name} in the geometric mean{of_some}"));
+    };
     for (i, contestant) in contestants.iter().enumerate().skip(1) {
-        let mean = geometric_mean(rows.iter().map(|row| row.ratio(i)));
-        sentences.push(format!("{mean:.2} times as fast as {} in the geometric mean", contestant.name));
+        let ratios: Vec<f64> = rows.iter().filter_map(|row| row.ratio(i)).collect();
+        if ratios.is_empty() {
+            return Err(format!("--vs: {} could run none of the graphs", contestant.name));
+        }
+        conclude(&contestant.name, ratios);
     }
     if contestants.len() > 2 {
-        let mean = geometric_mean(rows.iter().map(Row::ratio_to_best));
-        let least = rows.iter().min_by(|a, b| a.ratio_to_best().total_cmp(&b.ratio_to_best()));
-        sentences.push(format!("{mean:.2} times as fast as the fastest other in the geometric mean"));
-        if let Some(row) = least {
-            sentences.push(format!("{:.2} times at least, in {}", row.ratio_to_best(), row.graph));
+        conclude("the fastest other", rows.iter().filter_map(Row::ratio_to_best).collect());
+        let bests = rows.iter().filter_map(|row| Some((row.ratio_to_best()?, &row.graph)));
+        if let Some((ratio, graph)) = bests.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            sentences.push(format!("{ratio:.2} times at least, in {graph}"));
         }
     }
-    sentences
+    Ok(sentences)
 }
 
 /// Runs a graph once; nanoseconds a packet between its two lines `B count now` and `E count now`.
