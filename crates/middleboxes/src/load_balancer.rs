@@ -244,7 +244,7 @@ impl LoadBalancer {
             look.hash = self.connections.prefetch(&look.key);
             seen.push(look);
         }
-        seen.iter().for_each(|seen| self.connections.prefetch_entry(seen.hash));
+        seen.iter_mut().for_each(|seen| seen.near = self.connections.prefetch_entry(seen.hash));
     }
 
     /// Lets the timer run when something may end.

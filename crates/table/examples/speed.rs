@@ -200,16 +200,16 @@ fn batch_hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
 }
 
 fn prefetched_hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
-    let mut hashes = [0; 32];
+    let mut seen = [(0, 0); 32];
     best_ns_each(order.len(), || {
         for keys in order.chunks(32) {
-            for (key, hash) in keys.iter().zip(&mut hashes) {
+            for (key, (hash, _)) in keys.iter().zip(&mut seen) {
                 *hash = table.hash_of(key);
                 table.prefetch(*hash);
             }
-            hashes.iter().for_each(|hash| table.prefetch_entry(*hash));
-            for (key, hash) in keys.iter().zip(hashes) {
-                if let Some(idx) = table.find_hashed(hash, key) {
+            seen.iter_mut().for_each(|(hash, near)| *near = table.prefetch_entry(*hash));
+            for (key, (hash, near)) in keys.iter().zip(seen) {
+                if let Some(idx) = table.find_near(near, hash, key) {
                     touch(table, idx);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! - Find, insert, remove: O(1). A hit reads one 64-byte bucket and the entry; [`FlowTable::find_batch`] overlaps the
 //!   cache misses of 32 keys, or callers prefetch in two steps, [`FlowTable::prefetch`] then
-//!   [`FlowTable::prefetch_entry`].
+//!   [`FlowTable::prefetch_entry`], and then use [`FlowTable::find_near`].
 //! - Growth splits one bucket at a time and never moves an entry, so no insertion is slow: the worst allocates 2048
 //!   entries' or buckets' worth of untouched memory, or, while the table is smaller than that, copies it.
 //! - Memory: an entry takes the size of key and value and 8 bytes; the index about 25 bytes an entry. Memory is kept
@@ -68,10 +68,12 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
         self.index.prefetch(tag_of(hash));
     }
 
-    /// Starts loading the entry that `hash` most likely stands for.
+    /// Starts loading the entry that `hash` most likely stands for, and returns its index for [`Self::find_near`].
     #[inline(always)]
-    pub fn prefetch_entry(&self, hash: u64) {
-        self.prefetch_at(self.index.probe(tag_of(hash)).candidate);
+    pub fn prefetch_entry(&self, hash: u64) -> u32 {
+        let candidate = self.index.probe(tag_of(hash)).candidate;
+        self.prefetch_at(candidate);
+        candidate
     }
 
     /// Starts loading the entry at an index.
@@ -100,6 +102,15 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
         }
         let found = self.find_in_chain(tag_of(hash), key);
         (found != NO_ENTRY).then_some(found)
+    }
+
+    /// As [`Self::find_hashed`], with what [`Self::prefetch_entry`] returned, even if entries have come or gone since.
+    #[inline(always)]
+    pub fn find_near(&self, near: u32, hash: u64, key: &K) -> Option<u32> {
+        if self.has_key(near, key) {
+            return Some(near);
+        }
+        self.find_hashed(hash, key)
     }
 
     /// Writes to each `out` the index of the entry with the key at the same place, or [`NO_ENTRY`].

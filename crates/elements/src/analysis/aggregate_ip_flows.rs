@@ -173,7 +173,7 @@ impl AggregateIPFlows {
         let (mut passed, mut rejected) = (Batch::new(), Batch::new());
         let mut seen = std::mem::take(&mut self.seen);
         seen.extend(batch.iter().map(|packet| self.flows.look(packet)));
-        seen.iter().for_each(|seen| self.flows.prefetch(seen));
+        seen.iter_mut().for_each(|seen| self.flows.prefetch(seen));
         for (mut packet, seen) in batch.drain().zip(&seen) {
             if packet.timestamp_ns() == 0 {
                 self.stamp(ctx, &mut packet);

@@ -30,6 +30,8 @@ pub struct Key {
 /// The IP header that tells the flow, in a packet or in the ICMP error that it carries.
 pub struct Header<'p> {
     bytes: &'p [u8],
+    /// Its fixed part.
+    head: &'p [u8; 20],
     /// Whether what follows the header begins with the ports.
     pub is_first: bool,
     /// Whether the packet is a fragment, the first one or a later one.
@@ -89,7 +91,7 @@ impl<'p> Header<'p> {
     #[inline]
     pub fn of(packet: &'p Packet, takes_icmp: bool) -> Option<Header<'p>> {
         let outer = Header::at(packet.network(), false)?;
-        if outer.bytes.get(9) != Some(&1) || !outer.is_first || !takes_icmp {
+        if outer.head[9] != 1 || !outer.is_first || !takes_icmp {
             return Some(outer);
         }
         let icmp = packet.transport();
@@ -107,28 +109,33 @@ impl<'p> Header<'p> {
     pub fn at(bytes: &'p [u8], is_error: bool) -> Option<Header<'p>> {
         let head: &[u8; 20] = bytes.first_chunk()?;
         let offset = u16::from_be_bytes([head[6], head[7]]);
-        Some(Header { bytes, is_first: offset & 0x1FFF == 0, is_fragment: offset & 0x3FFF != 0, is_error })
+        Some(Header {
+            bytes,
+            head,
+            is_first: offset & 0x1FFF == 0,
+            is_fragment: offset & 0x3FFF != 0,
+            is_error,
+        })
     }
 
     /// The packet's identification.
-    pub fn id(&self) -> Option<&[u8]> {
-        self.bytes.get(4..6)
+    pub fn id(&self) -> [u8; 2] {
+        [self.head[4], self.head[5]]
     }
 
     /// What stands where the ports are, as it lies in memory.
     #[inline]
     pub fn ports(&self) -> Option<u32> {
-        let len = usize::from(self.bytes.first()? & 0xF) * 4;
+        let len = usize::from(self.head[0] & 0xF) * 4;
         self.bytes.get(len..)?.first_chunk().copied().map(u32::from_ne_bytes)
     }
 
     /// The hosts, in one order for both directions, and whether that is not the packet's; `None` if there is no flow.
     #[inline]
     pub fn hosts(&self) -> Option<(Hosts, bool)> {
-        let head: &[u8; 20] = self.bytes.first_chunk()?;
-        let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *head;
+        let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *self.head;
         let (src, dst) = (u32::from_ne_bytes([s0, s1, s2, s3]), u32::from_ne_bytes([d0, d1, d2, d3]));
-        let protocol = head[9];
+        let protocol = self.head[9];
         if !matches!(protocol, TCP | UDP) || src | dst == 0 {
             return None;
         }

@@ -6,7 +6,7 @@ mod fragments;
 use std::collections::{HashMap, VecDeque};
 
 use element::Packet;
-use table::flow::FlowTable;
+use table::flow::{FlowTable, NO_ENTRY};
 
 use super::aggregate_ip_flows::set_number;
 use super::flow_hosts::HostList;
@@ -35,6 +35,8 @@ pub struct Timeouts {
 pub struct Seen {
     key: Key,
     hash: u64,
+    /// Where the flow most likely is in the table.
+    near: u32,
     is_flipped: bool,
     /// It is not a fragment, or the first one.
     is_first: bool,
@@ -88,6 +90,8 @@ pub struct FlowNumbers {
     n_lookups: u64,
     next: u32,
     now_s: u32,
+    /// When this second began, if it is that of a packet.
+    second_ns: i64,
     reap_s: u32,
     timeouts: Timeouts,
     takes_icmp: bool,
@@ -119,6 +123,37 @@ impl Timeouts {
     fn least(&self) -> u32 {
         self.tcp.min(self.tcp_done).min(self.udp)
     }
+
+    /// The time-out of a flow.
+    fn of(&self, key: &Key, flow: &Flow) -> u32 {
+        match (key.hosts.protocol, flow.over) {
+            (TCP, OVER) => self.tcp_done,
+            (TCP, _) => self.tcp,
+            _ => self.udp,
+        }
+    }
+
+    /// Whether a flow ended before this packet.
+    #[inline]
+    fn have_ended(&self, key: &Key, flow: &Flow, packet: &Packet) -> bool {
+        let is_syn = || {
+            packet.network().get(9) == Some(&TCP)
+                && packet.transport().get(13).is_some_and(|flags| flags & 2 != 0)
+        };
+        self.are_over(key, flow, packet.timestamp_ns()) || (flow.over == OVER && is_syn())
+    }
+
+    /// Whether a flow has been silent for too long. Click compares with the least of all first, and takes all for signed numbers.
+    #[inline]
+    fn are_over(&self, key: &Key, flow: &Flow, now_ns: i64) -> bool {
+        let least = self.least() as i32;
+        // Without the seconds where the difference is small.
+        if (0..i64::from(least) * NS_PER_S).contains(&now_ns.wrapping_sub(flow.last_ns)) {
+            return false;
+        }
+        let age = seconds(now_ns).wrapping_sub(seconds(flow.last_ns)) as i32;
+        age > least && age > self.of(key, flow) as i32
+    }
 }
 
 impl FlowNumbers {
@@ -132,6 +167,7 @@ impl FlowNumbers {
             begun: None,
             next: 1,
             now_s: 0,
+            second_ns: 0,
             reap_s: 0,
             timeouts,
             takes_icmp,
@@ -162,68 +198,71 @@ impl FlowNumbers {
             hash = self.flows.hash_of(&key);
             self.flows.prefetch(hash);
         }
-        Seen { key, hash, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
+        let near = NO_ENTRY;
+        Seen { key, hash, near, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
     }
 
     /// Begins to load the flow of a packet that was looked at.
     #[inline]
-    pub fn prefetch(&self, seen: &Seen) {
-        self.flows.prefetch_entry(seen.hash);
+    pub fn prefetch(&self, seen: &mut Seen) {
+        seen.near = self.flows.prefetch_entry(seen.hash);
     }
 
     /// Gives a packet its flow's number and its direction.
     #[inline]
     pub fn number(&mut self, packet: &mut Packet, seen: &Seen) -> Fate {
-        let Seen { key, is_flipped, is_first, is_fragment, .. } = *seen;
+        let Seen { key, is_flipped, .. } = *seen;
         if seen.is_rejected {
             self.note_hosts(&key.hosts);
             return Fate::Reject;
         }
         let error_paint = u8::from(seen.is_error) * 2;
-        let mut flow_idx = None;
-        if is_first {
-            let Some((idx, flow)) = self.find(seen.hash, key, is_flipped, packet) else {
-                return Fate::Reject;
-            };
-            flow_idx = Some(idx);
-            set_number(packet, flow.number, error_paint | u8::from(is_flipped != flow.is_reversed));
-        } else {
+        let waits = (self.keeps_fragments && seen.is_fragment)
+            || (!self.fragments.is_empty() && self.fragments.contains_key(&key.hosts));
+        if !seen.is_first {
             set_number(packet, 0, error_paint | u8::from(is_flipped));
             self.note_hosts(&key.hosts);
+            return if waits { Fate::Wait(None) } else { Fate::Reject };
         }
-        if (self.keeps_fragments && is_fragment)
-            || (!self.fragments.is_empty() && self.fragments.contains_key(&key.hosts))
-        {
-            return Fate::Wait(flow_idx);
+        let Some(idx) = self.find(seen, packet) else { return Fate::Reject };
+        let Some((_, flow)) = self.flows.get_mut(idx) else { return Fate::Reject };
+        set_number(packet, flow.number, error_paint | u8::from(is_flipped != flow.is_reversed));
+        if waits {
+            return Fate::Wait(Some(idx));
         }
-        let Some(idx) = flow_idx else { return Fate::Reject };
-        self.now_s = seconds(packet.timestamp_ns());
-        self.note(idx, packet);
+        flow.note(key.hosts.protocol, packet);
+        self.note_time(packet.timestamp_ns());
         Fate::Pass
     }
 
-    /// The flow with a key; a new one if there is none or the old one has ended.
+    /// The flow of a packet; a new one if there is none or the old one has ended.
     #[inline]
-    fn find(&mut self, hash: u64, key: Key, is_flipped: bool, packet: &Packet) -> Option<(u32, Flow)> {
-        let now_ns = packet.timestamp_ns();
+    fn find(&mut self, seen: &Seen, packet: &Packet) -> Option<u32> {
         self.n_lookups += 1;
-        let found =
-            self.flows.find_hashed(hash, &key).and_then(|idx| Some((idx, self.flows.get_mut(idx)?.1)));
+        let found = self.flows.find_near(seen.near, seen.hash, &seen.key);
         let mut old = None;
-        if let Some((idx, flow)) = found {
+        if let Some((idx, (key, flow))) = found.and_then(|idx| Some((idx, self.flows.get_mut(idx)?))) {
             flow.looked_up = self.n_lookups;
-            let flow = *flow;
-            if !self.has_ended(&key, &flow, packet) {
-                return Some((idx, flow));
+            if !self.timeouts.have_ended(key, flow, packet) {
+                return Some(idx);
             }
-            self.end(key, flow);
-            old = Some(flow);
+            old = Some(*flow);
+        }
+        self.begin(seen, packet, old)
+    }
+
+    /// Begins a flow, in the place of one that has ended if there is one.
+    #[cold]
+    fn begin(&mut self, seen: &Seen, packet: &Packet, old: Option<Flow>) -> Option<u32> {
+        let Seen { key, hash, is_flipped, .. } = *seen;
+        if let Some(old) = old {
+            self.end(key, old);
         }
         let flow = Flow {
             number: self.next,
             is_reversed: is_flipped,
             over: 0,
-            first_ns: now_ns,
+            first_ns: packet.timestamp_ns(),
             // Only a packet that passes counts as the last one: fragments of a new flow wait at time 0.
             last_ns: old.map_or(0, |old| old.last_ns),
             n_packets: old.map_or([0; 2], |old| old.n_packets),
@@ -234,7 +273,7 @@ impl FlowNumbers {
         let idx = self.flows.insert_hashed(hash, key, flow).ok()?;
         self.next = self.next.wrapping_add(1);
         self.begun = Some(idx);
-        Some((idx, flow))
+        Some(idx)
     }
 
     /// Remembers where a flow begins in the capture.
@@ -251,48 +290,38 @@ impl FlowNumbers {
         }
     }
 
-    fn has_ended(&self, key: &Key, flow: &Flow, packet: &Packet) -> bool {
-        let age = seconds(packet.timestamp_ns()).wrapping_sub(seconds(flow.last_ns)) as i32;
-        let is_syn = || {
-            packet.network().get(9) == Some(&TCP)
-                && packet.transport().get(13).is_some_and(|flags| flags & 2 != 0)
-        };
-        // Click compares with the least of all first, and takes all for signed numbers.
-        let is_old = age > self.timeouts.least() as i32 && age > self.timeout(key, flow) as i32;
-        is_old || (flow.over == OVER && is_syn())
-    }
-
-    fn timeout(&self, key: &Key, flow: &Flow) -> u32 {
-        match (key.hosts.protocol, flow.over) {
-            (TCP, OVER) => self.timeouts.tcp_done,
-            (TCP, _) => self.timeouts.tcp,
-            _ => self.timeouts.udp,
-        }
-    }
-
     fn end(&mut self, key: Key, flow: Flow) {
         if self.keeps_ended {
             self.ended.push((key, flow));
         }
     }
 
-    /// Notes a packet that passes: its time, and whether it ends its flow.
+    /// Takes a packet's time for the present.
     #[inline]
-    fn note(&mut self, idx: u32, packet: &Packet) {
-        let Some((key, flow)) = self.flows.get_mut(idx) else { return };
-        flow.last_ns = packet.timestamp_ns();
+    fn note_time(&mut self, now_ns: i64) {
+        // Most packets are of the same second as the one before.
+        if !(0..NS_PER_S).contains(&now_ns.wrapping_sub(self.second_ns)) {
+            self.now_s = seconds(now_ns);
+            self.second_ns = now_ns.wrapping_sub(now_ns.rem_euclid(NS_PER_S));
+        }
+    }
+}
+
+impl Flow {
+    /// Notes a packet that passes: its time, and whether it ends the flow.
+    #[inline]
+    fn note(&mut self, protocol: u8, packet: &Packet) {
+        self.last_ns = packet.timestamp_ns();
         let paint = packet.paint();
-        let Some(n_packets) = flow.n_packets.get_mut(usize::from(paint)) else { return };
+        let Some(n_packets) = self.n_packets.get_mut(usize::from(paint)) else { return };
         *n_packets = n_packets.wrapping_add(1);
-        let transport = packet.transport();
-        let is_first = Header::at(packet.network(), false).is_some_and(|header| header.is_first);
-        if key.hosts.protocol != TCP || !is_first {
+        if protocol != TCP || !Header::at(packet.network(), false).is_some_and(|header| header.is_first) {
             return;
         }
-        match transport.get(13) {
-            Some(flags) if flags & 4 != 0 => flow.over = OVER,
-            Some(flags) if flags & 1 != 0 => flow.over |= 1 << paint,
-            Some(flags) if flags & 2 != 0 => flow.over = 0,
+        match packet.transport().get(13) {
+            Some(flags) if flags & 4 != 0 => self.over = OVER,
+            Some(flags) if flags & 1 != 0 => self.over |= 1 << paint,
+            Some(flags) if flags & 2 != 0 => self.over = 0,
             _ => {}
         }
     }

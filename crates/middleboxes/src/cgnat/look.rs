@@ -1,6 +1,7 @@
 //! What is read of a packet before it is translated.
 
 use element::Packet;
+use table::flow::NO_ENTRY;
 use wire::{icmp_type, ip_flag, protocol};
 
 use super::{Endpoint, Protocol};
@@ -43,6 +44,8 @@ pub struct Seen {
     pub transport_at: usize,
     /// A hash that further passes use.
     pub hash: u64,
+    /// Where the mapping most likely is in the table.
+    pub near: u32,
 }
 
 const BROKEN: Seen = Seen {
@@ -54,6 +57,7 @@ const BROKEN: Seen = Seen {
     has_more: false,
     transport_at: 0,
     hash: 0,
+    near: NO_ENTRY,
 };
 
 impl Seen {
@@ -94,6 +98,7 @@ pub fn look_at(network: &[u8]) -> Seen {
         has_more: fragment & ip_flag::MF != 0,
         transport_at,
         hash: 0,
+        near: NO_ENTRY,
     };
     if fragment & ip_flag::OFFSET_MASK == 0 {
         let transport = network.get(transport_at..).and_then(|rest| rest.first_chunk::<8>());

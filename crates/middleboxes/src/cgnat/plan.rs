@@ -26,7 +26,7 @@ impl Nat {
                     self.mappings.prefetch(seen.hash);
                 }
             }
-            seen.iter().for_each(|seen| self.mappings.prefetch_entry(seen.hash));
+            seen.iter_mut().for_each(|seen| seen.near = self.mappings.prefetch_entry(seen.hash));
         } else {
             for seen in seen.iter() {
                 let slot = seen.protocol().and_then(|protocol| self.pool.slot(seen.destination, protocol));
@@ -50,7 +50,7 @@ impl Nat {
             let (mapping, remote) = match port {
                 FROM_INSIDE => {
                     let inside = Inside::new(seen.source, protocol);
-                    (self.mappings.find_hashed(seen.hash, &inside), seen.destination)
+                    (self.mappings.find_near(seen.near, seen.hash, &inside), seen.destination)
                 }
                 _ => (self.mapping_of(seen.destination, Some(protocol)), seen.source),
             };
@@ -120,7 +120,7 @@ impl Nat {
     ) -> Result<Rewrite, Refusal> {
         let target = self.hairpin_target(seen.destination, protocol)?;
         let inside = Inside::new(seen.source, protocol);
-        let idx = match self.mappings.find_hashed(seen.hash, &inside) {
+        let idx = match self.mappings.find_near(seen.near, seen.hash, &inside) {
             Some(idx) => idx,
             None if protocol == Protocol::Tcp && !tcp::begins(flags) => return Err(Refusal::OutOfState),
             None => self.begin(inside, now_ns)?,

@@ -64,16 +64,16 @@ impl Connections {
         hash
     }
 
-    /// Starts loading the entry of a hash.
+    /// Starts loading the entry of a hash; returns where it most likely is.
     #[inline(always)]
-    pub fn prefetch_entry(&self, hash: u64) {
-        self.table.prefetch_entry(hash);
+    pub fn prefetch_entry(&self, hash: u64) -> u32 {
+        self.table.prefetch_entry(hash)
     }
 
-    /// The entry of a key with its hash.
+    /// The entry of a key with its hash, which most likely is near.
     #[inline(always)]
-    pub fn find_hashed(&self, hash: u64, key: &FlowKey) -> Option<u32> {
-        self.table.find_hashed(hash, key)
+    pub fn find_near(&self, near: u32, hash: u64, key: &FlowKey) -> Option<u32> {
+        self.table.find_near(near, hash, key)
     }
 
     /// The entry of a key.

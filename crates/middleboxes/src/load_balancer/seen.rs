@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
 
 use element::Packet;
+use table::flow::NO_ENTRY;
 use wire::{icmp_type, ip_flag, protocol};
 
 const IP_LEN: usize = 20;
@@ -49,6 +50,8 @@ pub struct Seen {
     pub key: FlowKey,
     /// The key's hash in the table of connections.
     pub hash: u64,
+    /// Where its connection most likely is in the table.
+    pub near: u32,
     /// Flags of TCP.
     pub tcp_flags: u8,
     /// Whether fragments will follow.
@@ -107,6 +110,7 @@ pub fn look(packet: &Packet) -> Seen {
         kind: Kind::NoHeader,
         key: FlowKey::default(),
         hash: 0,
+        near: NO_ENTRY,
         tcp_flags: 0,
         has_more: false,
         id: 0,

@@ -37,7 +37,7 @@ impl LoadBalancer {
 
     #[inline(always)]
     fn balance_flow(&mut self, packet: &mut Packet, seen: &Seen, port: usize, now_ns: u64) -> Verdict {
-        let found = self.connections.find_hashed(seen.hash, &seen.key);
+        let found = self.connections.find_near(seen.near, seen.hash, &seen.key);
         let owner = match found.filter(|idx| self.stays(*idx, seen)) {
             Some(idx) => self.connections.note(idx, seen, now_ns).map(owner).ok_or(others()),
             None => self.begin(seen, port, now_ns),

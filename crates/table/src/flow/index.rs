@@ -4,6 +4,8 @@
 //! therefore has one place to look at, and no insertion waits for a rehash. A slot keeps the 32 bits of hash in use,
 //! so that a split reads no entry.
 
+use wide::u32x8;
+
 use crate::chunks::Chunks;
 use crate::prefetch::prefetch;
 
@@ -246,11 +248,9 @@ impl Bucket {
     /// that equals its number of slots also yields any number.
     #[inline(always)]
     fn candidate(&self, tag: u32) -> u32 {
-        let mut link = 0;
-        for (other, other_link) in self.tags.iter().zip(&self.links) {
-            link |= other_link & 0u32.wrapping_sub(u32::from(*other == tag));
-        }
-        link.wrapping_sub(1)
+        let is_tag = u32x8::from(self.tags).cmp_eq(u32x8::splat(tag));
+        let links = (u32x8::from(self.links) & is_tag).to_array();
+        links.iter().fold(0, |all, link| all | link).wrapping_sub(1)
     }
 
     #[inline(always)]

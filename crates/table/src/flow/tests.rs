@@ -65,6 +65,10 @@ fn compare(changes: &[Change], hash_mask: u64) {
     for key in 0..600 {
         let idx = table.find_hashed(hash_of(&key), &key);
         assert_eq!(idx, indexes.get(&key).copied());
+        // Whatever was there when it was looked at.
+        for near in [table.prefetch_entry(hash_of(&key)), u32::from(key ^ 5), NO_ENTRY] {
+            assert_eq!(table.find_near(near, hash_of(&key), &key), idx);
+        }
         assert_eq!(idx.and_then(|idx| table.get(idx)), naive.get_key_value(&key));
     }
     assert_eq!(table.iter().map(|(_, key, value)| (*key, *value)).collect::<HashMap<_, _>>(), naive);

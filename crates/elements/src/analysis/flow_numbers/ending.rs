@@ -32,7 +32,7 @@ impl FlowNumbers {
     }
 
     fn is_silent(&self, key: &Key, flow: &Flow) -> bool {
-        is_before(seconds(flow.last_ns), self.now_s.wrapping_sub(self.timeout(key, flow)))
+        is_before(seconds(flow.last_ns), self.now_s.wrapping_sub(self.timeouts.of(key, flow)))
             && !self.fragments.contains_key(&key.hosts)
     }
 

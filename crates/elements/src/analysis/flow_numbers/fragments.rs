@@ -14,7 +14,7 @@ impl FlowNumbers {
         let Some((hosts, _)) = Header::of(&packet, self.takes_icmp).and_then(|header| header.hosts()) else {
             return;
         };
-        self.now_s = seconds(packet.timestamp_ns());
+        self.note_time(packet.timestamp_ns());
         let mut queue = self.fragments.remove(&hosts).unwrap_or_default();
         queue.push_back(Fragment { packet, flow });
         self.release(&mut queue);
@@ -39,10 +39,9 @@ impl FlowNumbers {
     fn release_head(&mut self, queue: &mut VecDeque<Fragment>) {
         let Some(mut head) = queue.pop_front() else { return };
         let takes_icmp = self.takes_icmp;
-        let id = Header::of(&head.packet, takes_icmp).and_then(|header| header.id().map(<[u8]>::to_vec));
-        let is_same = |other: &Fragment| {
-            Header::of(&other.packet, takes_icmp).and_then(|header| header.id().map(<[u8]>::to_vec)) == id
-        };
+        let id = Header::of(&head.packet, takes_icmp).map(|header| header.id());
+        let is_same =
+            |other: &Fragment| Header::of(&other.packet, takes_icmp).map(|header| header.id()) == id;
         if head.flow.is_none() {
             if let Some(other) = queue.iter().find(|other| other.flow.is_some() && is_same(other)) {
                 head.flow = other.flow;
@@ -62,10 +61,10 @@ impl FlowNumbers {
         match head.flow {
             Some(idx) => {
                 self.n_lookups += 1;
-                if let Some((_, flow)) = self.flows.get_mut(idx) {
+                if let Some((key, flow)) = self.flows.get_mut(idx) {
                     flow.looked_up = self.n_lookups;
+                    flow.note(key.hosts.protocol, &head.packet);
                 }
-                self.note(idx, &head.packet);
                 self.released.push(head.packet);
             }
             None => self.n_lost += 1,
