@@ -1,5 +1,6 @@
 //! Who is at the other ends of a stack's pipes, as far as that is known before its program starts.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,9 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
         return;
     }
     let begin = Instant::now();
-    let saw_nobody = first.is_some_and(FirstLook::saw_nobody);
-    if saw_nobody && !unmet(names).iter().any(|shared| table::lock(shared).is_meeting()) {
+    let (first, mut search) = first.map_or((None, Search::default()), FirstLook::result);
+    if first == Some(OtherEnd::Foreign) && !unmet(names).iter().any(|shared| table::lock(shared).is_meeting())
+    {
         return;
     }
     let mut pause = SECOND_LOOK;
@@ -57,7 +59,7 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
         if unmet.is_empty() {
             return;
         }
-        let patience = match other_end(&unmet) {
+        let patience = match other_end(&unmet, &mut search) {
             OtherEnd::Weir => MOST,
             OtherEnd::Unsettled => SETTLED,
             OtherEnd::Foreign => return,
@@ -72,19 +74,26 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
 }
 
 /// A look at who is at the other ends of all pipes that this process was given, beside what else it does.
-pub struct FirstLook(Option<JoinHandle<OtherEnd>>);
+pub struct FirstLook(Option<JoinHandle<(OtherEnd, Search)>>);
 
 impl FirstLook {
     /// Begins to look. Not before this process may have threads.
     pub fn begin() -> FirstLook {
         let links: Vec<String> = given_pipes().collect();
         let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(64 * 1024);
-        FirstLook(thread.spawn(move || look(&links).0).ok())
+        let look = move || {
+            let mut search = Search::default();
+            (search.look(&links), search)
+        };
+        FirstLook(thread.spawn(look).ok())
     }
 
-    /// Whether nobody was seen who could be met, then or later.
-    fn saw_nobody(self) -> bool {
-        self.0.and_then(|thread| thread.join().ok()) == Some(OtherEnd::Foreign)
+    /// Who was seen, and what is known for further looks.
+    fn result(self) -> (Option<OtherEnd>, Search) {
+        match self.0.and_then(|thread| thread.join().ok()) {
+            Some((found, search)) => (Some(found), search),
+            None => (None, Search::default()),
+        }
     }
 }
 
@@ -108,7 +117,7 @@ fn unmet(names: &[String]) -> Vec<table::Shared> {
 }
 
 /// Who is at the other ends of these interfaces' pipes.
-fn other_end(unmet: &[table::Shared]) -> OtherEnd {
+fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
     let is_meeting = || unmet.iter().any(|shared| table::lock(shared).is_meeting());
     if is_meeting() {
         return OtherEnd::Weir;
@@ -118,8 +127,8 @@ fn other_end(unmet: &[table::Shared]) -> OtherEnd {
         inputs.into_iter().chain(outputs).map(|id| format!("pipe:[{}]", id.inode))
     };
     let links: Vec<String> = unmet.iter().flat_map(links).collect();
-    let (found, has_passed_stages) = look(&links);
-    if found == OtherEnd::Foreign && has_passed_stages {
+    let found = search.look(&links);
+    if found == OtherEnd::Foreign && search.has_passed_stages {
         neighbour::hear_out(MOST);
         if is_meeting() || unmet.iter().any(|shared| table::lock(shared).has_met()) {
             return OtherEnd::Weir;
@@ -128,39 +137,54 @@ fn other_end(unmet: &[table::Shared]) -> OtherEnd {
     found
 }
 
-/// Who else has one of these pipes, as far as `/proc` tells; and whether stages were passed over that can be asked. Those have
-/// begun to look for their neighbours: if one is at the other end, it has called, or was called. Others' processes cannot be
-/// looked into.
-fn look(links: &[String]) -> (OtherEnd, bool) {
-    let own = Path::new("/proc/self");
-    let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
-    let stages = status::ids().unwrap_or_default();
-    let (mut found, mut has_passed_stages) = (OtherEnd::Foreign, false);
-    for pid in processes() {
-        let path = PathBuf::from(format!("/proc/{pid}"));
-        // Its program comes first, as hardly any is worth another look.
-        let Ok(other) = std::fs::read_link(path.join("exe")) else { continue };
-        let kind = if Some(&other) == program.as_ref() { OtherEnd::Weir } else { kind_of(&other) };
-        if kind <= found {
-            continue;
-        }
-        // A stage that was killed left its number to others, who do not run a thread for their neighbours yet.
-        if kind == OtherEnd::Weir && stages.contains(&pid) && has_threads(&path) {
-            has_passed_stages = true;
-            continue;
-        }
-        // In another network it cannot be met, like all that runs in stacks.
-        if network_of(&path) == network && has_link(&path, links) {
-            found = kind;
-        }
-        if found == OtherEnd::Weir {
-            break;
-        }
-    }
-    (found, has_passed_stages)
+/// A search for who else has some pipes, as far as `/proc` tells. Others' processes cannot be looked into.
+#[derive(Default)]
+struct Search {
+    links: Vec<String>,
+    /// Processes that are not asked again: none of them has, or will have, what the links lead to.
+    dismissed: HashSet<u32>,
+    /// Whether stages were passed over that can be asked. Those have begun to look for their neighbours: if one is at the other end,
+    /// it has called, or was called.
+    has_passed_stages: bool,
 }
 
-/// All processes but this one and the kernel's own.
+impl Search {
+    /// Looks who else has one of these pipes now.
+    fn look(&mut self, links: &[String]) -> OtherEnd {
+        if links.iter().any(|link| !self.links.contains(link)) {
+            *self = Search { links: links.to_vec(), ..Search::default() };
+        }
+        let own = Path::new("/proc/self");
+        let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
+        let stages = status::ids().unwrap_or_default();
+        let mut found = OtherEnd::Foreign;
+        for pid in processes() {
+            if found == OtherEnd::Weir {
+                break;
+            }
+            if self.dismissed.contains(&pid) {
+                continue;
+            }
+            let path = PathBuf::from(format!("/proc/{pid}"));
+            // A stage that was killed left its number to others, who do not run a thread for their neighbours yet.
+            if stages.contains(&pid) && has_threads(&path) {
+                self.has_passed_stages = true;
+                self.dismissed.insert(pid);
+                continue;
+            }
+            let kind = kind_of(&path, program.as_deref());
+            // In another network it cannot be met, like all that runs in stacks.
+            if kind == OtherEnd::Foreign || network_of(&path) != network || !has_link(&path, links) {
+                self.dismissed.insert(pid);
+                continue;
+            }
+            found = found.max(kind);
+        }
+        found
+    }
+}
+
+/// All processes but this one and those of sessions that are foreign.
 fn processes() -> impl Iterator<Item = u32> {
     let own = std::process::id();
     // To whom all sessions are foreign, those of others tell nothing.
@@ -170,12 +194,16 @@ fn processes() -> impl Iterator<Item = u32> {
     pids.filter(move |pid| *pid != own && !(can_tell && sys::process::session(*pid) == Some(0)))
 }
 
-fn kind_of(program: &Path) -> OtherEnd {
+/// What a process runs.
+fn kind_of(process: &Path, own_program: Option<&Path>) -> OtherEnd {
+    let Ok(program) = std::fs::read_link(process.join("exe")) else { return OtherEnd::Foreign };
+    if Some(program.as_path()) == own_program {
+        return OtherEnd::Weir;
+    }
     let name = program.file_name().and_then(OsStr::to_str);
-    if name.is_some_and(|name| STARTERS.contains(&name)) {
-        OtherEnd::Unsettled
-    } else {
-        OtherEnd::Foreign
+    match name.is_some_and(|name| STARTERS.contains(&name)) {
+        true => OtherEnd::Unsettled,
+        false => OtherEnd::Foreign,
     }
 }
 
@@ -213,8 +241,8 @@ mod tests {
         let mut child = command.stdin(reader).stdout(Stdio::null()).spawn().unwrap();
         // Another test's child is this program until it is its own.
         let begin = Instant::now();
-        while look(&links).0 != expected {
-            assert!(begin.elapsed() < Duration::from_secs(10), "{command:?} is seen as {:?}", look(&links).0);
+        while Search::default().look(&links) != expected {
+            assert!(begin.elapsed() < Duration::from_secs(10), "{command:?} is not seen as {expected:?}");
         }
         drop(writer);
         child.wait().unwrap();
@@ -235,7 +263,7 @@ mod tests {
         sys::pipe::ask_for_capacity(&writer, 4096);
         writer.write_all(&[0; 4096]).unwrap();
         let mut child = Command::new("/proc/self/exe").arg("--list").stdout(writer).spawn().unwrap();
-        assert_eq!(look(&links).0, OtherEnd::Weir);
+        assert_eq!(Search::default().look(&links), OtherEnd::Weir);
         drop(reader);
         child.wait().unwrap();
     }
