@@ -107,6 +107,9 @@ pub fn of(args: &[String]) -> clap::Command {
     let Some(word) = args.get(1).filter(|word| commands.find_subcommand(word).is_none()) else {
         return if args.len() > 1 { commands } else { full() };
     };
+    if ["-V", "--version"].contains(&word.as_str()) {
+        return commands;
+    }
     match crate::functions::command(word) {
         Some(function) => clap::Command::new("weir").disable_help_subcommand(true).subcommand(function),
         None => full(),
