@@ -342,8 +342,8 @@ mod tests {
         for n in 0..=255 {
             stations.hear(key(n), 1, i64::from(n));
         }
-        // The table has 512 slots by now, and a station that moves into a hole may be missed.
-        for _ in 0..16 {
+        // The table has 512 slots by now, and a station that moves into a hole may be missed until the next round.
+        for _ in 0..4 * 512 / N_VISITS {
             stations.forget_some_before(100);
         }
         assert_eq!(stations.count(), 156);
