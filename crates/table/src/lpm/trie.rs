@@ -5,8 +5,6 @@
 //! 2^STRIDE slots. A prefix is written to every slot it covers and no longer prefix owns (leaf pushing), so a lookup
 //! never looks back. A node whose slots became equal is folded into its parent's slot.
 
-use std::hint::select_unpredictable;
-
 use super::prefix::{Address, Prefix};
 
 /// Largest value that a slot has room for.
@@ -63,15 +61,15 @@ impl<A: Address, const STRIDE: u32> Trie<A, STRIDE> {
         let mut shift = (A::BITS - ROOT_BITS).wrapping_sub(STRIDE);
         // The first two levels and the table of short prefixes are read without a branch that depends on the route found:
         // addresses come in no order that a processor could guess.
-        let below = select_unpredictable(slot & NODE != 0, Self::slot_idx(slot, addr, shift), 0);
+        let below = if slot & NODE != 0 { Self::slot_idx(slot, addr, shift) } else { 0 };
         let below = self.nodes.get(below).copied().unwrap_or(EMPTY);
-        let mut slot = select_unpredictable(slot & NODE != 0, below, slot);
+        let mut slot = if slot & NODE != 0 { below } else { slot };
         while slot & NODE != 0 {
             shift = shift.wrapping_sub(STRIDE);
             slot = self.nodes.get(Self::slot_idx(slot, addr, shift)).copied().unwrap_or(EMPTY);
         }
         let short = self.short_slot(addr);
-        let slot = select_unpredictable(slot == EMPTY, short, slot);
+        let slot = if slot == EMPTY { short } else { slot };
         (slot != EMPTY).then_some(slot & VALUE)
     }
 
