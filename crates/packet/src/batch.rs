@@ -109,6 +109,13 @@ impl Batch {
         unsafe { self.0.as_ref().len }
     }
 
+    /// Asks the processor to bring the first bytes of all packets near: for who is likely to be the first to look at them, and has
+    /// more to do with each than a processor does ahead of time.
+    #[inline(always)]
+    pub fn prefetch_data(&self) {
+        self.iter().for_each(Packet::prefetch_data);
+    }
+
     /// Whether there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {

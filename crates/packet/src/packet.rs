@@ -295,12 +295,13 @@ impl Packet {
     /// Asks the processor to bring annotations and timestamp near.
     #[inline(always)]
     pub fn prefetch_annotations(&self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no effect but on the cache, whatever the address.
-        unsafe {
-            use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-            _mm_prefetch((&raw const self.meta().view.anno).cast(), _MM_HINT_T0);
-        }
+        prefetch((&raw const self.meta().view.anno).cast());
+    }
+
+    /// Asks the processor to bring the first bytes of data near.
+    #[inline(always)]
+    pub fn prefetch_data(&self) {
+        prefetch(self.meta().view.start());
     }
 
     /// Moves the data within the buffer, or to a new one, so that `headroom` bytes are in front of it.
@@ -803,6 +804,19 @@ impl std::fmt::Debug for Packet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Packet({} bytes)", self.len())
     }
+}
+
+/// Asks the processor to bring what is at an address near.
+#[inline(always)]
+fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect but on the cache, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch(address.cast(), _MM_HINT_T0);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> EtherMirror -> Queue -> ToDevice(eth0);
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x");
@@ -21,7 +21,14 @@ impl Element for EtherMirror {
         Ok(EtherMirror)
     }
 
-    per_packet!();
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        batch.prefetch_data();
+        ctx.push_each(batch, |packet| self.process(packet));
+    }
+
+    fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        ctx.pull_each(max, |packet| self.process(packet))
+    }
 }
 
 impl EtherMirror {

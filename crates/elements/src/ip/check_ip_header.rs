@@ -14,7 +14,9 @@
 //! ```
 
 use args::Args;
-use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 
 use super::failures::{per_told_packet, Failures};
 use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTERFACES};
@@ -63,7 +65,7 @@ impl Element for CheckIPHeader {
         CheckIPHeader::with_checksum(conf, true)
     }
 
-    per_told_packet!(sentence);
+    per_told_packet!(sentence, look_ahead);
 
     fn has_handler(&self, name: &str) -> bool {
         self.failures.has_handler(name)
@@ -103,6 +105,14 @@ impl CheckIPHeader {
     /// Goes on from the counts of the element that is replaced.
     pub fn take_over(&mut self, old: &CheckIPHeader) {
         self.failures.take_over(&old.failures);
+    }
+
+    /// Nobody has looked at most frames that still have the header of their link.
+    #[inline(always)]
+    fn look_ahead(&self, batch: &Batch) {
+        if self.check.offset > 0 {
+            batch.prefetch_data();
+        }
     }
 
     #[inline(always)]

@@ -3,10 +3,11 @@
 use element::Ctx;
 
 /// The methods `push` and `pull` of an element whose `process` looks at one packet at a time. Its `failures` are told after each
-/// batch, as the function says that the macro is given.
+/// batch, as the function says that the macro is given. A further method is called with each batch that was pushed, before.
 macro_rules! per_told_packet {
-    ($sentence:expr) => {
+    ($sentence:expr $(, $before:ident)?) => {
         fn push(&mut self, ctx: &mut element::Ctx<'_>, _port: usize, batch: element::Batch) {
+            $(self.$before(&batch);)?
             ctx.push_each(batch, |packet| self.process(packet));
             self.failures.tell(ctx, $sentence);
         }

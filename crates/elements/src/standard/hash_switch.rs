@@ -43,6 +43,7 @@ impl Element for HashSwitch {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let HashSwitch { offset, length, n_outputs } = *self;
+        batch.prefetch_data();
         ctx.spread(batch, |_, packet| Verdict::port(port_of(packet.data(), offset, length, n_outputs)));
     }
 }
