@@ -70,6 +70,7 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
         let source = port as u32;
+        batch.prefetch_data();
         let mut ways = std::mem::take(&mut self.ways);
         ways.clear();
         ways.extend(batch.iter().map(|packet| self.way(source, packet)));
