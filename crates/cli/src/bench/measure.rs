@@ -38,15 +38,13 @@ impl Row {
                     Err(message) if i == 0 => return Err(message),
                     Err(message) => {
                         eprintln!("weir: {}", message.trim_end());
+                        figures[i].clear();
                         is_able[i] = false;
                     }
                 }
             }
         }
-        for (list, is_able) in figures.iter_mut().zip(is_able) {
-            list.retain(|_| is_able);
-            list.sort_by(f64::total_cmp);
-        }
+        figures.iter_mut().for_each(|list| list.sort_by(f64::total_cmp));
         let graph = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".click").to_string();
         Ok(Row { graph, figures })
     }
