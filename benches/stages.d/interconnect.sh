@@ -12,9 +12,9 @@ stages_mpps() {
     awk 'NR == 1 { n = $1; t = $2 } NR == 2 { printf "%.3f\n", ($1 - n) / ($2 - t) / 1e6 }'
 }
 
-# As much of a bare ring and a bare pipe of 1 MiB, with as many frames of $1 bytes a batch as $2 says.
+# As much of a bare ring of the size that stages have and of a bare pipe of 1 MiB, with as many frames of $1 bytes a batch as $2 says.
 bare_mpps() {
-  taskset -c 0,1 "$ring_program" --rounds 1 --capacity 1048576 --frame "$1" --batch "$2" |
+  taskset -c 0,1 "$ring_program" --rounds 1 --capacity 2097152 --frame "$1" --batch "$2" |
     awk -F'|' '$2 + 0 > 0 { print $4 + 0 > ring; print $6 + 0 > pipe }' ring="$tmp/ring.out" pipe="$tmp/pipe.out"
 }
 

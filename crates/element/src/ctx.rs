@@ -254,6 +254,11 @@ impl<'a> Ctx<'a> {
         self.runtime.is_scheduled(task)
     }
 
+    /// Whether tasks besides the one that runs wait for their turn on this thread.
+    pub fn has_other_tasks(&self) -> bool {
+        self.runtime.has_other_tasks()
+    }
+
     /// A task's tickets.
     pub fn tickets(&self, task: TaskId) -> u32 {
         self.runtime.tickets(task)

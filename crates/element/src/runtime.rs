@@ -87,6 +87,8 @@ pub trait Runtime {
     fn unschedule(&mut self, task: TaskId, strong: bool);
     /// Whether a task is on the list.
     fn is_scheduled(&self, task: TaskId) -> bool;
+    /// Whether others than the one that runs are on the list.
+    fn has_other_tasks(&self) -> bool;
     /// The task's tickets.
     fn tickets(&self, task: TaskId) -> u32;
     /// Sets the task's tickets.

@@ -255,6 +255,11 @@ impl TaskList {
         !self.list.is_empty()
     }
 
+    /// Whether any task is on the list besides the one that was taken up.
+    pub fn has_others(&self) -> bool {
+        self.list.len() > 1
+    }
+
     /// Takes up the next task that is to run: marks it unscheduled, so that it must schedule itself again, and leaves it
     /// at the head of the list until [`TaskList::done`].
     #[inline]

@@ -650,6 +650,10 @@ impl Runtime for World {
         self.tasks.is_scheduled(task)
     }
 
+    fn has_other_tasks(&self) -> bool {
+        self.tasks.has_others()
+    }
+
     fn tickets(&self, task: TaskId) -> u32 {
         self.tasks.get(task).map_or(0, |task| task.tickets)
     }

@@ -46,6 +46,8 @@ const DROPS: &[DropReason] = &[DropReason::new(
 )];
 const NO_ROOM: usize = 0;
 
+/// How long a reader may go on sleeping while packets for it are made.
+const WAKE_NS: i64 = 20_000;
 /// How long a packet waits that cannot even wait in line, where packets flow both ways and waiting might never end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -57,6 +59,10 @@ pub struct ToInterface {
     watched: Option<OwnedFd>,
     /// Who pulls, if the input is pull.
     puller: Option<(TaskId, Signal)>,
+    /// Who wakes the reader.
+    bell: Option<TaskId>,
+    /// When that became due.
+    due_since_ns: i64,
 }
 
 impl Element for ToInterface {
@@ -67,7 +73,15 @@ impl Element for ToInterface {
             conf.args.fail("BURST must be between 1 and 256");
         }
         conf.finish()?;
-        Ok(ToInterface { name, burst: burst as usize, interface: None, watched: None, puller: None })
+        Ok(ToInterface {
+            name,
+            burst: burst as usize,
+            interface: None,
+            watched: None,
+            puller: None,
+            bell: None,
+            due_since_ns: 0,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -77,6 +91,7 @@ impl Element for ToInterface {
         ctx.add_select(fd.as_fd(), Ready::READ)?;
         self.watched = Some(fd);
         self.interface = Some((idx, shared));
+        self.bell = Some(ctx.new_task());
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
             let task = ctx.new_task();
             ctx.schedule(task);
@@ -96,8 +111,11 @@ impl Element for ToInterface {
         let Some((_, shared)) = &self.interface else { return };
         let mut interface = lock(shared);
         interface.send(&mut batch);
-        let is_full = interface.is_full();
+        let (is_full, owes_wake) = (interface.is_full(), interface.owes_wake());
         drop(interface);
+        if owes_wake {
+            self.wake_soon(ctx);
+        }
         if !batch.is_empty() {
             self.wait(ctx, &mut batch);
             ctx.drop_batch(NO_ROOM, batch);
@@ -107,6 +125,14 @@ impl Element for ToInterface {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let Some((_, shared)) = &self.interface else { return false };
+        if self.bell == Some(task) {
+            let may_wait = ctx.has_other_tasks() && ctx.steady_ns() - self.due_since_ns < WAKE_NS;
+            match may_wait && !table::spins() && lock(shared).owes_wake() {
+                true => ctx.schedule(task),
+                false => lock(shared).wake_reader(),
+            }
+            return false;
+        }
         if lock(shared).is_full() {
             return false;
         }
@@ -147,6 +173,9 @@ impl Element for ToInterface {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some((_, shared)) = &self.interface {
+            lock(shared).wake_reader();
+        }
         if let Some(fd) = self.watched.take() {
             ctx.remove_select(fd.as_raw_fd(), Ready::READ);
         }
@@ -154,6 +183,14 @@ impl Element for ToInterface {
 }
 
 impl ToInterface {
+    /// Has the reader woken, who sleeps: at once if nothing else is to be done.
+    fn wake_soon(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(bell) = self.bell.filter(|bell| !ctx.is_scheduled(*bell)) {
+            self.due_since_ns = ctx.steady_ns();
+            ctx.schedule(bell);
+        }
+    }
+
     /// Tells those upstream whether there is room.
     fn settle(&mut self, ctx: &mut Ctx<'_>, is_full: bool) {
         let Some((idx, _)) = &self.interface else { return };
@@ -177,6 +214,7 @@ impl ToInterface {
     /// stage receives as well, its neighbour may be waiting for it in the same way, so that patience has an end.
     fn wait(&self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
         let Some((_, shared)) = &self.interface else { return };
+        table::wake_readers();
         let n_elements = ctx.runtime().n_elements();
         let has_sources = (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface");
         let mut until = Instant::now() + PATIENCE;

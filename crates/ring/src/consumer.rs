@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use crate::copy::out_of_shared;
 use crate::corrupt::Corrupt;
-use crate::header::{Header, WRAP};
-use crate::layout::{record_len, HEADER_LEN};
+use crate::header::{plain_len, Header, Words, WRAP};
+use crate::layout::{record_len, HEADER_LEN, PLAIN_HEADER_LEN};
 use crate::prefetch;
 use crate::shared::{is_aligned, Ring};
 
@@ -35,6 +35,8 @@ pub struct Consumer {
 pub struct Record<'a> {
     /// What goes with the data.
     pub header: Header,
+    /// Whether the header tells no more than a timestamp: the data is as long as on the wire, with no offload work left.
+    pub is_plain: bool,
     data: *const u8,
     len: usize,
     _ring: PhantomData<&'a Consumer>,
@@ -80,28 +82,44 @@ impl Consumer {
     #[inline(always)]
     fn record(&mut self, first: u64) -> Result<Record<'_>, Corrupt> {
         let offset = self.ring.offset(self.next);
-        let len = first as u32;
-        let rest = (self.ring.capacity() - offset).min(self.tail.wrapping_sub(self.next) as usize);
-        if len as usize > self.ring.max_data() || record_len(len as usize) > rest {
+        let (header_len, len) = match plain_len(first) {
+            Some(len) => (PLAIN_HEADER_LEN, len),
+            None => (HEADER_LEN, first as u32),
+        };
+        let published = self.tail.wrapping_sub(self.next) as usize;
+        let total = record_len(header_len, len as usize);
+        if len as usize > self.ring.max_data() || total > published.min(self.ring.capacity() - offset) {
             return Err(self.fail(Corrupt::Len { offset, len }));
         }
         // SAFETY: the record, and so its header, ends before the ring does.
-        let [second, third, fourth] =
-            [8, 16, 24].map(|at| unsafe { self.ring.word(offset + at) }.load(Ordering::Relaxed));
-        let Some(header) = Header::from_words([first, second, third, fourth]) else {
-            return Err(self.fail(Corrupt::Mark { offset }));
+        let word = |at| unsafe { self.ring.word(offset + at) }.load(Ordering::Relaxed);
+        let header = if header_len == PLAIN_HEADER_LEN {
+            Header { wire_len: len, timestamp_ns: word(8) as i64, ..Header::default() }
+        } else {
+            self.header(offset, [first, word(8), word(16), word(24)])?
         };
-        if header.wire_len < len {
-            return Err(self.fail(Corrupt::WireLen { offset, len, wire_len: header.wire_len }));
-        }
-        if self.tail.wrapping_sub(self.next) as usize > AHEAD + 128 {
+        if published > AHEAD + 128 {
             prefetch::for_reading(self.ring.ahead(offset, AHEAD));
             prefetch::for_reading(self.ring.ahead(offset, AHEAD + 64));
         }
-        self.next = self.next.wrapping_add(record_len(len as usize) as u64);
+        self.next = self.next.wrapping_add(total as u64);
         // SAFETY: the record ends before the ring does.
-        let data = unsafe { self.ring.at(offset).add(HEADER_LEN) };
-        Ok(Record { header, data, len: len as usize, _ring: PhantomData })
+        let data = unsafe { self.ring.at(offset).add(header_len) };
+        let is_plain = header_len == PLAIN_HEADER_LEN;
+        Ok(Record { header, is_plain, data, len: len as usize, _ring: PhantomData })
+    }
+
+    /// What the words of a packet's header tell that is not plain.
+    #[inline]
+    fn header(&mut self, offset: usize, words: Words) -> Result<Header, Corrupt> {
+        let Some(header) = Header::from_words(words) else {
+            return Err(self.fail(Corrupt::Mark { offset }));
+        };
+        let (len, wire_len) = (words[0] as u32, header.wire_len);
+        if wire_len < len {
+            return Err(self.fail(Corrupt::WireLen { offset, len, wire_len }));
+        }
+        Ok(header)
     }
 
     /// Gives the space of all records so far back; `true`: the producer sleeps and is to be woken.
@@ -201,11 +219,6 @@ impl Record<'_> {
     /// Whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len == 0
-    }
-
-    /// First byte of the data, which is readable for [`len`](Self::len) bytes while the record lives.
-    pub fn as_ptr(&self) -> *const u8 {
-        self.data
     }
 
     /// Copies the data to the start of `to`; the part of `to` that now is the data.

@@ -40,11 +40,11 @@ pub(crate) unsafe fn into_shared(from: *const u8, to: *mut u8, len: usize) {
                     chunk::<1>(from, to, idx);
                 }
             }
-            4..=7 => two_chunks::<4>(from, to, len),
-            8..=15 => two_chunks::<8>(from, to, len),
-            16..=31 => two_chunks::<16>(from, to, len),
-            32..=63 => two_chunks::<32>(from, to, len),
-            64..=128 => two_chunks::<64>(from, to, len),
+            4..=8 => two_chunks::<4>(from, to, len),
+            9..=16 => two_chunks::<8>(from, to, len),
+            17..=32 => two_chunks::<16>(from, to, len),
+            33..=64 => two_chunks::<32>(from, to, len),
+            65..=128 => two_chunks::<64>(from, to, len),
             _ => std::ptr::copy_nonoverlapping(from, to, len),
         }
     }

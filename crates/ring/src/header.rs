@@ -16,17 +16,42 @@ pub struct Header {
 /// First word where the rest of the ring is left empty because the next record did not fit.
 pub(crate) const WRAP: u64 = u64::MAX;
 
-/// Upper half of the last word of every record.
+/// Upper half of the first word of a plain record, and of the last word of others.
 const MARK: u64 = 0x5eed_fade;
+/// Set in the length of a plain record.
+const PLAIN: u64 = 1 << 31;
+/// What a plain record's first word holds besides the length.
+const PLAIN_MARK: u64 = MARK << 32 | PLAIN;
 
 /// A record's header as it lies in the ring, in this machine's byte order; made with shifts, for bytes that were just written
 /// one by one are slow to read as a word.
 ///
 /// Word 0: length of the data, `wire_len`. Word 1: timestamp. Word 2 and the lower half of 3: virtio-net header,
 /// first field lowest; then a mark.
+///
+/// A plain packet has as many bytes as on the wire and an empty virtio-net header. Then there are two words: the length and a mark,
+/// and the timestamp.
 pub(crate) type Words = [u64; 4];
 
+/// The first word of a plain packet's header.
+#[inline(always)]
+pub(crate) fn plain_word(len: usize) -> u64 {
+    len as u64 | PLAIN_MARK
+}
+
+/// The length of the data, if a first word is that of a plain packet's header.
+#[inline(always)]
+pub(crate) fn plain_len(first: u64) -> Option<u32> {
+    (first & !(PLAIN - 1) == PLAIN_MARK).then_some((first & (PLAIN - 1)) as u32)
+}
+
 impl Header {
+    /// Whether two words tell it all of `len` bytes of data.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, len: usize) -> bool {
+        self.wire_len as usize <= len && self.vnet == VnetHeader::default()
+    }
+
     #[inline]
     pub(crate) fn to_words(self, len: u32) -> Words {
         let vnet = self.vnet;
@@ -79,6 +104,16 @@ mod tests {
             prop_assert_eq!(read, Header { wire_len: wire_len.max(len), ..header });
             prop_assert_eq!(words[0] as u32, len);
         }
+    }
+
+    #[test]
+    fn plain_records_are_told_from_others() {
+        for len in [0, 64, 70_000] {
+            assert_eq!(plain_len(plain_word(len)), Some(len as u32));
+            let whole = Header { wire_len: MARK as u32, ..Header::default() };
+            assert_eq!(plain_len(whole.to_words(len as u32)[0]), None);
+        }
+        assert_eq!(plain_len(WRAP), None);
     }
 
     #[test]

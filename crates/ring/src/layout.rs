@@ -10,8 +10,10 @@ pub const CAPACITY_MIN: usize = 64 << 10;
 pub const CAPACITY_MAX: usize = 16 << 20;
 /// Most bytes of data in a record where the ring is large enough: a segment of 64 KiB and its headers.
 pub const DATA_MAX: usize = (64 << 10) + 4096;
-/// Bytes that a record takes besides its data.
+/// Most bytes that a record takes besides its data.
 pub const HEADER_LEN: usize = 32;
+/// Bytes that the record of a plain packet takes besides its data: one that is whole, with no offload work left.
+pub const PLAIN_HEADER_LEN: usize = 16;
 /// Records begin at multiples of this many bytes.
 pub const ALIGN: usize = 16;
 
@@ -41,8 +43,9 @@ pub fn max_data(capacity: usize) -> usize {
 }
 
 /// Bytes that a record with `len` bytes of data takes.
-pub(crate) fn record_len(len: usize) -> usize {
-    HEADER_LEN + len.next_multiple_of(ALIGN)
+#[inline(always)]
+pub(crate) fn record_len(header_len: usize, len: usize) -> usize {
+    header_len + len.next_multiple_of(ALIGN)
 }
 
 /// Why memory cannot serve as a pair of rings.
@@ -112,7 +115,7 @@ mod tests {
         let mut capacity = CAPACITY_MIN;
         while capacity <= CAPACITY_MAX {
             // In the worst place, one step less than the record's length is left to the ring's end.
-            let longest = record_len(max_data(capacity));
+            let longest = record_len(HEADER_LEN, max_data(capacity));
             assert!(longest - ALIGN + longest <= capacity, "{capacity}");
             capacity *= 2;
         }

@@ -33,8 +33,6 @@ mod memory;
 mod prefetch;
 mod producer;
 mod shared;
-mod slot;
-mod transfer;
 
 /// What `control.rs` is made of; its model test has another of this name.
 mod atomic {
@@ -46,9 +44,8 @@ pub use corrupt::Corrupt;
 pub use header::Header;
 pub use layout::{
     capacity_of_pair, max_data, pair_len, ring_len, LayoutError, ALIGN, CAPACITY_MAX, CAPACITY_MIN, DATA_MAX,
-    HEADER_LEN,
+    HEADER_LEN, PLAIN_HEADER_LEN,
 };
 pub use memory::{Heap, Memory};
 pub use producer::{Producer, Refused};
 pub use shared::{both_ends, ends, Side};
-pub use slot::Slot;

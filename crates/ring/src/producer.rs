@@ -5,11 +5,10 @@ use std::sync::atomic::Ordering;
 
 use crate::copy::into_shared;
 use crate::corrupt::Corrupt;
-use crate::header::{Header, WRAP};
+use crate::header::{plain_word, Header, WRAP};
 use crate::layout::{record_len, HEADER_LEN};
 use crate::prefetch;
 use crate::shared::{is_aligned, Ring};
-use crate::slot::Slot;
 
 /// How far ahead of what is written the cache line is asked for.
 const AHEAD: usize = 2048;
@@ -57,14 +56,13 @@ pub struct Producer {
 }
 
 /// Room for a record.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
+struct Place {
     /// The bytes from `tail` to the end of the ring are too few and stay empty.
     wraps: bool,
     /// Position where the record begins.
     position: u64,
     /// Its offset.
-    pub(crate) offset: usize,
+    offset: usize,
 }
 
 impl Producer {
@@ -80,22 +78,39 @@ impl Producer {
     /// Copies one record in; the consumer sees it after [`publish`](Self::publish).
     #[inline]
     pub fn push(&mut self, header: &Header, data: &[u8]) -> Result<(), Refused> {
-        let place = self.place(data.len())?;
+        if header.is_plain(data.len()) {
+            return self.push_plain(header.timestamp_ns, data);
+        }
+        self.put(header.to_words(data.len() as u32), data)
+    }
+
+    /// Copies the record of a packet in that is as long as on the wire and has no offload work left.
+    #[inline(always)]
+    pub fn push_plain(&mut self, timestamp_ns: i64, data: &[u8]) -> Result<(), Refused> {
+        self.put([plain_word(data.len()), timestamp_ns as u64], data)
+    }
+
+    /// Copies a header and data in.
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, header: [u64; N], data: &[u8]) -> Result<(), Refused> {
+        let header_len = size_of_val(&header);
+        let place = self.place(header_len, data.len())?;
         if self.limit.wrapping_sub(self.tail) as usize > AHEAD + 128 {
             prefetch::for_writing(self.ring.ahead(place.offset, AHEAD));
             prefetch::for_writing(self.ring.ahead(place.offset, AHEAD + 64));
         }
-        // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released.
-        unsafe { into_shared(data.as_ptr(), self.data_at(place), data.len()) };
-        // SAFETY: this is the place just found, for this length.
-        unsafe { self.commit(place, data.len(), header) };
+        if place.wraps {
+            // SAFETY: the tail is a multiple of ALIGN, so there is at least a word left to the ring's end.
+            unsafe { self.ring.word(self.ring.offset(self.tail)) }.store(WRAP, Ordering::Relaxed);
+        }
+        // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released. Where data
+        // is empty, its address is not used.
+        unsafe {
+            self.ring.write_header(place.offset, header);
+            into_shared(data.as_ptr(), self.ring.at(place.offset).add(header_len), data.len());
+        }
+        self.tail = place.position.wrapping_add(record_len(header_len, data.len()) as u64);
         Ok(())
-    }
-
-    /// Reserves room for a record of up to `max_len` bytes, to be filled in place and committed.
-    pub fn reserve(&mut self, max_len: usize) -> Result<Slot<'_>, Refused> {
-        let place = self.place(max_len)?;
-        Ok(Slot::new(self, place, max_len))
     }
 
     /// Shows the consumer all records so far; `true`: it sleeps and is to be woken.
@@ -129,7 +144,7 @@ impl Producer {
 
     /// Whether a record of `len` bytes has room now.
     pub fn fits(&mut self, len: usize) -> bool {
-        self.place(len).is_ok()
+        self.place(HEADER_LEN, len).is_ok()
     }
 
     /// Bytes that are free as far as is known without asking the other side; each record takes more than its data.
@@ -165,7 +180,7 @@ impl Producer {
         if self.ended.is_some() || len > self.ring.max_data() {
             return false;
         }
-        let (_, total) = self.fit(len);
+        let (_, total) = self.fit(record_len(HEADER_LEN, len));
         let wanted = total.max(self.ring.capacity() / 4);
         self.ring.control().wait_for_room(wanted as u32);
         let may_sleep = self.make_room(total as u64) == Err(Refused::NoRoom);
@@ -180,11 +195,10 @@ impl Producer {
         self.ring.control().stop_waiting_for_room();
     }
 
-    /// Whether the rest of the ring is too short for a record of `len` bytes, and how many bytes it takes in all.
+    /// Whether the rest of the ring is too short for a record that takes `needed` bytes, and how many it takes in all.
     #[inline(always)]
-    fn fit(&self, len: usize) -> (bool, usize) {
+    fn fit(&self, needed: usize) -> (bool, usize) {
         let rest = self.ring.capacity() - self.ring.offset(self.tail);
-        let needed = record_len(len);
         if needed > rest {
             (true, rest + needed)
         } else {
@@ -194,39 +208,17 @@ impl Producer {
 
     /// Finds room for a record of `len` bytes.
     #[inline(always)]
-    fn place(&mut self, len: usize) -> Result<Place, Refused> {
+    fn place(&mut self, header_len: usize, len: usize) -> Result<Place, Refused> {
         if len > self.ring.max_data() {
             return Err(self.ended.unwrap_or(Refused::TooLong));
         }
-        let (wraps, total) = self.fit(len);
+        let needed = record_len(header_len, len);
+        let (wraps, total) = self.fit(needed);
         if self.limit.wrapping_sub(self.tail) < total as u64 {
             self.make_room(total as u64)?;
         }
-        let position =
-            if wraps { self.tail.wrapping_add((total - record_len(len)) as u64) } else { self.tail };
+        let position = self.tail.wrapping_add((total - needed) as u64);
         Ok(Place { wraps, position, offset: self.ring.offset(position) })
-    }
-
-    /// Where the data of a record goes.
-    #[inline(always)]
-    pub(crate) fn data_at(&self, place: Place) -> *mut u8 {
-        // SAFETY: a place has room for a header at least, and where data is empty its address is not used.
-        unsafe { self.ring.at(place.offset).add(HEADER_LEN) }
-    }
-
-    /// Appends the record whose data is in place.
-    ///
-    /// # Safety
-    /// `place` is the last that `place()` found, for `len` bytes or more, and nothing was committed since.
-    #[inline(always)]
-    pub(crate) unsafe fn commit(&mut self, place: Place, len: usize, header: &Header) {
-        if place.wraps {
-            // SAFETY: the tail is a multiple of ALIGN, so there is at least a word left to the ring's end.
-            unsafe { self.ring.word(self.ring.offset(self.tail)) }.store(WRAP, Ordering::Relaxed);
-        }
-        // SAFETY: the place has room for the header.
-        unsafe { self.ring.write_header(place.offset, header.to_words(len as u32)) };
-        self.tail = place.position.wrapping_add(record_len(len) as u64);
     }
 
     /// Looks how far the consumer is; whether `total` bytes are free.

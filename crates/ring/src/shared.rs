@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::consumer::Consumer;
 use crate::control::Control;
-use crate::header::Words;
 use crate::layout::{max_data, pair_len, ring_len, LayoutError, ALIGN, CONTROL_LEN};
 use crate::memory::Memory;
 use crate::producer::Producer;
@@ -131,7 +130,7 @@ impl Ring {
     /// # Safety
     /// `offset` is a multiple of [`ALIGN`], and the header ends within the capacity.
     #[inline(always)]
-    pub(crate) unsafe fn write_header(&self, offset: usize, words: Words) {
+    pub(crate) unsafe fn write_header<const N: usize>(&self, offset: usize, words: [u64; N]) {
         for (idx, word) in words.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { self.word(offset + 8 * idx) }.store(word, Ordering::Relaxed);

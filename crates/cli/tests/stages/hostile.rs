@@ -30,7 +30,7 @@ const CAPACITY: usize = 512 << 10;
 
 /// A message as neighbours send it.
 fn message(kind: u8, number: u64) -> Vec<u8> {
-    let mut bytes = b"weir-1\n".to_vec();
+    let mut bytes = b"weir-2\n".to_vec();
     bytes.push(kind);
     bytes.extend(number.to_ne_bytes());
     bytes.resize(MESSAGE, 0);

@@ -223,16 +223,39 @@ impl Interface {
     }
 
     /// Sends a batch; what there is no room for waits. The packets that there was no place for, or nobody to read, are left
-    /// in the batch, for the caller to drop.
+    /// in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
     pub fn send(&mut self, batch: &mut Batch) {
         let n = MAX_WAITING.saturating_sub(self.waiting.len()).min(batch.len());
         batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        if let [output] = self.outputs.make_contiguous() {
+            if self.waiting.is_empty() {
+                output.send_now(batch);
+                if batch.is_empty() {
+                    return;
+                }
+            }
+        }
         self.waiting.push_batch(batch, n);
-        self.flush();
+        self.send_waiting();
     }
 
-    /// Sends what waits, as far as there is room.
+    /// Whether [`Interface::wake_reader`] is due.
+    pub fn owes_wake(&self) -> bool {
+        self.outputs.iter().any(|output| output.owes_wake())
+    }
+
+    /// Wakes who reads what was sent, if that is due.
+    pub fn wake_reader(&mut self) {
+        self.outputs.iter_mut().for_each(|output| output.wake_reader());
+    }
+
+    /// Sends what waits, as far as there is room, and wakes the reader.
     pub fn flush(&mut self) {
+        self.send_waiting();
+        self.wake_reader();
+    }
+
+    fn send_waiting(&mut self) {
         while self.outputs.len() > 1 {
             let Some(output) = self.outputs.front_mut() else { break };
             if output.finish(&mut self.tx_poller) == Dispatch::Blocked {

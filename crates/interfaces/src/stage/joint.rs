@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use element::{annotation, Batch, Packet};
+use element::{annotation, Batch, Packet, BATCH_MAX};
 use packet::Ring;
 use ring::{Consumer, Header, Producer, Refused, Side};
 use sys::memfd::Memfd;
@@ -18,8 +18,10 @@ use crate::vnet;
 pub const CAPACITY: usize = 2 << 20;
 /// Most bytes of a pair of rings that a neighbour may send.
 pub const MAX_PAIR: usize = 2 * (4096 + ring::CAPACITY_MAX);
-/// Packets between two looks of the reader.
+/// Packets after which they are shown to the reader, though more follow.
 const PUBLISH: usize = 64;
+/// Bytes that wait when a reader who sleeps is woken though the writer has more to do.
+const WAKE_BYTES: usize = 128 << 10;
 
 /// The connection over which two neighbours agreed; it tells when the other process is gone.
 pub type Line = Arc<OwnedFd>;
@@ -51,6 +53,8 @@ pub struct RingOut {
     line: Line,
     is_blocked: bool,
     is_finished: bool,
+    /// The reader sleeps, and was not woken yet.
+    owes_wake: bool,
     /// Segments of a packet that was too long for the ring.
     parts: Ring,
     n_bad: u64,
@@ -73,6 +77,7 @@ pub fn ends(memory: &Memfd, side: Side, bells: [Bells; 2], line: &Line) -> Resul
         line: line.clone(),
         is_blocked: false,
         is_finished: false,
+        owes_wake: false,
         parts: Ring::new(),
         n_bad: 0,
     };
@@ -107,21 +112,13 @@ impl RingIn {
         while batch.len() < max {
             match self.consumer.next() {
                 Ok(Some(record)) => {
-                    let header = record.header;
                     let mut packet = Packet::uninit(packet::DEFAULT_HEADROOM, record.len(), 0);
                     record.copy_into_slice(packet.data_mut());
-                    let extra = header.wire_len as usize - record.len();
-                    if extra > 0 {
-                        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra as u32);
-                    }
-                    packet.set_timestamp_ns(header.timestamp_ns);
+                    packet.set_timestamp_ns(record.header.timestamp_ns);
                     packet.set_mac_offset(0);
-                    if header.vnet != VnetHeader::default() {
-                        if is_sound(&header.vnet, record.len()) {
-                            vnet::apply(&mut packet, header.vnet);
-                        } else {
-                            self.n_bad += 1;
-                        }
+                    if !record.is_plain {
+                        let is_sound = apply(&record.header, &mut packet);
+                        self.n_bad += u64::from(!is_sound);
                     }
                     batch.push(packet);
                 }
@@ -134,6 +131,23 @@ impl RingIn {
         }
         Ok(())
     }
+}
+
+/// Gives a packet what its header tells, but for the time; whether its virtio-net header made sense.
+#[inline(never)]
+fn apply(header: &Header, packet: &mut Packet) -> bool {
+    let extra = header.wire_len as usize - packet.len();
+    if extra > 0 {
+        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra as u32);
+    }
+    if header.vnet == VnetHeader::default() {
+        return true;
+    }
+    let is_sound = is_sound(&header.vnet, packet.len());
+    if is_sound {
+        vnet::apply(packet, header.vnet);
+    }
+    is_sound
 }
 
 /// Whether a virtio-net header fits a packet of `len` bytes.
@@ -222,8 +236,17 @@ impl RingOut {
         self.bells.room.wake();
     }
 
-    /// Puts a packet in; one that is too long for the ring is cut into its segments first.
+    /// Puts a packet in.
+    #[inline(always)]
     fn push(&mut self, packet: &Packet) -> Result<(), Refused> {
+        if packet.has_offload() || packet.anno_u32(annotation::EXTRA_LENGTH) != 0 {
+            return self.push_with_header(packet);
+        }
+        self.producer.push_plain(packet.timestamp_ns(), packet.data())
+    }
+
+    #[cold]
+    fn push_with_header(&mut self, packet: &Packet) -> Result<(), Refused> {
         let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
         let header = Header {
             wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
@@ -233,16 +256,28 @@ impl RingOut {
         self.producer.push(&header, packet.data())
     }
 
-    /// Puts packets in until one is refused: which, and why.
+    /// Puts packets in until one is refused, and shows them to the reader: which one was refused, and why.
+    #[inline(always)]
     fn push_all(&mut self, batch: &Batch) -> Option<(usize, Refused)> {
-        let refused = |(idx, packet)| self.push(packet).err().map(|why| (idx, why));
-        batch.iter().enumerate().find_map(refused)
+        let mut refused = None;
+        for (idx, packet) in batch.iter().enumerate() {
+            if let Err(why) = self.push(packet) {
+                refused = Some((idx, why));
+                break;
+            }
+            if idx % PUBLISH == PUBLISH - 1 {
+                self.publish();
+            }
+        }
+        self.publish();
+        refused
     }
 
     fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {
         match why {
             Refused::NoRoom => {
                 self.publish();
+                self.wake_reader();
                 self.bells.room.reset();
                 let may_sleep = self.producer.prepare_to_wait(packet.len());
                 waiting.push_front(packet);
@@ -271,29 +306,53 @@ impl RingOut {
         }
     }
 
+    /// Shows the reader what was put in. Waking one that sleeps costs as much as hundreds of packets, and one that is as fast as the
+    /// writer would have to be woken for each batch: it may sleep until much waits, or the writer has nothing else to do.
     fn publish(&mut self) {
-        if self.producer.publish() {
-            self.bells.data.wake();
+        self.owes_wake |= self.producer.publish();
+        if self.owes_wake && self.producer.pending_bytes() >= WAKE_BYTES {
+            self.wake_reader();
         }
     }
 }
 
+impl Drop for RingOut {
+    fn drop(&mut self) {
+        self.wake_reader();
+    }
+}
+
 impl Output for RingOut {
+    fn owes_wake(&self) -> bool {
+        self.owes_wake
+    }
+
+    fn wake_reader(&mut self) {
+        if std::mem::take(&mut self.owes_wake) {
+            self.bells.data.wake();
+        }
+    }
+
+    fn send_now(&mut self, batch: &mut Batch) {
+        match self.push_all(batch) {
+            // All at once: an atomic count of what packets share waits for everything that was written before it.
+            None => batch.clear(),
+            Some((n, _)) => drop(batch.drain_first(n)),
+        }
+    }
+
     fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
         let mut batch = Batch::new();
         loop {
-            waiting.pop_batch(&mut batch, PUBLISH);
+            waiting.pop_batch(&mut batch, BATCH_MAX);
             if batch.is_empty() {
                 return Dispatch::All;
             }
-            let refused = self.push_all(&batch);
-            self.publish();
-            let refused = refused.and_then(|(idx, why)| {
+            let refused = self.push_all(&batch).and_then(|(idx, why)| {
                 (idx + 1..batch.len())
                     .for_each(|_| batch.pop().into_iter().for_each(|p| waiting.push_front(p)));
                 Some((batch.pop()?, why))
             });
-            // All at once: an atomic count of what packets share waits for everything that was written before it.
             batch.clear();
             let dispatch = refused.and_then(|(packet, why)| self.refused(packet, why, waiting));
             if let Some(dispatch) = dispatch {
@@ -328,9 +387,8 @@ impl Output for RingOut {
     }
 
     fn finish(&mut self, _poller: &mut Poller) -> Dispatch {
-        if !std::mem::replace(&mut self.is_finished, true) && self.producer.finish() {
-            self.bells.data.wake();
-        }
+        self.owes_wake |= !std::mem::replace(&mut self.is_finished, true) && self.producer.finish();
+        self.wake_reader();
         Dispatch::All
     }
 

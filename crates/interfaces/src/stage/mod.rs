@@ -113,6 +113,18 @@ pub trait Input: Send {
 
 /// Where packets go.
 pub trait Output: Send {
+    /// Sends packets from the front of a batch, where that takes no more than to hand them over; nothing waits to be sent before them.
+    /// What is left in the batch waits for [`Output::send`].
+    fn send_now(&mut self, _batch: &mut Batch) {}
+
+    /// Whether the reader sleeps and is still to be woken for what was sent.
+    fn owes_wake(&self) -> bool {
+        false
+    }
+
+    /// Wakes the reader if that is due: called soon after packets were sent.
+    fn wake_reader(&mut self) {}
+
     /// Sends packets from the front of `waiting`, as far as there is room. What is watched may change meanwhile.
     fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch;
 

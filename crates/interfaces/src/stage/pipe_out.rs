@@ -150,6 +150,22 @@ impl PipeOut {
 }
 
 impl Output for PipeOut {
+    fn send_now(&mut self, batch: &mut Batch) {
+        if let Some(ring) = self.ring.as_mut().filter(|_| !self.is_closed) {
+            ring.send_now(batch);
+        }
+    }
+
+    fn owes_wake(&self) -> bool {
+        self.ring.as_ref().is_some_and(|ring| ring.owes_wake())
+    }
+
+    fn wake_reader(&mut self) {
+        if let Some(ring) = &mut self.ring {
+            ring.wake_reader();
+        }
+    }
+
     fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch {
         if self.is_closed {
             return Dispatch::Closed;

@@ -264,6 +264,11 @@ pub fn others_are_full(idx: usize) -> bool {
     FULL.load(Ordering::Relaxed) & !(1u64 << idx) != 0
 }
 
+/// Wakes who reads what was sent to any interface: before this thread waits for anything.
+pub fn wake_readers() {
+    opened().iter().for_each(|shared| lock(shared).wake_reader());
+}
+
 /// Makes neighbours find the pipes of all open interfaces.
 pub fn look_for_neighbours() -> Result<(), String> {
     announce(&opened())

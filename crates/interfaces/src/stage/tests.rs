@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use element::{Batch, Packet};
 use socket2::{Domain, Socket, Type};
 use sys::memfd::Memfd;
 use sys::pipe::{Kind, PipeId};
-use sys::poll::Waker;
+use sys::poll::{Interest, Poller, Waker};
 
 use super::joint::{self, Bells, Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
@@ -21,13 +22,15 @@ struct Pair {
     left: Interface,
     right: Interface,
     id: PipeId,
+    /// Bytes of a ring.
+    capacity: usize,
     n_sent: u32,
     n_received: u32,
 }
 
 /// The rings' ends of the writer and of the reader.
-fn rings() -> ([(RingIn, RingOut); 2], Line) {
-    let memory = Memfd::create("test", ring::pair_len(64 << 10).unwrap()).unwrap();
+fn rings(capacity: usize) -> ([(RingIn, RingOut); 2], Line) {
+    let memory = Memfd::create("test", ring::pair_len(capacity).unwrap()).unwrap();
     let bells = || Bells { data: Waker::new().unwrap(), room: Waker::new().unwrap() };
     let both = [bells(), bells()];
     let (here, there) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
@@ -40,6 +43,10 @@ fn rings() -> ([(RingIn, RingOut); 2], Line) {
 
 impl Pair {
     fn new() -> Pair {
+        Pair::with_rings_of(64 << 10)
+    }
+
+    fn with_rings_of(capacity: usize) -> Pair {
         let (reader, writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!() };
         let reader: File = sys::pipe::reopen_to_read(reader.as_fd()).unwrap();
@@ -50,7 +57,7 @@ impl Pair {
         let mut right = Interface::new("left").unwrap();
         right.mark_read();
         right.add_input(Box::new(PipeIn::new(reader, "in".into()).unwrap())).unwrap();
-        Pair { left, right, id, n_sent: 0, n_received: 0 }
+        Pair { left, right, id, capacity, n_sent: 0, n_received: 0 }
     }
 
     fn send(&mut self, n: u32) {
@@ -86,7 +93,7 @@ impl Pair {
 
     /// What the neighbours do once they have agreed.
     fn upgrade(&mut self) {
-        let ([writer, reader], line) = rings();
+        let ([writer, reader], line) = rings(self.capacity);
         self.left.upgrade_output(self.id, writer, 1);
         self.right.upgrade_input(self.id, reader, 2);
         sys::unix::recv_fds(line.as_fd(), &mut [0; 32]).unwrap();
@@ -115,6 +122,36 @@ fn packets_keep_their_order_through_pipe_and_ring() {
     pair.receive();
     assert_eq!(pair.n_received, 4250);
     assert!(!pair.left.is_full());
+}
+
+/// Whether the descriptor that a reader sleeps on says that there is something to receive.
+fn is_woken(reader: &Interface) -> bool {
+    let mut poller = Poller::new().unwrap();
+    poller.add(reader.rx_fd(), 0, Interest::READ).unwrap();
+    !poller.wait(Some(Duration::ZERO)).unwrap().is_empty()
+}
+
+#[test]
+fn a_reader_is_woken_when_its_writer_says_so_or_much_waits() {
+    let mut pair = Pair::with_rings_of(1 << 20);
+    pair.upgrade();
+    pair.receive();
+    pair.send(5);
+    assert!(pair.left.owes_wake() && !is_woken(&pair.right));
+    pair.left.wake_reader();
+    assert!(!pair.left.owes_wake() && is_woken(&pair.right));
+    pair.receive();
+    assert!(!is_woken(&pair.right));
+    while !is_woken(&pair.right) {
+        assert!(pair.n_sent < 2000, "it sleeps on");
+        pair.send(1);
+    }
+    assert!(!pair.left.owes_wake());
+    pair.receive();
+    assert_eq!(pair.n_received, pair.n_sent);
+    pair.send(5);
+    drop(pair.left);
+    assert!(is_woken(&pair.right), "whoever goes wakes it first");
 }
 
 #[test]
@@ -168,7 +205,7 @@ fn a_named_pipe_is_read_whenever_its_writer_comes() {
 #[test]
 fn a_writer_stays_until_the_reader_knows_that_it_goes_on_elsewhere() {
     let mut pair = Pair::new();
-    let ([writer, _reader], line) = rings();
+    let ([writer, _reader], line) = rings(pair.capacity);
     pair.left.upgrade_output(pair.id, writer, 1);
     assert!(!pair.left.finish());
     sys::unix::recv_fds(line.as_fd(), &mut [0; 32]).unwrap();

@@ -7,7 +7,7 @@ use sys::unix::{recv_fds, send_fds};
 use crate::stage::joint::Line;
 
 /// First bytes of each message: what it is part of, and the version.
-const MAGIC: [u8; 7] = *b"weir-1\n";
+const MAGIC: [u8; 7] = *b"weir-2\n";
 /// The writer offers memory.
 pub const HELLO: u8 = 1;
 /// The reader takes it.
