@@ -97,9 +97,12 @@ impl Conjunctions {
 
     /// As `decide`, for a packet that fulfils all equalities.
     #[inline]
-    pub fn decide_by_ranges(&self, at: usize, words: &Words) -> Option<i32> {
+    pub fn decide_by_ranges(&self, at: usize, words: impl Fn() -> Words) -> Option<i32> {
         let &[start, end] = self.entries.get(at..)?.first_chunk()?;
-        self.decide_between(start, end, words)
+        if start.ranges == end.ranges {
+            return Some(start.jump);
+        }
+        self.decide_between(start, end, &words())
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ use conjunctions::Conjunctions;
 use list::List;
 use rewrite::Rewriter;
 pub use steps::Steps;
-use tuples::Tuples;
+use tuples::{Finder, Tuples};
 use vectors::Vectors;
 
 /// Up to this many tests on the longest way through it, a decision graph wins over everything else.
@@ -98,13 +98,16 @@ impl Compiled {
         }
     }
 
-    /// The form for the longest packets, if it is a decision graph, and the length from which on it holds.
+    /// The form for the longest packets, if it is one of the two that most lists have, and the length from which on it holds.
     #[inline]
-    pub fn steps(&self) -> Option<(u32, &Steps)> {
-        match self.classes.first()? {
-            Class { from_length, matcher: Matcher::Steps(steps) } => Some((*from_length, steps)),
-            _ => None,
-        }
+    pub fn quick(&self) -> Option<(u32, Quick<'_>)> {
+        let Class { from_length, matcher } = self.classes.first()?;
+        let quick = match matcher {
+            Matcher::Steps(steps) => Quick::Steps(steps),
+            Matcher::Search(Search::Tuples(tuples)) => Quick::Tuples(tuples.finder(), tuples, &self.layout),
+            _ => return None,
+        };
+        Some((*from_length, quick))
     }
 
     /// Where an IP packet goes; `None` if it is too short for the fast form.
@@ -146,10 +149,41 @@ impl Compiled {
     }
 }
 
+/// A form that was looked up beforehand: for many packets in a row.
+#[derive(Clone, Copy)]
+pub enum Quick<'a> {
+    Steps(&'a Steps),
+    Tuples(Finder, &'a Tuples, &'a Layout),
+}
+
+impl<'a> Quick<'a> {
+    /// The decision graph, if it is that.
+    #[inline]
+    pub fn steps(self) -> Option<&'a Steps> {
+        match self {
+            Quick::Steps(steps) => Some(steps),
+            Quick::Tuples(..) => None,
+        }
+    }
+
+    /// Where an IP packet goes.
+    #[inline(always)]
+    pub fn classify_ip(self, headers: &Headers) -> i32 {
+        match self {
+            Quick::Steps(steps) => steps.classify_ip(headers),
+            Quick::Tuples(find, tuples, layout) => find(tuples, layout, headers),
+        }
+    }
+}
+
 impl Search {
     #[inline(never)]
     fn classify_ip(&self, layout: &Layout, headers: &Headers) -> i32 {
-        self.classify(&layout.load_ip(headers))
+        match self {
+            Search::Tuples(tuples) => tuples.finder()(tuples, layout, headers),
+            Search::List(list) => list.classify(&layout.load_ip(headers)),
+            Search::Vectors(vectors) => vectors.classify(&layout.load_ip(headers)),
+        }
     }
 
     #[inline(never)]
@@ -240,7 +274,7 @@ impl Compiler<'_> {
 
     fn search(&mut self, found: Conjunctions) -> Search {
         if tuples::suit(&found, MAX_TUPLES) {
-            return Search::Tuples(Tuples::new(found));
+            return Search::Tuples(Tuples::new(found, self.layout));
         }
         if found.len() <= MAX_LIST {
             return Search::List(List::new(found));
@@ -250,7 +284,7 @@ impl Compiler<'_> {
                 self.bytes_left = self.bytes_left.saturating_sub(vectors.n_bytes());
                 Search::Vectors(vectors)
             }
-            None => Search::Tuples(Tuples::new(found)),
+            None => Search::Tuples(Tuples::new(found, self.layout)),
         }
     }
 

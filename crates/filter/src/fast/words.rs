@@ -36,6 +36,16 @@ impl Headers<'_> {
         u32::try_from(len).unwrap_or(u32::MAX).saturating_add(base.into())
     }
 
+    /// The word at a fixed place.
+    #[inline(always)]
+    pub fn word_at(&self, Place { at, from_transport }: Place) -> u32 {
+        let at = usize::from(at).saturating_add(self.transport & from_transport);
+        match self.network.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(&chunk) => u32::from_be_bytes(chunk),
+            None => word(self.network, at),
+        }
+    }
+
     /// The word at an offset in that space.
     pub fn word(&self, offset: u16) -> u32 {
         let at = usize::from(offset);
@@ -56,6 +66,15 @@ pub fn word(bytes: &[u8], at: usize) -> u32 {
         Some(&chunk) => u32::from_be_bytes(chunk),
         None => (0..4).fold(0, |word, n| word << 8 | u32::from(tail.get(n).copied().unwrap_or(0))),
     }
+}
+
+/// A place in the headers of all IP packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// The offset from where it is counted.
+    at: u16,
+    /// All ones if it is counted from the transport header, else 0.
+    from_transport: usize,
 }
 
 /// Which word goes where.
@@ -106,6 +125,16 @@ impl Layout {
             _ => return None,
         };
         (place < self.n_fixed).then_some(place)
+    }
+
+    /// Where in a packet the word is that has this place in the layout, if that is one of the fixed places.
+    pub fn fixed_place(&self, place: u8) -> Option<Place> {
+        let place = usize::from(place);
+        let (at, from_transport) = match place.checked_sub(N_NETWORK) {
+            Some(place) => (4 * place, usize::MAX),
+            None => (4 * place, 0),
+        };
+        (place < self.n_fixed).then_some(Place { at: at as u16, from_transport })
     }
 
     /// Whether the word at `offset` is one of a header's first ones, which have fixed places.
