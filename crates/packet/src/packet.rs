@@ -123,6 +123,12 @@ impl Packet {
         self.offset() as usize
     }
 
+    /// Bytes of the room in front of the data that were data before: what was stripped.
+    #[inline]
+    pub fn n_stripped(&self) -> usize {
+        self.offset().saturating_sub(self.meta().low) as usize
+    }
+
     /// Bytes of room behind the data.
     #[inline]
     pub fn tailroom(&self) -> usize {

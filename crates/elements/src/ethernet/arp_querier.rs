@@ -190,6 +190,8 @@ impl Element for ARPQuerier {
         let n_drops = cache.n_drops;
         let (mut queries, mut ready) = (Batch::new(), Batch::new());
         let is_single = ctx.n_outputs() == 1;
+        // What an answer lets go goes one by one, as in Click.
+        let one_by_one = batch.len() == 1;
         for mut packet in batch.drain() {
             let packets = if port == 0 {
                 if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
@@ -207,7 +209,7 @@ impl Element for ARPQuerier {
                     continue;
                 }
                 self.route(ctx, &mut cache, packet, &mut queries, &mut ready, is_single);
-                if queries.room() < 2 || ready.room() < 2 {
+                if one_by_one || queries.room() < 2 || ready.room() < 2 {
                     ctx.emit(1, std::mem::replace(&mut queries, Batch::new()));
                     ctx.emit(0, std::mem::replace(&mut ready, Batch::new()));
                 }

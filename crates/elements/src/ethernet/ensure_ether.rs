@@ -57,7 +57,7 @@ impl EnsureEther {
         if offset == Ethernet::LEN && carries_ip(packet.data()) {
             return Verdict::PASS;
         }
-        if offset == 0 && packet.headroom() >= Ethernet::LEN {
+        if offset == 0 && packet.n_stripped() >= Ethernet::LEN {
             packet.unstrip(Ethernet::LEN);
             if carries_ip(packet.data()) {
                 return Verdict::PASS;
@@ -78,6 +78,7 @@ fn carries_ip(frame: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing::check;
     use expect_test::{expect, Expect};
 
@@ -127,6 +128,15 @@ mod tests {
             x:   34 | 0a0a0a0a 0a0a0b0b 0b0b0b0b 86dd4500 00140000
         "#]],
         );
+    }
+
+    #[test]
+    fn what_another_packet_left_in_memory_is_no_header() {
+        drop(Packet::with_headroom(100, &[8, 0].repeat(60)));
+        let mut packet = Packet::from_bytes(&[0x45; 20]);
+        packet.set_network_header(0, 20);
+        EnsureEther { header: [7; Ethernet::LEN] }.process(&mut packet);
+        assert_eq!(packet.data()[..15], [[7; 14].as_slice(), &[0x45]].concat());
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl StripEtherVlanHeader {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let [untagged, tagged] = &mut self.short;
-        let ((n_bytes, short), tci) = match (tag::read(packet, tag::ETHERTYPE), self.native_vlan) {
+        let ((n_bytes, short), tci) = match (tag::read_short(packet, tag::ETHERTYPE), self.native_vlan) {
             (Some(tci), _) => (tagged, tci),
             (None, Some(native_vlan)) => (untagged, native_vlan),
             (None, None) => return Verdict::port_or_drop(1, NO_TAG),

@@ -105,12 +105,22 @@ pub fn read(packet: &Packet, ethertype: u16) -> Option<u16> {
     (u16::from_be_bytes([t0, t1]) == ethertype).then(|| u16::from_be_bytes([c0, c1]))
 }
 
-/// Removes the tag of a frame that has one.
+/// As [`read`], for a frame that may end behind the tag's type or in the middle of its control information; what is missing of that
+/// counts as 0.
+#[inline]
+pub fn read_short(packet: &Packet, ethertype: u16) -> Option<u16> {
+    let tag = packet.data().get(ADDRESSES..)?;
+    let rest = tag.strip_prefix(&ethertype.to_be_bytes())?;
+    let byte = |at: usize| rest.get(at).copied().unwrap_or(0);
+    Some(u16::from_be_bytes([byte(0), byte(1)]))
+}
+
+/// Removes the tag of a frame that has one, or the beginning of one.
 #[inline]
 pub fn remove(packet: &mut Packet) {
-    if let Some(head) = packet.data_mut().get_mut(..ADDRESSES + TAG) {
-        head.copy_within(..ADDRESSES, TAG);
-    }
+    let data = packet.data_mut();
+    let n = data.len().saturating_sub(TAG).min(ADDRESSES);
+    data.copy_within(..n, data.len().min(TAG));
     packet.strip(TAG);
 }
 

@@ -45,7 +45,7 @@ impl Element for VlanDecap {
 impl VlanDecap {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        let tci = tag::read(packet, self.ethertype);
+        let tci = tag::read_short(packet, self.ethertype);
         if tci.is_some() {
             tag::remove(packet);
         }
@@ -77,8 +77,10 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_have_no_tag() {
-        check(b"ddddddssssss\x81\x00\x20", expect!["ddddddssssss\u{fffd}\0  0000"]);
+    fn short_frames_may_have_no_tag_or_the_beginning_of_one() {
+        check(b"ddddddssssss\x81", expect!["ddddddssssss\u{fffd} 0000"]);
+        check(b"ddddddssssss\x81\x00", expect!["ddddddssss 0000"]);
+        check(b"ddddddssssss\x81\x00\x20", expect!["ddddddsssss 2000"]);
         check(b"ddddddssssss\x81\x00\x20\x07", expect!["ddddddssssss 2007"]);
         check(b"", expect![" 0000"]);
     }

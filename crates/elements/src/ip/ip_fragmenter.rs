@@ -16,7 +16,7 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Fail
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option};
 
-use super::{offload, set_ip_checksum};
+use super::{offload, pieces::Pieces, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
@@ -81,15 +81,15 @@ impl Element for IPFragmenter {
         if batch.iter().all(|packet| offload::wire_len(packet) <= self.mtu) {
             return ctx.emit(0, batch);
         }
-        let mut out = Batch::new();
+        let mut out = Pieces::of(&batch);
         for packet in batch.drain() {
             if offload::wire_len(&packet) <= self.mtu {
-                add(ctx, &mut out, packet);
+                out.add(ctx, packet);
             } else {
                 self.cut(ctx, &mut out, packet);
             }
         }
-        ctx.emit(0, out);
+        out.send(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -106,21 +106,13 @@ impl Element for IPFragmenter {
     }
 }
 
-/// Adds a packet to what leaves by output 0.
-pub(crate) fn add(ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
-    if out.room() == 0 {
-        ctx.emit(0, std::mem::take(out));
-    }
-    out.push(packet);
-}
-
 impl IPFragmenter {
     /// Adds the fragments of a packet that is too long to `out`, or sends it elsewhere.
-    fn cut(&mut self, ctx: &mut Ctx<'_>, out: &mut Batch, mut packet: Packet) {
+    fn cut(&mut self, ctx: &mut Ctx<'_>, out: &mut Pieces, mut packet: Packet) {
         offload::settle(&mut packet);
         let bytes = packet.network_mut();
         let n_bytes = bytes.len();
-        let Some(header) = bytes.first_chunk_mut::<20>() else { return add(ctx, out, packet) };
+        let Some(header) = bytes.first_chunk_mut::<20>() else { return out.add(ctx, packet) };
         let header_len = usize::from(header[0] & 0x0f) * 4;
         let first_len = self.mtu.saturating_sub(header_len) & !7;
         let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
@@ -139,7 +131,7 @@ impl IPFragmenter {
         first.truncate(
             (first.network_offset().unwrap_or(0) + (header_len + first_len) as isize).max(0) as usize
         );
-        add(ctx, out, first);
+        out.add(ctx, first);
         self.n_fragments += 1;
         let template = Template::new(packet.network(), header_len, flags);
         let link = packet.network_offset().and_then(|offset| usize::try_from(offset).ok());
@@ -152,14 +144,14 @@ impl IPFragmenter {
             let mut fragment =
                 template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
             put_in_front(&mut fragment, link);
-            add(ctx, out, fragment);
+            out.add(ctx, fragment);
             self.n_fragments += 1;
             offset += len;
         }
     }
 
     #[cold]
-    fn refuse(&mut self, ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet) {
+    fn refuse(&mut self, ctx: &mut Ctx<'_>, out: &mut Pieces, packet: Packet) {
         if self.is_verbose || self.n_drops < TOLD {
             let ip = packet.network();
             let address = |at: usize| {
@@ -173,7 +165,7 @@ impl IPFragmenter {
         }
         self.n_drops += 1;
         // What came before goes first.
-        ctx.emit(0, std::mem::take(out));
+        out.send(ctx);
         ctx.emit_or_drop(1, MUST_NOT_CUT, Batch::of(packet));
     }
 }

@@ -11,6 +11,7 @@ pub mod header_check;
 pub mod offload;
 pub mod own_networks;
 pub mod payload_check;
+pub mod pieces;
 pub mod rate_tree;
 pub mod type_of_service;
 

@@ -91,6 +91,8 @@ impl Element for Reframe {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let is_push = ctx.output_is_push(0);
+        // Frames of one packet go one by one, as in Click.
+        let most = if batch.len() == 1 { 1 } else { BATCH_MAX };
         for packet in batch.drain() {
             if self.stream.len() + packet.len() > MAX_STREAM {
                 self.drop_stream(ctx, NOT_PULLED);
@@ -98,7 +100,7 @@ impl Element for Reframe {
             }
             self.stream.extend(packet.data());
             if is_push {
-                self.emit_frames(ctx);
+                self.emit_frames(ctx, most);
             }
         }
     }
@@ -119,11 +121,12 @@ impl Element for Reframe {
 }
 
 impl Reframe {
-    fn emit_frames(&mut self, ctx: &mut Ctx<'_>) {
+    /// Emits all frames that are complete, `most` at a time.
+    fn emit_frames(&mut self, ctx: &mut Ctx<'_>, most: usize) {
         let mut frames = Batch::new();
         while let Some(frame) = self.next_frame(ctx) {
             frames.push(frame);
-            if frames.len() == BATCH_MAX {
+            if frames.len() == most {
                 ctx.emit_now(0, std::mem::take(&mut frames));
             }
         }

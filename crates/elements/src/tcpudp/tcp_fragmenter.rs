@@ -12,7 +12,7 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
 use wire::{checksum, tcp_flag, Tcp};
 
 use super::segment::Outer;
-use crate::ip::{ip_fragmenter::add, offload};
+use crate::ip::{offload, pieces::Pieces};
 
 /// The class.
 pub const CLASS: Class =
@@ -66,7 +66,7 @@ impl Element for TCPFragmenter {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
-        let mut out = Batch::new();
+        let mut out = Pieces::of(&batch);
         for mut packet in batch.drain() {
             self.counts.packets = self.counts.packets.wrapping_add(1);
             match self.plan(&packet) {
@@ -74,10 +74,10 @@ impl Element for TCPFragmenter {
                     offload::settle(&mut packet);
                     self.cut(ctx, &mut out, packet, plan);
                 }
-                None => add(ctx, &mut out, packet),
+                None => out.add(ctx, packet),
             }
         }
-        ctx.emit(0, out);
+        out.send(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -120,11 +120,11 @@ impl TCPFragmenter {
     }
 
     /// Adds the pieces of a packet to `out`.
-    fn cut(&mut self, ctx: &mut Ctx<'_>, out: &mut Batch, packet: Packet, plan: Plan) {
+    fn cut(&mut self, ctx: &mut Ctx<'_>, out: &mut Pieces, packet: Packet, plan: Plan) {
         self.counts.cut = self.counts.cut.wrapping_add(1);
         for offset in (0..plan.payload_len).step_by(plan.piece_len) {
             self.counts.pieces = self.counts.pieces.wrapping_add(1);
-            add(ctx, out, plan.piece(packet.copy(), offset));
+            out.add(ctx, plan.piece(packet.copy(), offset));
         }
     }
 }
@@ -158,21 +158,25 @@ impl Plan {
         packet
     }
 
+    /// Writes the fields of the header that change, as many of them as a piece still has: what is no TCP may tell of a header that is
+    /// shorter than its fields.
     fn write_tcp(&self, segment: &mut [u8], offset: usize, pseudo: u16) {
-        if let Some(tcp) = segment.first_chunk_mut::<20>() {
-            // As Click, which compares with the MTU instead of the piece.
-            if offset + self.mtu < self.payload_len {
-                tcp[13] &= !tcp_flag::FIN;
-            }
-            let sequence = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]).wrapping_add(offset as u32);
-            tcp[4..8].copy_from_slice(&sequence.to_be_bytes());
-            tcp[16..18].fill(0);
+        // As Click, which compares with the MTU instead of the piece.
+        if let Some(flags) = segment.get_mut(13).filter(|_| offset + self.mtu < self.payload_len) {
+            *flags &= !tcp_flag::FIN;
         }
-        let sum = checksum::transport(pseudo, segment);
-        if let Some(field) = segment.get_mut(Tcp::CHECKSUM_AT..Tcp::CHECKSUM_AT + 2) {
-            field.copy_from_slice(&sum.to_be_bytes());
+        if let Some(field) = segment.get_mut(4..).and_then(<[u8]>::first_chunk_mut::<4>) {
+            *field = u32::from_be_bytes(*field).wrapping_add(offset as u32).to_be_bytes();
         }
+        write_sum(segment, 0);
+        write_sum(segment, checksum::transport(pseudo, segment));
     }
+}
+
+/// Writes the checksum, or as much of it as there is.
+fn write_sum(segment: &mut [u8], sum: u16) {
+    let field = segment.iter_mut().skip(Tcp::CHECKSUM_AT);
+    field.zip(sum.to_be_bytes()).for_each(|(place, byte)| *place = byte);
 }
 
 #[cfg(test)]
