@@ -20,8 +20,10 @@ pub const CAPACITY: usize = 2 << 20;
 pub const MAX_PAIR: usize = 2 * (4096 + ring::CAPACITY_MAX);
 /// Packets after which they are shown to the reader, though more follow.
 const PUBLISH: usize = 64;
+/// Packets at once that a reader need not be woken for at once: whoever sends as many is busy, and has more to send.
+const MANY: usize = 32;
 /// Bytes that wait when a reader who sleeps is woken though the writer has more to do.
-const WAKE_BYTES: usize = 128 << 10;
+const WAKE_BYTES: usize = 32 << 10;
 
 /// The connection over which two neighbours agreed; it tells when the other process is gone.
 pub type Line = Arc<OwnedFd>;
@@ -270,6 +272,9 @@ impl RingOut {
             }
         }
         self.publish();
+        if batch.len() < MANY {
+            self.wake_reader();
+        }
         refused
     }
 
@@ -307,7 +312,7 @@ impl RingOut {
     }
 
     /// Shows the reader what was put in. Waking one that sleeps costs as much as hundreds of packets, and one that is as fast as the
-    /// writer would have to be woken for each batch: it may sleep until much waits, or the writer has nothing else to do.
+    /// writer would have to be woken for each large batch: it may sleep until much waits, or the writer has nothing else to do.
     fn publish(&mut self) {
         self.owes_wake |= self.producer.publish();
         if self.owes_wake && self.producer.pending_bytes() >= WAKE_BYTES {

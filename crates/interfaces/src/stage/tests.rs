@@ -61,15 +61,20 @@ impl Pair {
     }
 
     fn send(&mut self, n: u32) {
+        (0..n).for_each(|_| self.send_batch(1));
+    }
+
+    fn send_batch(&mut self, n: u32) {
+        let mut batch = Batch::new();
         for _ in 0..n {
             let mut packet = Packet::zeroed(60 + self.n_sent as usize % 700);
             packet.data_mut()[..4].copy_from_slice(&self.n_sent.to_be_bytes());
             packet.set_timestamp_ns(1 + i64::from(self.n_sent));
-            let mut batch = Batch::of(packet);
-            self.left.send(&mut batch);
-            assert!(batch.is_empty(), "no room");
+            batch.push(packet);
             self.n_sent += 1;
         }
+        self.left.send(&mut batch);
+        assert!(batch.is_empty(), "no room");
     }
 
     /// Receives all there is, and checks that it is what was sent, in order.
@@ -136,7 +141,10 @@ fn a_reader_is_woken_when_its_writer_says_so_or_much_waits() {
     let mut pair = Pair::with_rings_of(1 << 20);
     pair.upgrade();
     pair.receive();
-    pair.send(5);
+    pair.send(1);
+    assert!(is_woken(&pair.right), "a few packets are not held back");
+    pair.receive();
+    pair.send_batch(40);
     assert!(pair.left.owes_wake() && !is_woken(&pair.right));
     pair.left.wake_reader();
     assert!(!pair.left.owes_wake() && is_woken(&pair.right));
@@ -144,12 +152,12 @@ fn a_reader_is_woken_when_its_writer_says_so_or_much_waits() {
     assert!(!is_woken(&pair.right));
     while !is_woken(&pair.right) {
         assert!(pair.n_sent < 2000, "it sleeps on");
-        pair.send(1);
+        pair.send_batch(40);
     }
-    assert!(!pair.left.owes_wake());
+    assert!(pair.n_sent > 100 && !pair.left.owes_wake());
     pair.receive();
     assert_eq!(pair.n_received, pair.n_sent);
-    pair.send(5);
+    pair.send_batch(40);
     drop(pair.left);
     assert!(is_woken(&pair.right), "whoever goes wakes it first");
 }
