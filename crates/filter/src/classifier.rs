@@ -54,8 +54,7 @@ impl Classifier {
     #[inline]
     pub fn quick(&self) -> impl Fn(&[u8]) -> Option<usize> + '_ {
         let align_offset = self.plain.align_offset();
-        let quick = self.compiled.as_ref().and_then(Compiled::quick);
-        let steps = quick.and_then(|(from_length, quick)| Some((from_length, quick.steps()?)));
+        let steps = self.compiled.as_ref().and_then(Compiled::steps);
         move |data| match steps {
             Some((from_length, steps)) if data.len() + align_offset as usize >= from_length as usize => {
                 crate::output(steps.classify_data(data, align_offset))

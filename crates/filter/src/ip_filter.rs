@@ -76,10 +76,14 @@ impl IpFilter {
     /// As [`IpFilter::classify`], with what is the same for all packets looked up beforehand: for many packets in a row.
     #[inline]
     pub fn quick(&self) -> impl Fn(&Headers) -> Option<usize> + '_ {
-        let quick = self.compiled.as_ref().and_then(Compiled::quick);
-        move |headers| match quick {
-            Some((from_length, quick)) if headers.virtual_len() >= from_length => {
-                crate::output(quick.classify_ip(headers))
+        let steps = self.compiled.as_ref().and_then(Compiled::steps);
+        let tuples = self.compiled.as_ref().and_then(Compiled::tuples);
+        move |headers| match (steps, &tuples) {
+            (Some((from_length, steps)), _) if headers.virtual_len() >= from_length => {
+                crate::output(steps.classify_ip(headers))
+            }
+            (_, Some((from_length, find))) if headers.virtual_len() >= *from_length => {
+                crate::output(find(headers))
             }
             _ => self.classify(headers),
         }

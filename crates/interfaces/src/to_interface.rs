@@ -124,15 +124,11 @@ impl Element for ToInterface {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let Some((_, shared)) = &self.interface else { return false };
         if self.bell == Some(task) {
-            let may_wait = ctx.has_other_tasks() && ctx.steady_ns() - self.due_since_ns < WAKE_NS;
-            match may_wait && !table::spins() && lock(shared).owes_wake() {
-                true => ctx.schedule(task),
-                false => lock(shared).wake_reader(),
-            }
+            self.wake_or_wait(ctx, task);
             return false;
         }
+        let Some((_, shared)) = &self.interface else { return false };
         if lock(shared).is_full() {
             return false;
         }
@@ -188,6 +184,21 @@ impl ToInterface {
         if let Some(bell) = self.bell.filter(|bell| !ctx.is_scheduled(*bell)) {
             self.due_since_ns = ctx.steady_ns();
             ctx.schedule(bell);
+        }
+    }
+
+    /// Wakes the reader, unless there is more to do first.
+    fn wake_or_wait(&self, ctx: &mut Ctx<'_>, bell: TaskId) {
+        let Some((_, shared)) = &self.interface else { return };
+        let mut interface = lock(shared);
+        let may_sleep_on = interface.owes_wake()
+            && !table::spins()
+            && ctx.has_other_tasks()
+            && ctx.steady_ns() - self.due_since_ns < WAKE_NS;
+        if may_sleep_on {
+            ctx.schedule(bell);
+        } else {
+            interface.wake_reader();
         }
     }
 

@@ -82,10 +82,10 @@ impl Consumer {
     #[inline(always)]
     fn record(&mut self, first: u64) -> Result<Record<'_>, Corrupt> {
         let offset = self.ring.offset(self.next);
-        let (header_len, len) = match plain_len(first) {
-            Some(len) => (PLAIN_HEADER_LEN, len),
-            None => (HEADER_LEN, first as u32),
-        };
+        let plain_len = plain_len(first);
+        let is_plain = plain_len.is_some();
+        let header_len = if is_plain { PLAIN_HEADER_LEN } else { HEADER_LEN };
+        let len = plain_len.unwrap_or(first as u32);
         let published = self.tail.wrapping_sub(self.next) as usize;
         let total = record_len(header_len, len as usize);
         if len as usize > self.ring.max_data() || total > published.min(self.ring.capacity() - offset) {
@@ -93,7 +93,7 @@ impl Consumer {
         }
         // SAFETY: the record, and so its header, ends before the ring does.
         let word = |at| unsafe { self.ring.word(offset + at) }.load(Ordering::Relaxed);
-        let header = if header_len == PLAIN_HEADER_LEN {
+        let header = if is_plain {
             Header { wire_len: len, timestamp_ns: word(8) as i64, ..Header::default() }
         } else {
             self.header(offset, [first, word(8), word(16), word(24)])?
@@ -105,7 +105,6 @@ impl Consumer {
         self.next = self.next.wrapping_add(total as u64);
         // SAFETY: the record ends before the ring does.
         let data = unsafe { self.ring.at(offset).add(header_len) };
-        let is_plain = header_len == PLAIN_HEADER_LEN;
         Ok(Record { header, is_plain, data, len: len as usize, _ring: PhantomData })
     }
 

@@ -100,9 +100,7 @@ pub fn config(tci: u16) -> String {
 /// The control information of a frame, if it has a tag of this type.
 #[inline]
 pub fn read(packet: &Packet, ethertype: u16) -> Option<u16> {
-    let tag: &[u8; TAG] = packet.data().get(ADDRESSES..)?.first_chunk()?;
-    let [t0, t1, c0, c1] = *tag;
-    (u16::from_be_bytes([t0, t1]) == ethertype).then(|| u16::from_be_bytes([c0, c1]))
+    read_short(packet, ethertype).filter(|_| packet.len() >= ADDRESSES + TAG)
 }
 
 /// As [`read`], for a frame that may end behind the tag's type or in the middle of its control information; what is missing of that

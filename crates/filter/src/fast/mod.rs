@@ -22,7 +22,7 @@ use conjunctions::Conjunctions;
 use list::List;
 use rewrite::Rewriter;
 pub use steps::Steps;
-use tuples::{Finder, Tuples};
+use tuples::Tuples;
 use vectors::Vectors;
 
 /// Up to this many tests on the longest way through it, a decision graph wins over everything else.
@@ -98,16 +98,24 @@ impl Compiled {
         }
     }
 
-    /// The form for the longest packets, if it is one of the two that most lists have, and the length from which on it holds.
+    /// The form for the longest packets, if it is a decision graph, and the length from which on it holds.
     #[inline]
-    pub fn quick(&self) -> Option<(u32, Quick<'_>)> {
-        let Class { from_length, matcher } = self.classes.first()?;
-        let quick = match matcher {
-            Matcher::Steps(steps) => Quick::Steps(steps),
-            Matcher::Search(Search::Tuples(tuples)) => Quick::Tuples(tuples.finder(), tuples, &self.layout),
-            _ => return None,
+    pub fn steps(&self) -> Option<(u32, &Steps)> {
+        match self.classes.first()? {
+            Class { from_length, matcher: Matcher::Steps(steps) } => Some((*from_length, steps)),
+            _ => None,
+        }
+    }
+
+    /// What finds where the longest IP packets go, if that is in hash tables, and the length from which on it does.
+    #[inline]
+    pub fn tuples(&self) -> Option<(u32, impl Fn(&Headers) -> i32 + '_)> {
+        let Class { from_length, matcher: Matcher::Search(Search::Tuples(tuples)) } = self.classes.first()?
+        else {
+            return None;
         };
-        Some((*from_length, quick))
+        let find = tuples.finder();
+        Some((*from_length, move |headers: &Headers| find(tuples, &self.layout, headers)))
     }
 
     /// Where an IP packet goes; `None` if it is too short for the fast form.
@@ -149,40 +157,12 @@ impl Compiled {
     }
 }
 
-/// A form that was looked up beforehand: for many packets in a row.
-#[derive(Clone, Copy)]
-pub enum Quick<'a> {
-    Steps(&'a Steps),
-    Tuples(Finder, &'a Tuples, &'a Layout),
-}
-
-impl<'a> Quick<'a> {
-    /// The decision graph, if it is that.
-    #[inline]
-    pub fn steps(self) -> Option<&'a Steps> {
-        match self {
-            Quick::Steps(steps) => Some(steps),
-            Quick::Tuples(..) => None,
-        }
-    }
-
-    /// Where an IP packet goes.
-    #[inline(always)]
-    pub fn classify_ip(self, headers: &Headers) -> i32 {
-        match self {
-            Quick::Steps(steps) => steps.classify_ip(headers),
-            Quick::Tuples(find, tuples, layout) => find(tuples, layout, headers),
-        }
-    }
-}
-
 impl Search {
     #[inline(never)]
     fn classify_ip(&self, layout: &Layout, headers: &Headers) -> i32 {
         match self {
             Search::Tuples(tuples) => tuples.finder()(tuples, layout, headers),
-            Search::List(list) => list.classify(&layout.load_ip(headers)),
-            Search::Vectors(vectors) => vectors.classify(&layout.load_ip(headers)),
+            _ => self.classify(&layout.load_ip(headers)),
         }
     }
 

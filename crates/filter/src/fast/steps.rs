@@ -1,7 +1,6 @@
 //! A decision graph that reads the words it tests from the packet: the fastest form of short lists.
 
-use super::words::{aligned_word, Headers, Layout, N_WORDS};
-use crate::ip::{NETWORK, TRANSPORT};
+use super::words::{aligned_word, Headers, Layout, Place, N_WORDS};
 use crate::program::{Insn, Program, NEVER};
 
 #[derive(Clone, Copy, Debug)]
@@ -15,16 +14,11 @@ struct Step {
     no_is_next: bool,
     /// The offset as the program has it.
     offset: u16,
-    /// The offset from where it is counted, or `ELSEWHERE`.
-    at: u16,
-    /// All ones if it is counted from the transport header, else 0.
-    from_transport: usize,
+    /// Where the word is, or [`Place::ELSEWHERE`].
+    from: Place,
     /// The place of the word where all words are loaded beforehand.
     place: u8,
 }
-
-/// Of words that are not read the short way.
-const ELSEWHERE: u16 = u16::MAX;
 
 #[derive(Clone, Debug)]
 pub struct Steps {
@@ -39,11 +33,7 @@ const MAX_SINGLE_READS: usize = 2;
 impl Steps {
     /// For IP packets.
     pub fn of_ip(program: &Program, layout: &Layout) -> Steps {
-        let mut steps = Steps::new(program, |offset| match offset {
-            TRANSPORT.. => (offset - TRANSPORT, usize::MAX),
-            NETWORK.. => (offset - NETWORK, 0),
-            _ => (ELSEWHERE, 0),
-        });
+        let mut steps = Steps::new(program, Place::of);
         steps.steps.iter_mut().for_each(|step| step.place = layout.place(step.offset));
         steps.loads_headers = program.longest_way() > MAX_SINGLE_READS
             && program.insns().iter().all(|insn| insn.mask == 0 || layout.is_fixed(insn.offset));
@@ -54,16 +44,16 @@ impl Steps {
     pub fn of_data(program: &Program, align_offset: u32) -> Steps {
         Steps::new(program, |offset| {
             let at = u32::from(offset).checked_sub(align_offset).and_then(|at| u16::try_from(at).ok());
-            (at.unwrap_or(ELSEWHERE), 0)
+            at.map_or(Place::ELSEWHERE, |at| Place { at, from_transport: 0 })
         })
     }
 
-    fn new(program: &Program, place: impl Fn(u16) -> (u16, usize)) -> Steps {
+    fn new(program: &Program, place: impl Fn(u16) -> Place) -> Steps {
         let step = |(number, insn): (i32, &Insn)| {
-            let (at, from_transport) = place(insn.offset);
+            let from = place(insn.offset);
             let (mask, value, [no, yes]) = (insn.mask.to_be(), insn.value.to_be(), insn.jump);
             let no_is_next = no == number + 1;
-            Step { mask, value, yes, no, no_is_next, offset: insn.offset, at, from_transport, place: 0 }
+            Step { mask, value, yes, no, no_is_next, offset: insn.offset, from, place: 0 }
         };
         Steps { steps: (0..).zip(program.insns()).map(step).collect(), loads_headers: false }
     }
@@ -75,19 +65,16 @@ impl Steps {
                 return self.walk(|step| words[usize::from(step.place) % N_WORDS]);
             }
         }
-        self.walk(|step| {
-            let at = usize::from(step.at).saturating_add(headers.transport & step.from_transport);
-            match headers.network.get(at..).and_then(<[u8]>::first_chunk) {
-                Some(word) if step.at != ELSEWHERE => u32::from_ne_bytes(*word),
-                _ => far_word(headers, step.offset),
-            }
+        self.walk(|step| match headers.network.get(headers.at(step.from)..).and_then(<[u8]>::first_chunk) {
+            Some(word) if step.from != Place::ELSEWHERE => u32::from_ne_bytes(*word),
+            _ => far_word(headers, step.offset),
         })
     }
 
     #[inline(always)]
     pub fn classify_data(&self, data: &[u8], align_offset: u32) -> i32 {
-        self.walk(|step| match data.get(usize::from(step.at)..).and_then(<[u8]>::first_chunk) {
-            Some(word) if step.at != ELSEWHERE => u32::from_ne_bytes(*word),
+        self.walk(|step| match data.get(usize::from(step.from.at)..).and_then(<[u8]>::first_chunk) {
+            Some(word) if step.from != Place::ELSEWHERE => u32::from_ne_bytes(*word),
             _ => far_aligned_word(data, step.offset, align_offset),
         })
     }

@@ -200,7 +200,7 @@ impl Tuple {
         let first = members.first().copied().unwrap_or(NONE);
         let fields = get(first).map_or(Vec::new(), |one| fields(&one).collect());
         let field = |&(place, mask): &(u8, u32)| Field {
-            at: layout.fixed_place(place).unwrap_or_default(),
+            at: layout.fixed_place(place).unwrap_or(Place::ELSEWHERE),
             place,
             mask,
         };

@@ -38,12 +38,14 @@ impl Headers<'_> {
 
     /// The word at a fixed place.
     #[inline(always)]
-    pub fn word_at(&self, Place { at, from_transport }: Place) -> u32 {
-        let at = usize::from(at).saturating_add(self.transport & from_transport);
-        match self.network.get(at..).and_then(<[u8]>::first_chunk) {
-            Some(&chunk) => u32::from_be_bytes(chunk),
-            None => word(self.network, at),
-        }
+    pub fn word_at(&self, place: Place) -> u32 {
+        word(self.network, self.at(place))
+    }
+
+    /// How far behind the start of the network header a place is.
+    #[inline(always)]
+    pub fn at(&self, Place { at, from_transport }: Place) -> usize {
+        usize::from(at).saturating_add(self.transport & from_transport)
     }
 
     /// The word at an offset in that space.
@@ -60,21 +62,41 @@ impl Headers<'_> {
 }
 
 /// The four bytes at `at`, as far as they exist.
+#[inline]
 pub fn word(bytes: &[u8], at: usize) -> u32 {
-    let tail = bytes.get(at..).unwrap_or_default();
-    match tail.first_chunk() {
+    match bytes.get(at..).and_then(<[u8]>::first_chunk) {
         Some(&chunk) => u32::from_be_bytes(chunk),
-        None => (0..4).fold(0, |word, n| word << 8 | u32::from(tail.get(n).copied().unwrap_or(0))),
+        None => cut_off_word(bytes, at),
     }
 }
 
-/// A place in the headers of all IP packets.
-#[derive(Clone, Copy, Debug, Default)]
+#[cold]
+fn cut_off_word(bytes: &[u8], at: usize) -> u32 {
+    let tail = bytes.get(at..).unwrap_or_default();
+    (0..4).fold(0, |word, n| word << 8 | u32::from(tail.get(n).copied().unwrap_or(0)))
+}
+
+/// Where a word is in the bytes from the network header on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The offset from where it is counted.
-    at: u16,
+    pub at: u16,
     /// All ones if it is counted from the transport header, else 0.
-    from_transport: usize,
+    pub from_transport: usize,
+}
+
+impl Place {
+    /// Of words that are not there, but in the link-layer header.
+    pub const ELSEWHERE: Place = Place { at: u16::MAX, from_transport: 0 };
+
+    /// Where the word at an offset is in the space where headers are 256 apart.
+    pub fn of(offset: u16) -> Place {
+        match offset {
+            TRANSPORT.. => Place { at: offset - TRANSPORT, from_transport: usize::MAX },
+            NETWORK.. => Place { at: offset - NETWORK, from_transport: 0 },
+            _ => Place::ELSEWHERE,
+        }
+    }
 }
 
 /// Which word goes where.
@@ -129,12 +151,11 @@ impl Layout {
 
     /// Where in a packet the word is that has this place in the layout, if that is one of the fixed places.
     pub fn fixed_place(&self, place: u8) -> Option<Place> {
-        let place = usize::from(place);
-        let (at, from_transport) = match place.checked_sub(N_NETWORK) {
-            Some(place) => (4 * place, usize::MAX),
-            None => (4 * place, 0),
+        let offset = match usize::from(place).checked_sub(N_NETWORK) {
+            Some(beyond) => TRANSPORT + 4 * beyond as u16,
+            None => NETWORK + 4 * u16::from(place),
         };
-        (place < self.n_fixed).then_some(Place { at: at as u16, from_transport })
+        (usize::from(place) < self.n_fixed).then(|| Place::of(offset))
     }
 
     /// Whether the word at `offset` is one of a header's first ones, which have fixed places.

@@ -281,7 +281,6 @@ impl RingOut {
     fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {
         match why {
             Refused::NoRoom => {
-                self.publish();
                 self.wake_reader();
                 self.bells.room.reset();
                 let may_sleep = self.producer.prepare_to_wait(packet.len());
