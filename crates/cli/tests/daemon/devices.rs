@@ -89,19 +89,17 @@ jq '.end.sum_received.bytes > 0' result.json
 #[test]
 fn a_connection_survives_another_daemon() {
     let script = r#"
-set -eu
-exec 2>&1
 export WEIR_SOCKET=api.socket
 ip link set lo up
-unshare -n sleep 1000 & inside=$!
-unshare -n sleep 1000 & outside=$!
+make_space; inside=$space
+make_space; outside=$space
 daemon=
 trap 'kill $daemon $inside $outside 2>/dev/null || :' EXIT
 in_inside() { nsenter -t $inside -n "$@"; }
 in_outside() { nsenter -t $outside -n "$@"; }
 ip link add name vl type veth peer name vi
 ip link add name vr type veth peer name vo
-until ip link set vi netns $inside && ip link set vo netns $outside; do sleep 0.05; done 2>/dev/null
+ip link set vi netns $inside; ip link set vo netns $outside
 ip link set vl up; ip link set vr up
 in_inside ip addr add 10.0.0.1/24 dev vi; in_inside ip link set vi up
 in_outside ip addr add 10.0.0.2/24 dev vo; in_outside ip link set vo up; in_outside ip link set lo up
@@ -166,19 +164,17 @@ grep WARN serve.log || :
 #[test]
 fn connections_keep_their_servers_with_another_daemon() {
     let script = r#"
-set -eu
-exec 2>&1
 export WEIR_SOCKET=api.socket
 ip link set lo up
-unshare -n sleep 1000 & clients=$!
-unshare -n sleep 1000 & servers=$!
+make_space; clients=$space
+make_space; servers=$space
 daemon= server=
 trap 'kill -9 $daemon $clients $servers $server 2>/dev/null || :' EXIT
 in_clients() { nsenter -t $clients -n "$@"; }
 in_servers() { nsenter -t $servers -n "$@"; }
 ip link add name vl type veth peer name vc
 ip link add name vr type veth peer name vs
-until ip link set vc netns $clients && ip link set vs netns $servers; do sleep 0.05; done 2>/dev/null
+ip link set vc netns $clients; ip link set vs netns $servers
 ip link set vl up; ip link set vr up
 in_clients ip addr add 203.0.113.5/24 dev vc; in_clients ip link set vc up
 in_servers ip addr add 10.0.1.2/24 dev vs; in_servers ip addr add 10.0.1.3/24 dev vs

@@ -2,15 +2,23 @@
 
 use super::process::Place;
 
-/// A daemon in one namespace, and another one for whom it joins: `in_other` runs commands there.
-const DAEMON: &str = r#"
+/// `make_space` makes a namespace and sets `space` to the process that keeps it, which is in it by then.
+const SPACES: &str = r#"
 set -eu
 exec 2>&1
+make_space() {
+  unshare -n sleep 1000 & space=$!
+  until [ "$(readlink /proc/$space/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
+}
+"#;
+
+/// A daemon in one namespace, and another one for whom it joins: `in_other` runs commands there.
+const DAEMON: &str = r#"
 export WEIR_SOCKET=api.socket
 ip link set lo up
 weir serve --volatile --socket api.socket 2>serve.log &
 daemon=$!
-unshare -n sleep 1000 & other=$!
+make_space; other=$space
 trap 'kill $daemon $other 2>/dev/null || :' EXIT
 in_other() { nsenter -t $other -n "$@"; }
 while ! weir show >/dev/null 2>&1; do sleep 0.05; done
@@ -23,7 +31,9 @@ pub fn run(script: &str) -> Option<String> {
         return None;
     }
     let place = Place::new(0);
-    Some(place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{script}\nSCRIPT\n)\"")))
+    Some(
+        place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{SPACES}\n{script}\nSCRIPT\n)\"")),
+    )
 }
 
 /// The same beside a daemon.
