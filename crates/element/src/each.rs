@@ -38,10 +38,17 @@ impl Ctx<'_> {
     #[inline(always)]
     pub fn spread(&mut self, mut batch: Batch, mut process: impl FnMut(&mut Self, &mut Packet) -> Verdict) {
         let mut verdicts = self.outbox.take_verdicts();
-        verdicts.extend(batch.iter_mut().map(|packet| process(self, packet)));
-        match verdicts.first() {
-            Some(first) if verdicts.iter().all(|verdict| verdict == first) => self.send(*first, batch),
-            _ => self.distribute(batch, &verdicts),
+        // The bits that any has, and those that all have: the same if all verdicts are.
+        let (mut any, mut all) = (0, !0);
+        for (place, packet) in verdicts.iter_mut().zip(batch.iter_mut()) {
+            let verdict = process(self, packet);
+            (any, all) = (any | verdict.0, all & verdict.0);
+            *place = verdict;
+        }
+        if any == all {
+            self.send(Verdict(any), batch);
+        } else {
+            self.distribute(batch, verdicts.as_slice());
         }
         self.outbox.give_verdicts(verdicts);
     }

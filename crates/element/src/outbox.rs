@@ -1,6 +1,6 @@
 //! The outbox: what an element has handed to its outputs while one of its methods runs.
 
-use packet::{Batch, Packet};
+use packet::{Batch, Packet, BATCH_MAX};
 
 use crate::Verdict;
 
@@ -15,9 +15,12 @@ pub struct Outbox(Box<Contents>);
 struct Contents {
     sent: Sent,
     split: Split,
-    /// Storage for the verdicts on a batch, empty between uses.
-    verdicts: Vec<Verdict>,
+    /// Storage for the verdicts on a batch.
+    verdicts: Option<Box<Verdicts>>,
 }
+
+/// A verdict on each packet of a batch, and more.
+pub(crate) type Verdicts = [Verdict; BATCH_MAX];
 
 /// Batches with the outputs that they are for, in order.
 #[derive(Default)]
@@ -72,6 +75,13 @@ impl Outbox {
         self.0.sent.first.is_none()
     }
 
+    /// The batches, in order.
+    #[inline]
+    pub fn batches(&self) -> impl Iterator<Item = &Batch> {
+        let Sent { first, more } = &self.0.sent;
+        first.iter().chain(more).map(|(_, batch)| batch)
+    }
+
     /// Takes the last batch.
     #[inline]
     pub fn pop(&mut self) -> Option<(u32, Batch)> {
@@ -118,17 +128,16 @@ impl Outbox {
         &mut self.0.split
     }
 
-    /// Empty storage for verdicts, to be given back.
+    /// Storage for verdicts, to be given back.
     #[inline]
-    pub(crate) fn take_verdicts(&mut self) -> Vec<Verdict> {
-        std::mem::take(&mut self.0.verdicts)
+    pub(crate) fn take_verdicts(&mut self) -> Box<Verdicts> {
+        self.0.verdicts.take().unwrap_or_else(|| Box::new([Verdict::PASS; BATCH_MAX]))
     }
 
     /// Takes storage for verdicts back.
     #[inline]
-    pub(crate) fn give_verdicts(&mut self, mut verdicts: Vec<Verdict>) {
-        verdicts.clear();
-        self.0.verdicts = verdicts;
+    pub(crate) fn give_verdicts(&mut self, verdicts: Box<Verdicts>) {
+        self.0.verdicts = Some(verdicts);
     }
 
     /// Whether the last split had anything but packets for output 0.

@@ -1,7 +1,7 @@
 //! Builds graphs and runs them: tasks, notifiers, timers, handlers.
 //!
-//! [`Engine::build`] makes the elements of a graph; [`Engine::run`] is the driver. What an element asks of the engine is
-//! in [`world`]; the loop that moves packets is [`world::World::flow`].
+//! [`Engine::build`] makes the elements of a graph; [`Engine::run`] is the driver. What an element asks of the engine is in the
+//! module `runtime`; the loop that moves packets is [`world::World::flow`].
 #![forbid(unsafe_code)]
 
 mod build;
@@ -10,13 +10,16 @@ mod chatter;
 mod clock;
 mod configured;
 mod crew;
+mod flow;
 mod globals;
 mod handlers;
+mod meetings;
 mod notify;
 mod numbers;
 mod order;
 mod random;
 mod run;
+mod runtime;
 pub mod saved;
 mod schedule;
 mod select;

@@ -1,10 +1,55 @@
 //! Wiring: where each port of a checked graph leads, as flat tables for the run loop.
 
+use std::collections::HashSet;
+
 use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
+use crate::meetings::{self, Input};
+
 /// A port that is connected to nothing.
 const NOWHERE: u32 = u32::MAX;
+
+/// An input that an output leads to, or nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    element: u32,
+    /// The port; the highest bit tells whether branches meet there that began at one element.
+    port: u32,
+}
+
+impl Target {
+    const NOWHERE: Target = Target { element: NOWHERE, port: 0 };
+    const MEETING: u32 = 1 << 31;
+
+    /// An input at which branches meet.
+    pub fn meeting((element, port): Input) -> Target {
+        Target { element, port: port | Target::MEETING }
+    }
+
+    /// The element, if there is one.
+    #[inline(always)]
+    pub fn element(self) -> ElementIdx {
+        self.element as usize
+    }
+
+    /// The element's port.
+    #[inline(always)]
+    pub fn port(self) -> PortIdx {
+        (self.port & !Target::MEETING) as usize
+    }
+
+    /// Whether branches meet there that began at one element.
+    #[inline(always)]
+    pub fn is_meeting(self) -> bool {
+        self.port & Target::MEETING != 0
+    }
+
+    /// The input, if there is one.
+    fn input(self) -> Option<Input> {
+        (self.element != NOWHERE).then_some((self.element, self.port & !Target::MEETING))
+    }
+}
 
 /// Where each port of a graph leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +59,11 @@ pub struct Wiring {
     /// First input of each element in `sources`, and one more entry at the end.
     first_input: Vec<u32>,
     /// For each output, the first input it is connected to.
-    targets: Vec<(u32, u32)>,
+    targets: Vec<Target>,
+    /// Where output 0 of each element leads: the place that is looked up most.
+    first_targets: Vec<Target>,
+    /// For each element, the inputs at which branches meet that begin at its push outputs, the nearest last.
+    meetings: Vec<Box<[Input]>>,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
     /// All connections, sorted by output and by input.
@@ -33,7 +82,7 @@ impl Wiring {
         for ports in &checked.ports {
             wiring.first_output.push(wiring.targets.len() as u32);
             wiring.first_input.push(wiring.sources.len() as u32);
-            wiring.targets.extend(ports.outputs.iter().map(|_| (NOWHERE, 0)));
+            wiring.targets.extend(ports.outputs.iter().map(|_| Target::NOWHERE));
             wiring.sources.extend(ports.inputs.iter().map(|_| (NOWHERE, 0)));
             wiring
                 .output_is_push
@@ -47,8 +96,9 @@ impl Wiring {
         for connection in graph.sorted_connections() {
             let (from, to) = (connection.from, connection.to);
             if let Some(slot) = slot(&wiring.first_output, from.element, from.port) {
-                if wiring.targets[slot].0 == NOWHERE {
-                    wiring.targets[slot] = (to.element as u32, to.port as u32);
+                let (element, port) = (to.element as u32, to.port as u32);
+                if wiring.targets[slot].input().is_none() {
+                    wiring.targets[slot] = Target { element, port };
                 }
             }
             if let Some(slot) = slot(&wiring.first_input, to.element, to.port) {
@@ -60,7 +110,29 @@ impl Wiring {
         }
         wiring.by_output = wiring.by_input.clone();
         wiring.by_output.sort_unstable();
+        wiring.find_meetings();
         wiring
+    }
+
+    /// Finds where branches meet.
+    fn find_meetings(&mut self) {
+        let targets = |element: u32| {
+            let outputs = 0..self.n_ports(element as usize).1;
+            let push = outputs.filter(|port| self.output_is_push(element as usize, *port));
+            push.filter_map(|port| self.target_of(element as usize, port)?.input()).collect()
+        };
+        let n_elements = self.first_output.len() as u32 - 1;
+        let found: Vec<Box<[Input]>> =
+            (0..n_elements).map(|fork| meetings::of(fork, targets).into()).collect();
+        let inputs: HashSet<Input> = found.iter().flatten().copied().collect();
+        for target in &mut self.targets {
+            if let Some(input) = target.input().filter(|input| inputs.contains(input)) {
+                *target = Target::meeting(input);
+            }
+        }
+        let first_target = |element| self.target_of(element, 0).unwrap_or(Target::NOWHERE);
+        self.first_targets = (0..found.len()).map(first_target).collect();
+        self.meetings = found;
     }
 
     /// Wires who pulls from an element that is pulled through to what feeds it. Where such elements feed each other in a ring,
@@ -81,10 +153,24 @@ impl Wiring {
     }
 
     /// The input that a push output leads to.
+    #[inline(always)]
+    pub fn target(&self, element: ElementIdx, port: PortIdx) -> Option<Target> {
+        let target = match port {
+            0 => *self.first_targets.get(element)?,
+            _ => self.target_of(element, port)?,
+        };
+        (target.element != NOWHERE).then_some(target)
+    }
+
+    #[inline(never)]
+    fn target_of(&self, element: ElementIdx, port: PortIdx) -> Option<Target> {
+        self.targets.get(slot(&self.first_output, element, port)?).copied()
+    }
+
+    /// The inputs at which branches meet that begin at an element's push outputs, the nearest last.
     #[inline]
-    pub fn target(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
-        let (element, port) = self.targets[slot(&self.first_output, element, port)?];
-        (element != NOWHERE).then_some((element as usize, port as usize))
+    pub fn meetings(&self, element: ElementIdx) -> &[Input] {
+        self.meetings.get(element).map_or(&[], |meetings| meetings)
     }
 
     /// The output that a pull input is fed by.

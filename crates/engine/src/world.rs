@@ -1,23 +1,20 @@
 //! The world of a running graph: its elements and all that they ask of the engine.
 
 use std::collections::HashMap;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use args::Names;
 use element::{
-    Balance, Batch, Class, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, Notifies,
-    Outbox, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    Balance, Batch, Class, Ctx, Element, ElementIdx, HandlerCall, Notifies, Outbox, PortIdx, Runtime,
 };
 use graph::Graph;
-use rustix::event::{poll, Timespec};
 
 use crate::change::{Follower, Loader, Prepared, Revisions, Subscriber};
 use crate::chatter::{Hear, Voice};
 use crate::clock::Clock;
 use crate::crew::Crew;
-use crate::notify::{Kind, Notifiers};
+use crate::flow::Step;
+use crate::notify::Notifiers;
 use crate::random::Random;
 use crate::schedule::Schedule;
 use crate::select::Selects;
@@ -26,13 +23,6 @@ use crate::tasks::TaskList;
 use crate::timers::Timers;
 use crate::wake::Waker;
 use crate::wiring::Wiring;
-
-/// A batch on its way: to an input port of an element.
-struct Step {
-    element: u32,
-    port: u32,
-    batch: Batch,
-}
 
 /// What looks at packets on their way.
 pub trait Watcher: Send {
@@ -47,8 +37,8 @@ pub trait Watcher: Send {
 /// Drops counted by an element, by reason, and those of ports that lead nowhere.
 #[derive(Clone, Debug, Default)]
 pub struct Drops {
-    by_reason: Vec<u64>,
-    unconnected: u64,
+    pub(crate) by_reason: Vec<u64>,
+    pub(crate) unconnected: u64,
 }
 
 impl Drops {
@@ -66,10 +56,10 @@ impl Drops {
 }
 
 /// A handler to be written when the method that asked for it has returned.
-struct LaterCall {
-    from: ElementIdx,
-    call: HandlerCall,
-    tell: bool,
+pub(crate) struct LaterCall {
+    pub from: ElementIdx,
+    pub call: HandlerCall,
+    pub tell: bool,
 }
 
 /// A running graph.
@@ -93,20 +83,20 @@ pub struct World {
     pub(crate) second_hands: HashMap<ElementIdx, Box<dyn Element>>,
     pub(crate) schedule: Schedule,
     /// Errors that handlers tell of, while somebody listens.
-    told: Option<Vec<String>>,
+    pub(crate) told: Option<Vec<String>>,
     pub(crate) clock: Clock,
     /// Times read in this task run, so that one run reads each clock once.
-    wall_ns: Option<i64>,
-    steady_ns: Option<i64>,
+    pub(crate) wall_ns: Option<i64>,
+    pub(crate) steady_ns: Option<i64>,
     pub(crate) drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
-    stack: Vec<Step>,
+    pub(crate) stack: Vec<Step>,
     /// How many calls of [`World::flow`] work on it: the last one on its top part, the others wait for that.
-    n_flows: usize,
+    pub(crate) n_flows: usize,
     /// Handler calls that wait for the elements that asked for them.
-    later: Vec<LaterCall>,
+    pub(crate) later: Vec<LaterCall>,
     /// Storage of outboxes for reuse.
-    spare_outboxes: Vec<Outbox>,
+    pub(crate) spare_outboxes: Vec<Outbox>,
     pub(crate) runcount: i64,
     pub(crate) driver: Option<ElementIdx>,
     pub(crate) is_running: bool,
@@ -115,10 +105,10 @@ pub struct World {
     pub(crate) burst: usize,
     pub(crate) chatter: Voice,
     /// Those who look at packets on their way.
-    watchers: Vec<Box<dyn Watcher>>,
+    pub(crate) watchers: Vec<Box<dyn Watcher>>,
     pub(crate) random: Random,
     /// How often things were said that are said a few times only.
-    said: HashMap<&'static str, u32>,
+    pub(crate) said: HashMap<&'static str, u32>,
     /// Flow codes of elements that have others than their classes.
     pub(crate) flow_codes: HashMap<ElementIdx, String>,
     /// The thread that what happens now comes from.
@@ -316,45 +306,14 @@ impl World {
 
     /// Puts an element back into its place after a method of it has returned.
     #[inline(always)]
-    fn put_back(&mut self, element: ElementIdx, taken: Box<dyn Element>) {
+    pub(crate) fn put_back(&mut self, element: ElementIdx, taken: Box<dyn Element>) {
         // The place is empty: there is nothing to drop in it.
-        std::mem::forget(self.slots[element].replace(taken));
+        if let Some(slot) = self.slots.get_mut(element) {
+            std::mem::forget(slot.replace(taken));
+        }
         if !self.later.is_empty() {
             self.call_now();
         }
-    }
-
-    /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
-    /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
-    #[inline]
-    pub(crate) fn flow(&mut self, element: ElementIdx, mut outbox: Outbox) {
-        let below = self.stack.len();
-        let mut base = below;
-        let mut from = element;
-        self.n_flows += 1;
-        loop {
-            let next = match outbox.take_only() {
-                Some((port, batch)) => self.address(from, port, batch),
-                None if !outbox.is_empty() => {
-                    self.put_on_stack(from, &mut outbox);
-                    continue;
-                }
-                None if self.stack.len() > base => self.stack.pop(),
-                None => break,
-            };
-            let Some(Step { element, port, batch }) = next else { continue };
-            let idx = element as usize;
-            // An element that is busy further up the call path gets the batch when it is free again.
-            let Some(mut taken) = self.slots[idx].take() else {
-                base += self.postpone(below, Step { element, port, batch });
-                continue;
-            };
-            taken.push(&mut Ctx::new(idx, self, &mut outbox), port as usize, batch);
-            self.put_back(idx, taken);
-            from = idx;
-        }
-        self.n_flows -= 1;
-        self.spare_outboxes.push(outbox);
     }
 
     /// Makes the handler calls that waited for elements that are free now.
@@ -371,36 +330,12 @@ impl World {
         }
     }
 
-    /// Finds where a batch goes; one that goes nowhere is dropped.
-    #[inline]
-    fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<Step> {
-        if !self.watchers.is_empty() {
-            self.show(from, port as usize, &batch);
-        }
-        match self.wiring.target(from, port as usize) {
-            Some((to, input)) => Some(Step { element: to as u32, port: input as u32, batch }),
-            None => {
-                self.count_drops(from, None, batch.len() as u64);
-                None
-            }
-        }
-    }
-
-    /// Puts emitted batches on the stack, the first on top.
-    fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
-        while let Some((port, batch)) = outbox.pop() {
-            if let Some(step) = self.address(from, port, batch) {
-                self.stack.push(step);
-            }
-        }
-    }
-
     #[cold]
-    fn show(&mut self, element: ElementIdx, port: PortIdx, batch: &Batch) {
+    pub(crate) fn show(&mut self, element: ElementIdx, port: PortIdx, batch: &Batch) {
         self.watch(|watcher, world| watcher.passes(world, element, port, batch));
     }
 
-    fn watch(&mut self, mut see: impl FnMut(&mut dyn Watcher, &World)) {
+    pub(crate) fn watch(&mut self, mut see: impl FnMut(&mut dyn Watcher, &World)) {
         let mut watchers = std::mem::take(&mut self.watchers);
         for watcher in &mut watchers {
             see(watcher.as_mut(), self);
@@ -422,19 +357,6 @@ impl World {
             let watcher = make();
             mate.with(|engine| engine.world.watchers.push(watcher));
         }
-    }
-
-    /// Puts a batch below the part of the stack that is being worked on and what was put there before: whoever works on that part
-    /// delivers it, first of all. How many batches there are more.
-    #[cold]
-    fn postpone(&mut self, below: usize, step: Step) -> usize {
-        if self.n_flows == 1 {
-            // Nobody is left to deliver it: the element is busy with a call that does not come from a packet.
-            self.count_drops(step.element as usize, None, step.batch.len() as u64);
-            return 0;
-        }
-        self.stack.insert(below, step);
-        1
     }
 
     pub(crate) fn notified(&mut self, element: ElementIdx) {
@@ -531,396 +453,5 @@ impl World {
         outbox.drain().for_each(drop);
         self.spare_outboxes.push(outbox);
         Some(result)
-    }
-}
-
-impl Runtime for World {
-    #[inline]
-    fn now_ns(&mut self) -> i64 {
-        match self.wall_ns {
-            Some(now) => now,
-            // Simulated time passes by each reading, as in Click.
-            None if self.clock.is_simulated() => self.clock.wall_ns(),
-            None => *self.wall_ns.insert(self.clock.wall_ns()),
-        }
-    }
-
-    #[inline]
-    fn peek_ns(&mut self) -> (i64, i64) {
-        match self.clock.peek() {
-            Some(now) => (now, 1),
-            None => (self.now_ns(), 0),
-        }
-    }
-
-    fn recent_steady_ns(&mut self) -> i64 {
-        // Simulated, both times are one.
-        self.clock.peek().unwrap_or_else(|| self.steady_ns())
-    }
-
-    fn pass_ns(&mut self, passed_ns: i64) {
-        self.clock.pass(passed_ns);
-    }
-
-    #[inline]
-    fn steady_ns(&mut self) -> i64 {
-        match self.steady_ns {
-            Some(now) => now,
-            None if self.clock.is_simulated() => self.clock.steady_ns(),
-            None => *self.steady_ns.insert(self.clock.steady_ns()),
-        }
-    }
-
-    #[inline]
-    fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
-        let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
-        let max = max.clamp(1, element::BATCH_MAX);
-        let Some(mut taken) = self.slots[from].take() else { return Batch::new() };
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let batch = taken.pull(&mut Ctx::new(from, self, &mut outbox), output, max);
-        self.put_back(from, taken);
-        if outbox.is_empty() {
-            self.spare_outboxes.push(outbox);
-        } else {
-            self.flow(from, outbox);
-        }
-        if !self.watchers.is_empty() && !batch.is_empty() {
-            self.show(from, output, &batch);
-        }
-        batch
-    }
-
-    fn push_now(&mut self, element: ElementIdx, port: PortIdx, batch: Batch) {
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        outbox.put(port as u32, batch);
-        self.flow(element, outbox);
-    }
-
-    fn count_drops(&mut self, element: ElementIdx, reason: Option<usize>, n: u64) {
-        let Some(drops) = self.drops.get_mut(element) else { return };
-        match reason.and_then(|reason| drops.by_reason.get_mut(reason)) {
-            Some(counter) => *counter += n,
-            None => drops.unconnected += n,
-        }
-    }
-
-    #[inline]
-    fn show_drops(&mut self, element: ElementIdx, reason: usize, batch: &Batch) {
-        if !self.watchers.is_empty() {
-            self.watch(|watcher, world| watcher.drops(world, element, reason, batch));
-        }
-    }
-
-    #[inline]
-    fn n_ports(&self, element: ElementIdx) -> (usize, usize) {
-        self.wiring.n_ports(element)
-    }
-
-    fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
-        self.wiring.output_is_push(element, port)
-    }
-
-    fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
-        self.wiring.input_is_push(element, port)
-    }
-
-    fn default_burst(&self) -> usize {
-        self.burst
-    }
-
-    fn new_task(&mut self, element: ElementIdx) -> TaskId {
-        self.warn_of_tickets(element);
-        let thread = self.home_threads.get(element).copied().unwrap_or(0);
-        let task = self.tasks.add(element, thread);
-        if let Some(tickets) = self.tickets.get(element).copied().flatten() {
-            self.tasks.set_tickets(task, tickets);
-        }
-        task
-    }
-
-    fn schedule(&mut self, task: TaskId) {
-        self.tasks.schedule(task);
-    }
-
-    fn unschedule(&mut self, task: TaskId, strong: bool) {
-        self.tasks.unschedule(task, strong);
-    }
-
-    fn is_scheduled(&self, task: TaskId) -> bool {
-        self.tasks.is_scheduled(task)
-    }
-
-    fn has_other_tasks(&self) -> bool {
-        self.tasks.has_others()
-    }
-
-    fn tickets(&self, task: TaskId) -> u32 {
-        self.tasks.get(task).map_or(0, |task| task.tickets)
-    }
-
-    fn set_tickets(&mut self, task: TaskId, tickets: u32) {
-        self.tasks.set_tickets(task, tickets);
-    }
-
-    fn set_home_thread(&mut self, task: TaskId, thread: i32) {
-        self.tasks.set_home_thread(task, thread);
-    }
-
-    fn new_timer(&mut self, element: ElementIdx) -> TimerId {
-        self.timers.add(element)
-    }
-
-    fn schedule_timer(&mut self, timer: TimerId, at_steady_ns: i64) {
-        let now = self.recent_steady_ns();
-        self.timers.schedule(timer, at_steady_ns, now);
-    }
-
-    fn unschedule_timer(&mut self, timer: TimerId) {
-        self.timers.unschedule(timer);
-    }
-
-    fn timer_expiry(&self, timer: TimerId) -> i64 {
-        self.timers.get(timer).map_or(0, |timer| timer.expiry_ns)
-    }
-
-    fn timer_is_scheduled(&self, timer: TimerId) -> bool {
-        self.timers.is_scheduled(timer)
-    }
-
-    #[inline]
-    fn set_empty_signal(&mut self, element: ElementIdx, active: bool) {
-        self.set_signal(element, Kind::Empty, active);
-    }
-
-    #[inline]
-    fn set_full_signal(&mut self, element: ElementIdx, active: bool) {
-        self.set_signal(element, Kind::Full, active);
-    }
-
-    fn upstream_empty_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal {
-        self.search_notifiers(element, port, Kind::Empty, wake)
-    }
-
-    fn downstream_full_signal(&mut self, element: ElementIdx, port: PortIdx, wake: Wake) -> Signal {
-        self.search_notifiers(element, port, Kind::Full, wake)
-    }
-
-    fn signal_is_active(&self, signal: &Signal) -> bool {
-        self.notifiers.is_active(signal)
-    }
-
-    fn describe_signal(&self, signal: &Signal) -> String {
-        self.signal_text(signal)
-    }
-
-    fn add_select(&mut self, element: ElementIdx, fd: BorrowedFd<'_>, interest: Ready) -> Result<(), String> {
-        self.selects.add(element, fd, interest).map_err(|error| error.to_string())
-    }
-
-    fn remove_select(&mut self, element: ElementIdx, fd: i32, interest: Ready) {
-        self.selects.remove(element, fd, interest);
-    }
-
-    fn set_element_thread(&mut self, idx: ElementIdx, thread: i32) {
-        if let (Some(home), Some(given)) = (self.home_threads.get_mut(idx), self.given_threads.get_mut(idx)) {
-            (*home, *given) = (thread, Some(thread));
-        }
-        for task in self.tasks.of_element(idx).collect::<Vec<_>>() {
-            self.tasks.set_home_thread(task, thread);
-        }
-    }
-
-    fn define_tickets(&mut self, from: ElementIdx, name: &str, tickets: u32) {
-        let own = Runtime::name(self, from);
-        let context = own.rfind('/').map_or("", |slash| &own[..=slash]).to_string();
-        self.schedule.define(context, name, tickets);
-        for idx in 0..self.slots.len() {
-            let tickets = self.schedule.tickets(Runtime::name(self, idx));
-            if let Some(slot) = self.tickets.get_mut(idx) {
-                *slot = tickets;
-            }
-        }
-    }
-
-    fn hand_over(&mut self, thread: usize, to: (ElementIdx, PortIdx), how: Delivery, batch: Batch) -> bool {
-        self.send(thread, to, how, batch)
-    }
-
-    fn replica(&self) -> (usize, usize) {
-        self.replica
-    }
-
-    fn agree(&mut self, element: ElementIdx, proposal: Option<u64>) -> Option<u64> {
-        self.crew.as_ref().map_or(proposal, |crew| crew.board.agree(element, proposal))
-    }
-
-    fn catch_signal(&mut self, element: ElementIdx, signo: i32) -> Result<(), String> {
-        let waker = self.waker().ok_or("cannot wake the driver")?;
-        self.signals.catch(element, signo, &waker)
-    }
-
-    fn with_element(&mut self, idx: ElementIdx, f: &mut dyn FnMut(&mut dyn Element, &mut Ctx<'_>)) -> bool {
-        self.call(idx, |element, ctx| f(element, ctx)).is_some()
-    }
-
-    fn name(&self, idx: ElementIdx) -> &str {
-        self.graph.elements.get(idx).map_or("", |element| element.name.as_str())
-    }
-
-    fn class(&self, idx: ElementIdx) -> &'static str {
-        self.classes.get(idx).map_or("", |class| class.alias_of.unwrap_or(class.facts.name))
-    }
-
-    fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {
-        let own = self.graph.elements.get(from).map_or("", |element| element.name.as_str());
-        let mut context = own.rfind('/').map_or("", |slash| &own[..=slash]);
-        loop {
-            if let Some(found) = self.by_name.get(&format!("{context}{name}")) {
-                return Some(*found);
-            }
-            if context.is_empty() {
-                return None;
-            }
-            let outer = context.strip_suffix('/').unwrap_or(context);
-            context = outer.rfind('/').map_or("", |slash| &context[..=slash]);
-        }
-    }
-
-    fn names(&self) -> &Names {
-        &self.names
-    }
-
-    fn n_elements(&self) -> usize {
-        self.slots.len()
-    }
-
-    fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
-        self.wiring.downstream(idx, port)
-    }
-
-    fn n_said(&mut self, what: &'static str) -> u32 {
-        let n = self.said.entry(what).or_default();
-        *n = n.saturating_add(1);
-        *n - 1
-    }
-
-    fn set_flow_code(&mut self, idx: ElementIdx, code: &str) {
-        self.flow_codes.insert(idx, code.to_string());
-    }
-
-    fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)> {
-        self.wiring.upstream(idx, port)
-    }
-
-    fn read_handler(&mut self, from: ElementIdx, handler: &str, param: &str) -> Result<String, String> {
-        crate::handlers::read(self, from, handler, param)
-    }
-
-    fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String> {
-        crate::handlers::write(self, from, handler, value)
-    }
-
-    fn call_later(&mut self, from: ElementIdx, call: HandlerCall, tell: bool) {
-        self.later.push(LaterCall { from, call, tell });
-    }
-
-    fn handler_exists(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
-        crate::handlers::exists(self, from, handler)
-    }
-
-    fn check_handler(&self, from: ElementIdx, handler: &str, call: HandlerUse<'_>) -> Result<String, String> {
-        crate::handlers::check(self, from, handler, call)
-    }
-
-    fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
-        crate::handlers::visible(self, from, handler)
-    }
-
-    fn tell(&mut self, message: &str) {
-        match &mut self.told {
-            Some(told) => told.push(message.to_string()),
-            None => self.chatter.say(message),
-        }
-    }
-
-    fn collect_told(&mut self, told: Option<Vec<String>>) -> Option<Vec<String>> {
-        std::mem::replace(&mut self.told, told)
-    }
-
-    fn chatter(&mut self, element: ElementIdx, text: &str) {
-        self.chatter.say_as(self.name(element), text);
-    }
-
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str) {
-        self.chatter.say_on(self.name(element), channel, text);
-    }
-
-    fn listen(&mut self, channel: &str, is_quiet: bool, ear: Ear) {
-        self.chatter.listen(channel, is_quiet, ear);
-    }
-
-    #[inline]
-    fn random(&mut self) -> u32 {
-        self.random.next()
-    }
-
-    fn seed_random(&mut self, seed: Option<u32>) {
-        let random = seed.map_or_else(Random::unforeseen, Random::seeded);
-        for mate in self.mates().iter() {
-            mate.with(|engine| engine.world.random = random.of_thread(mate.index));
-        }
-        let index = self.crew.as_ref().map_or(self.replica.0, |crew| crew.index);
-        self.random = if index > 0 { random.of_thread(index) } else { random };
-    }
-
-    #[inline]
-    fn thread(&self) -> usize {
-        self.thread
-    }
-
-    fn balance_threads(&mut self, order: Option<Balance>) {
-        // One thread, or one a replica, has nothing to be spread: nothing is measured either.
-        self.balance = order.filter(|_| self.n_threads > 1);
-        self.must_balance = self.crew.is_some() && self.balance.is_some();
-    }
-
-    fn block(&mut self, time_ns: i64) {
-        let time_ns = time_ns.max(0);
-        if self.clock.is_simulated() {
-            self.clock.pass(time_ns);
-        } else if let Ok(time) = Timespec::try_from(Duration::from_nanos(time_ns as u64)) {
-            // A signal ends it; what is to come of the signal the driver sees to.
-            let _ = poll(&mut [], Some(&time));
-        }
-        self.forget_times();
-    }
-
-    fn stop(&mut self, element: ElementIdx) {
-        self.adjust_runcount(-1);
-        if let Some(crew) = &mut self.crew {
-            crew.stops_all |= crew.speaks_for_all(element);
-        }
-    }
-
-    fn adjust_runcount(&mut self, delta: i64) {
-        self.runcount = self.runcount.saturating_add(delta);
-    }
-
-    fn runcount(&self) -> i64 {
-        self.runcount
-    }
-
-    fn manage_driver(&mut self, element: ElementIdx) -> Result<(), String> {
-        match self.driver {
-            Some(other) if other != element => Err("router already has a driver manager".to_string()),
-            _ => {
-                self.driver = Some(element);
-                Ok(())
-            }
-        }
-    }
-
-    fn is_running(&self) -> bool {
-        self.is_running
     }
 }

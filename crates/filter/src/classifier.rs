@@ -1,6 +1,6 @@
 //! Classifier: patterns over packet data, ready to classify.
 
-use crate::fast::{aligned_word, Compiled, Condition, Layout};
+use crate::fast::{aligned_word, Compiled, Condition, Layout, Test};
 use crate::patterns;
 use crate::program::{Combiner, Node, NodeId, Nodes, Program};
 use crate::Diagnostic;
@@ -61,6 +61,13 @@ impl Classifier {
             }
             _ => self.classify(data),
         }
+    }
+
+    /// The test that alone decides about all packets that have the word it looks at, if there is only one.
+    pub fn only_test(&self) -> Option<Test> {
+        let (from_length, steps) = self.compiled.as_ref()?.steps()?;
+        let align_offset = self.plain.align_offset();
+        steps.only_test(from_length.saturating_sub(align_offset))
     }
 
     /// The output for a packet, found by going through the patterns as they are written.

@@ -12,7 +12,7 @@ mod program;
 
 pub use classifier::Classifier;
 pub use diagnostic::{Diagnostic, Severity};
-pub use fast::Headers;
+pub use fast::{Headers, Test};
 pub use ip::{is_numeric, BuiltInNames, Names, Table, ICMP_TYPES, PORTS, PROTOCOLS};
 pub use ip_filter::IpFilter;
 pub use program::{Compressed, Insn, Program};

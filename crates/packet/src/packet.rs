@@ -298,10 +298,10 @@ impl Packet {
         meta.end = meta.offset + u64::from(meta.len()).min(len as u64) as u32;
     }
 
-    /// Asks the processor to bring annotations and timestamp near.
+    /// Asks the processor to bring the timestamp near, and with it the annotations from byte 24 on.
     #[inline(always)]
-    pub fn prefetch_annotations(&self) {
-        prefetch((&raw const self.meta().view.anno).cast());
+    pub fn prefetch_timestamp(&self) {
+        prefetch((&raw const self.meta().view.timestamp_ns).cast());
     }
 
     /// Asks the processor to bring the first bytes of data near.

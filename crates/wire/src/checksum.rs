@@ -49,12 +49,15 @@ pub fn sum_20_without_checksum(header: &[u8; 20]) -> u16 {
 /// Unfolded sum of 20 bytes, the second eight of them masked, in the machine's byte order.
 #[inline(always)]
 fn wide_sum(header: &[u8; 20], mask: u64) -> u64 {
-    let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7, c0, c1, c2, c3] = *header;
-    let first = u64::from_ne_bytes([a0, a1, a2, a3, a4, a5, a6, a7]);
-    let second = u64::from_ne_bytes([b0, b1, b2, b3, b4, b5, b6, b7]) & mask;
-    let third = u64::from(u32::from_ne_bytes([c0, c1, c2, c3]));
-    let halves = |word: u64| (word >> 32) + (word & 0xffff_ffff);
-    halves(first) + halves(second) + third
+    let word = |at: usize| {
+        header.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_ne_bytes(*word))
+    };
+    let (first, second) = (word(0), word(8) & mask);
+    let third = header.last_chunk().map_or(0, |word| u64::from(u32::from_ne_bytes(*word)));
+    let (sum, carry) = first.overflowing_add(second);
+    // What overflows is as much as 1.
+    let (sum, carry) = sum.overflowing_add(third + u64::from(carry));
+    sum + u64::from(carry)
 }
 
 /// Checksum of `bytes`: the complement of their sum.
@@ -69,15 +72,12 @@ pub fn is_valid(bytes: &[u8]) -> bool {
     sum(bytes) == 0xffff
 }
 
-/// Folds a sum of 16-bit words, or of 32-bit words, into 16 bits.
+/// Folds a sum of words of 16, 32 or 64 bits into 16 bits.
 #[inline]
 pub fn fold(sum: u64) -> u16 {
-    // After the second line the sum is at most 33 bits, after the third 32; each further line takes the carry in.
-    let sum = (sum >> 32) + (sum & 0xffff_ffff);
-    let sum = (sum >> 32) + (sum & 0xffff_ffff);
-    let sum = (sum >> 16) + (sum & 0xffff);
-    let sum = (sum >> 16) + (sum & 0xffff);
-    sum as u16
+    // Added to itself with its halves exchanged, a word has the sum of the halves twice; the upper one took in the lower one's carry.
+    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }
 
 /// One's-complement addition of two sums.

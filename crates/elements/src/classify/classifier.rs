@@ -54,11 +54,17 @@ impl Element for Classifier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        let verdict = |output: Option<usize>| output.map_or(Verdict::drop(NO_MATCH), Verdict::port);
+        if let Some(test) = self.patterns.only_test() {
+            let (yes, no) = (verdict(test.yes), verdict(test.no));
+            return ctx.spread(batch, |_, packet| match test.holds(packet.data()) {
+                Some(true) => yes,
+                Some(false) => no,
+                None => verdict(self.patterns.classify(packet.data())),
+            });
+        }
         let classify = self.patterns.quick();
-        ctx.spread(batch, |_, packet| match classify(packet.data()) {
-            Some(output) => Verdict::port(output),
-            None => Verdict::drop(NO_MATCH),
-        });
+        ctx.spread(batch, |_, packet| verdict(classify(packet.data())));
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {

@@ -98,9 +98,10 @@ impl DecIPTTL {
 #[inline(always)]
 pub(super) fn decrement(header: &mut [u8; 20]) {
     let [.., ttl, protocol, check0, check1, _, _, _, _, _, _, _, _] = *header;
-    // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it.
-    let sum = u32::from(!u16::from_be_bytes([check0, check1])) + 0xfeff;
-    let [check0, check1] = (!((sum + (sum >> 16)) as u16)).to_be_bytes();
+    // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it, so the checksum rises by
+    // as much; from 0xfeff on there is a carry.
+    let check = u16::from_be_bytes([check0, check1]);
+    let [check0, check1] = check.wrapping_add(0x0100 + u16::from(check >= 0xfeff)).to_be_bytes();
     header[8..12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, check0, check1]);
 }
 

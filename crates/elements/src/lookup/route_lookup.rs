@@ -206,8 +206,8 @@ impl RouteLookup {
     }
 
     /// Sends each packet where the route for its destination annotation says, and sets the annotation to the gateway if the
-    /// route has one.
-    #[inline]
+    /// route has one. Not inlined, so that there is one such loop with all in it.
+    #[inline(never)]
     pub fn push(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
         let (table, complaints) = (&self.table, &mut self.complaints);
         ctx.spread(batch, |_, packet| {

@@ -21,7 +21,7 @@ use crate::program::{required_length, Insn, Node, NodeId, Nodes, Program, NEVER}
 use conjunctions::Conjunctions;
 use list::List;
 use rewrite::Rewriter;
-pub use steps::Steps;
+pub use steps::{Steps, Test};
 use tuples::Tuples;
 use vectors::Vectors;
 

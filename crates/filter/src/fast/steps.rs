@@ -20,6 +20,25 @@ struct Step {
     place: u8,
 }
 
+/// A test of one word of a packet, and where the packet goes; `None` drops it.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    at: usize,
+    mask: u32,
+    value: u32,
+    pub yes: Option<usize>,
+    pub no: Option<usize>,
+}
+
+impl Test {
+    /// Whether the test holds; `None` if the packet does not have the whole word.
+    #[inline(always)]
+    pub fn holds(&self, data: &[u8]) -> Option<bool> {
+        let word = data.get(self.at..)?.first_chunk()?;
+        Some(u32::from_ne_bytes(*word) & self.mask == self.value)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Steps {
     steps: Vec<Step>,
@@ -31,6 +50,14 @@ pub struct Steps {
 const MAX_SINGLE_READS: usize = 2;
 
 impl Steps {
+    /// The only test, if there is just one, and its word is not before the end of `n_bytes`.
+    pub fn only_test(&self, n_bytes: u32) -> Option<Test> {
+        let [Step { mask, value, yes, no, from, .. }] = *self.steps.as_slice() else { return None };
+        let reaches = usize::from(from.at) + 4 >= n_bytes as usize;
+        let test = Test { at: from.at.into(), mask, value, yes: crate::output(yes), no: crate::output(no) };
+        (from != Place::ELSEWHERE && reaches && yes <= 0 && no <= 0).then_some(test)
+    }
+
     /// For IP packets.
     pub fn of_ip(program: &Program, layout: &Layout) -> Steps {
         let mut steps = Steps::new(program, Place::of);

@@ -1,0 +1,131 @@
+//! The way of batches from element to element.
+//!
+//! Where an element splits a batch, its parts go on one after the other. At an input where such branches meet again each waits
+//! for the next, so that what follows is done once for all of them. What comes of a single packet never waits: it goes Click's way.
+
+use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
+
+use crate::wiring::Target;
+use crate::world::World;
+
+/// A batch on its way to an input.
+pub(crate) struct Step {
+    to: Target,
+    /// Whether it waits there for others.
+    waits: bool,
+    /// None has come yet to where branches will meet.
+    batch: Option<Batch>,
+}
+
+impl World {
+    /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
+    /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
+    #[inline]
+    pub(crate) fn flow(&mut self, element: ElementIdx, mut outbox: Outbox) {
+        let below = self.stack.len();
+        let mut base = below;
+        let mut from = element;
+        self.n_flows += 1;
+        loop {
+            let (to, mut batch) = match outbox.take_only() {
+                Some((port, batch)) => match self.address(from, port, batch) {
+                    Some(next) => next,
+                    None => continue,
+                },
+                None => {
+                    if !outbox.is_empty() {
+                        self.put_on_stack(from, &mut outbox);
+                    }
+                    match self.take_from_stack(base) {
+                        Some(next) => next,
+                        None => break,
+                    }
+                }
+            };
+            if to.is_meeting() && self.stack.len() > base {
+                match self.meet(base, to, batch) {
+                    Some(due) => batch = due,
+                    None => continue,
+                }
+            }
+            // An element that is busy further up the call path gets the batch when it is free again.
+            let Some(mut taken) = self.slots.get_mut(to.element()).and_then(Option::take) else {
+                base += self.postpone(below, to, batch);
+                continue;
+            };
+            from = to.element();
+            taken.push(&mut Ctx::new(from, self, &mut outbox), to.port(), batch);
+            self.put_back(from, taken);
+        }
+        self.n_flows -= 1;
+        self.spare_outboxes.push(outbox);
+    }
+
+    /// Takes the next batch that waits above `base`.
+    #[inline]
+    fn take_from_stack(&mut self, base: usize) -> Option<(Target, Batch)> {
+        while self.stack.len() > base {
+            // To where branches meet maybe none has come.
+            if let Some(Step { to, batch: Some(batch), .. }) = self.stack.pop() {
+                return Some((to, batch));
+            }
+        }
+        None
+    }
+
+    /// Finds where a batch goes; one that goes nowhere is dropped.
+    #[inline(always)]
+    fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<(Target, Batch)> {
+        if !self.watchers.is_empty() {
+            self.show(from, port as usize, &batch);
+        }
+        match self.wiring.target(from, port as usize) {
+            Some(to) => Some((to, batch)),
+            None => {
+                self.count_drops(from, None, batch.len() as u64);
+                None
+            }
+        }
+    }
+
+    /// Puts emitted batches on the stack, the first on top, and below them the places where they will meet.
+    fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
+        if outbox.batches().any(|batch| batch.len() > 1) {
+            let place = |input: &_| Step { to: Target::meeting(*input), waits: true, batch: None };
+            self.stack.extend(self.wiring.meetings(from).iter().map(place));
+        }
+        while let Some((port, batch)) = outbox.pop() {
+            if let Some((to, batch)) = self.address(from, port, batch) {
+                self.stack.push(Step { to, waits: false, batch: Some(batch) });
+            }
+        }
+    }
+
+    /// Lets a batch wait at an input for those that may still come there from other branches. Returns what is due: the batch if
+    /// none may come, or those that have waited if there is no room for more.
+    #[inline(never)]
+    fn meet(&mut self, base: usize, to: Target, mut batch: Batch) -> Option<Batch> {
+        let place = self.stack[base..].iter_mut().rev().find(|step| step.waits && step.to == to);
+        let Some(Step { batch: waiting, .. }) = place else { return Some(batch) };
+        match waiting {
+            Some(waiting) if waiting.room() >= batch.len() => {
+                waiting.append(&mut batch);
+                None
+            }
+            _ => waiting.replace(batch),
+        }
+    }
+
+    /// Puts a batch below the part of the stack that is being worked on and what was put there before: whoever works on that part
+    /// delivers it, first of all. How many batches there are more.
+    #[cold]
+    fn postpone(&mut self, below: usize, to: Target, batch: Batch) -> usize {
+        if self.n_flows == 1 {
+            // Nobody is left to deliver it: the element is busy with a call that does not come from a packet.
+            self.count_drops(to.element(), None, batch.len() as u64);
+            return 0;
+        }
+        self.stack.insert(below, Step { to, waits: false, batch: Some(batch) });
+        1
+    }
+}
