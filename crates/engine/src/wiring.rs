@@ -1,7 +1,5 @@
 //! Wiring: where each port of a checked graph leads, as flat tables for the run loop.
 
-use std::collections::HashSet;
-
 use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
@@ -62,8 +60,8 @@ pub struct Wiring {
     targets: Vec<Target>,
     /// Where output 0 of each element leads: the place that is looked up most.
     first_targets: Vec<Target>,
-    /// For each element, the inputs at which branches meet that begin at its push outputs, the nearest last.
-    meetings: Vec<Box<[Input]>>,
+    /// For each element that has sent to several outputs at once, the inputs at which branches meet that begin there.
+    meetings: Vec<Option<Box<[Input]>>>,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
     /// All connections, sorted by output and by input.
@@ -110,29 +108,34 @@ impl Wiring {
         }
         wiring.by_output = wiring.by_input.clone();
         wiring.by_output.sort_unstable();
-        wiring.find_meetings();
+        let first_target = |element| wiring.target_of(element, 0).unwrap_or(Target::NOWHERE);
+        wiring.first_targets = (0..checked.ports.len()).map(first_target).collect();
+        wiring.meetings = vec![None; checked.ports.len()];
         wiring
     }
 
-    /// Finds where branches meet.
-    fn find_meetings(&mut self) {
+    /// Finds where branches meet that begin at an element's push outputs.
+    #[cold]
+    fn find_meetings(&mut self, fork: ElementIdx) {
         let targets = |element: u32| {
             let outputs = 0..self.n_ports(element as usize).1;
             let push = outputs.filter(|port| self.output_is_push(element as usize, *port));
             push.filter_map(|port| self.target_of(element as usize, port)?.input()).collect()
         };
-        let n_elements = self.first_output.len() as u32 - 1;
-        let found: Vec<Box<[Input]>> =
-            (0..n_elements).map(|fork| meetings::of(fork, targets).into()).collect();
-        let inputs: HashSet<Input> = found.iter().flatten().copied().collect();
-        for target in &mut self.targets {
-            if let Some(input) = target.input().filter(|input| inputs.contains(input)) {
-                *target = Target::meeting(input);
+        let found = meetings::of(fork as u32, targets);
+        for input in &found {
+            for (element, port) in self.upstream(input.0 as usize, input.1 as usize) {
+                let is_here = |target: &&mut Target| target.input() == Some(*input);
+                let own = slot(&self.first_output, element, port).and_then(|slot| self.targets.get_mut(slot));
+                let first = self.first_targets.get_mut(element);
+                for target in own.into_iter().chain(first).filter(is_here) {
+                    *target = Target::meeting(*input);
+                }
             }
         }
-        let first_target = |element| self.target_of(element, 0).unwrap_or(Target::NOWHERE);
-        self.first_targets = (0..found.len()).map(first_target).collect();
-        self.meetings = found;
+        if let Some(place) = self.meetings.get_mut(fork) {
+            *place = Some(found.into());
+        }
     }
 
     /// Wires who pulls from an element that is pulled through to what feeds it. Where such elements feed each other in a ring,
@@ -168,9 +171,13 @@ impl Wiring {
     }
 
     /// The inputs at which branches meet that begin at an element's push outputs, the nearest last.
+    /// They are looked for when they are first asked for: in a large graph most elements never are.
     #[inline]
-    pub fn meetings(&self, element: ElementIdx) -> &[Input] {
-        self.meetings.get(element).map_or(&[], |meetings| meetings)
+    pub fn meetings(&mut self, element: ElementIdx) -> &[Input] {
+        if let Some(None) = self.meetings.get(element) {
+            self.find_meetings(element);
+        }
+        self.meetings.get(element).and_then(Option::as_deref).unwrap_or_default()
     }
 
     /// The output that a pull input is fed by.

@@ -34,9 +34,10 @@ impl Element for EtherMirror {
 impl EtherMirror {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if let Some(addresses) = packet.data_mut().first_chunk_mut::<12>() {
-            let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5] = *addresses;
-            *addresses = [s0, s1, s2, s3, s4, s5, d0, d1, d2, d3, d4, d5];
+        if let Some((destination, rest)) = packet.data_mut().split_first_chunk_mut::<6>() {
+            if let Some(source) = rest.first_chunk_mut() {
+                std::mem::swap(destination, source);
+            }
         }
         Verdict::PASS
     }
