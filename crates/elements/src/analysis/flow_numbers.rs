@@ -224,27 +224,31 @@ impl FlowNumbers {
             self.note_hosts(&key.hosts);
             return if waits { Fate::Wait(None) } else { Fate::Reject };
         }
-        self.n_lookups += 1;
-        let mut found = self.flows.find_near(seen.near, seen.hash, &key);
-        let mut old = None;
-        // A new flow if there is none or the old one has ended.
-        loop {
-            let Some(idx) = found.or_else(|| self.begin(seen, packet, old)) else { return Fate::Reject };
-            let Some((key, flow)) = self.flows.get_mut(idx) else { return Fate::Reject };
-            flow.looked_up = self.n_lookups;
-            if found.is_some() && self.timeouts.have_ended(key, flow, packet) {
-                (old, found) = (Some(*flow), None);
-                continue;
-            }
-            set_number(packet, flow.number, error_paint | u8::from(is_flipped != flow.is_reversed));
-            if waits {
-                return Fate::Wait(Some(idx));
-            }
-            flow.note(key.hosts.protocol, packet);
-            break;
+        let Some(idx) = self.find(seen, packet) else { return Fate::Reject };
+        let Some((_, flow)) = self.flows.get_mut(idx) else { return Fate::Reject };
+        set_number(packet, flow.number, error_paint | u8::from(is_flipped != flow.is_reversed));
+        if waits {
+            return Fate::Wait(Some(idx));
         }
+        flow.note(key.hosts.protocol, packet);
         self.note_time(packet.timestamp_ns());
         Fate::Pass
+    }
+
+    /// The flow of a packet; a new one if there is none or the old one has ended.
+    #[inline]
+    fn find(&mut self, seen: &Seen, packet: &Packet) -> Option<u32> {
+        self.n_lookups += 1;
+        let found = self.flows.find_near(seen.near, seen.hash, &seen.key);
+        let mut old = None;
+        if let Some((idx, (key, flow))) = found.and_then(|idx| Some((idx, self.flows.get_mut(idx)?))) {
+            flow.looked_up = self.n_lookups;
+            if !self.timeouts.have_ended(key, flow, packet) {
+                return Some(idx);
+            }
+            old = Some(*flow);
+        }
+        self.begin(seen, packet, old)
     }
 
     /// Begins a flow, in the place of one that has ended if there is one.
