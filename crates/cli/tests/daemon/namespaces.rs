@@ -2,8 +2,9 @@
 
 use super::process::Place;
 
-/// `make_space` makes a namespace and sets `space` to the process that keeps it, which is in it by then.
-const SPACES: &str = r#"
+/// What scripts begin with: they end at the first error, and complaints are part of what they print. `make_space` makes a namespace
+/// and sets `space` to the process that keeps it, which is in it by then.
+const PRELUDE: &str = r#"
 set -eu
 exec 2>&1
 make_space() {
@@ -32,7 +33,8 @@ pub fn run(script: &str) -> Option<String> {
     }
     let place = Place::new(0);
     Some(
-        place.output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{SPACES}\n{script}\nSCRIPT\n)\"")),
+        place
+            .output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{PRELUDE}\n{script}\nSCRIPT\n)\"")),
     )
 }
 

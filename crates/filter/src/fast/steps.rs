@@ -50,7 +50,7 @@ pub struct Steps {
 const MAX_SINGLE_READS: usize = 2;
 
 impl Steps {
-    /// The only test, if there is just one, and its word is not before the end of `n_bytes`.
+    /// The only test, if there is just one, and packets that have its word are at least `n_bytes` long.
     pub fn only_test(&self, n_bytes: u32) -> Option<Test> {
         let [Step { mask, value, yes, no, from, .. }] = *self.steps.as_slice() else { return None };
         let reaches = usize::from(from.at) + 4 >= n_bytes as usize;
