@@ -178,6 +178,11 @@ impl<'a> Ctx<'a> {
         self.runtime.output_is_push(self.element, port)
     }
 
+    /// The input that push output `port` leads to, unless somebody looks at what goes there.
+    pub fn leads_straight_to(&self, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
+        self.runtime.leads_straight_to(self.element, port)
+    }
+
     /// Whether input `port` is push.
     pub fn input_is_push(&self, port: PortIdx) -> bool {
         self.runtime.input_is_push(self.element, port)

@@ -74,6 +74,8 @@ pub trait Runtime {
     fn n_ports(&self, element: ElementIdx) -> (usize, usize);
     /// Whether an output is push.
     fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
+    /// See [`Ctx::leads_straight_to`].
+    fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
     /// Whether an input is push.
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// How many packets an element should move at a time where the user did not say.

@@ -100,6 +100,11 @@ impl Runtime for World {
         self.wiring.output_is_push(element, port)
     }
 
+    fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
+        let target = self.wiring.target(element, port).filter(|_| self.watchers.is_empty())?;
+        Some((target.element(), target.port()))
+    }
+
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
         self.wiring.input_is_push(element, port)
     }

@@ -20,7 +20,9 @@ use element::{
 };
 
 use crate::stage::table::{self, lock, Shared};
+use crate::stage::Interface;
 use crate::stamp::stamp;
+use crate::to_interface::ToInterface;
 
 /// The class.
 pub const CLASS: Class = Class::new::<FromInterface>("FromInterface", "0/1", "h/h", "x/x")
@@ -103,8 +105,12 @@ impl Element for FromInterface {
             self.pause(ctx);
             return false;
         }
-        let mut batch = Batch::new();
         let mut interface = lock(shared);
+        if self.relay(ctx, &mut interface) {
+            ctx.schedule(task);
+            return true;
+        }
+        let mut batch = Batch::new();
         let has_more = interface.receive(&mut batch, self.burst);
         let faults = interface.take_faults();
         let has_ended = interface.has_ended();
@@ -200,6 +206,12 @@ impl FromInterface {
                 ctx.schedule(task);
             }
         }
+    }
+
+    /// Moves packets straight to the interface that they go to, if there is nothing else on their way; whether any were.
+    fn relay(&self, ctx: &mut Ctx<'_>, interface: &mut Interface) -> bool {
+        let Some((next, 0)) = ctx.leads_straight_to(0) else { return false };
+        ctx.with::<ToInterface, _>(next, |to, ctx| to.take_from(ctx, interface, self.burst)).unwrap_or(false)
     }
 
     fn look_again(&self, ctx: &mut Ctx<'_>) {

@@ -19,6 +19,7 @@ use element::{
 
 use crate::from_interface::FromInterface;
 use crate::stage::table::{self, lock, Shared};
+use crate::stage::Interface;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ToInterface>("ToInterface", "1/0", "a/h", "x/x")
@@ -179,6 +180,18 @@ impl Element for ToInterface {
 }
 
 impl ToInterface {
+    /// Takes packets straight from another interface, at most `max`; whether there were any.
+    pub fn take_from(&mut self, ctx: &mut Ctx<'_>, from: &mut Interface, max: usize) -> bool {
+        let Some((_, shared)) = &self.interface else { return false };
+        // Who has it may be waiting for the other.
+        let Ok(mut interface) = shared.try_lock() else { return false };
+        let has_worked = from.relay(&mut interface, max, ctx.now_ns());
+        let is_full = interface.is_full();
+        drop(interface);
+        self.settle(ctx, is_full);
+        has_worked
+    }
+
     /// Has the reader woken, who sleeps: at once if nothing else is to be done.
     fn wake_soon(&mut self, ctx: &mut Ctx<'_>) {
         if let Some(bell) = self.bell.filter(|bell| !ctx.is_scheduled(*bell)) {

@@ -30,4 +30,9 @@ impl Traffic {
     pub fn add_batch(&mut self, batch: &Batch) {
         batch.iter().for_each(|packet| self.add(packet));
     }
+    /// Counts what was counted elsewhere.
+    pub fn add_traffic(&mut self, other: Traffic) {
+        self.packets += other.packets;
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+    }
 }

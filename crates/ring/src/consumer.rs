@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
+use sys::span::Source;
+
 use crate::copy::out_of_shared;
 use crate::corrupt::Corrupt;
 use crate::header::{plain_len, Header, Words, WRAP};
@@ -218,6 +220,12 @@ impl Record<'_> {
     /// Whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The data as it lies in the ring, for a system call.
+    pub fn source(&self) -> Source<'_> {
+        // SAFETY: the record lies in the ring, whose memory the consumer that it borrows keeps.
+        unsafe { Source::new(self.data, self.len) }
     }
 
     /// Copies the data to the start of `to`; the part of `to` that now is the data.

@@ -47,5 +47,5 @@ pub use layout::{
     HEADER_LEN, PLAIN_HEADER_LEN,
 };
 pub use memory::{Heap, Memory};
-pub use producer::{Producer, Refused};
+pub use producer::{Producer, Refused, Room};
 pub use shared::{both_ends, ends, Side};

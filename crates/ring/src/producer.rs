@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
+use sys::span::Sink;
+
 use crate::copy::into_shared;
 use crate::corrupt::Corrupt;
 use crate::header::{plain_word, Header, WRAP};
@@ -55,7 +57,15 @@ pub struct Producer {
     ended: Option<Refused>,
 }
 
-/// Room for a record.
+/// Room for a record whose data is written in place. Nothing comes of it unless it is [committed](Room::commit).
+pub struct Room<'a> {
+    producer: &'a mut Producer,
+    place: Place,
+    max: usize,
+}
+
+/// Where a record goes.
+#[derive(Clone, Copy)]
 struct Place {
     /// The bytes from `tail` to the end of the ring are too few and stay empty.
     wraps: bool,
@@ -99,18 +109,34 @@ impl Producer {
             prefetch::for_writing(self.ring.ahead(place.offset, AHEAD));
             prefetch::for_writing(self.ring.ahead(place.offset, AHEAD + 64));
         }
+        // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released. Where data
+        // is empty, its address is not used.
+        unsafe {
+            into_shared(data.as_ptr(), self.ring.at(place.offset).add(header_len), data.len());
+            self.take(place, header, data.len());
+        }
+        Ok(())
+    }
+
+    /// Finds room for a record with at most `max` bytes of data, which a system call is to write.
+    pub fn reserve(&mut self, max: usize) -> Result<Room<'_>, Refused> {
+        let place = self.place(HEADER_LEN, max)?;
+        Ok(Room { producer: self, place, max })
+    }
+
+    /// Makes a record of a place whose data was written.
+    ///
+    /// # Safety
+    /// `place` is what the last call of [`place`](Self::place) found, for such a header and at least `len` bytes of data.
+    #[inline(always)]
+    unsafe fn take<const N: usize>(&mut self, place: Place, header: [u64; N], len: usize) {
         if place.wraps {
             // SAFETY: the tail is a multiple of ALIGN, so there is at least a word left to the ring's end.
             unsafe { self.ring.word(self.ring.offset(self.tail)) }.store(WRAP, Ordering::Relaxed);
         }
-        // SAFETY: `place` found room for a header and `data.len()` bytes in one piece, which the consumer has released. Where data
-        // is empty, its address is not used.
-        unsafe {
-            self.ring.write_header(place.offset, header);
-            into_shared(data.as_ptr(), self.ring.at(place.offset).add(header_len), data.len());
-        }
-        self.tail = place.position.wrapping_add(record_len(header_len, data.len()) as u64);
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { self.ring.write_header(place.offset, header) };
+        self.tail = place.position.wrapping_add(record_len(size_of_val(&header), len) as u64);
     }
 
     /// Shows the consumer all records so far; `true`: it sleeps and is to be woken.
@@ -248,6 +274,26 @@ impl Producer {
     fn end(&mut self, reason: Refused) {
         self.limit = self.tail;
         self.ended.get_or_insert(reason);
+    }
+}
+
+impl Room<'_> {
+    /// The bytes for the data.
+    pub fn sink(&mut self) -> Sink<'_> {
+        // SAFETY: `place` found room for a header and `max` bytes in one piece, which the consumer has released. The ring keeps
+        // its memory, and nobody else writes there while the producer is borrowed.
+        unsafe { Sink::new(self.producer.ring.at(self.place.offset).add(HEADER_LEN), self.max) }
+    }
+
+    /// Puts in a record of the first `len` bytes; the consumer sees it after [`Producer::publish`].
+    ///
+    /// # Panics
+    /// If there was not room for so many.
+    pub fn commit(self, header: &Header, len: usize) {
+        let Room { producer, place, max } = self;
+        assert!(len <= max, "a record of {len} bytes where {max} were reserved");
+        // SAFETY: the producer was borrowed since it found the place.
+        unsafe { producer.take(place, header.to_words(len as u32), len) };
     }
 }
 

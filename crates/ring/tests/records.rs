@@ -191,6 +191,8 @@ fn a_waiting_producer_is_woken_by_closing() {
 #[derive(Clone, Debug)]
 enum Operation {
     Push(usize),
+    /// Room for more bytes than are written in the end, if it is used at all.
+    Reserve(usize, Option<usize>),
     Publish,
     Read,
     Release,
@@ -200,8 +202,11 @@ enum Operation {
 
 fn operation(max_data: usize) -> impl Strategy<Value = Operation> {
     let len = || prop_oneof![4 => 0..200usize, 2 => 0..5000usize, 1 => 0..=max_data];
+    let reservation = (len(), any::<proptest::sample::Index>(), any::<bool>())
+        .prop_map(|(max, len, is_used)| Operation::Reserve(max, is_used.then(|| len.index(max + 1))));
     prop_oneof![
         200 => len().prop_map(Operation::Push),
+        60 => reservation,
         60 => Just(Operation::Publish),
         230 => Just(Operation::Read),
         60 => Just(Operation::Release),
@@ -255,6 +260,19 @@ fn step(
             let (header, data) = record(seed, len);
             let result = producer.push(&header, &data);
             model.push(result, header, data);
+        }
+        Operation::Reserve(max, len) => {
+            let (header, data) = record(seed, len.unwrap_or_default());
+            let reserved = producer.reserve(max).map(|mut room| {
+                assert_eq!(room.sink().len(), max);
+                room.sink().copy_from_slice(&data);
+                if len.is_some() {
+                    room.commit(&header, data.len());
+                }
+            });
+            if len.is_some() || reserved.is_err() {
+                model.push(reserved, header, data);
+            }
         }
         Operation::Publish => {
             assert!(!producer.publish());

@@ -2,7 +2,7 @@
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`], [`link_watch`]), filters ([`bpf`]), waiting
 //! ([`poll`], [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
-//! shared with others ([`region`], [`memfd`], [`unix`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
+//! shared with others ([`region`], [`memfd`], [`unix`], [`span`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
@@ -29,6 +29,7 @@ pub mod region;
 pub mod runtime_dir;
 pub mod signals;
 mod sockopt;
+pub mod span;
 pub mod tap;
 pub mod terminal;
 #[cfg(test)]

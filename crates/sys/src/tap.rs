@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use crate::error::{check, check_io, Result, SysError};
 use crate::link;
+use crate::span::{Sink, Source};
 use crate::vnet::{VnetHeader, BASIC_LEN, MERGEABLE_LEN};
 
 /// What a device carries.
@@ -166,14 +167,15 @@ impl Tap {
     }
 
     /// Reads one packet into `buf`; `None` if there is none now.
-    pub fn recv(&self, buf: &mut [u8]) -> Result<Option<Received>> {
+    pub fn recv<'b>(&self, buf: impl Into<Sink<'b>>) -> Result<Option<Received>> {
+        let mut buf = buf.into();
         let mut header = [0u8; MERGEABLE_LEN];
         // The kernel does not say when it cut a packet: a byte behind the buffer tells.
         let mut beyond = [0u8; 1];
         let header_len = self.header_len();
         let parts = [
             libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: header_len },
-            libc::iovec { iov_base: buf.as_mut_ptr().cast(), iov_len: buf.len() },
+            buf.iovec(),
             libc::iovec { iov_base: beyond.as_mut_ptr().cast(), iov_len: beyond.len() },
         ];
         // SAFETY: the three parts are writable, distinct and of the lengths given.
@@ -188,11 +190,11 @@ impl Tap {
     }
 
     /// Writes one packet, with `vnet` in front if the device has such a header; `false` if it must wait.
-    pub fn send(&self, vnet: VnetHeader, packet: &[u8]) -> Result<bool> {
+    pub fn send<'b>(&self, vnet: VnetHeader, packet: impl Into<Source<'b>>) -> Result<bool> {
         let header = vnet.to_bytes();
         let parts = [
             libc::iovec { iov_base: header.as_ptr().cast_mut().cast(), iov_len: self.header_len() },
-            libc::iovec { iov_base: packet.as_ptr().cast_mut().cast(), iov_len: packet.len() },
+            packet.into().iovec(),
         ];
         // SAFETY: both parts are readable and of the lengths given; writev does not write to them.
         let n_sent = unsafe { libc::writev(self.fd.as_raw_fd(), parts.as_ptr(), parts.len() as libc::c_int) };
@@ -325,7 +327,7 @@ mod tests {
         let mut poller = Poller::new().unwrap();
         poller.add(tap.as_fd(), 0, Interest::READ).unwrap();
         loop {
-            match tap.recv(buf).unwrap() {
+            match tap.recv(&mut *buf).unwrap() {
                 Some(received) if wanted(&buf[..received.len]) => return received,
                 Some(_) => {}
                 None => drop(poller.wait(None).unwrap()),

@@ -12,6 +12,7 @@ use sys::poll::Poller;
 use super::joint::{Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
+use super::relay::{self, Relayed};
 use super::{meeting, Dispatch, Input, Output, Receipt};
 use crate::traffic::Traffic;
 
@@ -206,6 +207,28 @@ impl Interface {
                 }
             }
         }
+    }
+
+    /// Moves packets straight to `to`, at most `max`; whether any were. If not, [`Interface::receive`] finds out why.
+    pub fn relay(&mut self, to: &mut Interface, max: usize, now_ns: i64) -> bool {
+        let (Some(input), [output]) = (self.inputs.front_mut(), to.outputs.make_contiguous()) else {
+            return false;
+        };
+        let (Some(input), Some(output), true) =
+            (input.relay_end(), output.relay_end(), to.waiting.is_empty())
+        else {
+            return false;
+        };
+        let Relayed { traffic, left } = relay::relay(input, output, max, now_ns);
+        self.received.add_traffic(traffic);
+        to.sent.add_traffic(traffic);
+        let has_worked = traffic.packets > 0 || left.is_some();
+        if let Some(packet) = left {
+            self.received.add(&packet);
+            to.send(&mut Batch::of(packet));
+        }
+        to.wake_reader();
+        has_worked
     }
 
     /// Goes on with the next input.

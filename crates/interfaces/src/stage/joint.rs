@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use element::{annotation, Batch, Packet, BATCH_MAX};
 use packet::Ring;
-use ring::{Consumer, Header, Producer, Refused, Side};
+use ring::{Consumer, Header, Producer, Record, Refused, Side};
 use sys::memfd::Memfd;
 use sys::poll::{Interest, Poller, Waker};
 use sys::vnet::VnetHeader;
 
+use super::relay::{self, Relayed};
+use super::tap_port::{self, TapIn, TapOut};
 use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
 use crate::segment::segment;
+use crate::traffic::Traffic;
 use crate::vnet;
 
 /// Bytes of each ring.
@@ -113,26 +116,59 @@ impl RingIn {
     fn take(&mut self, batch: &mut Batch, max: usize) -> Result<(), String> {
         while batch.len() < max {
             match self.consumer.next() {
-                Ok(Some(record)) => {
-                    let mut packet = Packet::uninit(packet::DEFAULT_HEADROOM, record.len(), 0);
-                    record.copy_into_slice(packet.data_mut());
-                    packet.set_timestamp_ns(record.header.timestamp_ns);
-                    packet.set_mac_offset(0);
-                    if !record.is_plain {
-                        let is_sound = apply(&record.header, &mut packet);
-                        self.n_bad += u64::from(!is_sound);
-                    }
-                    batch.push(packet);
-                }
+                Ok(Some(record)) => batch.push(packet_of(&record, &mut self.n_bad)),
                 Ok(None) => break,
                 Err(corrupt) => return Err(corrupt.to_string()),
             }
         }
+        self.release();
+        Ok(())
+    }
+
+    /// Moves packets to a tap, at most `max`: the kernel copies them out of shared memory.
+    pub fn relay_to(&mut self, to: &TapOut, max: usize) -> Relayed {
+        self.stop_waiting();
+        let mut relayed = Relayed::default();
+        while relayed.traffic.packets < max as u64 {
+            // What a neighbour does against the rules is told of where packets are received.
+            let Ok(Some(record)) = self.consumer.next() else { break };
+            let header = record.header.vnet;
+            if !is_sound(&header, record.len()) || !to.write(header, record.source()) {
+                relayed.left = Some(packet_of(&record, &mut self.n_bad));
+                break;
+            }
+            relayed.traffic.add_bytes(record.len());
+        }
+        self.release();
+        relayed
+    }
+
+    /// Gives the room back of what was taken out.
+    fn release(&mut self) {
         if self.consumer.release() {
             self.bells.room.wake();
         }
-        Ok(())
     }
+
+    fn stop_waiting(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.consumer.cancel_wait();
+        }
+    }
+}
+
+/// Copies a record out; counts in `n_bad` those whose metadata makes no sense.
+#[inline(always)]
+fn packet_of(record: &Record<'_>, n_bad: &mut u64) -> Packet {
+    let mut packet = Packet::uninit(packet::DEFAULT_HEADROOM, record.len(), 0);
+    record.copy_into_slice(packet.data_mut());
+    packet.set_timestamp_ns(record.header.timestamp_ns);
+    packet.set_mac_offset(0);
+    if !record.is_plain {
+        let is_sound = apply(&record.header, &mut packet);
+        *n_bad += u64::from(!is_sound);
+    }
+    packet
 }
 
 /// Gives a packet what its header tells, but for the time; whether its virtio-net header made sense.
@@ -163,9 +199,7 @@ fn is_sound(header: &VnetHeader, len: usize) -> bool {
 
 impl Input for RingIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
-        if std::mem::take(&mut self.waits) {
-            self.consumer.cancel_wait();
-        }
+        self.stop_waiting();
         if let Err(message) = self.take(batch, max) {
             return Receipt::Fault(format!("the neighbour broke the rules of shared memory: {message}"));
         }
@@ -215,6 +249,10 @@ impl Input for RingIn {
 
     fn ends_with_neighbour(&self) -> bool {
         true
+    }
+
+    fn relay_end(&mut self) -> Option<relay::From<'_>> {
+        Some(relay::From::Ring(self))
     }
 
     fn n_bad(&self) -> u64 {
@@ -276,6 +314,30 @@ impl RingOut {
             self.wake_reader();
         }
         refused
+    }
+
+    /// Takes packets from a tap, at most `max`: the kernel copies them into shared memory.
+    pub fn relay_from(&mut self, from: &TapIn, max: usize, now_ns: i64) -> Traffic {
+        let mut traffic = Traffic::default();
+        let mut n_unseen = 0;
+        while traffic.packets < max as u64 {
+            // Whether there is no room, or nobody reads, is found out where packets are sent.
+            let Ok(mut room) = self.producer.reserve(tap_port::BUFFER_LEN) else { break };
+            let Ok(Some(received)) = from.read(room.sink()) else { break };
+            if received.truncated {
+                continue;
+            }
+            let (len, vnet) = (received.len, vnet::unverified(received.vnet));
+            room.commit(&Header { wire_len: len as u32, timestamp_ns: now_ns, vnet }, len);
+            traffic.add_bytes(len);
+            n_unseen += len;
+            if n_unseen >= WAKE_BYTES {
+                self.publish();
+                n_unseen = 0;
+            }
+        }
+        self.publish();
+        traffic
     }
 
     fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {
@@ -406,6 +468,10 @@ impl Output for RingOut {
 
     fn ends_with_neighbour(&self) -> bool {
         true
+    }
+
+    fn relay_end(&mut self) -> Option<relay::To<'_>> {
+        Some(relay::To::Ring(self))
     }
 
     fn n_bad(&self) -> u64 {

@@ -6,6 +6,9 @@
 //!
 //! A pipe carries a capture stream, in one direction ([`framing`]). When both of its ends are weir's, they find each other
 //! ([`neighbour`]) and go on through shared memory, in both directions ([`joint`]). The pipe stays as the sign of life.
+//!
+//! Where a FromInterface leads straight to a ToInterface, packets between taps and shared memory do not become packets of this
+//! process: the kernel copies them from one to the other ([`relay`]).
 
 mod ascii;
 mod descriptor;
@@ -19,6 +22,7 @@ pub mod packet_port;
 pub mod peer;
 mod pipe_in;
 mod pipe_out;
+mod relay;
 pub mod spec;
 mod stream;
 pub mod table;
@@ -105,6 +109,11 @@ pub trait Input: Send {
         None
     }
 
+    /// What packets can be relayed from, if it is that.
+    fn relay_end(&mut self) -> Option<relay::From<'_>> {
+        None
+    }
+
     /// Lines and packets that could not be read.
     fn n_bad(&self) -> u64 {
         0
@@ -168,6 +177,11 @@ pub trait Output: Send {
 
     /// The pipe that neighbours find each other by, if it is one.
     fn pipe(&mut self) -> Option<&mut pipe_out::PipeOut> {
+        None
+    }
+
+    /// What packets can be relayed to, if it is that.
+    fn relay_end(&mut self) -> Option<relay::To<'_>> {
         None
     }
 

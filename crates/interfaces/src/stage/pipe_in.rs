@@ -9,6 +9,7 @@ use sys::poll::{Interest, Poller};
 
 use super::framing::{Deframer, Found};
 use super::joint::RingIn;
+use super::relay;
 use super::stream::Stream;
 use super::{unwatch_fd, watch_fd, Input, Receipt};
 
@@ -247,6 +248,10 @@ impl Input for PipeIn {
 
     fn pipe(&mut self) -> Option<&mut PipeIn> {
         Some(self)
+    }
+
+    fn relay_end(&mut self) -> Option<relay::From<'_>> {
+        self.ring.as_mut().filter(|_| self.is_in_ring).and_then(|(ring, _)| ring.relay_end())
     }
 
     fn n_bad(&self) -> u64 {

@@ -9,6 +9,7 @@ use sys::poll::{Interest, Poller};
 
 use super::framing::{Format, Framer};
 use super::joint::RingOut;
+use super::relay;
 use super::stream::{Pending, Stream, Writing};
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Output};
 
@@ -244,6 +245,10 @@ impl Output for PipeOut {
 
     fn pipe(&mut self) -> Option<&mut PipeOut> {
         Some(self)
+    }
+
+    fn relay_end(&mut self) -> Option<relay::To<'_>> {
+        self.ring.as_mut().filter(|_| !self.is_closed)?.relay_end()
     }
 
     fn n_bad(&self) -> u64 {

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use element::{Batch, Packet};
 use packet::Ring;
 use sys::poll::{Interest, Poller};
-use sys::tap::{Offload, Options, Tap, VnetMode};
+use sys::span::{Sink, Source};
+use sys::tap::{Offload, Options, Received, Tap, VnetMode};
+use sys::vnet::VnetHeader;
 
+use super::relay::{self, Relayed};
 use super::spec::Endpoint;
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::words;
@@ -15,7 +18,7 @@ use crate::segment::segment;
 use crate::vnet;
 
 /// Room for the longest packet with its link-layer header.
-const BUFFER_LEN: usize = 65_536 + 256;
+pub const BUFFER_LEN: usize = 65_536 + 256;
 const ENOBUFS: i32 = 105;
 /// The device is down or gone.
 const EIO: i32 = 5;
@@ -60,21 +63,55 @@ pub fn both(tap: Tap) -> (TapIn, TapOut) {
     (TapIn { tap: tap.clone(), buffer: Vec::new() }, TapOut { tap, is_blocked: false, n_refused: 0 })
 }
 
-impl Input for TapIn {
-    fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
+impl TapIn {
+    /// Makes the buffer that packets lie in on their way when the first is read: a stack whose packets stay in the kernel reads none.
+    /// What the kernel gives as zeros takes memory only as far as packets are long.
+    fn need_buffer(&mut self) {
         if self.buffer.is_empty() {
-            // Taken when first needed: a stack whose packets stay in the kernel never does. What is made zero by the kernel
-            // takes memory only as far as packets are long.
             self.buffer = vec![0; BUFFER_LEN];
         }
+    }
+
+    /// Reads the next packet to where it goes.
+    pub fn read(&self, to: Sink<'_>) -> sys::Result<Option<Received>> {
+        self.tap.recv(to)
+    }
+
+    /// Moves packets to another tap, at most `max`.
+    pub fn relay_to(&mut self, to: &TapOut, max: usize) -> Relayed {
+        self.need_buffer();
+        let mut relayed = Relayed::default();
+        while relayed.traffic.packets < max as u64 {
+            let Ok(Some(received)) = self.tap.recv(&mut self.buffer) else { break };
+            if received.truncated {
+                continue;
+            }
+            let data = &self.buffer[..received.len];
+            if !to.write(received.vnet, data.into()) {
+                relayed.left = Some(packet_of(data, received.vnet));
+                break;
+            }
+            relayed.traffic.add_bytes(received.len);
+        }
+        relayed
+    }
+}
+
+/// The packet that came with this header.
+fn packet_of(data: &[u8], header: VnetHeader) -> Packet {
+    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, data);
+    vnet::apply(&mut packet, header);
+    packet.set_mac_offset(0);
+    packet
+}
+
+impl Input for TapIn {
+    fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
+        self.need_buffer();
         while batch.len() < max {
             match self.tap.recv(&mut self.buffer) {
                 Ok(Some(received)) if !received.truncated => {
-                    let data = self.buffer.get(..received.len).unwrap_or_default();
-                    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, data);
-                    vnet::apply(&mut packet, received.vnet);
-                    packet.set_mac_offset(0);
-                    batch.push(packet);
+                    batch.push(packet_of(&self.buffer[..received.len], received.vnet));
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
@@ -105,6 +142,17 @@ impl Input for TapIn {
 
     fn is_stream(&self) -> bool {
         false
+    }
+
+    fn relay_end(&mut self) -> Option<relay::From<'_>> {
+        Some(relay::From::Tap(self))
+    }
+}
+
+impl TapOut {
+    /// Writes a packet if nothing stands in its way.
+    pub fn write(&self, header: VnetHeader, data: Source<'_>) -> bool {
+        matches!(self.tap.send(vnet::unverified(header), data), Ok(true))
     }
 }
 
@@ -150,6 +198,10 @@ impl Output for TapOut {
 
     fn is_stream(&self) -> bool {
         false
+    }
+
+    fn relay_end(&mut self) -> Option<relay::To<'_>> {
+        Some(relay::To::Tap(self))
     }
 
     fn tap(&self) -> Option<std::os::fd::OwnedFd> {

@@ -29,7 +29,7 @@ struct Pair {
 }
 
 /// The rings' ends of the writer and of the reader.
-fn rings(capacity: usize) -> ([(RingIn, RingOut); 2], Line) {
+pub(super) fn rings(capacity: usize) -> ([(RingIn, RingOut); 2], Line) {
     let memory = Memfd::create("test", ring::pair_len(capacity).unwrap()).unwrap();
     let bells = || Bells { data: Waker::new().unwrap(), room: Waker::new().unwrap() };
     let both = [bells(), bells()];
