@@ -15,7 +15,7 @@ use super::PRINT_GRAPH;
 pub fn command(name: &'static str, function: &Function<'_>) -> Command {
     let mut command = Command::new(name)
         .about(function.about().to_string())
-        .long_about(function.node.description.clone())
+        .long_about(unbroken(&function.node.description))
         .after_help(examples(function));
     for flag in flag::of(function) {
         command = command.arg(argument(&flag));
@@ -24,6 +24,13 @@ pub fn command(name: &'static str, function: &Function<'_>) -> Command {
     }
     let help = "Print the graph in the Click language and do not run it.";
     command.arg(Arg::new(PRINT_GRAPH).long(PRINT_GRAPH).help(help).action(ArgAction::SetTrue))
+}
+
+/// Each paragraph on one line, for a terminal of any width to break; those with a line that is indented, as drawings are, stay as they are.
+fn unbroken(text: &str) -> String {
+    let is_drawn = |paragraph: &str| paragraph.lines().any(|line| line.starts_with(' '));
+    let paragraph = |text: &str| if is_drawn(text) { text.to_string() } else { text.replace('\n', " ") };
+    text.split("\n\n").map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Purposes and command lines of a function's examples.
@@ -85,8 +92,8 @@ fn of_word(flag: &Flag<'_>, word: &str) -> Arg {
 
 fn help(flag: &Flag<'_>) -> String {
     match flag.default() {
-        Some(value) => format!("{} [default: {value}]", flag.help()),
-        None => flag.help().to_string(),
+        Some(value) => format!("{} [default: {value}]", unbroken(flag.help())),
+        None => unbroken(flag.help()),
     }
 }
 

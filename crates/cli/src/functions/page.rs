@@ -111,6 +111,8 @@ mod tests {
             command::command(command, &function).debug_assert();
             assert!(function.about().ends_with('.'), "{}", function.about());
             assert!(command::examples_of(&function).count() > 0, "{name} has no example");
+            let mut drawings = function.node.description.lines().filter(|line| line.starts_with(' '));
+            assert_eq!(drawings.find(|line| line.len() > 80), None, "{name}: wider than a terminal");
             for flag in flag::of(&function) {
                 assert!(flag.help().ends_with('.'), "{name}: {}", flag.help());
                 if let Some(value) = flag.default() {
