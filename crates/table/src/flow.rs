@@ -71,7 +71,8 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     /// Starts loading the entry that `hash` most likely stands for, and returns its index for [`Self::find_near`].
     #[inline(always)]
     pub fn prefetch_entry(&self, hash: u64) -> u32 {
-        let candidate = self.index.probe(tag_of(hash)).candidate;
+        let probe = self.index.probe(tag_of(hash));
+        let candidate = if probe.is_chained() { self.first_in_chain(tag_of(hash)) } else { probe.candidate };
         self.prefetch_at(candidate);
         candidate
     }
@@ -241,6 +242,13 @@ impl<K: Hash + Eq, V> FlowTable<K, V> {
     #[inline(always)]
     fn has_key(&self, idx: u32, key: &K) -> bool {
         self.slab.get(idx).is_some_and(|(known, _)| known == key)
+    }
+
+    /// The first entry of a tag that the first bucket does not tell; [`NO_ENTRY`] if there is none.
+    #[cold]
+    #[inline(never)]
+    fn first_in_chain(&self, tag: u32) -> u32 {
+        self.index.find(tag, |_| true)
     }
 
     /// The entry of a key that the first bucket does not tell; [`NO_ENTRY`] if there is none.

@@ -55,7 +55,7 @@ const LOST_FRAGMENT: usize = 1;
 /// See the page above.
 pub struct AggregateIPFlows {
     flows: FlowNumbers,
-    /// Storage for what a batch's headers say, empty between batches.
+    /// Storage for what a batch's headers say.
     seen: Vec<Seen>,
     fragments: Option<bool>,
     has_warned: bool,
@@ -170,11 +170,29 @@ impl AggregateIPFlows {
     /// Numbers the packets of a batch; those that leave by output 0 at once are returned, or, once fragments were let go,
     /// queued behind them.
     fn number(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
+        let AggregateIPFlows { flows, seen, .. } = self;
+        if seen.len() < batch.len() {
+            seen.resize(batch.len(), Seen::default());
+        }
+        batch.iter().zip(&mut *seen).for_each(|(packet, seen)| *seen = flows.look(packet));
+        seen.iter_mut().take(batch.len()).for_each(|seen| flows.prefetch(seen));
+        let mut both = batch.iter_mut().zip(&*seen);
+        match both.position(|(packet, seen)| !flows.number_known(packet, seen)) {
+            Some(n_known) => self.number_others(ctx, batch, n_known),
+            None => batch,
+        }
+    }
+
+    /// Numbers the packets of a batch behind the first `n_known`.
+    fn number_others(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch, n_known: usize) -> Batch {
         let (mut passed, mut rejected) = (Batch::new(), Batch::new());
-        let mut seen = std::mem::take(&mut self.seen);
-        seen.extend(batch.iter().map(|packet| self.flows.look(packet)));
-        seen.iter_mut().for_each(|seen| self.flows.prefetch(seen));
-        for (mut packet, seen) in batch.drain().zip(&seen) {
+        batch.drain_first(n_known).for_each(|packet| passed.push(packet));
+        let seen = std::mem::take(&mut self.seen);
+        for (mut packet, seen) in batch.drain().zip(seen.iter().skip(n_known)) {
+            if self.flows.number_known(&mut packet, seen) {
+                passed.push(packet);
+                continue;
+            }
             if packet.timestamp_ns() == 0 {
                 self.stamp(ctx, &mut packet);
             }
@@ -204,7 +222,6 @@ impl AggregateIPFlows {
                 (None, _) => {}
             }
         }
-        seen.clear();
         self.seen = seen;
         self.tell_ended(ctx);
         ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));

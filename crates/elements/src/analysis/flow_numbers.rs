@@ -38,6 +38,8 @@ pub struct Seen {
     /// Where the flow most likely is in the table.
     near: u32,
     is_flipped: bool,
+    /// It is whole, and no error about another packet.
+    is_plain: bool,
     /// It is not a fragment, or the first one.
     is_first: bool,
     is_fragment: bool,
@@ -199,7 +201,8 @@ impl FlowNumbers {
             self.flows.prefetch(hash);
         }
         let near = NO_ENTRY;
-        Seen { key, hash, near, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
+        let is_plain = !is_fragment && !is_error;
+        Seen { key, hash, near, is_flipped, is_plain, is_first, is_fragment, is_error, is_rejected: false }
     }
 
     /// Begins to load the flow of a packet that was looked at.
@@ -208,8 +211,36 @@ impl FlowNumbers {
         seen.near = self.flows.prefetch_entry(seen.hash);
     }
 
-    /// Gives a packet its flow's number and its direction.
+    /// Gives a packet its flow's number and its direction if that is all there is to do: the flow is known and goes on, nothing
+    /// waits, and no second has passed.
     #[inline]
+    pub fn number_known(&mut self, packet: &mut Packet, seen: &Seen) -> bool {
+        let now_ns = packet.timestamp_ns();
+        let is_usual =
+            seen.is_plain && self.fragments.is_empty() && self.is_now(now_ns) && !self.is_reaping_due();
+        let Some((key, flow)) =
+            self.flows.get_mut(seen.near).filter(|(key, _)| is_usual && **key == seen.key)
+        else {
+            return false;
+        };
+        if now_ns == 0 || self.timeouts.have_ended(key, flow, packet) {
+            return false;
+        }
+        self.n_lookups += 1;
+        flow.looked_up = self.n_lookups;
+        let is_back = seen.is_flipped != flow.is_reversed;
+        set_number(packet, flow.number, u8::from(is_back));
+        flow.last_ns = now_ns;
+        let n_packets = &mut flow.n_packets[usize::from(is_back)];
+        *n_packets = n_packets.wrapping_add(1);
+        if key.hosts.protocol == TCP {
+            flow.note_flags(packet, u8::from(is_back));
+        }
+        true
+    }
+
+    /// Gives a packet its flow's number and its direction.
+    #[inline(never)]
     pub fn number(&mut self, packet: &mut Packet, seen: &Seen) -> Fate {
         let Seen { key, is_flipped, .. } = *seen;
         if seen.is_rejected {
@@ -236,7 +267,6 @@ impl FlowNumbers {
     }
 
     /// The flow of a packet; a new one if there is none or the old one has ended.
-    #[inline]
     fn find(&mut self, seen: &Seen, packet: &Packet) -> Option<u32> {
         self.n_lookups += 1;
         let found = self.flows.find_near(seen.near, seen.hash, &seen.key);
@@ -297,27 +327,35 @@ impl FlowNumbers {
     }
 
     /// Takes a packet's time for the present.
-    #[inline]
     fn note_time(&mut self, now_ns: i64) {
-        // Most packets are of the same second as the one before.
-        if !(0..NS_PER_S).contains(&now_ns.wrapping_sub(self.second_ns)) {
+        if !self.is_now(now_ns) {
             self.now_s = seconds(now_ns);
             self.second_ns = now_ns.wrapping_sub(now_ns.rem_euclid(NS_PER_S));
         }
+    }
+
+    /// Whether a time is in the present second, as most packets' are.
+    #[inline]
+    fn is_now(&self, now_ns: i64) -> bool {
+        (0..NS_PER_S).contains(&now_ns.wrapping_sub(self.second_ns))
     }
 }
 
 impl Flow {
     /// Notes a packet that passes: its time, and whether it ends the flow.
-    #[inline]
     fn note(&mut self, protocol: u8, packet: &Packet) {
         self.last_ns = packet.timestamp_ns();
         let paint = packet.paint();
         let Some(n_packets) = self.n_packets.get_mut(usize::from(paint)) else { return };
         *n_packets = n_packets.wrapping_add(1);
-        if protocol != TCP || !Header::at(packet.network(), false).is_some_and(|header| header.is_first) {
-            return;
+        if protocol == TCP && Header::at(packet.network(), false).is_some_and(|header| header.is_first) {
+            self.note_flags(packet, paint);
         }
+    }
+
+    /// Notes whether a TCP packet ends the flow.
+    #[inline]
+    fn note_flags(&mut self, packet: &Packet, paint: u8) {
         match packet.transport().get(13) {
             Some(flags) if flags & 4 != 0 => self.over = OVER,
             Some(flags) if flags & 1 != 0 => self.over |= 1 << paint,

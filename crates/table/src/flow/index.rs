@@ -4,7 +4,7 @@
 //! therefore has one place to look at, and no insertion waits for a rehash. A slot keeps the 32 bits of hash in use,
 //! so that a split reads no entry.
 
-use wide::u32x8;
+use wide::u32x4;
 
 use crate::chunks::Chunks;
 use crate::prefetch::prefetch;
@@ -51,6 +51,12 @@ pub struct Index {
 impl Probe {
     /// No entry, for sure.
     pub const NOTHING: Probe = Probe { candidate: NIL, next: NIL };
+
+    /// Whether only another bucket may tell of the tag.
+    #[inline(always)]
+    pub fn is_chained(self) -> bool {
+        self.candidate == NIL && self.next != NIL
+    }
 
     /// Whether there is surely no entry under the tag.
     #[inline(always)]
@@ -235,6 +241,13 @@ impl Index {
     }
 }
 
+/// Eight lanes as two times four, which is what all processors compare at once.
+#[inline(always)]
+fn halves(lanes: &[u32; BUCKET_SLOTS + 1]) -> [u32x4; 2] {
+    let halves = lanes.as_chunks::<4>().0;
+    [u32x4::from(halves[0]), u32x4::from(halves[1])]
+}
+
 impl Bucket {
     const EMPTY: Bucket = {
         let mut links = [0; BUCKET_SLOTS + 1];
@@ -248,9 +261,11 @@ impl Bucket {
     /// that equals its number of slots also yields any number.
     #[inline(always)]
     fn candidate(&self, tag: u32) -> u32 {
-        let is_tag = u32x8::from(self.tags).cmp_eq(u32x8::splat(tag));
-        let links = (u32x8::from(self.links) & is_tag).to_array();
-        links.iter().fold(0, |all, link| all | link).wrapping_sub(1)
+        let ([tags, more_tags], [links, more_links]) = (halves(&self.tags), halves(&self.links));
+        let tag = u32x4::splat(tag);
+        let found = (tags.cmp_eq(tag) & links) | (more_tags.cmp_eq(tag) & more_links);
+        let [a, b, c, d] = found.to_array();
+        (a | b | c | d).wrapping_sub(1)
     }
 
     #[inline(always)]

@@ -9,9 +9,15 @@ impl FlowNumbers {
     /// Looks for ended flows if it is time.
     #[inline]
     pub fn reap_if_due(&mut self) {
-        if self.now_s >= self.reap_s {
+        if self.is_reaping_due() {
             self.reap();
         }
+    }
+
+    /// Whether it is time to look for ended flows.
+    #[inline]
+    pub fn is_reaping_due(&self) -> bool {
+        self.now_s >= self.reap_s
     }
 
     #[cold]
