@@ -37,6 +37,7 @@ use export::{Collector, Exporter, MessageFile, Settings};
 use flows::Flows;
 use key::{Mask, Part, PARTS};
 use sight::{Sight, Sighting};
+use table::flow::NO_ENTRY;
 
 /// The class.
 pub const CLASS: Class =
@@ -105,8 +106,8 @@ pub struct FlowExporter {
     flows: Flows,
     exporter: Exporter,
     outlet: Outlet,
-    /// What a batch's packets tell, with the hashes of their keys; empty between batches.
-    seen: Vec<(Sighting, u64)>,
+    /// What a batch's packets tell; empty between batches.
+    seen: Vec<Seen>,
     sampling: u32,
     /// Packets to let pass before the next one is counted.
     n_skip: u32,
@@ -114,6 +115,13 @@ pub struct FlowExporter {
     filename: String,
     timer: Option<TimerId>,
     is_timer_set: bool,
+}
+
+/// What a packet tells, and where its flow is found.
+struct Seen {
+    sighting: Sighting,
+    hash: u64,
+    near: u32,
 }
 
 /// Where messages go: to a file, and to packets that leave as soon as nothing else is being done.
@@ -301,13 +309,13 @@ impl FlowExporter {
                 time_ns => time_ns,
             };
             let hash = self.flows.prefetch(&sighting.key);
-            self.seen.push((sighting, hash));
+            self.seen.push(Seen { sighting, hash, near: NO_ENTRY });
         }
         let FlowExporter { flows, exporter, outlet, seen, n_counted, .. } = self;
         *n_counted += seen.len() as u64;
-        seen.iter().for_each(|(sighting, hash)| flows.prefetch_flow(&sighting.key, *hash));
-        for (sighting, hash) in seen.iter() {
-            flows.add(sighting, *hash, &mut |ended| exporter.add(&ended, sighting.time_ns, outlet));
+        seen.iter_mut().for_each(|seen| seen.near = flows.prefetch_flow(&seen.sighting.key, seen.hash));
+        for Seen { sighting, near, .. } in seen.iter() {
+            flows.add(sighting, *near, &mut |ended| exporter.add(&ended, sighting.time_ns, outlet));
         }
         seen.clear();
         let now_ns = flows.now_ns();

@@ -143,17 +143,18 @@ where
         hash
     }
 
-    /// Starts loading the flow of a key with this hash.
+    /// Starts loading the flow of a key with this hash; yields where it most likely is.
     #[inline(always)]
-    pub fn prefetch_flow(&self, hash: u64) {
-        self.table.prefetch_entry(hash);
+    pub fn prefetch_flow(&self, hash: u64) -> u32 {
+        self.table.prefetch_entry(hash)
     }
 
-    /// Counts a packet in its flow, if there is one and nothing else is to be done.
+    /// Counts a packet in its flow, if that is where it most likely is and nothing else is to be done.
     #[inline(always)]
-    pub fn add(&mut self, key: &Key<N>, hash: u64, sighting: &Sighting, rules: &Rules, now_ns: i64) -> bool {
-        let Some(idx) = self.table.find_hashed(hash, key) else { return false };
-        let Some((_, flow)) = self.table.get_mut(idx) else { return false };
+    pub fn add(&mut self, key: &Key<N>, near: u32, sighting: &Sighting, rules: &Rules, now_ns: i64) -> bool {
+        let Some((_, flow)) = self.table.get_mut(near).filter(|(known, _)| *known == key) else {
+            return false;
+        };
         let closes = sighting.tcp_flags & FIN_OR_RST != 0 && rules.tcp_end_ns.is_some();
         if closes || flow.deadline(None, rules).0 <= now_ns {
             return false;

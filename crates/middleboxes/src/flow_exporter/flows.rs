@@ -83,9 +83,9 @@ impl Flows {
         }
     }
 
-    /// Starts loading the flow of a packet.
+    /// Starts loading the flow of a packet; yields where it most likely is, for [`Flows::add`].
     #[inline(always)]
-    pub fn prefetch_flow(&self, key: &FlowKey, hash: u64) {
+    pub fn prefetch_flow(&self, key: &FlowKey, hash: u64) -> u32 {
         match key {
             FlowKey::V4(_) => self.v4.prefetch_flow(hash),
             FlowKey::V6(_) => self.v6.prefetch_flow(hash),
@@ -94,11 +94,11 @@ impl Flows {
 
     /// Counts a packet.
     #[inline(always)]
-    pub fn add(&mut self, sighting: &Sighting, hash: u64, ended: &mut dyn FnMut(Ended)) {
+    pub fn add(&mut self, sighting: &Sighting, near: u32, ended: &mut dyn FnMut(Ended)) {
         let now_ns = self.time.see(sighting.time_ns);
         let is_added = match &sighting.key {
-            FlowKey::V4(key) => self.v4.add(key, hash, sighting, &self.rules, now_ns),
-            FlowKey::V6(key) => self.v6.add(key, hash, sighting, &self.rules, now_ns),
+            FlowKey::V4(key) => self.v4.add(key, near, sighting, &self.rules, now_ns),
+            FlowKey::V6(key) => self.v6.add(key, near, sighting, &self.rules, now_ns),
         };
         if !is_added {
             self.add_rarely(sighting, ended);
