@@ -194,3 +194,44 @@ fn addresses_and_routes_that_a_script_sets_stay_when_stacks_are_joined() {
         assert_eq!(finished.code, 0, "{finished:?}");
     });
 }
+
+/// Somebody on the interface `wire` who answers ARP requests and pings.
+const HOST: &str = "
+    FromInterface(wire) -> kinds :: Classifier(12/0806 20/0001, 12/0800);
+    kinds [0] -> ARPResponder(10.0.0.2 02:00:00:00:00:02) -> wire :: ToInterface(wire);
+    kinds [1] -> CheckIPHeader(OFFSET 14) -> ICMPPingResponder -> EtherMirror -> wire;";
+
+#[test]
+fn a_tap_that_is_made_and_a_device_that_is_there_are_interfaces() {
+    as_each_user(|place| {
+        place.write("host.click", HOST);
+        let cable = "ip link add v0 type veth peer name v1; ip address add 10.0.0.1/24 dev v0; \
+                     ip link set v0 up; ip link set v1 up";
+        for (prepare, kind, device) in
+            [("true", "tap:t0,address=10.0.0.1/24,mtu=1400", "t0"), (cable, "dev:v1", "v1")]
+        {
+            place.write(
+                "script",
+                format!(
+                    "{prepare}; weir stage host.click --if wire={kind} &
+                     until ping -q -c 1 -W 1 10.0.0.2 2> pings; do sleep 0.05; done
+                     ip -o link show {device} | grep -o 'mtu [0-9]*'; kill $!; wait $!"
+                ),
+            );
+            let finished = place.start_with_taps("weir linux -- sh script").finish();
+            assert_eq!((finished.code, &*finished.stderr), (0, ""), "{finished:?}");
+            let mtu = if device == "t0" { "mtu 1400" } else { "mtu 1500" };
+            assert!(finished.stdout.contains("1 received") && finished.stdout.contains(mtu), "{finished:?}");
+        }
+    });
+}
+
+#[test]
+fn a_device_that_is_not_there_is_told() {
+    as_each_user(|place| {
+        place.write("host.click", HOST);
+        let finished = place.run("weir stage host.click --if wire=dev:v9");
+        assert_eq!(finished.code, 1, "{finished:?}");
+        assert!(finished.stderr.contains("v9"), "{finished:?}");
+    });
+}
