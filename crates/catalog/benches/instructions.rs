@@ -105,6 +105,7 @@ fn routes(n_routes: u32) -> Engine {
 ))]
 #[bench::radix_ip_lookup_1_route(routes(1))]
 #[bench::radix_ip_lookup_1000_routes(routes(1000))]
+#[bench::aggregate_ip_flows(flows("MarkIPHeader(14) -> AggregateIPFlows"))]
 #[bench::ip_rewriter(flows(
     "Strip(14) -> MarkIPHeader -> [0] rw :: IPRewriter(pattern 203.0.113.1 1024-65535# - - 0 1, drop,
      CAPACITY 200000); rw[0] -> IPMirror -> [1] rw; rw[1] -> IPMirror -> Unstrip(14)"
