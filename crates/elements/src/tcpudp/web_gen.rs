@@ -374,6 +374,21 @@ mod tests {
     }
 
     #[test]
+    fn other_protocols_are_refused_by_what_stands_where_tcp_has_its_numbers() {
+        check(
+            "InfiniteSource(DATA \\<46000028 00010000 4011 0000 0a000001 0a010203 00000000 00500400 00100000 61626364 65666768>,
+                 LIMIT 1) -> w :: WebGen(10.1.0.0/16, 10.0.0.1, 1) -> Print(out, 50) -> Discard;
+             InfiniteSource(DATA \\<4700002a 00010000 4011 0000 0a000001 0a010203 00000000 00000000 00500400 000c0000 61626364 0000>,
+                 LIMIT 1) -> w; DriverManager(wait 0.1s, stop)",
+            expect![[r#"
+                Allocated 10 CBs
+                out:   40 | 45000028 00000000 fa06aacb 0a010203 0a000001 04000050 61626364 00100000 5004f000 e0b40000
+                out:   40 | 45000028 00010000 fa06aaca 0a010203 0a000001 04000050 61626364 000c0000 5004f000 e0b80000
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "Idle -> WebGen(10.1.0.0/16, 10.0.0.1, 0) -> Discard; Idle -> WebGen(10.1.0.0/16, 10.0.0.1, 1000001) -> Discard;

@@ -10,6 +10,8 @@ use crate::ip6::segment::renew_checksum;
 const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const HEADERS: usize = IP_HEADER + TCP_HEADER;
+/// Bytes of a TCP header with ports, sequence number and acknowledgement.
+const NUMBERS: usize = 12;
 /// Bytes that a packet must have room for in front, to be used for another one.
 const HEADROOM: usize = 34;
 const TTL: u8 = 250;
@@ -172,8 +174,11 @@ impl Segment {
         if header_len < IP_HEADER || header_len > len || len > bytes.len() {
             return None;
         }
-        let tcp = bytes.get(header_len..)?.first_chunk::<TCP_HEADER>()?;
-        let tcp_len = i32::from(tcp[12] >> 4) * 4;
+        let bytes = bytes.get(header_len..)?;
+        // As in Click, what comes behind the numbers need not be there: other protocols are refused, too.
+        let tcp = bytes.first_chunk::<NUMBERS>()?;
+        let [tcp_words, flags] = bytes.get(NUMBERS..)?.first_chunk().copied().unwrap_or_default();
+        let tcp_len = i32::from(tcp_words >> 4) * 4;
         Some(Segment {
             source: Ipv4Addr::new(ip[12], ip[13], ip[14], ip[15]),
             source_port: u16::from_be_bytes([tcp[0], tcp[1]]),
@@ -181,7 +186,7 @@ impl Segment {
             destination_port: u16::from_be_bytes([tcp[2], tcp[3]]),
             sequence: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
             acknowledged: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
-            flags: tcp[13],
+            flags,
             payload_len: (len - header_len) as i32 - tcp_len,
         })
     }
