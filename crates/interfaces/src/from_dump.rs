@@ -331,8 +331,8 @@ impl FromDump {
         self.source.open(self.filepos)?;
         let link_type = self.source.link_type();
         if self.forces_ip && !link::can_find_ip(link_type) {
-            let name = self.source.print_filename();
-            return Err(format!("{name}: unknown linktype {link_type}; can't force IP packets"));
+            let message = format!("unknown linktype {link_type}; can't force IP packets");
+            return Err(self.source.at(&message));
         }
         self.forces_ip |= link_type == link::RAW;
         Ok(())
