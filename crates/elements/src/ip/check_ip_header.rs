@@ -143,7 +143,7 @@ fn offset(conf: &mut Configure<'_>) -> Result<usize, Vec<String>> {
 
 fn is_keyword(arg: &str) -> bool {
     let (word, rest) = args::next_word(arg);
-    !rest.trim().is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    !rest.trim().is_empty() && ARGS.iter().any(|known| known.name == word)
 }
 
 fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {

@@ -63,7 +63,7 @@ impl Element for IPEncap {
         let has_ce = conf.args.get_or("CE", false);
         let has_df = conf.args.get_or("DF", false);
         let fields =
-            fields(protocol.unwrap_or(0), &destination, conf.scope).and_then(|(protocol, destination)| {
+            fields(protocol.unwrap_or(-1), &destination, conf.scope).and_then(|(protocol, destination)| {
                 let ect = ect.map_or(Ok(0), |ect| transport_capability(&ect.0))?;
                 Ok((protocol, destination, type_of_service(tos, dscp, ect, has_ce)?))
             });
