@@ -32,6 +32,18 @@ impl<'a> Placed<'a> {
         let (place, message) = named.unwrap_or(rest).split_once(MARK)?;
         Some(Placed { place, is_declared: named.is_some(), message })
     }
+
+    /// Takes a message apart that begins with the line of a file.
+    pub fn in_line(text: &'a str) -> Option<Placed<'a>> {
+        let (place, message) = text.split_once(": ")?;
+        let (file, line) = place.rsplit_once(':')?;
+        let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let is_station = place.split(':').count() == 6 && place.split(':').all(is_byte);
+        let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_station;
+        let _: u32 = line.parse().ok().filter(|_| is_place)?;
+        // Line 0 is told too, so the whole is the name of the place.
+        Some(Placed { place, is_declared: false, message })
+    }
 }
 
 #[cfg(test)]
@@ -44,5 +56,14 @@ mod tests {
         assert_eq!(Placed::new(&at_place("a: b:1", "empty file")), placed(false));
         assert_eq!(Placed::new(&at_declared_file("a: b:1", "empty file")), placed(true));
         assert_eq!(Placed::new("a: b:1: empty file"), None);
+    }
+
+    #[test]
+    fn lines_of_files_are_places() {
+        let place = |text| Placed::in_line(text).map(|placed| placed.place);
+        assert_eq!(place("a.click:1: x: y"), Some("a.click:1"));
+        assert_eq!(place("a.click: x"), None);
+        assert_eq!(place("While calling 'a:1: b'"), None);
+        assert_eq!(place("02:00:00:00:00:01: no such device"), None);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn remark(line: String) -> Told {
 /// Passes what an element told on, in order, under a heading.
 pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, told: Vec<Told>) {
     for (severity, message) in told {
-        let placed = Placed::new(&message).or_else(|| in_line(&message));
+        let placed = Placed::new(&message).or_else(|| Placed::in_line(&message));
         let landmark = placed.map(|placed| Place { file: Some(placed.place.into()), line: 0, column: 0 });
         let file = placed.filter(|placed| placed.is_declared);
         let file = file.map(|placed| format!("({})", placed.place)).unwrap_or_default();
@@ -37,16 +37,4 @@ pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph:
         told.landmark = landmark;
         told.context = Some(context);
     }
-}
-
-/// A message that begins with a line of an input file.
-fn in_line(text: &str) -> Option<Placed<'_>> {
-    let (place, message) = text.split_once(": ")?;
-    let (file, line) = place.rsplit_once(':')?;
-    let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let is_station = place.split(':').count() == 6 && place.split(':').all(is_byte);
-    let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_station;
-    let _: u32 = line.parse().ok().filter(|_| is_place)?;
-    // Line 0 is told too, so the whole is the name of the place.
-    Some(Placed { place, is_declared: false, message })
 }

@@ -212,5 +212,6 @@ mod tests {
         check_mistake("CheckIPHeader(OFFSET x)", expect!["OFFSET: invalid number"]);
         check_mistake("CheckIPHeader(BADSRC , 14)", expect!["too many arguments"]);
         check_mistake("CheckIPHeader(BADSRC 1.2.3.4, 14)", expect![""]);
+        check_mistake("CheckIPHeader(14, FROB 1)", expect!["FROB: unknown argument; too many arguments"]);
     }
 }

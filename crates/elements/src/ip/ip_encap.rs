@@ -229,6 +229,7 @@ mod tests {
     #[test]
     fn bad_combinations_are_refused() {
         check_mistake("IPEncap(300, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
+        check_mistake("IPEncap(, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
         check_mistake(
             "IPEncap(4, 1.0.0.1, 2.0.0.2, TOS 1, CE true)",
             expect!["cannot set both TOS and ECN bits"],

@@ -172,5 +172,14 @@ mod tests {
                 Router could not be initialized!
             "#]],
         );
+        check_reading(
+            "RandomSource(, LIMIT 1) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'RandomSource@1 :: RandomSource':
+                  bad length -1
+                Router could not be initialized!
+            "#]],
+        );
     }
 }

@@ -170,4 +170,17 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn superfluous_arguments_are_all_that_is_told() {
+        check_reading(
+            "Idle -> Unqueue2(4, true) -> Idle",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'Unqueue2@2 :: Unqueue2':
+                  too many arguments
+                Router could not be initialized!
+            "#]],
+        );
+    }
 }
