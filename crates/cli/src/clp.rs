@@ -216,7 +216,7 @@ mod tests {
 
     fn check(line: &str, expect: Expect) {
         let args: Vec<String> = line.split(' ').map(str::to_string).collect();
-        let item = |item| match item {
+        let item = |item: Result<Item, String>| match item {
             Ok(Item::Option { name, told, value, negated }) => {
                 format!("{name} {told} {value:?} {negated}\n")
             }
