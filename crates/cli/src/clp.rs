@@ -25,8 +25,8 @@ pub enum Value {
 
 /// What stands on a command line.
 pub enum Item {
-    /// An option, its value, and whether it is negated.
-    Option { name: &'static str, value: Option<String>, negated: bool },
+    /// An option, what it is called where its value is wrong, its value, and whether it is negated.
+    Option { name: &'static str, told: String, value: Option<String>, negated: bool },
     /// Anything else.
     Word(String),
 }
@@ -107,15 +107,16 @@ impl<'a> Line<'a> {
             Some((name, value)) => (name, Some(value.to_string())),
             None => (long, None),
         };
-        let (option, negated) = self.option(name)?;
+        let (option, negated) = self.option(name, arg)?;
+        let told = format!("--{}{}", if negated { "no-" } else { "" }, option.long);
         let value = match option.value {
             Value::Required if value.is_none() && !negated => {
-                Some(self.args.next().cloned().ok_or_else(|| lacks_value(arg))?)
+                Some(self.args.next().cloned().ok_or_else(|| lacks_value(&told))?)
             }
-            Value::None if value.is_some() => return Err(format!("‘--{name}’ can’t take an argument")),
+            Value::None if value.is_some() => return Err(format!("‘{told}’ can’t take an argument")),
             _ => value,
         };
-        Ok(Item::Option { name: option.long, value, negated })
+        Ok(Item::Option { name: option.long, told, value, negated })
     }
 
     fn short(&mut self, letters: &str, plus: bool) -> Result<Item, String> {
@@ -124,7 +125,8 @@ impl<'a> Line<'a> {
         let found = self.options.iter().find(|option| option.short == letter && letter != '\0');
         let sign = if plus { '+' } else { '-' };
         let option = found.filter(|option| !plus || option.negatable);
-        let option = option.ok_or_else(|| format!("unrecognized option ‘{sign}{letter}’"))?;
+        let told = format!("{sign}{letter}");
+        let option = option.ok_or_else(|| format!("unrecognized option ‘{told}’"))?;
         let rest = rest.as_str().to_string();
         let value = match option.value {
             Value::None => {
@@ -133,15 +135,15 @@ impl<'a> Line<'a> {
             }
             Value::Optional => Some(rest).filter(|rest| !rest.is_empty()),
             Value::Required if rest.is_empty() => {
-                Some(self.args.next().cloned().ok_or_else(|| lacks_value(&format!("-{letter}")))?)
+                Some(self.args.next().cloned().ok_or_else(|| lacks_value(&told))?)
             }
             Value::Required => Some(rest),
         };
-        Ok(Item::Option { name: option.long, value, negated: plus })
+        Ok(Item::Option { name: option.long, told, value, negated: plus })
     }
 
     /// The option with this name or unambiguous beginning of a name, and whether it is negated.
-    fn option(&self, name: &str) -> Result<(Opt, bool), String> {
+    fn option(&self, name: &str, arg: &str) -> Result<(Opt, bool), String> {
         let candidates = |name: &str| -> Vec<Opt> {
             let mut options = self.options.iter().filter(|option| !option.long.is_empty());
             if let Some(exact) = options.clone().find(|option| option.long == name) {
@@ -165,12 +167,13 @@ impl<'a> Line<'a> {
         let many = candidates(name);
         if many.len() > 1 {
             let names: Vec<String> = many.iter().map(|option| format!("‘--{}’", option.long)).collect();
-            return Err(format!(
-                "option ‘--{name}’ is ambiguous\n(Possibilities are {}.)",
-                names.join(" and ")
-            ));
+            let names = match names.as_slice() {
+                [before @ .., last] if before.len() > 1 => format!("{}, and {last}", before.join(", ")),
+                names => names.join(" and "),
+            };
+            return Err(format!("option ‘--{name}’ is ambiguous\n(Possibilities are {names}.)"));
         }
-        Err(format!("unrecognized option ‘--{name}’"))
+        Err(format!("unrecognized option ‘{arg}’"))
     }
 }
 
@@ -182,6 +185,11 @@ impl Iterator for Line<'_> {
     }
 }
 
+/// What is wrong with a command line, each line with the program's name in front.
+pub fn refusal(program: &str, message: &str) -> String {
+    message.lines().map(|line| format!("{program}: {line}\n")).collect()
+}
+
 fn lacks_value(option: &str) -> String {
     format!("‘{option}’ requires an argument")
 }
@@ -191,4 +199,63 @@ pub fn definition(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     (is_name && !name.is_empty()).then(|| (name.to_string(), value.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{expect, Expect};
+
+    const OPTIONS: &[Opt] = &[
+        Opt::flag("quit", 'q', "").negatable(),
+        Opt::with("handler", 'h', "", ""),
+        Opt::flag("help", '\0', ""),
+        Opt::flag("hotconfig", '\0', ""),
+        Opt::maybe("simtime", 's'),
+    ];
+
+    fn check(line: &str, expect: Expect) {
+        let args: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let item = |item: Result<Item, String>| match item {
+            Ok(Item::Option { name, told, value, negated }) => {
+                format!("{name} {told} {value:?} {negated}\n")
+            }
+            Ok(Item::Word(word)) => format!("{word}\n"),
+            Err(message) => refusal("click", &message),
+        };
+        expect.assert_eq(&Line::new(OPTIONS, &args).plus_negates().map(item).collect::<String>());
+    }
+
+    #[test]
+    fn options_are_known_by_letters_and_beginnings() {
+        check(
+            "-qsx --q --no-quit +q --ha=1 x -h 2",
+            expect![[r#"
+                quit -q None false
+                simtime -s Some("x") false
+                quit --quit None false
+                quit --no-quit None true
+                quit +q None true
+                handler --handler Some("1") false
+                x
+                handler -h Some("2") false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_no_option_is_told_in_clicks_words() {
+        check("--nonsense=1", expect!["click: unrecognized option ‘--nonsense=1’\n"]);
+        check("-qZ", expect!["quit -q None false\nclick: unrecognized option ‘-Z’\n"]);
+        check("--qui=1", expect!["click: ‘--quit’ can’t take an argument\n"]);
+        check("--ha", expect!["click: ‘--handler’ requires an argument\n"]);
+        check("-h", expect!["click: ‘-h’ requires an argument\n"]);
+        check(
+            "--h",
+            expect![[r#"
+                click: option ‘--h’ is ambiguous
+                click: (Possibilities are ‘--handler’, ‘--help’, and ‘--hotconfig’.)
+            "#]],
+        );
+    }
 }

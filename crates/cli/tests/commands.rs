@@ -92,6 +92,34 @@ fn click_runs_with_its_own_command_line() {
 }
 
 #[test]
+fn click_prints_handlers_in_turn_with_elements() {
+    let graph = "FromIPSummaryDump(DATA '!data sport\n5', STOP true) -> ToIPSummaryDump(-, FIELDS sport, HEADER false)";
+    let output = weir(&["click", "-e", graph, "-h", "timewarp"]);
+    assert_eq!(stdout(&output), "5\n1\n", "{}", stderr(&output));
+}
+
+#[test]
+fn click_does_not_warp_simulated_time() {
+    let graph = "DriverManager(write timewarp 2, stop)";
+    let output = weir(&["click", "--simtime", "-e", graph, "-h", "timewarp"]);
+    assert_eq!(stdout(&output), "simulation\n");
+    assert_eq!(stderr(&output), "no 'timewarp' write handler\n");
+}
+
+#[test]
+fn click_tells_places_in_front_of_what_it_was_doing() {
+    let graph = "DriverManager(writeq hotconfig 'Idle -> Counter(1) -> Discard', stop)";
+    let output = weir(&["click", "-R", "-e", graph]);
+    let expected = "\
+config:1: While calling 'hotconfig Idle -> Counter(1) -> Discard':
+config:1:   While configuring 'Counter@2 :: Counter':
+    too many arguments
+  Router could not be initialized!
+";
+    assert_eq!(stderr(&output), expected);
+}
+
+#[test]
 fn click_reads_a_configuration_from_an_archive() {
     let file = scratch("config.ar");
     let config = "Idle -> n :: Null -> Discard";

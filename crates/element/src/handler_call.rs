@@ -57,7 +57,7 @@ impl HandlerCall {
 }
 
 fn missing(ctx: &Ctx<'_>, name: &str, way: &str) -> String {
-    match name.rsplit_once('.') {
+    match name.split_once('.') {
         Some((element, _)) if !element.is_empty() && ctx.find(element).is_none() => {
             format!("no element named '{element}'")
         }

@@ -21,9 +21,12 @@ pub const HANDLERS: &[Handler] = &[
     Handler::write("stop", "Stops the driver: takes this many (default 1) from its reasons to run."),
     Handler::read("classes", "The element classes, a line each."),
     Handler::read("packages", "The packages loaded, a line each: none."),
-    Handler::read_write("timewarp", "How much faster than on the wall time runs."),
     Handler::read("drops", "Packets dropped: element, reason and number, a line each.").flags("unlisted"),
 ];
+
+/// The handler of time, which cannot be changed if it is simulated.
+const TIMEWARP: Handler = Handler::read_write("timewarp", "How much faster than on the wall time runs.");
+const TIMEWARP_OF_SIMULATION: Handler = Handler { kind: HandlerKind::Read, ..TIMEWARP };
 
 /// The handler of graphs that may be changed.
 const HOTCONFIG: Handler =
@@ -36,7 +39,8 @@ pub fn kind(world: &World, name: &str) -> Option<HandlerKind> {
 
 /// The global handlers of a graph.
 fn all(world: &World) -> impl Iterator<Item = &'static Handler> {
-    HANDLERS.iter().chain(world.has_hotconfig.then_some(&HOTCONFIG))
+    let timewarp = if world.clock.is_simulated() { &TIMEWARP_OF_SIMULATION } else { &TIMEWARP };
+    HANDLERS.iter().chain([timewarp]).chain(world.has_hotconfig.then_some(&HOTCONFIG))
 }
 
 /// Reads a global handler.

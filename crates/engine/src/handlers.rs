@@ -431,9 +431,12 @@ fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) ->
                 world.set_tickets(task, pinned as u32);
             })
         }
-        "home_thread" => args::integer::<i32>(value)
-            .map_err(|_| "syntax error".to_string())
-            .map(|thread| world.set_home_thread(task, thread)),
+        "home_thread" => {
+            // As in Click, the number of threads is let pass.
+            let is_thread = |thread: &i32| i64::from(*thread) <= world.n_threads as i64;
+            let thread = args::integer::<i32>(value).ok().filter(is_thread);
+            thread.ok_or_else(|| "bad thread".to_string()).map(|thread| world.set_home_thread(task, thread))
+        }
         _ => return None,
     })
 }

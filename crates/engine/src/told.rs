@@ -1,6 +1,7 @@
 //! What elements tell while they are configured and initialised, on its way to the diagnostics.
 
 use args::Told;
+use element::Placed;
 use graph::{Diagnostics, Place, Severity};
 
 /// What is told, as a line.
@@ -21,30 +22,19 @@ pub(crate) fn remark(line: String) -> Told {
 
 /// Passes what an element told on, in order, under a heading.
 pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, told: Vec<Told>) {
-    let context = format!("{during} '{}'", element.declaration());
     for (severity, message) in told {
-        let (landmark, message) = match landmark(&message) {
-            Some((place, rest)) => (Some(place), rest.to_string()),
-            None => (None, message),
-        };
+        let placed = Placed::new(&message).or_else(|| Placed::in_line(&message));
+        let landmark = placed.map(|placed| Place { file: Some(placed.place.into()), line: 0, column: 0 });
+        let file = placed.filter(|placed| placed.is_declared);
+        let file = file.map(|placed| format!("({})", placed.place)).unwrap_or_default();
+        let context = format!("{during} '{}{file}'", element.declaration());
+        let message = placed.map(|placed| placed.message.to_string()).unwrap_or(message);
         let told = match severity {
             Severity::Error => diagnostics.error(&element.place, message),
             Severity::Warning => diagnostics.warning(&element.place, message),
             Severity::Message => diagnostics.message(&element.place, message),
         };
         told.landmark = landmark;
-        told.context = Some(context.clone());
+        told.context = Some(context);
     }
-}
-
-/// The place that a message begins with, such as a line of an input file, and the rest of the message.
-fn landmark(message: &str) -> Option<(Place, &str)> {
-    let (place, rest) = message.split_once(": ")?;
-    let (file, line) = place.rsplit_once(':')?;
-    let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let is_station = place.split(':').count() == 6 && place.split(':').all(is_byte);
-    let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_station;
-    let _: u32 = line.parse().ok().filter(|_| is_place)?;
-    // Line 0 is told too, so the whole is the name of the place.
-    Some((Place { file: Some(place.into()), line: 0, column: 0 }, rest))
 }

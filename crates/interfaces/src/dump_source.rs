@@ -1,7 +1,7 @@
 //! The source of packets in a capture file: what is read of it, from where to where, and what is told of its faults.
 
 use args::Timestamp;
-use element::{annotation, Ctx, Packet};
+use element::{annotation, at_declared_file, Ctx, Packet};
 
 use crate::capture::{link, CaptureError, Reader, Record};
 use crate::dump_window::{Place, Window};
@@ -66,7 +66,7 @@ impl DumpSource {
         let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
         if filepos > 0 {
             let offset = filepos.min(reader.file_len().unwrap_or(u64::MAX));
-            reader.seek(offset).map_err(|error| format!("{}: {error}", self.print_filename()))?;
+            reader.seek(offset).map_err(|error| self.at(&error.to_string()))?;
         }
         self.reader = Some(reader);
         Ok(())
@@ -146,14 +146,21 @@ impl DumpSource {
 
     fn refusal(&self, error: &CaptureError) -> String {
         let what = match error {
-            CaptureError::Open { source, .. } => reason(source),
+            CaptureError::Open { source, .. } => {
+                return format!("{}: {}", self.print_filename(), reason(source));
+            }
             CaptureError::Read { source, .. } => reason(source),
             CaptureError::TooShort { .. } => "not a tcpdump file (too short)".to_string(),
             CaptureError::Magic { .. } => "not a tcpdump file (bad magic number)".to_string(),
             CaptureError::Version { major, .. } => format!("unknown major version {major}"),
             other => other.to_string(),
         };
-        format!("{}: {what}", self.print_filename())
+        self.at(&what)
+    }
+
+    /// What is told of the file when it has just been opened.
+    pub fn at(&self, message: &str) -> String {
+        at_declared_file(self.print_filename(), message)
     }
 
     /// Whether the file is open.

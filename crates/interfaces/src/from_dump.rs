@@ -331,8 +331,8 @@ impl FromDump {
         self.source.open(self.filepos)?;
         let link_type = self.source.link_type();
         if self.forces_ip && !link::can_find_ip(link_type) {
-            let name = self.source.print_filename();
-            return Err(format!("{name}: unknown linktype {link_type}; can't force IP packets"));
+            let message = format!("unknown linktype {link_type}; can't force IP packets");
+            return Err(self.source.at(&message));
         }
         self.forces_ip |= link_type == link::RAW;
         Ok(())
@@ -549,24 +549,24 @@ mod tests {
         check_bytes(
             b"",
             expect![[r#"
-                config:1: While initializing 'f :: FromDump':
-                  in.pcap: empty file
+                config:1: While initializing 'f :: FromDump(in.pcap)':
+                in.pcap:   empty file
                 Router could not be initialized!
             "#]],
         );
         check_bytes(
             &lan[..10],
             expect![[r#"
-                config:1: While initializing 'f :: FromDump':
-                  in.pcap: not a tcpdump file (too short)
+                config:1: While initializing 'f :: FromDump(in.pcap)':
+                in.pcap:   not a tcpdump file (too short)
                 Router could not be initialized!
             "#]],
         );
         check_bytes(
             b"this is no capture file at all",
             expect![[r#"
-                config:1: While initializing 'f :: FromDump':
-                  in.pcap: not a tcpdump file (bad magic number)
+                config:1: While initializing 'f :: FromDump(in.pcap)':
+                in.pcap:   not a tcpdump file (bad magic number)
                 Router could not be initialized!
             "#]],
         );

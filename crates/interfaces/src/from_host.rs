@@ -82,7 +82,7 @@ impl Element for FromHost {
         let aligned = packet::DEFAULT_HEADROOM.next_multiple_of(4) + 2;
         let headroom = conf.args.get_or("HEADROOM", aligned as u32) as usize;
         let mtu = conf.args.get_or("MTU", DEFAULT_MTU).clamp(0, MAX_MTU);
-        conf.proceed()?;
+        conf.finish()?;
         if near.zip(gateway).is_some_and(|(near, gateway)| !near.contains(gateway)) {
             conf.args.fail("bad GATEWAY");
         } else if name.is_empty() {

@@ -1,5 +1,8 @@
 //! Handlers that the command line names: `-h` and `--exit-handler`.
 
+use std::io::Write;
+
+use element::output::StandardOutput;
 use element::Runtime;
 use engine::Engine;
 
@@ -55,19 +58,22 @@ fn print_one(engine: &mut Engine, name: &str, with_name: bool) -> bool {
         eprintln!("{message}");
         return false;
     }
+    // Elements may have written there, too.
+    let mut output = StandardOutput;
     if with_name {
-        println!("{name}:");
+        let _ = writeln!(output, "{name}:");
     }
     // Click says nothing of a handler that fails here.
     if let Ok(mut text) = engine.world.read_handler(TOP, name, "") {
         if !text.is_empty() && !text.ends_with('\n') && !engine.world.handler_is_raw(name) {
             text.push('\n');
         }
-        print!("{text}");
+        let _ = output.write_all(text.as_bytes());
     }
     if with_name {
-        println!();
+        let _ = writeln!(output);
     }
+    let _ = output.flush();
     true
 }
 

@@ -75,7 +75,8 @@ pub fn parse(program: &str, args: &[String]) -> Parsed {
             "{message}\nUsage: {program} [OPTION]... [ROUTERFILE]\nTry '{program} --help' for more information.\n"
         )),
         Err(Stop::BadOption(message)) => Parsed::Refuse(format!(
-            "{program}: {message}\nUsage: {program} [OPTION]... [ROUTERFILE]\nTry '{program} --help' for more information.\n"
+            "{}Usage: {program} [OPTION]... [ROUTERFILE]\nTry '{program} --help' for more information.\n",
+            clp::refusal(program, &message)
         )),
     }
 }
@@ -91,13 +92,19 @@ fn read(options: &mut Options, args: &[String]) -> Result<(), Stop> {
     for item in Line::new(OPTIONS, args) {
         match item.map_err(Stop::BadOption)? {
             Item::Word(text) => word(options, &text)?,
-            Item::Option { name, value, negated } => apply(options, name, value, negated)?,
+            Item::Option { name, told, value, negated } => apply(options, (name, &told), value, negated)?,
         }
     }
     Ok(())
 }
 
-fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool) -> Result<(), Stop> {
+/// Applies an option: its name, and what it is called where its value is wrong.
+fn apply(
+    options: &mut Options,
+    (name, told): (&str, &str),
+    value: Option<String>,
+    negated: bool,
+) -> Result<(), Stop> {
     let text = value.clone().unwrap_or_default();
     match name {
         "help" => return Err(Stop::Help),
@@ -108,12 +115,12 @@ fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool
         "exit-handler" if options.exit_handler.is_some() => {
             return Err(Stop::Bad("--exit-handler specified twice".to_string()))
         }
-        "exit-handler" => options.exit_handler = value,
+        "exit-handler" => options.exit_handler = value.filter(|name| !name.is_empty()),
         "output" if options.output.is_some() => {
             return Err(Stop::Bad("output file specified twice".to_string()))
         }
         "output" => options.output = value,
-        "port" => options.ports.push(port(&text)?),
+        "port" => options.ports.push(port(told, &text)?),
         "unix-socket" => options.unix_sockets.push(text),
         "quit" => options.quit = true,
         "time" => options.time = true,
@@ -121,28 +128,27 @@ fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool
         "no-warnings" => options.warnings = false,
         "allow-reconfigure" => options.allow_reconfigure = !negated,
         "clickpath" => options.clickpath = value,
-        "threads" => options.n_threads = number(name, &text)?.clamp(1, crate::cores::MAX.into()) as usize,
+        "threads" => options.n_threads = number(told, &text)?.clamp(1, crate::cores::MAX.into()) as usize,
         "cores" => {
             let is_possible = |n: &i64| (1..=i64::from(crate::cores::MAX)).contains(n);
-            let n = number(name, &text).ok().filter(is_possible).ok_or_else(|| {
+            let n = number(told, &text).ok().filter(is_possible).ok_or_else(|| {
                 Stop::BadOption(format!(
-                    "‘--{name}’ expects a number from 1 to {}, not ‘{text}’",
+                    "‘{told}’ expects a number from 1 to {}, not ‘{text}’",
                     crate::cores::MAX
                 ))
             })?;
             options.n_cores = n as usize;
         }
         "cpu" | "affinity" => {
-            let first = value.map_or(Ok(0), |text| number(name, &text))?;
+            let first = value.map_or(Ok(0), |text| number(told, &text))?;
             options.affinity = usize::try_from(first).ok().filter(|_| !negated);
             options.no_affinity = options.affinity.is_none();
         }
         _ => {
             let begin = match value {
                 None => SIMULATION_BEGINS,
-                Some(text) => args::double(&text).map_err(|_| {
-                    Stop::BadOption(format!("‘--{name}’ expects a real number, not ‘{text}’"))
-                })?,
+                Some(text) => args::double(&text)
+                    .map_err(|_| Stop::BadOption(format!("‘{told}’ expects a real number, not ‘{text}’")))?,
             };
             options.simulated_from_ns = Some((begin * 1e9) as i64);
         }
@@ -150,18 +156,17 @@ fn apply(options: &mut Options, name: &str, value: Option<String>, negated: bool
     Ok(())
 }
 
-fn number(name: &str, text: &str) -> Result<i64, Stop> {
+fn number(told: &str, text: &str) -> Result<i64, Stop> {
     let number = args::integer::<i32>(text);
-    let number =
-        number.map_err(|_| Stop::BadOption(format!("‘--{name}’ expects an integer, not ‘{text}’")))?;
+    let number = number.map_err(|_| Stop::BadOption(format!("‘{told}’ expects an integer, not ‘{text}’")))?;
     Ok(i64::from(number))
 }
 
-fn port(text: &str) -> Result<String, Stop> {
+fn port(told: &str, text: &str) -> Result<String, Stop> {
     let digits = text.strip_suffix('+').unwrap_or(text);
     match args::integer::<u16>(digits) {
         Ok(port) if port > 0 => Ok(text.to_string()),
-        _ => Err(Stop::BadOption(format!("‘--port’ expects a TCP port number, not ‘{text}’"))),
+        _ => Err(Stop::BadOption(format!("‘{told}’ expects a TCP port number, not ‘{text}’"))),
     }
 }
 
@@ -195,7 +200,7 @@ pub fn with_control_sockets(mut graph: Graph, options: &Options) -> Graph {
             name: if i == 0 { FIRST_SOCKET.to_string() } else { format!("{FIRST_SOCKET}@{i}") },
             class: "ControlSocket".to_string(),
             config,
-            place: Place::default(),
+            place: Place { file: Some("click".into()), line: 0, column: 0 },
         });
     }
     graph
@@ -222,6 +227,7 @@ Options:
   -a, --affinity[=N]            Pin threads to CPUs starting at #N (default 0).
   -p, --port PORT               Listen for control connections on TCP port.
   -u, --unix-socket FILE        Listen for control connections on Unix socket.
+  -R, --allow-reconfigure       Provide a writable 'hotconfig' handler.
   -h, --handler ELEMENT.H       Call ELEMENT's read handler H after running
                                 driver and print result to standard output.
   -x, --exit-handler ELEMENT.H  Use handler ELEMENT.H value for exit status.

@@ -11,7 +11,7 @@ mod parts;
 mod run;
 mod table;
 
-use crate::clp::{Item, Line, Opt, Value};
+use crate::clp::{self, Item, Line, Opt, Value};
 use table::TOOLS;
 
 /// A tool: what it is called, what it takes and what it does.
@@ -121,7 +121,7 @@ pub fn main(tool: Tool, program: &str, args: &[String]) -> ExitCode {
             }
             Ok(item) => items.push(item),
             Err(message) => {
-                eprintln!("{program}: {message}");
+                eprint!("{}", clp::refusal(program, &message));
                 eprint!("{}", tool.usage(program));
                 return ExitCode::FAILURE;
             }

@@ -55,7 +55,7 @@ impl Element for AnonymizeIpAddr {
         let n_ones: i32 = conf.args.get_or("CLASS", 0);
         let Raw(list) = conf.args.get_or("PRESERVE_8", Raw::default());
         conf.args.get::<bool>("SEED");
-        conf.proceed()?;
+        conf.finish()?;
         // Click takes 99 for 32, and goes on with numbers that are too large.
         if n_ones > 32 && n_ones != 99 {
             conf.note("CLASS must be between 0 and 32");

@@ -111,7 +111,7 @@ mod tests {
         std::fs::remove_file(&path).expect("it can be removed");
         expect![[r#"
             config:1: While initializing 'f :: FromTcpdump':
-              warning: FILE: first line suspicious; is this a tcpdump output file?
+            FILE:   warning: first line suspicious; is this a tcpdump output file?
             CheckIPHeader@2: IP header check failed: bad IP length
             FILE:3: packet parse error
             f.filepos: 131

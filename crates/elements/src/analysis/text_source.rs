@@ -2,8 +2,8 @@
 
 use args::{Filename, FixedPoint, Scope};
 use element::{
-    annotation, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Notifies, Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
+    annotation, at_place, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Notifies, Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::input::Input;
@@ -287,7 +287,7 @@ impl<F: Format> TextSource<F> {
         self.input.open(false)?;
         let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
         if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
-            ctx.tell(&format!("warning: {}: {doubt}", self.input.name()));
+            ctx.tell(&format!("warning: {}", at_place(self.input.name(), doubt)));
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Element for CoDel {
         let target: Option<Timestamp> = conf.args.get("TARGET");
         let interval: Option<Timestamp> = conf.args.get("INTERVAL");
         let names = conf.args.get("QUEUES");
-        conf.proceed()?;
+        conf.finish()?;
         let queues = WatchedQueues::named(conf, names);
         conf.finish()?;
         let parameters = Parameters {

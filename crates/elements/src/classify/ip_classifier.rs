@@ -123,7 +123,9 @@ fn parse(
     n_outputs: usize,
     scope: &Scope<'_>,
 ) -> (Option<filter::IpFilter>, Vec<filter::Diagnostic>) {
-    let patterns: Vec<String> = texts.iter().map(|text| args::unquote_text(text)).collect();
+    // What is left out is all packets, but quotes with nothing in them are a mistake.
+    let pattern = |text: &String| if text.is_empty() { "all".to_string() } else { args::unquote_text(text) };
+    let patterns: Vec<String> = texts.iter().map(pattern).collect();
     filter::IpFilter::parse_classifier(&patterns, n_outputs, &ScopeNames(scope))
 }
 
@@ -181,13 +183,18 @@ mod tests {
     fn outputs_that_no_packet_reaches_are_told() {
         check_reading(
             "Idle -> c :: IPClassifier(tcp, udp, tcp port 80); c[0], c[1], c[2] => Discard, Discard, Discard;
-            Idle -> IPClassifier(tcp, udp) -> Discard;",
+            Idle -> IPClassifier(tcp, udp) -> Discard; Idle -> e :: IPClassifier(, tcp, '');
+            e[0], e[1], e[2] => Discard, Discard, Discard;",
             &[],
             expect![[r#"
                 config:1: While configuring 'c :: IPClassifier':
                   warning: output 2 matches no packets
                 config:2: While configuring 'IPClassifier@7 :: IPClassifier':
                   need 1 arguments, one per output port
+                config:2: While configuring 'e :: IPClassifier':
+                  pattern 2: empty term near ''
+                  pattern 2: missing expression
+                  pattern 2: garbage after expression at ''
                 Router could not be initialized!
             "#]],
         );

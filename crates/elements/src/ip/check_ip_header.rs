@@ -143,7 +143,7 @@ fn offset(conf: &mut Configure<'_>) -> Result<usize, Vec<String>> {
 
 fn is_keyword(arg: &str) -> bool {
     let (word, rest) = args::next_word(arg);
-    !rest.trim().is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    !rest.trim().is_empty() && ARGS.iter().any(|known| known.name == word)
 }
 
 fn sentence(ctx: &Ctx<'_>, reason: usize) -> String {
@@ -212,5 +212,6 @@ mod tests {
         check_mistake("CheckIPHeader(OFFSET x)", expect!["OFFSET: invalid number"]);
         check_mistake("CheckIPHeader(BADSRC , 14)", expect!["too many arguments"]);
         check_mistake("CheckIPHeader(BADSRC 1.2.3.4, 14)", expect![""]);
+        check_mistake("CheckIPHeader(14, FROB 1)", expect!["FROB: unknown argument; too many arguments"]);
     }
 }

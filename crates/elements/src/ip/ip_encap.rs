@@ -63,7 +63,7 @@ impl Element for IPEncap {
         let has_ce = conf.args.get_or("CE", false);
         let has_df = conf.args.get_or("DF", false);
         let fields =
-            fields(protocol.unwrap_or(0), &destination, conf.scope).and_then(|(protocol, destination)| {
+            fields(protocol.unwrap_or(-1), &destination, conf.scope).and_then(|(protocol, destination)| {
                 let ect = ect.map_or(Ok(0), |ect| transport_capability(&ect.0))?;
                 Ok((protocol, destination, type_of_service(tos, dscp, ect, has_ce)?))
             });
@@ -229,6 +229,7 @@ mod tests {
     #[test]
     fn bad_combinations_are_refused() {
         check_mistake("IPEncap(300, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
+        check_mistake("IPEncap(, 1.0.0.1, 2.0.0.2)", expect!["bad IP protocol"]);
         check_mistake(
             "IPEncap(4, 1.0.0.1, 2.0.0.2, TOS 1, CE true)",
             expect!["cannot set both TOS and ECN bits"],

@@ -51,7 +51,7 @@ impl Element for IP6Encap {
         let Raw(destination_text) = conf.args.need("DST");
         let hop_limit = conf.args.get_or("HLIM", 250);
         let traffic_class = conf.args.get_or("CLASS", 0);
-        let fields = u8::try_from(protocol.unwrap_or(0)).map_err(|_| "bad IP protocol");
+        let fields = u8::try_from(protocol.unwrap_or(-1)).map_err(|_| "bad IP protocol");
         let fields = fields.and_then(|protocol| Ok((protocol, destination(&destination_text, conf.scope)?)));
         let (protocol, destination) = fields.unwrap_or_else(|message| {
             conf.args.fail(message);

@@ -8,6 +8,7 @@
 //! RandomSource(64, LIMIT 1000, STOP true) -> Queue -> Unqueue -> Discard;
 //! ```
 
+use args::Value;
 use element::{
     handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp,
     TaskId,
@@ -53,7 +54,7 @@ struct Random {
 
 impl Element for RandomSource {
     fn configure(conf: &mut Configure<'_>) -> Result<RandomSource, Failed> {
-        let length: i32 = conf.args.need("LENGTH");
+        let length = conf.args.need_with("LENGTH", i32::parse).unwrap_or(-1);
         let mut pace = Pace::configure(conf);
         let checked = check_length(length);
         if let Err(message) = &checked {
@@ -168,6 +169,15 @@ mod tests {
             expect![[r#"
                 config:1: While configuring 'RandomSource@1 :: RandomSource':
                   bad length 65536
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            "RandomSource(, LIMIT 1) -> Discard",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'RandomSource@1 :: RandomSource':
+                  bad length -1
                 Router could not be initialized!
             "#]],
         );

@@ -144,3 +144,25 @@ fn unlimited(burst: i32) -> i32 {
         burst
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_reading;
+    use expect_test::expect;
+
+    #[test]
+    fn a_thread_that_is_not_there_is_told() {
+        check_reading(
+            "InfiniteSource(ACTIVE false) -> Queue -> u :: Unqueue -> Discard;
+             DriverManager(write u.home_thread x, write u.home_thread 2, write u.home_thread -1, stop)",
+            &["u.home_thread"],
+            expect![[r#"
+                While calling 'u.home_thread x':
+                  bad thread
+                While calling 'u.home_thread 2':
+                  bad thread
+                u.home_thread: -1
+            "#]],
+        );
+    }
+}

@@ -58,7 +58,7 @@ impl Element for Unqueue2 {
         let burst = conf.args.get_or("BURST", conf.environment.default_burst() as i32);
         let names: Option<args::Raw> = conf.args.get("QUEUES");
         let is_quiet = conf.args.get_or("QUIET", false);
-        conf.proceed()?;
+        conf.finish()?;
         let mut queues = names.is_some().then(Vec::new);
         for name in args::split_words(&names.unwrap_or_default().0) {
             let queue = conf.element_called(&name, QUEUES).map_err(|_| "bad QUEUES")?;
@@ -166,6 +166,19 @@ mod tests {
                   bad QUEUES
                 config:1: While configuring 'Unqueue2@7 :: Unqueue2':
                   bad QUEUES
+                Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn superfluous_arguments_are_all_that_is_told() {
+        check_reading(
+            "Idle -> Unqueue2(4, true) -> Idle",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'Unqueue2@2 :: Unqueue2':
+                  too many arguments
                 Router could not be initialized!
             "#]],
         );

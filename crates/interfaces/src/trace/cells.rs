@@ -1,9 +1,10 @@
 //! A file of cells: plain or compressed, read from its beginning.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::os::fd::AsFd;
 
+use element::at_place;
 use element::output::reason;
 
 use crate::capture::{decompress, CaptureError, HEAD_LEN};
@@ -38,20 +39,30 @@ impl Cells {
 
     /// Opens the file; the error is in Click's words.
     pub fn open(&mut self) -> Result<(), String> {
-        self.start().map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
+        let file = match self.is_stdin() {
+            true => None,
+            false => {
+                let file = File::open(&self.name);
+                Some(file.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?)
+            }
+        };
+        self.start(file).map_err(|error| at_place(self.name(), &reason(&error)))?;
         match self.reader {
             Some(_) => Ok(()),
-            None => Err(format!("{}: empty file", self.name())),
+            None => Err(at_place(self.name(), "empty file")),
         }
     }
 
-    fn start(&mut self) -> std::io::Result<()> {
-        if self.is_stdin() {
+    /// Begins to read a file, or else standard input.
+    fn start(&mut self, file: Option<File>) -> std::io::Result<()> {
+        let Some(mut file) = file else {
             let file = std::io::stdin().as_fd().try_clone_to_owned().map(File::from)?;
-            self.reader = Some(Box::new(BufReader::new(file)));
+            let mut reader = BufReader::new(file);
+            if !reader.fill_buf()?.is_empty() {
+                self.reader = Some(Box::new(reader));
+            }
             return Ok(());
-        }
-        let mut file = File::open(&self.name)?;
+        };
         let mut head = Vec::new();
         Read::by_ref(&mut file).take(HEAD_LEN as u64).read_to_end(&mut head)?;
         if head.is_empty() {

@@ -1,6 +1,6 @@
 //! Where the errors of a running script go.
 
-use element::Ctx;
+use element::{Ctx, Placed};
 
 /// Tells errors as they happen, or keeps them for whoever called the script.
 #[derive(Debug, Default)]
@@ -42,18 +42,23 @@ impl Report {
         self.n_errors
     }
 
-    /// An error: a sentence, or several, a line each.
+    /// An error: a sentence, or several, a line each. Places that they begin with stand in front of the whole line.
     pub fn error(&mut self, ctx: &mut Ctx<'_>, message: &str) {
         self.n_errors += 1;
         let mut lines = Vec::new();
+        let place = Placed::in_line(message).map(|placed| format!("{}: ", placed.place)).unwrap_or_default();
         for (depth, (context, is_told)) in self.contexts.iter_mut().enumerate() {
             if !std::mem::replace(is_told, true) {
                 // A value that is part of it may have several lines.
-                lines.extend(context.split('\n').map(|line| format!("{:1$}{line}", "", 2 * depth)));
+                let indent = 2 * depth;
+                lines.extend(context.split('\n').map(|line| format!("{place}{:indent$}{line}", "")));
             }
         }
         let indent = 2 * self.contexts.len();
-        lines.extend(message.lines().map(|line| format!("{:indent$}{line}", "")));
+        lines.extend(message.lines().map(|line| match Placed::in_line(line) {
+            Some(Placed { place, message, .. }) => format!("{place}: {:indent$}{message}", ""),
+            None => format!("{:indent$}{line}", ""),
+        }));
         match &mut self.kept {
             Some(kept) => kept.append(&mut lines),
             None if lines.is_empty() => {}
