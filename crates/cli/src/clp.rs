@@ -210,7 +210,7 @@ mod tests {
         Opt::flag("quit", 'q', "").negatable(),
         Opt::with("handler", 'h', "", ""),
         Opt::flag("help", '\0', ""),
-        Opt::flag("hotconfig", '\0', ""),
+        Opt::flag("hotconfig", 'R', ""),
         Opt::maybe("simtime", 's'),
     ];
 
