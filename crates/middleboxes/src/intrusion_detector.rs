@@ -279,8 +279,8 @@ mod tests {
         let taken = crate::testing::run(&graph, &["ids.rules", "ids.rules_file"]).replace(&name, "FILE");
         std::fs::remove_file(&path).expect("it can be removed");
         expect![[r#"
-            While calling 'ids.rules_file FILE':
-              FILE:2:1: a rule begins with seven words, here are 2; write `alert tcp any any -> any 80 (...)`
+            FILE:2:1: While calling 'ids.rules_file FILE':
+            FILE:2:1:   a rule begins with seven words, here are 2; write `alert tcp any any -> any 80 (...)`
             While calling 'ids.rules_file /nowhere/at/all':
               /nowhere/at/all: No such file or directory
             ids.rules: 2
