@@ -39,7 +39,8 @@ impl<'a> Placed<'a> {
         let (file, line) = place.rsplit_once(':')?;
         let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
         let is_station = place.split(':').count() == 6 && place.split(':').all(is_byte);
-        let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_station;
+        let is_address = is_station || file.parse::<std::net::IpAddr>().is_ok();
+        let is_place = !file.is_empty() && !file.contains(char::is_whitespace) && !is_address;
         let _: u32 = line.parse().ok().filter(|_| is_place)?;
         // Line 0 is told too, so the whole is the name of the place.
         Some(Placed { place, is_declared: false, message })
@@ -65,5 +66,6 @@ mod tests {
         assert_eq!(place("a.click: x"), None);
         assert_eq!(place("While calling 'a:1: b'"), None);
         assert_eq!(place("02:00:00:00:00:01: no such device"), None);
+        assert_eq!(place("10.0.0.1:80: refused"), None);
     }
 }
