@@ -185,7 +185,7 @@ impl ToInterface {
         let Some((_, shared)) = &self.interface else { return false };
         // Who has it may be waiting for the other.
         let Ok(mut interface) = shared.try_lock() else { return false };
-        let has_worked = from.relay(&mut interface, max, ctx.now_ns());
+        let has_worked = from.relay(&mut interface, max, || ctx.now_ns());
         let is_full = interface.is_full();
         drop(interface);
         self.settle(ctx, is_full);

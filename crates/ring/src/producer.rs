@@ -65,7 +65,6 @@ pub struct Room<'a> {
 }
 
 /// Where a record goes.
-#[derive(Clone, Copy)]
 struct Place {
     /// The bytes from `tail` to the end of the ring are too few and stay empty.
     wraps: bool,

@@ -38,8 +38,6 @@ pub struct Seen {
     /// Where the flow most likely is in the table.
     near: u32,
     is_flipped: bool,
-    /// It is whole, and no error about another packet.
-    is_plain: bool,
     /// It is not a fragment, or the first one.
     is_first: bool,
     is_fragment: bool,
@@ -201,8 +199,7 @@ impl FlowNumbers {
             self.flows.prefetch(hash);
         }
         let near = NO_ENTRY;
-        let is_plain = !is_fragment && !is_error;
-        Seen { key, hash, near, is_flipped, is_plain, is_first, is_fragment, is_error, is_rejected: false }
+        Seen { key, hash, near, is_flipped, is_first, is_fragment, is_error, is_rejected: false }
     }
 
     /// Begins to load the flow of a packet that was looked at.
@@ -217,7 +214,7 @@ impl FlowNumbers {
     pub fn number_known(&mut self, packet: &mut Packet, seen: &Seen) -> bool {
         let now_ns = packet.timestamp_ns();
         let is_usual =
-            seen.is_plain && self.fragments.is_empty() && self.is_now(now_ns) && !self.is_reaping_due();
+            seen.is_plain() && self.fragments.is_empty() && self.is_now(now_ns) && !self.is_reaping_due();
         let Some((key, flow)) =
             self.flows.get_mut(seen.near).filter(|(key, _)| is_usual && **key == seen.key)
         else {
@@ -230,12 +227,7 @@ impl FlowNumbers {
         flow.looked_up = self.n_lookups;
         let is_back = seen.is_flipped != flow.is_reversed;
         set_number(packet, flow.number, u8::from(is_back));
-        flow.last_ns = now_ns;
-        let n_packets = &mut flow.n_packets[usize::from(is_back)];
-        *n_packets = n_packets.wrapping_add(1);
-        if key.hosts.protocol == TCP {
-            flow.note_flags(packet, u8::from(is_back));
-        }
+        flow.count(packet, key.hosts.protocol == TCP);
         true
     }
 
@@ -341,21 +333,31 @@ impl FlowNumbers {
     }
 }
 
+impl Seen {
+    /// Whether it is whole, and no error about another packet.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        !(self.is_rejected || self.is_fragment || self.is_error)
+    }
+}
+
 impl Flow {
     /// Notes a packet that passes: its time, and whether it ends the flow.
     fn note(&mut self, protocol: u8, packet: &Packet) {
+        let is_first = || Header::at(packet.network(), false).is_some_and(|header| header.is_first);
+        self.count(packet, protocol == TCP && is_first());
+    }
+
+    /// As [`Flow::note`], for a packet of which it is known whether it has flags of TCP.
+    #[inline]
+    fn count(&mut self, packet: &Packet, has_flags: bool) {
         self.last_ns = packet.timestamp_ns();
         let paint = packet.paint();
         let Some(n_packets) = self.n_packets.get_mut(usize::from(paint)) else { return };
         *n_packets = n_packets.wrapping_add(1);
-        if protocol == TCP && Header::at(packet.network(), false).is_some_and(|header| header.is_first) {
-            self.note_flags(packet, paint);
+        if !has_flags {
+            return;
         }
-    }
-
-    /// Notes whether a TCP packet ends the flow.
-    #[inline]
-    fn note_flags(&mut self, packet: &Packet, paint: u8) {
         match packet.transport().get(13) {
             Some(flags) if flags & 4 != 0 => self.over = OVER,
             Some(flags) if flags & 1 != 0 => self.over |= 1 << paint,

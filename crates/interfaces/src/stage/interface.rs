@@ -210,7 +210,7 @@ impl Interface {
     }
 
     /// Moves packets straight to `to`, at most `max`; whether any were. If not, [`Interface::receive`] finds out why.
-    pub fn relay(&mut self, to: &mut Interface, max: usize, now_ns: i64) -> bool {
+    pub fn relay(&mut self, to: &mut Interface, max: usize, now_ns: impl FnOnce() -> i64) -> bool {
         let (Some(input), [output]) = (self.inputs.front_mut(), to.outputs.make_contiguous()) else {
             return false;
         };

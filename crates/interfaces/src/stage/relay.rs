@@ -34,10 +34,12 @@ pub struct Relayed {
     pub left: Option<Packet>,
 }
 
-/// Moves at most `max` packets; those without a timestamp get `now_ns`.
-pub fn relay(from: From<'_>, to: To<'_>, max: usize, now_ns: i64) -> Relayed {
+/// Moves at most `max` packets; those without a timestamp get that of `now_ns`, which is asked only if there may be such.
+pub fn relay(from: From<'_>, to: To<'_>, max: usize, now_ns: impl FnOnce() -> i64) -> Relayed {
     match (from, to) {
-        (From::Tap(from), To::Ring(to)) => Relayed { traffic: to.relay_from(from, max, now_ns), left: None },
+        (From::Tap(from), To::Ring(to)) => {
+            Relayed { traffic: to.relay_from(from, max, now_ns()), left: None }
+        }
         (From::Tap(from), To::Tap(to)) => from.relay_to(to, max),
         (From::Ring(from), To::Tap(to)) => from.relay_to(to, max),
         (From::Ring(_), To::Ring(_)) => Relayed::default(),
@@ -137,10 +139,10 @@ mod tests {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             let [mut writer, mut reader] = ring_between_stages();
             send(&mut a, 0..100);
-            assert!(here.relay(&mut writer, 60, 5) && here.relay(&mut writer, 60, 5));
-            assert!(!here.relay(&mut writer, 60, 5));
-            assert!(reader.relay(&mut there, 60, 5) && reader.relay(&mut there, 60, 5));
-            assert!(!reader.relay(&mut there, 60, 5));
+            assert!(here.relay(&mut writer, 60, || 5) && here.relay(&mut writer, 60, || 5));
+            assert!(!here.relay(&mut writer, 60, || 5));
+            assert!(reader.relay(&mut there, 60, || 5) && reader.relay(&mut there, 60, || 5));
+            assert!(!reader.relay(&mut there, 60, || 5));
             expect(&mut b, 0..100);
             let counted =
                 [here.report().received, writer.report().sent, reader.report().received, there.report().sent];
@@ -148,7 +150,7 @@ mod tests {
             assert_eq!(counted[0].packets, 100);
             // The way back.
             send(&mut b, 0..3);
-            assert!(there.relay(&mut reader, 60, 5) && writer.relay(&mut here, 60, 5));
+            assert!(there.relay(&mut reader, 60, || 5) && writer.relay(&mut here, 60, || 5));
             expect(&mut a, 0..3);
         });
     }
@@ -158,8 +160,8 @@ mod tests {
         in_namespace(|| {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             send(&mut a, 0..100);
-            assert!(here.relay(&mut there, 60, 5) && here.relay(&mut there, 60, 5));
-            assert!(!here.relay(&mut there, 60, 5));
+            assert!(here.relay(&mut there, 60, || 5) && here.relay(&mut there, 60, || 5));
+            assert!(!here.relay(&mut there, 60, || 5));
             expect(&mut b, 0..100);
         });
     }
@@ -170,7 +172,7 @@ mod tests {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             let [mut writer, mut reader] = ring_between_stages();
             send(&mut a, 0..400);
-            while here.relay(&mut writer, 60, 5) {}
+            while here.relay(&mut writer, 60, || 5) {}
             let n_relayed = here.report().received.packets;
             assert!((100..400).contains(&n_relayed), "{n_relayed}");
             let mut batch = Batch::new();
@@ -178,10 +180,10 @@ mod tests {
                 writer.send(&mut batch);
             }
             assert!(writer.is_full());
-            assert!(!here.relay(&mut writer, 60, 5));
+            assert!(!here.relay(&mut writer, 60, || 5));
             let mut n_rounds = 0;
             while writer.report().n_waiting > 0 || reader.report().n_waiting_bytes > 0 {
-                reader.relay(&mut there, 60, 5);
+                reader.relay(&mut there, 60, || 5);
                 writer.look_at_output();
                 n_rounds += 1;
                 assert!(n_rounds < 1000);
@@ -213,13 +215,13 @@ mod tests {
                 hostile.push(&header, frame(n as u32).data()).unwrap();
             }
             let _ = hostile.publish();
-            while reader.relay(&mut there, 60, 5) {}
+            while reader.relay(&mut there, 60, || 5) {}
             expect(&mut b, 0..4);
             assert_eq!(reader.report().n_dropped, 3);
             sys::link::set_up("b", false).unwrap();
             hostile.push(&Header::default(), frame(4).data()).unwrap();
             let _ = hostile.publish();
-            assert!(reader.relay(&mut there, 60, 5) && !reader.relay(&mut there, 60, 5));
+            assert!(reader.relay(&mut there, 60, || 5) && !reader.relay(&mut there, 60, || 5));
             assert_eq!((there.report().n_waiting, there.report().n_dropped), (0, 1));
         });
     }
