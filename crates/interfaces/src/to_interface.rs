@@ -1,8 +1,8 @@
 //! Sends packets to an interface of the stage.
 //!
 //! NAME is one of the interfaces that the command declared: `left` and `right` of `weir stage`, and others that `--if` adds.
-//! A batch goes out at once. What there is no room for waits, up to 4096 packets; meanwhile FromInterface receives nothing from
-//! the other interfaces, and sources that heed a full queue make nothing.
+//! A batch goes out at once; while more are made, those of 20 us go out together. What there is no room for waits, up to 4096
+//! packets; meanwhile FromInterface receives nothing from the other interfaces, and sources that heed a full queue make nothing.
 //!
 //! ```click
 //! FromInterface(left) -> ToInterface(right);
@@ -47,7 +47,7 @@ const DROPS: &[DropReason] = &[DropReason::new(
 )];
 const NO_ROOM: usize = 0;
 
-/// How long a reader may go on sleeping while packets for it are made.
+/// How long packets may be kept, and their reader may go on sleeping, while more are made.
 const WAKE_NS: i64 = 20_000;
 /// How long a packet waits that cannot even wait in line, where packets flow both ways and waiting might never end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -201,7 +201,7 @@ impl ToInterface {
     }
 
     /// Wakes the reader, unless there is more to do first.
-    fn wake_or_wait(&self, ctx: &mut Ctx<'_>, bell: TaskId) {
+    fn wake_or_wait(&mut self, ctx: &mut Ctx<'_>, bell: TaskId) {
         let Some((_, shared)) = &self.interface else { return };
         let mut interface = lock(shared);
         let may_sleep_on = interface.owes_wake()
@@ -209,10 +209,13 @@ impl ToInterface {
             && ctx.has_other_tasks()
             && ctx.steady_ns() - self.due_since_ns < WAKE_NS;
         if may_sleep_on {
-            ctx.schedule(bell);
-        } else {
-            interface.wake_reader();
+            drop(interface);
+            return ctx.schedule(bell);
         }
+        interface.wake_reader();
+        let is_full = interface.is_full();
+        drop(interface);
+        self.settle(ctx, is_full);
     }
 
     /// Tells those upstream whether there is room.

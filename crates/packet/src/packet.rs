@@ -47,7 +47,7 @@ impl Packet {
     #[inline]
     pub fn with_headroom(headroom: usize, bytes: &[u8]) -> Packet {
         let mut packet = Packet::uninit(headroom, bytes.len(), 0);
-        packet.data_mut().copy_from_slice(bytes);
+        packet.unique_data_mut().copy_from_slice(bytes);
         packet
     }
 

@@ -91,6 +91,7 @@ impl Decoder {
     }
 
     /// The next record. After an error there are no more.
+    #[inline(always)]
     pub fn next_record(&mut self) -> Result<Progress<'_>, CaptureError> {
         Ok(match self.advance()? {
             Advance::Record(found, place) => Progress::Record(self.record(&found, place)),
@@ -149,7 +150,7 @@ impl Decoder {
         Ok(true)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&mut self) -> Result<Advance, CaptureError> {
         loop {
             if let Some(advance) = self.advance_once()? {
@@ -159,6 +160,7 @@ impl Decoder {
     }
 
     /// Borrows a record's bytes; they stay in place until the next call of [`Decoder::room`].
+    #[inline(always)]
     pub(super) fn record(&self, found: &Found, place: Place) -> Record<'_> {
         Record {
             timestamp: found.timestamp,
@@ -176,7 +178,7 @@ impl Decoder {
     }
 
     /// Takes one step; `None` if it led to the next one.
-    #[inline]
+    #[inline(always)]
     fn advance_once(&mut self) -> Result<Option<Advance>, CaptureError> {
         if self.is_failed {
             return Ok(Some(Advance::End));
@@ -186,7 +188,7 @@ impl Decoder {
         result
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(&mut self) -> Result<Option<Advance>, CaptureError> {
         if self.to_skip > 0 {
             self.to_skip -= self.buffer.consume(self.to_skip);
@@ -211,7 +213,7 @@ impl Decoder {
         Ok(None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> Result<Step, CaptureError> {
         let (window, offset) = (self.buffer.window(), self.buffer.offset());
         match &mut self.format {

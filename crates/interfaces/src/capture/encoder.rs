@@ -65,7 +65,7 @@ impl Encoder {
             Precision::Micro => pcap::MAGIC_MICRO,
             Precision::Nano => pcap::MAGIC_NANO,
         };
-        numbers(out, &[magic, 4 << 16 | 2, 0, 0, self.snaplen, self.link_type]);
+        numbers(out, [magic, 4 << 16 | 2, 0, 0, self.snaplen, self.link_type]);
     }
 
     #[inline]
@@ -75,23 +75,20 @@ impl Encoder {
             Precision::Nano => timestamp.nanoseconds,
         };
         // The format has 32 bits for the seconds.
-        numbers(out, &[timestamp.seconds as u32, fraction, lengths[0], lengths[1]]);
+        numbers(out, [timestamp.seconds as u32, fraction, lengths[0], lengths[1]]);
         out.extend_from_slice(data);
     }
 
     fn pcapng_header(&self, out: &mut Vec<u8>) {
         // Version 1.0, a section of unknown length.
-        numbers(out, &[pcapng::SECTION_HEADER, 28, pcapng::BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
+        numbers(out, [pcapng::SECTION_HEADER, 28, pcapng::BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
         let exponent = match self.precision {
             Precision::Micro => 6,
             Precision::Nano => 9,
         };
         let snaplen = if self.snaplen == u32::MAX { 0 } else { self.snaplen };
         // The option if_tsresol (code 9, length 1), then the end of the options.
-        numbers(
-            out,
-            &[pcapng::INTERFACE, 32, self.link_type & 0xffff, snaplen, 1 << 16 | 9, exponent, 0, 32],
-        );
+        numbers(out, [pcapng::INTERFACE, 32, self.link_type & 0xffff, snaplen, 1 << 16 | 9, exponent, 0, 32]);
     }
 
     #[inline]
@@ -105,16 +102,14 @@ impl Encoder {
         let padding = data.len().wrapping_neg() % 4;
         let block_len = u32::try_from(32 + data.len() + padding).unwrap_or(u32::MAX);
         let time = [(units >> 32) as u32, units as u32];
-        numbers(out, &[pcapng::ENHANCED_PACKET, block_len, 0, time[0], time[1], lengths[0], lengths[1]]);
+        numbers(out, [pcapng::ENHANCED_PACKET, block_len, 0, time[0], time[1], lengths[0], lengths[1]]);
         out.extend_from_slice(data);
         out.resize(out.len() + padding, 0);
-        numbers(out, &[block_len]);
+        numbers(out, [block_len]);
     }
 }
 
-#[inline]
-fn numbers(out: &mut Vec<u8>, numbers: &[u32]) {
-    for number in numbers {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
+#[inline(always)]
+fn numbers<const N: usize>(out: &mut Vec<u8>, numbers: [u32; N]) {
+    out.extend_from_slice(numbers.map(u32::to_le_bytes).as_flattened());
 }

@@ -100,10 +100,18 @@ impl ByteOrder {
 
     /// The 32-bit number at `at`, 0 if it is not there.
     fn u32(self, bytes: &[u8], at: usize) -> u32 {
-        let raw = bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
-        match self {
-            ByteOrder::Little => u32::from_le_bytes(raw),
-            ByteOrder::Big => u32::from_be_bytes(raw),
-        }
+        let [number] = bytes.get(at..).and_then(|rest| self.u32s(rest)).unwrap_or_default();
+        number
+    }
+
+    /// The 32-bit numbers at the start, if all are there.
+    #[inline(always)]
+    fn u32s<const N: usize>(self, bytes: &[u8]) -> Option<[u32; N]> {
+        let (words, _) = bytes.as_chunks();
+        let words = *words.first_chunk()?;
+        Some(match self {
+            ByteOrder::Little => words.map(u32::from_le_bytes),
+            ByteOrder::Big => words.map(u32::from_be_bytes),
+        })
     }
 }

@@ -55,10 +55,12 @@ impl Pcap {
     }
 
     /// Reads the record at the start of `window`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn step(&self, window: &[u8], offset: u64, max_len: u32) -> Result<Step, CaptureError> {
-        let Some(header) = window.get(..self.record_len) else { return Ok(Step::Need(self.record_len)) };
-        let (mut captured, mut wire_len) = (self.order.u32(header, 8), self.order.u32(header, 12));
+        let header = window.get(..self.record_len).and_then(|header| self.order.u32s(header));
+        let Some([seconds, fraction, mut captured, mut wire_len]) = header else {
+            return Ok(Step::Need(self.record_len));
+        };
         // Writers before version 2.4 disagreed on the order of the two lengths.
         if self.minor < 3 || (self.minor == 3 && captured > wire_len) {
             (captured, wire_len) = (wire_len, captured);
@@ -75,7 +77,7 @@ impl Pcap {
             });
         }
         // An empty packet whose time is a magic number is the header of another capture: streams of several writers.
-        if wire_len == 0 && matches!(self.order.u32(header, 0), MAGIC_MICRO | MAGIC_NANO) {
+        if wire_len == 0 && matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
             return Ok(Step::Restart);
         }
         // Some writers claim to have captured more than there was; the surplus is not part of the packet, and need not be
@@ -85,7 +87,7 @@ impl Pcap {
             return Ok(Step::Need(self.record_len + data_len));
         }
         Ok(Step::Record(Found {
-            timestamp: self.timestamp(self.order.u32(header, 0), self.order.u32(header, 4)),
+            timestamp: self.timestamp(seconds, fraction),
             wire_len,
             interface: 0,
             link_type: self.link_type,
@@ -96,6 +98,7 @@ impl Pcap {
     }
 
     /// A record's time; a fraction of a second or more, which no writer means, wraps as in Click and is carried over.
+    #[inline]
     fn timestamp(&self, seconds: u32, fraction: u32) -> Timestamp {
         let nanoseconds = fraction.wrapping_mul(self.nanoseconds_per_unit);
         if nanoseconds < 1_000_000_000 {

@@ -1,5 +1,6 @@
 //! Capture files and named pipes.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -52,7 +53,7 @@ pub fn input(path: &str) -> Result<Ends, String> {
         return Ok((Some(Box::new(input)), None));
     }
     let reader = Reader::open(path).map_err(|error| format!("{path}: {error}"))?;
-    Ok((Some(Box::new(FileIn { reader, path: path.to_string(), is_at_end: false })), None))
+    Ok((Some(Box::new(FileIn { reader, path: path.to_string(), end: None })), None))
 }
 
 /// A file to write packets to, compressed if its name ends with `.gz` or `.bz2`.
@@ -68,32 +69,27 @@ pub fn output(path: &str, format: Format) -> Result<Ends, String> {
 struct FileIn {
     reader: Reader,
     path: String,
-    is_at_end: bool,
+    /// What follows the packets that were read last.
+    end: Option<Receipt>,
 }
 
 impl Input for FileIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
-        let mut fault = None;
-        while batch.len() < max && !self.is_at_end {
+        while batch.len() < max && self.end.is_none() {
+            let fault = |message: &dyn Display| Receipt::Fault(format!("{}: {message}", self.path));
             match self.reader.next_record() {
                 Ok(Some(record)) => match packet_of(&record) {
                     Ok(packet) => batch.push(packet),
-                    Err(message) => fault = Some(message),
+                    Err(message) => self.end = Some(fault(&message)),
                 },
-                Ok(None) => self.is_at_end = true,
-                Err(error) => fault = Some(error.to_string()),
-            }
-            if fault.is_some() {
-                self.is_at_end = true;
+                Ok(None) => self.end = Some(Receipt::End),
+                Err(error) => self.end = Some(fault(&error)),
             }
         }
-        if let Some(message) = &fault {
-            eprintln!("weir: {}: {message}", self.path);
-        }
-        match batch.is_empty() {
-            false => Receipt::Packets,
-            true if fault.is_some() => Receipt::Fault(format!("{}: not read to its end", self.path)),
-            true => Receipt::End,
+        if batch.is_empty() {
+            self.end.replace(Receipt::End).unwrap_or(Receipt::Nothing)
+        } else {
+            Receipt::Packets
         }
     }
 

@@ -1,10 +1,9 @@
 //! How packets become bytes between stages, and bytes packets: pcap, pcapng or lines of text.
 
-use std::borrow::Cow;
 use std::io;
 
 use args::Timestamp as Time;
-use element::{annotation, Packet};
+use element::{annotation, Batch, Packet};
 
 use super::ascii;
 use crate::capture::{self, link, Decoder, Encoder, Precision, Progress, Timestamp};
@@ -89,16 +88,16 @@ impl Framer {
     }
 }
 
-/// What a [`Deframer`] finds next.
-#[derive(Debug)]
-pub enum Found {
-    /// A packet.
-    Packet(Packet),
+/// Why a [`Deframer`] finds no more packets.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// As many were found as were wanted.
+    Enough,
     /// It needs more bytes.
     NeedInput,
     /// The stream has come to its end.
     End,
-    /// The stream cannot be read further.
+    /// The stream cannot be read further; this is told once.
     Fault(String),
 }
 
@@ -212,22 +211,29 @@ impl Deframer {
         }
     }
 
-    /// The next packet.
-    pub fn next_packet(&mut self) -> Found {
+    /// Adds the next packets to a batch until it has `max`.
+    pub fn take(&mut self, batch: &mut Batch, max: usize) -> Pause {
         match &mut self.state {
-            State::Unknown(_) => Found::NeedInput,
-            State::Capture(decoder) => match decoder.next_record() {
-                Ok(Progress::Record(record)) => match packet_of(&record) {
-                    Ok(packet) => Found::Packet(packet),
-                    Err(message) => Found::Fault(message),
-                },
-                Ok(Progress::NeedInput) => Found::NeedInput,
-                Ok(Progress::End) | Err(capture::CaptureError::Empty) => Found::End,
-                Err(error) => Found::Fault(error.to_string()),
-            },
-            State::Lines(lines) => lines.next(&mut self.notes, &mut self.n_bad),
+            State::Unknown(_) => Pause::NeedInput,
+            State::Capture(decoder) => take_records(decoder, batch, max),
+            State::Lines(lines) => lines.take(batch, max, &mut self.notes, &mut self.n_bad),
         }
     }
+}
+
+fn take_records(decoder: &mut Decoder, batch: &mut Batch, max: usize) -> Pause {
+    while batch.len() < max {
+        match decoder.next_record() {
+            Ok(Progress::Record(record)) => match packet_of(&record) {
+                Ok(packet) => batch.push(packet),
+                Err(message) => return Pause::Fault(message),
+            },
+            Ok(Progress::NeedInput) => return Pause::NeedInput,
+            Ok(Progress::End) | Err(capture::CaptureError::Empty) => return Pause::End,
+            Err(error) => return Pause::Fault(error.to_string()),
+        }
+    }
+    Pause::Enough
 }
 
 /// Gives a decoder bytes as it has room for them.
@@ -246,14 +252,12 @@ fn feed(decoder: &mut Decoder, mut bytes: &[u8]) {
 }
 
 /// A record as an Ethernet frame; IP packets behind other headers, or none, get an Ethernet header of zeros.
+#[inline]
 pub(super) fn packet_of(record: &capture::Record<'_>) -> Result<Packet, String> {
-    let link_type = link::canonical(record.link_type);
-    let data: Cow<'_, [u8]> = if link_type == link::ETHERNET {
-        Cow::Borrowed(record.data)
-    } else {
-        Cow::Owned(as_ethernet(link_type, record.data)?)
+    let mut packet = match record.link_type {
+        link::ETHERNET => Packet::from_bytes(record.data),
+        link_type => Packet::from_bytes(&as_ethernet(link::canonical(link_type), record.data)?),
     };
-    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, &data);
     let extra = (record.wire_len as usize).saturating_sub(record.data.len());
     packet.set_anno_u32(annotation::EXTRA_LENGTH, u32::try_from(extra).unwrap_or(u32::MAX));
     let time = record.timestamp;
@@ -289,8 +293,8 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    fn next(&mut self, notes: &mut Vec<String>, n_bad: &mut u64) -> Found {
-        loop {
+    fn take(&mut self, batch: &mut Batch, max: usize, notes: &mut Vec<String>, n_bad: &mut u64) -> Pause {
+        while batch.len() < max {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             let end = rest.iter().position(|byte| *byte == b'\n');
             let (line, n) = match end {
@@ -299,9 +303,9 @@ impl Lines {
                     self.skips = true;
                     (rest, rest.len())
                 }
-                None if self.is_ended && rest.is_empty() => return Found::End,
+                None if self.is_ended && rest.is_empty() => return Pause::End,
                 None if self.is_ended => (rest, rest.len()),
-                None => return Found::NeedInput,
+                None => return Pause::NeedInput,
             };
             let is_long = self.skips;
             self.skips &= end.is_none();
@@ -314,9 +318,9 @@ impl Lines {
             self.at += n;
             match read {
                 Ok(true) => {
-                    let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, &self.packet);
+                    let mut packet = Packet::from_bytes(&self.packet);
                     packet.set_mac_offset(0);
-                    return Found::Packet(packet);
+                    batch.push(packet);
                 }
                 Ok(false) => {}
                 Err(message) => {
@@ -327,6 +331,7 @@ impl Lines {
                 }
             }
         }
+        Pause::Enough
     }
 }
 
@@ -338,23 +343,23 @@ mod tests {
     fn packets(deframer: &mut Deframer) -> Vec<String> {
         let mut list = Vec::new();
         loop {
-            match deframer.next_packet() {
-                Found::Packet(packet) => list.push(format!(
+            let mut batch = Batch::new();
+            let pause = deframer.take(&mut batch, 3);
+            list.extend(batch.iter().map(|packet| {
+                format!(
                     "{} at {} of {}",
                     packet.data().iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
                     packet.timestamp_ns(),
                     packet.len() + packet.anno_u32(annotation::EXTRA_LENGTH) as usize
-                )),
-                Found::NeedInput => return list,
-                Found::End => {
-                    list.push("end".into());
-                    return list;
-                }
-                Found::Fault(message) => {
-                    list.push(message);
-                    return list;
-                }
+                )
+            }));
+            match pause {
+                Pause::Enough => continue,
+                Pause::NeedInput => {}
+                Pause::End => list.push("end".into()),
+                Pause::Fault(message) => list.push(message),
             }
+            return list;
         }
     }
 

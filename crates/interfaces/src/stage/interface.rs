@@ -267,15 +267,17 @@ impl Interface {
         self.outputs.iter().any(|output| output.owes_wake())
     }
 
-    /// Wakes who reads what was sent, if that is due.
+    /// Lets the reader have what was sent and wakes it, if that is due.
     pub fn wake_reader(&mut self) {
-        self.outputs.iter_mut().for_each(|output| output.wake_reader());
+        if self.owes_wake() {
+            self.flush();
+        }
     }
 
     /// Sends what waits, as far as there is room, and wakes the reader.
     pub fn flush(&mut self) {
         self.send_waiting();
-        self.wake_reader();
+        self.outputs.iter_mut().for_each(|output| output.wake_reader());
     }
 
     fn send_waiting(&mut self) {

@@ -126,12 +126,12 @@ pub trait Output: Send {
     /// What is left in the batch waits for [`Output::send`].
     fn send_now(&mut self, _batch: &mut Batch) {}
 
-    /// Whether the reader sleeps and is still to be woken for what was sent.
+    /// Whether what was sent is still to be written, or the reader sleeps and is to be woken for it: soon.
     fn owes_wake(&self) -> bool {
         false
     }
 
-    /// Wakes the reader if that is due: called soon after packets were sent.
+    /// Wakes the reader if that is due, behind [`Output::send`].
     fn wake_reader(&mut self) {}
 
     /// Sends packets from the front of `waiting`, as far as there is room. What is watched may change meanwhile.

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use element::Batch;
 use sys::poll::{Interest, Poller};
 
-use super::framing::{Deframer, Found};
+use super::framing::{Deframer, Pause};
 use super::joint::RingIn;
 use super::relay;
 use super::stream::Stream;
@@ -17,6 +17,8 @@ use super::{unwatch_fd, watch_fd, Input, Receipt};
 pub struct PipeIn {
     stream: Stream,
     deframer: Deframer,
+    /// Why nothing can be read behind the packets that were received last.
+    fault: Option<String>,
     /// Shared memory, and how many bytes of the pipe are to be read before.
     ring: Option<(RingIn, usize)>,
     /// Whether the ring is being read, and watched instead of the pipe.
@@ -40,6 +42,7 @@ impl PipeIn {
         Ok(PipeIn {
             stream: Stream::new(file, label)?,
             deframer: Deframer::default(),
+            fault: None,
             ring: None,
             is_in_ring: false,
             has_left_ring: false,
@@ -116,19 +119,19 @@ impl PipeIn {
 
     /// Takes packets from what was read.
     fn take(&mut self, batch: &mut Batch, max: usize) -> Option<Receipt> {
-        while batch.len() < max {
-            match self.deframer.next_packet() {
-                Found::Packet(packet) => batch.push(packet),
-                Found::NeedInput => break,
-                Found::End if batch.is_empty() && self.is_at_end => return Some(Receipt::End),
-                Found::Fault(message) if batch.is_empty() => {
-                    return Some(Receipt::Fault(self.stream.tell(&message)));
-                }
-                Found::End | Found::Fault(_) => break,
-            }
-        }
+        let pause = match self.fault.take() {
+            Some(message) => Pause::Fault(message),
+            None => self.deframer.take(batch, max),
+        };
         for note in self.deframer.notes.drain(..) {
             eprintln!("weir: {}", self.stream.tell(&note));
+        }
+        match pause {
+            // The packets in front of it come first.
+            Pause::Fault(message) if !batch.is_empty() => self.fault = Some(message),
+            Pause::Fault(message) => return Some(Receipt::Fault(self.stream.tell(&message))),
+            Pause::End if batch.is_empty() && self.is_at_end => return Some(Receipt::End),
+            Pause::End | Pause::Enough | Pause::NeedInput => {}
         }
         (!batch.is_empty()).then_some(Receipt::Packets)
     }

@@ -105,7 +105,19 @@ impl PipeOut {
         self.is_closed
     }
 
-    /// Makes bytes of packets, as many as go out with one write.
+    /// Makes bytes of packets, as many as go out with one write; of how many.
+    #[inline]
+    fn frame(&mut self, batch: &Batch) -> usize {
+        for (n, packet) in batch.iter().enumerate() {
+            if self.pending.bytes.len() >= GATHER {
+                return n;
+            }
+            self.framer.packet(&mut self.pending.bytes, packet);
+        }
+        batch.len()
+    }
+
+    /// As [`PipeOut::frame`], of packets that wait.
     fn gather(&mut self, waiting: &mut Ring) {
         let mut batch = Batch::new();
         while self.pending.bytes.len() < GATHER {
@@ -113,14 +125,7 @@ impl PipeOut {
             if batch.is_empty() {
                 return;
             }
-            let mut n = 0;
-            for packet in batch.iter() {
-                if self.pending.bytes.len() >= GATHER {
-                    break;
-                }
-                self.framer.packet(&mut self.pending.bytes, packet);
-                n += 1;
-            }
+            let n = self.frame(&batch);
             while batch.len() > n {
                 batch.pop().into_iter().for_each(|packet| waiting.push_front(packet));
             }
@@ -150,15 +155,38 @@ impl PipeOut {
     }
 }
 
+impl Drop for PipeOut {
+    /// Writes what was kept, as far as there is room.
+    fn drop(&mut self) {
+        if !self.is_closed {
+            let _ = self.pending.write(&mut self.stream);
+        }
+    }
+}
+
 impl Output for PipeOut {
     fn send_now(&mut self, batch: &mut Batch) {
         if let Some(ring) = self.ring.as_mut().filter(|_| !self.is_closed) {
-            ring.send_now(batch);
+            return ring.send_now(batch);
+        }
+        while !self.is_closed && !batch.is_empty() {
+            let n = self.frame(batch);
+            if n == batch.len() {
+                return batch.clear();
+            }
+            drop(batch.drain_first(n));
+            // Why it cannot be written is found out where the rest is sent.
+            if self.is_blocked || !matches!(self.pending.write(&mut self.stream), Writing::All) {
+                return;
+            }
         }
     }
 
     fn owes_wake(&self) -> bool {
-        self.ring.as_ref().is_some_and(|ring| ring.owes_wake())
+        match &self.ring {
+            Some(ring) => ring.owes_wake(),
+            None => !self.pending.bytes.is_empty() && !self.is_blocked && !self.is_closed,
+        }
     }
 
     fn wake_reader(&mut self) {

@@ -11,10 +11,11 @@ use sys::memfd::Memfd;
 use sys::pipe::{Kind, PipeId};
 use sys::poll::{Interest, Poller, Waker};
 
+use super::framing::Framer;
 use super::joint::{self, Bells, Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
-use super::{file, Format, Interface};
+use super::{file, Format, Input, Interface};
 use crate::testing::Scratch;
 
 /// Two interfaces with a pipe in between, as neighbouring stages have.
@@ -166,6 +167,7 @@ fn a_reader_is_woken_when_its_writer_says_so_or_much_waits() {
 fn what_was_read_of_the_pipe_is_taken_before_the_ring() {
     let mut pair = Pair::new();
     pair.send(200);
+    pair.left.wake_reader();
     let mut batch = Batch::new();
     assert!(pair.right.receive(&mut batch, 32));
     pair.n_received = 32;
@@ -173,6 +175,53 @@ fn what_was_read_of_the_pipe_is_taken_before_the_ring() {
     pair.send(50);
     pair.receive();
     assert_eq!(pair.n_received, 250);
+}
+
+#[test]
+fn packets_for_a_pipe_are_kept_until_they_are_due_or_many() {
+    let mut pair = Pair::new();
+    pair.left.wake_reader();
+    pair.send(3);
+    assert!(pair.left.owes_wake() && !pair.right.receive(&mut Batch::new(), 32));
+    pair.left.wake_reader();
+    assert!(!pair.left.owes_wake());
+    pair.receive();
+    assert_eq!(pair.n_received, 3);
+    while !is_woken(&pair.right) {
+        assert!(pair.n_sent < 2000, "none is written");
+        pair.send_batch(40);
+    }
+    assert!(pair.n_sent > 100);
+    pair.receive();
+    pair.send(3);
+    pair.left = Interface::new("gone").unwrap();
+    pair.receive();
+    assert_eq!(pair.n_received, pair.n_sent, "whoever goes writes what was kept");
+}
+
+#[test]
+fn what_is_wrong_behind_packets_is_told_after_them() {
+    let scratch = Scratch::new();
+    let path = scratch.path("broken.pcap");
+    let mut bytes = Vec::new();
+    let mut framer = Framer::new(Format::Pcap);
+    framer.begin(&mut bytes);
+    (0..3).for_each(|_| framer.packet(&mut bytes, &Packet::zeroed(60)));
+    bytes.extend([0xff; 40]);
+    std::fs::write(&path, &bytes).unwrap();
+    let stream = PipeIn::new(File::open(&path).unwrap(), path.clone()).unwrap();
+    let inputs = [Box::new(stream) as Box<dyn Input>, file::input(&path).unwrap().0.unwrap()];
+    for input in inputs {
+        let mut interface = Interface::new("left").unwrap();
+        interface.add_input(input).unwrap();
+        let mut batch = Batch::new();
+        assert!(interface.receive(&mut batch, 32) && interface.take_faults().is_empty());
+        assert_eq!(batch.len(), 3);
+        batch.clear();
+        assert!(!interface.receive(&mut batch, 32) && interface.has_ended());
+        let fault = format!("{path}: byte 252: captured length is 4294967295, must be at most {}", 1 << 18);
+        assert_eq!(interface.take_faults(), [fault]);
+    }
 }
 
 #[test]
