@@ -252,6 +252,9 @@ impl World {
         if !class.live {
             return Err("cannot reconfigure".to_string());
         }
+        if !matches!(self.slots.get(idx), Some(Some(_))) {
+            return Err("element is busy".to_string());
+        }
         let graph = self.graph.clone();
         let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
         let (wiring, classes) = (&self.wiring, self.classes.as_slice());
@@ -267,10 +270,7 @@ impl World {
         if let Some(hand) = made.second_hand() {
             self.second_hands.insert(idx, hand);
         }
-        let Some(old) = self.slots.get_mut(idx).and_then(|slot| slot.replace(made)) else {
-            return Err("element is busy".to_string());
-        };
-        let mut old = Some(old);
+        let mut old = self.slots[idx].replace(made);
         self.call(idx, |element, ctx| {
             if let Some(old) = old.take() {
                 element.take_state(ctx, old);

@@ -176,11 +176,15 @@ impl World {
             }
         }
         // Perhaps a timer sets itself into the past for ever: let every expired one run once.
-        let mut expired = Vec::new();
-        while let Some(next) = self.timers.pop(now) {
-            expired.push(next);
-        }
-        for (timer, element) in expired {
+        for (timer, element, at_ns) in self.timers.expired(now) {
+            if self.runcount <= 0 {
+                return;
+            }
+            // One that ran before may have stopped it, or set it anew.
+            if !self.timers.is_scheduled_at(timer, at_ns) {
+                continue;
+            }
+            self.timers.unschedule(timer);
             self.forget_times();
             self.call(element, |element, ctx| element.run_timer(ctx, timer));
         }

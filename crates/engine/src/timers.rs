@@ -108,6 +108,11 @@ impl Timers {
         self.get(id).is_some_and(|timer| timer.position.is_some())
     }
 
+    /// Whether a timer is set to this time.
+    pub fn is_scheduled_at(&self, id: TimerId, at_ns: i64) -> bool {
+        self.get(id).is_some_and(|timer| timer.position.is_some() && timer.expiry_ns == at_ns)
+    }
+
     /// Sets a timer; one set more than a second before `now_ns` expires at `now_ns`.
     pub fn schedule(&mut self, id: TimerId, at_ns: i64, now_ns: i64) {
         let Some(timer) = self.timers.get_mut(id.0 as usize) else { return };
@@ -132,6 +137,16 @@ impl Timers {
             self.heap[position] = last;
             self.settle(position);
         }
+    }
+
+    /// The timers that have expired by `now_ns`, in the order in which [`Timers::pop`] yields them; they stay set.
+    pub fn expired(&mut self, now_ns: i64) -> Vec<(TimerId, ElementIdx, i64)> {
+        let mut expired = Vec::new();
+        while let Some((id, element)) = self.pop(now_ns) {
+            expired.push((id, element, self.expiry(id.0)));
+        }
+        expired.iter().for_each(|(id, _, at_ns)| self.schedule(*id, *at_ns, *at_ns));
+        expired
     }
 
     /// When the first timer expires.

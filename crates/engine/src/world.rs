@@ -309,6 +309,7 @@ impl World {
     pub(crate) fn put_back(&mut self, element: ElementIdx, taken: Box<dyn Element>) {
         // The place is empty: there is nothing to drop in it.
         if let Some(slot) = self.slots.get_mut(element) {
+            debug_assert!(slot.is_none(), "two elements in one place");
             std::mem::forget(slot.replace(taken));
         }
         if !self.later.is_empty() {

@@ -5,8 +5,8 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{null_mut, NonNull};
 
-use crate::packet::drop_user;
 use crate::pool::{self, Meta};
+use crate::sharing::drop_user;
 use crate::Packet;
 
 /// Most packets in a batch.

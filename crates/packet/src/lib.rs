@@ -13,21 +13,23 @@
 //! 4. Buffers are initialised memory from the start (zeroed mapping or zeroed allocation).
 #![deny(unsafe_op_in_unsafe_fn)]
 
-mod anno;
+mod annotations;
 mod batch;
+mod headers;
 mod offload;
 mod packet;
 mod pool;
 mod region;
 mod remote;
 mod ring;
+mod sharing;
 
 /// What `remote.rs` is made of; its model test has another of this name.
 mod atomic {
     pub use std::sync::atomic::{AtomicPtr, Ordering};
 }
 
-pub use anno::PacketType;
+pub use annotations::PacketType;
 pub use batch::{Batch, BATCH_MAX};
 pub use offload::{Gso, Offload};
 pub use packet::{Packet, DEFAULT_HEADROOM};

@@ -66,6 +66,9 @@ pub fn access(fd: impl AsFd) -> Result<(bool, bool)> {
         let target = format!("descriptor {}", fd.as_fd().as_raw_fd());
         return Err(SysError::call("fcntl(F_GETFL)", target, io::Error::last_os_error()));
     }
+    if flags & libc::O_PATH != 0 {
+        return Ok((false, false));
+    }
     let mode = flags & libc::O_ACCMODE;
     Ok((mode != libc::O_WRONLY, mode != libc::O_RDONLY))
 }
@@ -84,6 +87,16 @@ pub fn reopen_to_write(fd: impl AsFd) -> io::Result<File> {
 pub fn reference(fd: impl AsFd) -> io::Result<OwnedFd> {
     let path = path(fd.as_fd());
     Ok(OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?.into())
+}
+
+/// A descriptor that shows another process that this one has an end of a pipe. Whoever sees the name of a named pipe can refer to
+/// it: there only the end itself shows it.
+pub fn proof(fd: impl AsFd) -> io::Result<OwnedFd> {
+    if is_anonymous(&fd) {
+        reference(fd)
+    } else {
+        fd.as_fd().try_clone_to_owned()
+    }
 }
 
 fn path(fd: BorrowedFd<'_>) -> PathBuf {

@@ -176,6 +176,18 @@ fn whoever_talks_nonsense_is_left_with_the_pipe() {
 }
 
 #[test]
+fn whoever_is_silent_keeps_nobody_away() {
+    as_each_user(|place| {
+        let mut victim = Victim::start(place);
+        let silent = std::mem::replace(&mut victim.line, socket());
+        victim.line.connect(&address(&victim.to, "reader")).expect("the stage listens");
+        victim.be_welcome();
+        victim.goes_on_in_the_pipe("silence of another");
+        drop(silent);
+    });
+}
+
+#[test]
 fn whoever_sends_wrong_descriptors_is_left_with_the_pipe() {
     as_each_user(|place| {
         let with = |what: &str, change: &dyn Fn(&mut Offer)| {

@@ -468,6 +468,36 @@ mod tests {
     }
 
     #[test]
+    fn nothing_happens_after_stop_however_much_is_due() {
+        let before = "Script(wait 1s);".repeat(70);
+        check(
+            &format!("x :: Script(export a 1, export b 2); {before} Script(wait 1s, read x.a, stop); Script(wait 1s, read x.b)"),
+            expect![[r#"
+                x.a:
+                1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_element_keeps_its_configuration_while_it_is_busy() {
+        check(
+            "RandomSource(60, LIMIT 1) -> Queue -> Script(TYPE PACKET, write p.config 5, return 0)
+             -> p :: Paint(1) -> Unqueue -> Discard;
+             Script(wait 1s, read p.color, read p.config, stop)",
+            expect![[r#"
+                While executing 'Script@3 :: Script':
+                  While calling 'p.config 5':
+                    element is busy
+                p.color:
+                1
+                p.config:
+                1
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "Script(foo, wait 1 2, set x, goto zz); Script(TYPE BAD); Idle -> Script(TYPE PASSIVE) -> Discard;

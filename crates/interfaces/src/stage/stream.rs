@@ -36,7 +36,7 @@ impl Stream {
 
     /// Something to show a neighbour that this process has the pipe.
     pub fn proof(&self) -> io::Result<OwnedFd> {
-        sys::pipe::reference(&self.file)
+        sys::pipe::proof(&self.file)
     }
 
     /// What packets go through.

@@ -8,7 +8,7 @@ use sys::pipe::PipeId;
 use sys::poll::Waker;
 
 use super::message::{Message, CABLE, HELLO, PART, PARTED, PUMP, RING_ONLY, WELCOME};
-use super::rendezvous::{is_pipe, Neighbour};
+use super::rendezvous::{has_end, Neighbour};
 use super::{stack, Side};
 use crate::stage::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
 use crate::stage::table::{lock, Shared};
@@ -59,6 +59,11 @@ impl End {
             }
     }
 
+    /// Whether somebody is there who has said nothing yet.
+    pub fn awaits_hello(&self) -> bool {
+        self.talk.as_ref().is_some_and(|talk| talk.rings.is_none()) && !self.is_joined()
+    }
+
     /// The talk is over.
     pub fn settle(&self) {
         let mut interface = lock(&self.shared);
@@ -75,7 +80,7 @@ impl End {
         }
     }
 
-    /// A reference to this process's end of the pipe.
+    /// What shows that this process has its end of the pipe.
     fn proof(&self) -> Option<OwnedFd> {
         let mut interface = lock(&self.shared);
         match self.side {
@@ -133,7 +138,7 @@ impl End {
     fn welcomed(&self, talk: &mut Talk, message: &Message, fds: Vec<OwnedFd>) -> Next {
         let Some(rings) = talk.rings.take() else { return Next::Over };
         let mut fds = fds.into_iter();
-        if !fds.next().is_some_and(|fd| is_pipe(fd.as_fd(), self.id)) {
+        if !fds.next().is_some_and(|fd| has_end(fd.as_fd(), self.id, Side::Reader)) {
             return Next::Over;
         }
         if self.join_stacks(talk, message, fds).is_some() {
@@ -196,7 +201,7 @@ impl End {
     /// Checks what the writer sent, and makes the reader's ends of it.
     fn take_offer(&self, talk: &Talk, fds: Vec<OwnedFd>) -> Option<(RingIn, RingOut)> {
         let [pipe, memory, a, b, c, d] = <[OwnedFd; 6]>::try_from(fds).ok()?;
-        if !is_pipe(pipe.as_fd(), self.id) {
+        if !has_end(pipe.as_fd(), self.id, Side::Writer) {
             return None;
         }
         let memory = Memfd::from_received(memory, MAX_PAIR).ok()?;

@@ -151,6 +151,12 @@ impl Office {
     fn accept(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
         let Ok((socket, _)) = end.listener.accept() else { return };
+        // A writer says HELLO at once. One who said nothing does not keep others away.
+        if end.awaits_hello() {
+            self.hear(idx);
+            self.end_silent(idx);
+        }
+        let Some(end) = self.ends.get_mut(idx) else { return };
         if end.talk.is_some() || end.is_joined() {
             return;
         }
@@ -160,6 +166,18 @@ impl Office {
                 let Some(neighbour) = trusted(&socket) else { return };
                 self.talk(idx, Arc::new(socket.into()), neighbour, None);
             }
+        }
+    }
+
+    /// Ends a talk in which nothing was said.
+    fn end_silent(&mut self, idx: usize) {
+        let Some(end) = self.ends.get_mut(idx) else { return };
+        if !end.awaits_hello() {
+            return;
+        }
+        if let Some(talk) = end.talk.take() {
+            end.settle();
+            unwatch_fd(&mut self.poller, talk.line.as_fd());
         }
     }
 

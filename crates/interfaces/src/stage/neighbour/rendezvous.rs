@@ -59,7 +59,50 @@ pub fn connect(id: PipeId, side: Side) -> Option<Socket> {
     Some(socket)
 }
 
-/// Whether a descriptor that was received is this pipe.
-pub fn is_pipe(fd: BorrowedFd<'_>, id: PipeId) -> bool {
-    matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(found)) if found == id)
+/// Whether a descriptor that was received shows that its sender has this end of a pipe: without a name only those have one who were
+/// given it, of a named one it must be open for that.
+pub fn has_end(fd: BorrowedFd<'_>, id: PipeId, side: Side) -> bool {
+    let is_pipe = matches!(sys::pipe::kind(fd), Ok(Kind::Pipe(found)) if found == id);
+    let is_open = || match (sys::pipe::access(fd), side) {
+        (Ok((reads, _)), Side::Reader) => reads,
+        (Ok((_, writes)), Side::Writer) => writes,
+        (Err(_), _) => false,
+    };
+    is_pipe && (sys::pipe::is_anonymous(fd) || is_open())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use nix::sys::stat::Mode;
+    use sys::pipe::{proof, reference};
+
+    use super::*;
+    use crate::testing::Scratch;
+
+    fn id(fd: impl AsFd) -> PipeId {
+        let Kind::Pipe(id) = sys::pipe::kind(fd).unwrap() else { panic!() };
+        id
+    }
+
+    #[test]
+    fn whoever_sees_the_name_of_a_pipe_has_no_end_of_it() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        for fd in [proof(&reader).unwrap(), proof(&writer).unwrap(), reference(&writer).unwrap()] {
+            assert!(has_end(fd.as_fd(), id(&writer), Side::Writer));
+        }
+        let scratch = Scratch::new();
+        let path = scratch.path("fifo");
+        nix::unistd::mkfifo(path.as_str(), Mode::S_IRWXU).unwrap();
+        let both = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let reader = std::fs::File::open(&path).unwrap();
+        let is_end = |fd: BorrowedFd<'_>, side| has_end(fd, id(&both), side);
+        assert!(
+            is_end(proof(&reader).unwrap().as_fd(), Side::Reader) && !is_end(reader.as_fd(), Side::Writer)
+        );
+        assert!(is_end(both.as_fd(), Side::Reader) && is_end(both.as_fd(), Side::Writer));
+        let named = reference(&both).unwrap();
+        assert!(!is_end(named.as_fd(), Side::Reader) && !is_end(named.as_fd(), Side::Writer));
+    }
 }
