@@ -1,7 +1,7 @@
 //! Applies a rule's tests to a payload.
 //!
 //! Of each test all places are kept that a later one can be relative to, so that no choice is ever taken back: the work
-//! is bounded by the payload's length times the number of tests.
+//! is bounded by the payload's length times the number of tests, and by some starts of each regular expression.
 
 use super::http::Message;
 use crate::rules::payload::{Content, Part, Pattern, PayloadKind, PayloadTest};
@@ -118,7 +118,7 @@ impl Verifier {
         let search = Search { content, hay, origin };
         let ends = &mut self.ends;
         match (test.is_negated, test.is_relative) {
-            (true, true) => ends.retain(|at| search.first(*at).is_none()),
+            (true, true) => search.keep_without(ends),
             (true, false) => {
                 if search.first(origin).is_some() {
                     ends.clear();
@@ -146,7 +146,10 @@ impl Verifier {
         };
         let is_there = |at: usize| buf.get(at..).is_some_and(|rest| pattern.regex.is_match(rest));
         match (test.is_negated, test.is_relative) {
-            (true, _) => self.keep(test, origin, is_there),
+            (true, _) => {
+                self.ends.truncate(MAX_PATTERN_STARTS);
+                self.keep(test, origin, is_there);
+            }
             (false, true) => {
                 self.next.clear();
                 self.next.extend(self.ends.iter().take(MAX_PATTERN_STARTS).filter_map(|at| end(*at)));
@@ -207,6 +210,21 @@ impl Search<'_> {
         self.next(first, last).map(|place| place + self.content.bytes.len())
     }
 
+    /// Keeps those of `starts`, which are in order, from which the content is not found.
+    fn keep_without(&self, starts: &mut Vec<usize>) {
+        let Some(fits) = self.hay.len().checked_sub(self.content.bytes.len()) else { return };
+        // The first place from some start on is that of all starts up to it.
+        let mut place = Some(0);
+        let mut is_known = false;
+        starts.retain(|at| {
+            let (first, last) = self.range(*at);
+            if !is_known || place.is_some_and(|place| place < first) {
+                (place, is_known) = (self.next(first, fits), true);
+            }
+            !place.is_some_and(|place| (first..=last).contains(&place))
+        });
+    }
+
     /// The ends of all places that count from any of `starts`, which are in order.
     fn all(&self, starts: &[usize], ends: &mut Vec<usize>) {
         let mut starts =
@@ -230,6 +248,37 @@ impl Search<'_> {
             while starts.peek().is_some_and(|(_, last)| *last < place) {
                 starts.next();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memchr::memmem::Finder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn places_without_a_content_are_those_from_which_a_search_finds_none(
+            hay in "[ab]{0,30}",
+            bytes in "[ab]{1,3}",
+            mut starts in proptest::collection::btree_set(0usize..30, 0..10),
+            offset in -4i32..6,
+            depth in proptest::option::of(3u32..9),
+            is_last: bool,
+        ) {
+            let bytes = bytes.into_bytes().into_boxed_slice();
+            let finder = Finder::new(&bytes).into_owned();
+            let (ignores_case, is_anchored, is_fast) = (false, false, false);
+            let content = Content { bytes, finder, ignores_case, offset, depth, is_last, is_anchored, is_fast };
+            starts.retain(|at| *at <= hay.len());
+            let search = Search { content: &content, hay: hay.as_bytes(), origin: 0 };
+            let mut kept: Vec<usize> = starts.iter().copied().collect();
+            search.keep_without(&mut kept);
+            let expected = starts.into_iter().filter(|at| search.first(*at).is_none());
+            prop_assert_eq!(kept, expected.collect::<Vec<_>>());
         }
     }
 }
