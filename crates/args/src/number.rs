@@ -75,15 +75,52 @@ pub fn double(text: &str) -> Result<f64, String> {
     if text.bytes().any(crate::split::is_space) {
         return Err(crate::parse_error());
     }
-    let value: f64 = text.parse().map_err(|_| crate::parse_error())?;
-    let mantissa = text.split(['e', 'E']).next().unwrap_or("");
+    let value = match hexadecimal(text) {
+        Some(value) => value,
+        None => text.parse().map_err(|_| crate::parse_error())?,
+    };
+    let is_hexadecimal = text.contains(['x', 'X']);
+    let exponent = if is_hexadecimal { ['p', 'P'] } else { ['e', 'E'] };
+    let mantissa = text.split(exponent).next().unwrap_or("");
     if value.is_infinite() && mantissa.bytes().any(|b| b.is_ascii_digit()) {
         return Err(format!("out of range, bound {}inf", if value < 0.0 { "-" } else { "" }));
     }
-    if value == 0.0 && mantissa.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
+    if value == 0.0 && mantissa.bytes().any(|b| b.is_ascii_hexdigit() && b != b'0') {
         return Err(format!("underflow, rounded to {}0", if value.is_sign_negative() { "-" } else { "" }));
     }
     Ok(value)
+}
+
+/// A floating-point number in C's hexadecimal notation, such as `-0x1.8p3`.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'-' => (-1.0, text.get(1..)?),
+        b'+' => (1.0, text.get(1..)?),
+        _ => (1.0, text),
+    };
+    let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"))?;
+    let (mantissa, exponent) = match digits.split_once(['p', 'P']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_digits = |part: &str| part.bytes().all(|b| b.is_ascii_hexdigit());
+    if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    // More digits than fit only tell that the number is not the one between two others.
+    let (mut bits, mut n_more) = (0u128, 0i64);
+    for digit in whole.chars().chain(fraction.chars()).filter_map(|c| c.to_digit(16)) {
+        if bits >> 100 == 0 {
+            bits = bits << 4 | u128::from(digit);
+        } else {
+            bits |= u128::from(digit != 0);
+            n_more += 1;
+        }
+    }
+    let exponent = exponent.saturating_add(4 * (n_more - fraction.len() as i64)).clamp(-4000, 4000) as i32;
+    // In two steps, of which neither leaves the range before the result does.
+    Some(sign * bits as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2))
 }
 
 fn in_range(value: i128, low: i128, high: i128) -> Result<i128, String> {
@@ -239,6 +276,14 @@ mod tests {
         assert_eq!(double("1e999"), Err("out of range, bound inf".into()));
         assert_eq!(double("-1e-999"), Err("underflow, rounded to -0".into()));
         assert_eq!(double("x"), Err("parse error".into()));
+        for (text, value) in
+            [("0x1p3", 8.0), ("-0X.8", -0.5), ("0xFFFFFFFFFFFFFFFF", 2f64.powi(64)), ("0x0", 0.0)]
+        {
+            assert_eq!(double(text), Ok(value), "{text}");
+        }
+        assert_eq!(double("0x1p-1074"), Ok(f64::from_bits(1)));
+        assert_eq!(double("0x1p9999"), Err("out of range, bound inf".into()));
+        assert!(double("0x").is_err() && double("0xg").is_err() && double("0x1p").is_err());
     }
 
     proptest! {

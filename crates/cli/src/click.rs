@@ -21,6 +21,8 @@ use options::{Options, Parsed};
 
 /// Runs as Click with these arguments, the program's name first.
 pub fn main(args: Vec<String>) -> ExitCode {
+    // Whoever reads an output, or has a control connection, may go away.
+    sys::signals::ignore_broken_pipe();
     let program = args.first().and_then(|name| name.rsplit('/').next()).unwrap_or("click").to_string();
     match options::parse(&program, args.get(1..).unwrap_or(&[])) {
         Parsed::Run(options) => ExitCode::from(run(*options) as u8),

@@ -164,6 +164,23 @@ fn control_sockets_answer_llrpcs() {
 }
 
 #[test]
+fn a_graph_goes_on_when_a_control_connection_is_given_up() {
+    let path = scratch("given-up.socket");
+    let mut running = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["click", "-e", &format!("ControlSocket(UNIX, {path}); Idle -> c :: Counter -> Discard")])
+        .spawn()
+        .expect("the command runs");
+    let connect =
+        || (0..10_000_000).find_map(|_| UnixStream::connect(&path).ok()).expect("the graph listens");
+    for _ in 0..5 {
+        // The answers find nobody any more.
+        connect().write_all(&b"READ config\n".repeat(1000)).expect("the graph reads");
+    }
+    connect().write_all(b"WRITE stop\n").expect("the graph reads");
+    assert!(running.wait().expect("the graph ends").success());
+}
+
+#[test]
 fn mistakes_are_told_with_place_and_remedy() {
     let output = weir(&["check", "-e", "Idle -> DecIPTL -> Discard"]);
     let text = stderr(&output);

@@ -50,6 +50,11 @@ impl HandlerCall {
         ctx.write_handler(&self.name, &self.value)
     }
 
+    /// Writes the value; neither an answer nor what else is told has a reader.
+    pub fn write_silently(&self, ctx: &mut Ctx<'_>) {
+        let _ = ctx.hear(|ctx| self.write(ctx));
+    }
+
     /// Reads, with the value as parameter.
     pub fn read(&self, ctx: &mut Ctx<'_>) -> Result<String, String> {
         ctx.read_handler(&self.name, &self.value)

@@ -197,7 +197,7 @@ impl World {
             return;
         }
         let timeout = match self.timers.next_expiry() {
-            _ if busy => Some(0),
+            _ if busy || self.signals.have_come() => Some(0),
             // Nothing can happen in simulated time any more, but the caller may want to know.
             None if self.clock.is_simulated() => Some(IDLE_NS),
             None => None,

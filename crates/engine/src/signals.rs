@@ -55,6 +55,11 @@ impl Signals {
         self.waiting.iter().any(|(waited, _)| *waited == signo)
     }
 
+    /// Whether a signal has come that was not taken yet.
+    pub fn have_come(&self) -> bool {
+        self.hooks.values().any(|hook| hook.came.load(Ordering::Relaxed))
+    }
+
     /// Takes the signals that have come, with the elements that waited for them.
     pub fn take(&mut self) -> Vec<(i32, ElementIdx)> {
         let mut came: Vec<i32> = Vec::new();

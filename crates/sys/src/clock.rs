@@ -15,9 +15,19 @@ pub fn thread_cpu_time_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Processor time that all threads of this process have used.
-pub fn process_cpu_time_ns() -> u64 {
-    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+/// The time of the wall clock in the local time zone, as the C library's `ctime` has it: `Thu Jan  1 00:00:00 1970`.
+pub fn local_text() -> String {
+    let seconds = libc::time_t::try_from(realtime_ns() / 1_000_000_000).unwrap_or(libc::time_t::MAX);
+    // Enough for any year, and a zero that no call overwrites.
+    let mut text = [0u8; 64];
+    // SAFETY: `ctime_r` writes fewer bytes than there are, a terminating zero among them, or none.
+    let is_known = unsafe { !libc::ctime_r(&seconds, text.as_mut_ptr().cast()).is_null() };
+    let line = text.split(|byte| *byte == 0 || *byte == b'\n').next().unwrap_or_default();
+    if is_known {
+        String::from_utf8_lossy(line).into_owned()
+    } else {
+        String::new()
+    }
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
@@ -49,10 +59,15 @@ mod tests {
 
     #[test]
     fn work_uses_processor_time() {
-        let (thread, process) = (thread_cpu_time_ns(), process_cpu_time_ns());
+        let thread = thread_cpu_time_ns();
         while thread_cpu_time_ns() == thread {
             std::hint::spin_loop();
         }
-        assert!(process_cpu_time_ns() > process);
+    }
+
+    #[test]
+    fn a_date_is_24_letters_and_ends_in_its_year() {
+        let text = local_text();
+        assert!(text.len() == 24 && text[20..].parse::<u32>().is_ok_and(|year| year >= 2024), "{text}");
     }
 }

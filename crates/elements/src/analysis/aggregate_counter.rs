@@ -271,10 +271,10 @@ impl AggregateCounter {
             // Its own handlers come before global ones.
             None => HANDLERS.iter().map(|handler| handler.name).find(|name| *name == call.name),
         };
-        let _ = match own {
-            Some(handler) => self.write(ctx, handler, &call.value),
-            None => call.write(ctx),
-        };
+        match own {
+            Some(handler) => drop(self.write(ctx, handler, &call.value)),
+            None => call.write_silently(ctx),
+        }
     }
 
     /// Writes the counts to a file, which is each replica's own.

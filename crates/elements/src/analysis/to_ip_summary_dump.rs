@@ -365,7 +365,7 @@ fn verbose(now: Timestamp) -> String {
     let host = rustix::system::uname();
     let mut text = format!("!host {}\n", host.nodename().to_string_lossy());
     if !now.is_zero() {
-        text += &format!("!runtime {now}\n");
+        text += &format!("!runtime {now} ({})\n", sys::clock::local_text());
     }
     text
 }
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_errors() {
         check(
-            "Idle -> ToIPSummaryDump(/dev/null, FIELDS ip_src frob payload, BINARY true)",
+            "Idle -> ToIPSummaryDump(/dev/null, FIELDS ip_src length ip_p frob payload, BINARY true)",
             expect![[r#"
                 config:1: While configuring 'ToIPSummaryDump@2 :: ToIPSummaryDump':
                   unknown content type 'frob'

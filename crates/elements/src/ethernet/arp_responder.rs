@@ -84,7 +84,7 @@ impl Element for ARPResponder {
                 Ok(text)
             }
             "lookup" => {
-                let address = args::ip(param.trim(), &ctx.scope()).map_err(|_| "expected IP address")?;
+                let address = args::ip(param, &ctx.scope()).map_err(|_| "expected IP address")?;
                 Ok(self.lookup(address).map_or(String::new(), |address| address.to_string()))
             }
             _ => Err(format!("no {name} read handler")),

@@ -235,7 +235,7 @@ impl RouteLookup {
         match name {
             "table" => Ok(self.table.text()),
             "lookup" => {
-                let address = args::ip(param.trim(), scope).map_err(|_| "expected IP address")?;
+                let address = args::ip(param, scope).map_err(|_| "expected IP address")?;
                 let (output, gateway) = match self.table.lookup(address.to_bits()) {
                     Some(hop) => (i64::from(hop.output), Ipv4Addr::from_bits(hop.gateway)),
                     None => (-1, self.table.left_gateway()),

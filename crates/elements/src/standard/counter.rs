@@ -198,11 +198,11 @@ impl Counter {
     fn call(&mut self, ctx: &mut Ctx<'_>, n: u64) {
         let count_call = self.state().due_count_call(n);
         if let Some(call) = count_call {
-            let _ = call.write(ctx);
+            call.write_silently(ctx);
         }
         let byte_count_call = self.state().due_byte_count_call();
         if let Some(call) = byte_count_call {
-            let _ = call.write(ctx);
+            call.write_silently(ctx);
         }
     }
 }
@@ -329,6 +329,18 @@ mod tests {
                 c.byte_rate: 48312.5
                 c.bit_rate: 386500
                 c.count_call: 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_called_script_complains_of_has_no_reader() {
+        check_reading(
+            "InfiniteSource(LIMIT 5) -> c :: Counter(COUNT_CALL 3 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, set x $(nope.z), return 1)",
+            &["c.count"],
+            expect![[r#"
+                c.count: 5
             "#]],
         );
     }

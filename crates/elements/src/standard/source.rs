@@ -223,7 +223,7 @@ impl<S: Source> Shared<S> {
 /// All packets are sent. What the handler answers has no reader.
 fn end(ctx: &mut Ctx<'_>, call: Option<HandlerCall>) {
     if let Some(call) = call {
-        let _ = call.write(ctx);
+        call.write_silently(ctx);
     }
 }
 

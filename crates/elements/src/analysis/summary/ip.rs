@@ -15,6 +15,8 @@ const NET: u16 = order::NETWORK;
 const DONT_FRAGMENT: u64 = 0x4000;
 const MORE_FRAGMENTS: u64 = 0x2000;
 
+pub(super) const SYNONYMS: &[(&str, &str)] = &[("length", "ip_len"), ("ip_p", "ip_proto")];
+
 pub(super) const FIELDS: &[Field] = &[
     field("ip_src", Binary::Number(4), NET, source, print_address, parse_address, set_source),
     field("ip_dst", Binary::Number(4), NET, destination, print_address, parse_address, set_destination),

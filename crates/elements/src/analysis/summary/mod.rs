@@ -102,8 +102,8 @@ const TABLES: [&[Field]; 8] = [
     payload::FIELDS,
 ];
 
-const SYNONYMS: [&[(&str, &str)]; 4] =
-    [annotations::SYNONYMS, link::SYNONYMS, tcp::SYNONYMS, payload::SYNONYMS];
+const SYNONYMS: [&[(&str, &str)]; 5] =
+    [annotations::SYNONYMS, link::SYNONYMS, ip::SYNONYMS, tcp::SYNONYMS, payload::SYNONYMS];
 
 /// The field with this name. Spaces may stand for underscores, and `ip_` may be left out.
 pub fn find(name: &str) -> Option<&'static Field> {

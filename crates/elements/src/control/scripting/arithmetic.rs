@@ -24,6 +24,22 @@ pub fn arithmetic(name: &str, param: &str) -> Option<Result<String, String>> {
     })
 }
 
+/// Two numbers of one kind.
+enum Pair {
+    Integers(i64, i64),
+    Doubles(f64, f64),
+}
+
+impl Pair {
+    /// Two integers, or else two floating-point numbers, to which `010` is ten.
+    fn parse(a: &str, b: &str) -> Option<Pair> {
+        if let (Ok(a), Ok(b)) = (integer(a), integer(b)) {
+            return Some(Pair::Integers(a, b));
+        }
+        Some(Pair::Doubles(args::double(a).ok()?, args::double(b).ok()?))
+    }
+}
+
 impl Number {
     fn parse(word: &str) -> Option<Number> {
         match integer::<i64>(word) {
@@ -47,7 +63,7 @@ impl Number {
     }
 }
 
-/// Combines a list of numbers: with integers until one is none, from then on with floating-point numbers.
+/// Combines a list of numbers: with integers until one is none, and from it on all as floating-point numbers; `div` from the start.
 fn fold(name: &str, param: &str) -> Result<String, String> {
     let divides = matches!(name, "div" | "idiv");
     let empty = if matches!(name, "add" | "sub") { 0 } else { 1 };
@@ -56,10 +72,13 @@ fn fold(name: &str, param: &str) -> Result<String, String> {
     while !rest.trim_ascii().is_empty() {
         let (word, after) = next_word(rest);
         rest = after;
-        let number = Number::parse(word).ok_or("expected list of numbers")?;
+        let number = match total {
+            Number::Integer(_) => Number::parse(word),
+            Number::Double(_) => args::double(word).ok().map(Number::Double),
+        };
+        let number = number.ok_or("expected list of numbers")?;
         total = match (total, number) {
-            (Number::Integer(_), Number::Integer(n)) if is_first => Number::Integer(n),
-            (_, number) if is_first => Number::Double(number.as_double()),
+            (_, number) if is_first => number,
             (Number::Integer(a), Number::Integer(b)) => Number::Integer(integers(name, a, b)),
             (a, b) => Number::Double(doubles(name, a.as_double(), b.as_double())),
         };
@@ -114,13 +133,12 @@ fn two_words(param: &str) -> Result<(&str, &str), String> {
 
 fn remainder(name: &str, param: &str) -> Result<String, String> {
     let (a, b) = two_words(param)?;
-    let numbers = (Number::parse(a), Number::parse(b));
-    match numbers {
-        (Some(Number::Integer(a)), Some(Number::Integer(b))) => {
+    match Pair::parse(a, b) {
+        Some(Pair::Integers(a, b)) => {
             let rest = if b == 0 { None } else { Some(a.wrapping_rem(b)) };
             Ok(rest.ok_or("division by zero")?.to_string())
         }
-        (Some(a), Some(b)) if name == "rem" => Ok(double(a.as_double() % b.as_double())),
+        Some(Pair::Doubles(a, b)) if name == "rem" => Ok(double(a % b)),
         _ => Err("expected two numbers".to_string()),
     }
 }
@@ -138,11 +156,11 @@ fn sign(name: &str, param: &str) -> Result<String, String> {
 fn compare(name: &str, param: &str) -> Result<String, String> {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let (a, b) = two_words(param)?;
-    let order = match (Number::parse(a), Number::parse(b)) {
-        (Some(Number::Integer(a)), Some(Number::Integer(b))) => a.cmp(&b),
+    let order = match Pair::parse(a, b) {
+        Some(Pair::Integers(a, b)) => a.cmp(&b),
         // What cannot be ordered counts as greater.
-        (Some(a), Some(b)) => a.as_double().partial_cmp(&b.as_double()).unwrap_or(Greater),
-        _ => unquote(a).cmp(&unquote(b)),
+        Some(Pair::Doubles(a, b)) => a.partial_cmp(&b).unwrap_or(Greater),
+        None => unquote(a).cmp(&unquote(b)),
     };
     let holds = match name {
         "eq" => order == Equal,
@@ -156,7 +174,7 @@ fn compare(name: &str, param: &str) -> Result<String, String> {
 }
 
 fn swap(param: &str, swap: impl Fn(i32) -> i64) -> Result<String, String> {
-    let number = integer::<i32>(param).map_err(|_| "syntax error")?;
+    let number = args::saturating_integer::<i32>(param).map_err(|_| "syntax error")?;
     Ok(swap(number).to_string())
 }
 
@@ -201,6 +219,16 @@ mod tests {
                 error: expected list of numbers"#]],
         );
         check(
+            &["max 5. 010", "div 010 2", "add 5 010 5. 010", "mul 0x1p3", "div 0.1 -0", "div 0b11 1"],
+            expect![[r#"
+                10
+                5
+                28
+                8
+                -inf
+                error: expected list of numbers"#]],
+        );
+        check(
             &["div 75 2.5 5", "idiv 7 2", "idiv 1 0", "div 1 0", "add 9223372036854775807 1"],
             expect![[r#"
                 6
@@ -241,7 +269,18 @@ mod tests {
     #[test]
     fn numbers_are_compared_as_numbers_and_the_rest_as_text() {
         check(
-            &["eq 10 0xA", "le 9 8", "lt 9 10", "lt 9x 10x", "eq 10x \"10x\"", "ne 1 1.0", "ge 2 2", "gt a"],
+            &[
+                "eq 10 0xA",
+                "le 9 8",
+                "lt 9 10",
+                "lt 9x 10x",
+                "eq 10x \"10x\"",
+                "ne 1 1.0",
+                "ge 2 2",
+                "gt a",
+                "lt 5 0x1p3",
+                "eq 1e3 1_000",
+            ],
             expect![[r#"
                 true
                 false
@@ -250,18 +289,22 @@ mod tests {
                 true
                 false
                 true
-                error: expected two numbers"#]],
+                error: expected two numbers
+                true
+                false"#]],
         );
     }
 
     #[test]
     fn byte_order_is_swapped_back() {
         check(
-            &["ntohs 256", "htonl 1", "htons x"],
+            &["ntohs 256", "htonl 1", "htons x", "htons 4294967296", "ntohl 4294967296"],
             expect![[r#"
-            1
-            16777216
-            error: syntax error"#]],
+                1
+                16777216
+                error: syntax error
+                65535
+                4294967167"#]],
         );
     }
 }

@@ -160,11 +160,12 @@ fn with_value(name: &str, value: &str) -> String {
     }
 }
 
-/// What a failed write handler returns: scripts have their own number.
+/// What a failed write handler returns: those that run a script have their own number.
 fn failure(ctx: &Ctx<'_>, name: &str) -> i32 {
-    let element = name.split_once('.').and_then(|(element, _)| ctx.find(element));
-    match element.map(|idx| ctx.class(idx)) {
-        Some("Script" | "DriverManager") => -1,
+    let Some((element, handler)) = name.rsplit_once('.') else { return WRITE_FAILED };
+    let runs = !matches!(handler, "goto" | "set" | "step");
+    match ctx.find(element).map(|idx| ctx.class(idx)) {
+        Some("Script" | "DriverManager") if runs => -1,
         _ => WRITE_FAILED,
     }
 }

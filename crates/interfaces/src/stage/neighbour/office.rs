@@ -151,6 +151,9 @@ impl Office {
     fn accept(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
         let Ok((socket, _)) = end.listener.accept() else { return };
+        if socket.set_nonblocking(true).is_err() {
+            return;
+        }
         // A writer says HELLO at once. One who said nothing does not keep others away.
         if end.awaits_hello() {
             self.hear(idx);
