@@ -1,6 +1,9 @@
 //! The `weir` command.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod print;
+
 mod bench;
 mod chain;
 mod check;

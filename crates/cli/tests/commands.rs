@@ -181,6 +181,30 @@ fn a_graph_goes_on_when_a_control_connection_is_given_up() {
 }
 
 #[test]
+fn a_full_disk_and_a_message_that_nobody_receives_are_no_panic() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    for args in [
+        &["elements"][..],
+        &["help", "Queue"],
+        &["elements", "--json"],
+        &["flatten", "-e", "Idle -> Discard"],
+    ] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_weir")).args(args).stdout(full()).output().expect("it runs");
+        assert_eq!(stderr(&output), "weir: standard output: No space left on device\n", "{args:?}");
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
+    for args in [&["check", "-e", "Foo"][..], &["run", "no-such-file"], &["read", "no-such-file"]] {
+        let status = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(args)
+            .stdout(std::process::Stdio::null())
+            .stderr(full())
+            .status();
+        assert_eq!(status.expect("it runs").code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_place_and_remedy() {
     let output = weir(&["check", "-e", "Idle -> DecIPTL -> Discard"]);
     let text = stderr(&output);

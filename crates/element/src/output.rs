@@ -36,6 +36,11 @@ pub fn create_text_file(name: &str) -> std::result::Result<Box<dyn Write + Send>
     Ok(Box::new(BufWriter::new(file)))
 }
 
+/// Writes a line to standard error; if nobody can receive it, it is lost.
+pub fn tell(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// The system's words for why a call failed, as the C library has them, without the number that Rust adds.
 pub fn reason(error: &Error) -> String {
     let text = error.to_string();

@@ -2,6 +2,7 @@
 //!
 //! Each folder is a topic; its `mod.rs` lists its files, and that is all there is to registering an element.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod analysis;
 pub mod aqm;

@@ -3,6 +3,7 @@
 //! [`Engine::build`] makes the elements of a graph; [`Engine::run`] is the driver. What an element asks of the engine is in the
 //! module `runtime`; the loop that moves packets is [`world::World::flow`].
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod build;
 pub mod change;

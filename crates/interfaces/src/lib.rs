@@ -1,5 +1,6 @@
 //! Where packets enter and leave: capture files, devices, taps.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod capture;
 mod device;

@@ -124,7 +124,7 @@ impl PipeIn {
             None => self.deframer.take(batch, max),
         };
         for note in self.deframer.notes.drain(..) {
-            eprintln!("weir: {}", self.stream.tell(&note));
+            element::output::tell(format_args!("weir: {}", self.stream.tell(&note)));
         }
         match pause {
             // The packets in front of it come first.

@@ -129,7 +129,7 @@ impl End {
     fn parted(&self, tap: Option<OwnedFd>) {
         let name = self.name();
         if let Some(Err(message)) = stack::with(|stack| Some(stack.parted(&name, tap))) {
-            eprintln!("weir: {name}: {message}");
+            element::output::tell(format_args!("weir: {name}: {message}"));
         }
         lock(&self.shared).end_kernel_joint();
     }

@@ -119,7 +119,7 @@ impl Office {
         let tap = match stack::with(|stack| Some(stack.part(&name))) {
             Some(Ok(tap)) => tap,
             Some(Err(message)) => {
-                eprintln!("weir: {name}: {message}");
+                element::output::tell(format_args!("weir: {name}: {message}"));
                 None
             }
             None => None,

@@ -1,0 +1,43 @@
+//! `println!` and its like for this crate. Those of the standard library panic where a text cannot be written: here a message that
+//! nobody can receive is lost, and standard output that cannot be written ends the program with an error.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write};
+
+use element::output::reason;
+
+macro_rules! print {
+    ($($text:tt)*) => { $crate::print::text(format_args!($($text)*), "") };
+}
+macro_rules! println {
+    () => { $crate::print::text(format_args!(""), "\n") };
+    ($($text:tt)*) => { $crate::print::text(format_args!($($text)*), "\n") };
+}
+macro_rules! eprint {
+    ($($text:tt)*) => { $crate::print::message(format_args!($($text)*), "") };
+}
+macro_rules! eprintln {
+    () => { $crate::print::message(format_args!(""), "\n") };
+    ($($text:tt)*) => { $crate::print::message(format_args!($($text)*), "\n") };
+}
+
+/// Writes to standard output.
+pub fn text(text: Arguments<'_>, end: &str) {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+    match written {
+        Ok(()) => {}
+        // Graphs go on when a reader goes away; all else has ended by the signal.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => {
+            eprintln!("weir: standard output: {}", reason(&error));
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Writes to standard error.
+pub fn message(text: Arguments<'_>, end: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+}
