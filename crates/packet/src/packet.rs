@@ -44,9 +44,13 @@ impl Packet {
     /// When the sizes add up to more than 1 GiB; callers bound what they read from outside.
     #[inline]
     pub fn uninit(headroom: usize, len: usize, tailroom: usize) -> Packet {
-        let size = headroom.saturating_add(len).saturating_add(tailroom);
-        assert!(size <= 1 << 30, "a packet of {size} bytes");
-        let mut packet = Packet(pool::take(size));
+        Packet::in_slot(pool::take(checked_size(headroom, len, tailroom)), headroom, len)
+    }
+
+    /// A packet in a new slot, which has room for `headroom` and `len`.
+    #[inline(always)]
+    fn in_slot(slot: NonNull<Meta>, headroom: usize, len: usize) -> Packet {
+        let mut packet = Packet(slot);
         let meta = packet.meta_mut();
         // `headroom + len <= size <= cap`.
         meta.offset = headroom as u32;
@@ -146,9 +150,31 @@ impl Packet {
 
     /// Moves the packet into a new slot with this much room around its data.
     pub(crate) fn move_to(&mut self, headroom: usize, tailroom: usize) {
+        self.move_into(Packet::uninit(headroom, self.len(), tailroom));
+    }
+
+    /// Moves the packet into memory of its own of hardly more than it needs, in front of the data only what was stripped, behind it
+    /// `tailroom` bytes: for packets that are kept by the thousand. This allocates.
+    ///
+    /// # Panics
+    /// As [`Packet::uninit`].
+    pub fn compact(&mut self, tailroom: usize) {
+        let (headroom, len) = (self.n_stripped(), self.len());
+        let slot = pool::take_heap(checked_size(headroom, len, tailroom));
+        self.move_into(Packet::in_slot(slot, headroom, len));
+    }
+
+    /// Bytes of memory that the packet takes, in use or not; of those that it shares it counts none.
+    pub fn footprint(&self) -> usize {
+        let slot = self.meta();
+        pool::META + pool::own_capacity(slot.class, slot.cap) as usize
+    }
+
+    /// Moves the packet into a new one as long as it is.
+    fn move_into(&mut self, mut new: Packet) {
         let old = self.meta();
+        let headroom = new.headroom();
         let keep = self.headroom().min(headroom).min((self.offset().saturating_sub(old.low)) as usize);
-        let mut new = Packet::uninit(headroom, self.len(), tailroom);
         // SAFETY: `keep` bytes in front of both packets' data lie within their buffers, which do not overlap.
         unsafe {
             let n = keep + self.len();
@@ -263,6 +289,14 @@ impl std::fmt::Debug for Packet {
     }
 }
 
+/// Bytes of a buffer with this room; panics above 1 GiB.
+#[inline]
+fn checked_size(headroom: usize, len: usize, tailroom: usize) -> usize {
+    let size = headroom.saturating_add(len).saturating_add(tailroom);
+    assert!(size <= 1 << 30, "a packet of {size} bytes");
+    size
+}
+
 /// Asks the processor to bring what is at an address near.
 #[inline(always)]
 fn prefetch(address: *const u8) {
@@ -303,6 +337,26 @@ mod tests {
         assert_eq!(packet.offload().checksum_start, 420);
         packet.strip(400);
         assert_eq!(packet.offload().checksum_start, 20);
+    }
+
+    #[test]
+    fn a_compact_packet_takes_little_more_than_its_bytes() {
+        let mut packet = Packet::from_bytes(b"0123456789");
+        packet.set_timestamp_ns(7);
+        packet.set_network_header(4, 4);
+        packet.strip(2);
+        assert_eq!(packet.footprint(), pool::META + pool::SMALL_BUFFER);
+        packet.compact(50);
+        assert_eq!(packet.footprint(), pool::META + 128);
+        assert_eq!(
+            (packet.data(), packet.network(), packet.timestamp_ns()),
+            (&b"23456789"[..], &b"456789"[..], 7)
+        );
+        assert!(packet.tailroom() >= 50);
+        packet.append(50);
+        assert_eq!(packet.footprint(), pool::META + 128);
+        assert_eq!(&packet.prepend(2)[..4], b"0123");
+        assert_eq!(&packet.prepend(100)[100..104], b"0123");
     }
 
     #[test]

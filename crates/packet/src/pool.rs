@@ -320,6 +320,11 @@ impl Pool {
                 return (slot, LARGE_BUFFER, Class::Large);
             }
         }
+        self.take_heap(size)
+    }
+
+    /// Takes a slot from the heap.
+    fn take_heap(&self, size: usize) -> (*mut Meta, usize, Class) {
         let size = size.next_multiple_of(128);
         let layout = heap_layout(size);
         // SAFETY: the layout's size is not zero.
@@ -375,7 +380,17 @@ fn heap_layout(size: usize) -> Layout {
 #[inline]
 pub(crate) fn take(size: usize) -> NonNull<Meta> {
     let pool = Pool::current();
-    let (slot, cap, class) = pool.take(size);
+    begin(pool, pool.take(size))
+}
+
+/// As [`take`], the slot being one from the heap, with a buffer of little more than `size` bytes.
+pub(crate) fn take_heap(size: usize) -> NonNull<Meta> {
+    let pool = Pool::current();
+    begin(pool, pool.take_heap(size))
+}
+
+#[inline(always)]
+fn begin(pool: &Pool, (slot, cap, class): (*mut Meta, usize, Class)) -> NonNull<Meta> {
     // SAFETY: the slot is ours alone, META + cap bytes long, and its memory is initialised (zeroed when made).
     unsafe {
         (*slot).view.owner = slot;

@@ -5,6 +5,7 @@
 //! | [`lpm`] | routes: longest-prefix match of IPv4 and IPv6 addresses | a lookup reads one slot a level of a multibit trie |
 //! | [`flow`] | per-flow state under a keyed hash, entries named by a stable index | O(1), with no pause when it grows |
 //! | [`timeout`] | expiry of such entries | O(1) amortised |
+//! | [`recent`] | what was noted lately: bounded, the oldest gives way | O(1) |
 //! | [`chained`] | listing entries as Click does | a sort by bucket, only when somebody asks |
 //! | [`ring`] | queues | O(1), a batch is a copy |
 //! | [`symmetric`] | steering: one hash for both directions of a flow | a few ns |
@@ -18,6 +19,7 @@ mod chunks;
 pub mod flow;
 pub mod lpm;
 pub mod prefetch;
+pub mod recent;
 pub mod ring;
 pub mod symmetric;
 pub mod timeout;

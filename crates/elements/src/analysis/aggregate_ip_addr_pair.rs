@@ -4,6 +4,9 @@
 //! 1 for replies. With TIMEOUT a pair that was silent for so long gets a new number. Packets without an IP header leave by
 //! output 1 if there is one, else they are dropped.
 //!
+//! As in Click, there is no limit to the pairs that are known: with forged addresses they are as many as packets. TIMEOUT lets
+//! silent ones be forgotten.
+//!
 //! ```click
 //! FromDump(trace.pcap, STOP true, FORCE_IP true) -> AggregateIPAddrPair(TIMEOUT 60) -> AggregateCounter -> Discard;
 //! ```

@@ -4,6 +4,9 @@
 //! ended. Then it leaves by output 0. Its annotations tell how many packets and bytes the aggregate had besides, and when the
 //! first of them came. All others leave by output 1 if there is one, else they are dropped.
 //!
+//! As in Click, there is no limit to the packets that are kept, one for each aggregate: if the aggregates come of packets that others
+//! choose, let NOTIFIER end them, or write `clear` now and then.
+//!
 //! ```click
 //! FromDump(trace.pcap, STOP true, FORCE_IP true) -> af :: AggregateIPFlows
 //!     -> last :: AggregateLast(NOTIFIER af) -> ToIPSummaryDump(-, FIELDS aggregate count);

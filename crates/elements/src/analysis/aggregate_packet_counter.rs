@@ -4,6 +4,9 @@
 //! and by the number in another annotation. Read handlers list the numbers of an aggregate's packets, and those that came to
 //! input 0 but not, or less often, to input 1: what was sent and what has arrived. Packets of aggregate 0 are not counted.
 //!
+//! As in Click, there is no limit to the counts, one for each aggregate, input and packet number: where others choose those, write
+//! `clear` now and then.
+//!
 //! ```click
 //! FromDump(sent.pcap, STOP true, FORCE_IP true) -> AggregateIPFlows -> [0]c :: AggregatePacketCounter(ANNO NONE)[0] -> Discard;
 //! FromDump(received.pcap, STOP true, FORCE_IP true) -> AggregateIPFlows -> [1]c[1] -> Discard;

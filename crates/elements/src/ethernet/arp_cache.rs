@@ -1,6 +1,6 @@
 //! What is known of the Ethernet addresses of IPv4 hosts, and the packets that wait to know.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
@@ -64,7 +64,9 @@ pub struct ArpCache {
     pub limits: Limits,
     entries: HashMap<Ipv4Addr, Entry>,
     /// Oldest first.
-    by_age: std::collections::BTreeMap<(i64, i64), Ipv4Addr>,
+    by_age: BTreeMap<(i64, i64), Ipv4Addr>,
+    /// Those of them for which packets wait, so that room is made without looking at the others.
+    waiting: BTreeMap<(i64, i64), Ipv4Addr>,
     next_number: i64,
     /// Packets that wait.
     pub n_packets: u32,
@@ -97,8 +99,8 @@ impl Limits {
 impl ArpCache {
     /// An empty cache.
     pub fn new(limits: Limits) -> ArpCache {
-        let (entries, by_age) = (HashMap::new(), std::collections::BTreeMap::new());
-        ArpCache { limits, entries, by_age, next_number: 1, n_packets: 0, n_drops: 0 }
+        let (entries, by_age, waiting) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
+        ArpCache { limits, entries, by_age, waiting, next_number: 1, n_packets: 0, n_drops: 0 }
     }
 
     /// Number of entries.
@@ -141,8 +143,9 @@ impl ArpCache {
 
     /// Takes the packets that wait for a host.
     pub fn take_packets(&mut self, ip: Ipv4Addr) -> VecDeque<Packet> {
-        let packets =
-            self.entries.get_mut(&ip).map(|entry| std::mem::take(&mut entry.packets)).unwrap_or_default();
+        let Some(entry) = self.entries.get_mut(&ip) else { return VecDeque::new() };
+        let packets = std::mem::take(&mut entry.packets);
+        self.waiting.remove(&entry.age);
         self.n_packets = self.n_packets.saturating_sub(packets.len() as u32);
         packets
     }
@@ -170,6 +173,9 @@ impl ArpCache {
             self.n_drops = self.n_drops.wrapping_add(1);
             return Kept::Dropped;
         };
+        if entry.packets.is_empty() {
+            self.waiting.insert(entry.age, ip);
+        }
         entry.packets.push_back(packet);
         if entry.may_query(now) {
             entry.note_query(now);
@@ -188,6 +194,7 @@ impl ArpCache {
                 break;
             }
             self.by_age.remove(&age);
+            self.waiting.remove(&age);
             let n = self.entries.remove(&ip).map_or(0, |entry| entry.packets.len()) as u32;
             self.n_packets = self.n_packets.saturating_sub(n);
             self.n_drops = self.n_drops.wrapping_add(n);
@@ -195,11 +202,17 @@ impl ArpCache {
         let capacity = self.limits.packets;
         if capacity != 0 && self.n_packets > capacity {
             let kept = (capacity - capacity / self.limits.slim_factor.max(1)).max(1);
-            for ip in self.by_age.values() {
-                let Some(entry) = self.entries.get_mut(ip) else { continue };
-                while self.n_packets > kept && entry.packets.pop_front().is_some() {
+            while let Some(oldest) = self.waiting.first_entry().filter(|_| self.n_packets > kept) {
+                let packets = self.entries.get_mut(oldest.get()).map(|entry| &mut entry.packets);
+                let mut none = VecDeque::new();
+                let packets = packets.unwrap_or(&mut none);
+                while self.n_packets > kept && packets.pop_front().is_some() {
                     self.n_packets -= 1;
                     self.n_drops = self.n_drops.wrapping_add(1);
+                }
+                if packets.is_empty() {
+                    *packets = VecDeque::new();
+                    oldest.remove();
                 }
             }
         }
@@ -212,6 +225,7 @@ impl ArpCache {
         self.n_packets = 0;
         self.entries.clear();
         self.by_age.clear();
+        self.waiting.clear();
     }
 
     /// The entries, oldest first: host, whether its address is good, the address, seconds since it was noted.
@@ -300,7 +314,11 @@ impl ArpCache {
             let number = if among == Among::Last { self.next_number } else { -self.next_number };
             self.next_number += 1;
             entry.live_at = live_at;
+            let is_waiting = self.waiting.remove(&entry.age).is_some();
             entry.age = (live_at, number);
+            if is_waiting {
+                self.waiting.insert(entry.age, ip);
+            }
             self.by_age.insert(entry.age, ip);
         }
     }
@@ -336,6 +354,7 @@ impl Entry {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use proptest::prelude::*;
 
     #[test]
     fn what_is_still_asked_for_comes_before_others_of_its_time() {
@@ -355,5 +374,47 @@ mod tests {
             1.0.0.1 1 09-09-09-09-09-09 0.020000
         "#]]
         .assert_eq(&cache.table(170));
+    }
+
+    #[test]
+    fn a_scan_costs_the_same_for_each_host() {
+        // Looking at the hosts for which nothing waits any more, room for a packet would take minutes.
+        let limits = Limits { packets: 4, entries: 0, entry_packets: 0, slim_factor: 2, timeout_ms: 0 };
+        let mut cache = ArpCache::new(limits);
+        for n in 0..300_000 {
+            assert_eq!(
+                cache.save(Ipv4Addr::from_bits(n), Packet::from_bytes(b"x"), i64::from(n)),
+                Kept::Query
+            );
+        }
+        let waiting: Vec<u32> = cache.waiting.values().map(|ip| ip.to_bits()).collect();
+        assert_eq!(waiting, [299_997, 299_998, 299_999]);
+        assert_eq!((cache.n_packets, cache.n_drops, cache.n_entries()), (3, 299_997, 300_000));
+    }
+
+    proptest! {
+        #[test]
+        fn packets_are_dropped_from_the_oldest_entries(
+            steps in prop::collection::vec((0u8..8, 0u8..12, 0i64..60), 0..200)
+        ) {
+            let limits = Limits { packets: 7, entries: 9, entry_packets: 3, slim_factor: 2, timeout_ms: 100 };
+            let mut cache = ArpCache::new(limits);
+            let mut now = 0;
+            for (step, n, passed) in steps {
+                let ip = Ipv4Addr::new(1, 0, 0, n);
+                now += passed;
+                match step {
+                    0 => cache.insert(ip, EtherAddr([2; 6]), now),
+                    1 => drop(cache.take_packets(ip)),
+                    2 => cache.slim(now),
+                    _ => drop(cache.save(ip, Packet::from_bytes(b"x"), now)),
+                }
+                let entries = cache.by_age.iter().filter(|(_, ip)| !cache.entries[ip].packets.is_empty());
+                prop_assert!(entries.eq(cache.waiting.iter()));
+                let n_packets: usize = cache.entries.values().map(|entry| entry.packets.len()).sum();
+                prop_assert_eq!(n_packets, cache.n_packets as usize);
+                prop_assert!(n_packets <= 7 && cache.n_entries() <= 9);
+            }
+        }
     }
 }

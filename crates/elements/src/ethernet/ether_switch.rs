@@ -5,6 +5,9 @@
 //! for TIMEOUT, or is a group. A frame for the network that it comes from is dropped. Times are those of the frames' timestamps.
 //! With a TIMEOUT of 0 the switch learns nothing and sends every frame to all other networks.
 //!
+//! While CAPACITY stations are known, others are not learned, and frames for them go to all other networks: stations that are known
+//! go on as before, whatever addresses are forged. Stations that were not heard for TIMEOUT make room.
+//!
 //! ```click
 //! switch :: EtherSwitch;
 //! FromDevice(eth0) -> SetTimestamp -> [0]switch[0] -> Queue -> ToDevice(eth0);
@@ -18,7 +21,7 @@ use element::{
     same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved,
 };
 
-use super::stations::{Key, Stations};
+use super::stations::{stations, Key, Stations, CAPACITY, STATIONS, UNLEARNED};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch<false>>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
@@ -27,16 +30,21 @@ pub const CLASS: Class = Class::new::<Switch<false>>("EtherSwitch", "2-/=", "h/h
     .drops(DROPS);
 
 /// The arguments.
-pub const ARGS: &[Arg] = &[Arg::keyword(
-    "TIMEOUT",
-    "seconds",
-    "How long a silent station's network is remembered; 0: nothing is learned. Default 300.",
-)];
+pub const ARGS: &[Arg] = &[
+    Arg::keyword(
+        "TIMEOUT",
+        "seconds",
+        "How long a silent station's network is remembered; 0: nothing is learned. Default 300.",
+    ),
+    CAPACITY,
+];
 
 /// The handlers.
 pub const HANDLERS: &[Handler] = &[
     Handler::read("table", "The stations: address and port number, a line each."),
     Handler::read_write("timeout", "How long a silent station's network is remembered, in seconds."),
+    STATIONS.flags("unlisted"),
+    UNLEARNED.flags("unlisted"),
     Handler::write("flush", "Forgets all stations.").flags("button unlisted"),
 ];
 
@@ -62,10 +70,11 @@ pub struct Switch<const LISTENS: bool> {
 impl<const LISTENS: bool> Element for Switch<LISTENS> {
     fn configure(conf: &mut Configure<'_>) -> Result<Switch<LISTENS>, Failed> {
         let Seconds::<0>(timeout_s) = conf.args.get_or("TIMEOUT", Seconds(300));
+        let stations = stations(conf);
         conf.finish()?;
         let (ways, outgoing) = (Vec::new(), (0..conf.n_outputs).map(|_| Batch::new()).collect());
         let timeout_ns = nanoseconds(timeout_s);
-        Ok(Switch { timeout_s, timeout_ns, stations: Stations::default(), ways, outgoing })
+        Ok(Switch { timeout_s, timeout_ns, stations, ways, outgoing })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
@@ -90,6 +99,8 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
                 }
                 Ok(text)
             }
+            "stations" => Ok(self.stations.count().to_string()),
+            "unlearned" => Ok(self.stations.n_unlearned.to_string()),
             "timeout" => Ok(self.timeout_s.to_string()),
             _ => Err(format!("no {name} read handler")),
         }
@@ -102,7 +113,7 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
                 self.timeout_s = seconds.map_err(|_| "expected timeout (integer)")?;
                 self.timeout_ns = nanoseconds(self.timeout_s);
             }
-            "flush" => self.stations = Stations::default(),
+            "flush" => self.stations.clear(),
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -114,7 +125,7 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
             None => same::<Switch<false>>(ctx, old).map(|old| old.stations),
         };
         if let Some(stations) = stations {
-            self.stations = stations;
+            self.stations.go_on_with(stations);
             let n_ports = self.n_ports();
             self.stations.forget_where(|station| station.port >= n_ports);
         }
@@ -146,7 +157,7 @@ impl<const LISTENS: bool> Switch<LISTENS> {
             return EVERYWHERE;
         }
         let now_ns = packet.timestamp_ns();
-        self.stations.hear(Key::of(sources), source, now_ns);
+        self.stations.hear(Key::of(sources), source, now_ns, now_ns.saturating_sub(self.timeout_ns));
         let destination = Key::of([d0, d1, d2, d3, d4, d5, 0, 0]);
         if destination.is_group() {
             return EVERYWHERE;
@@ -312,6 +323,33 @@ mod tests {
             config:3: 'i1 :: Null' input 0 unused
             config:4: 'i2 :: Null' input 0 unused
             Router could not be initialized!
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_flood_of_addresses_leaves_known_stations_alone() {
+        // Stations 0 and 1 talk; then many more speak, of which the first has a place, and later the first two have been silent.
+        let frame = |source: u32, destination: u32, time: u32| {
+            format!("InfiniteSource(DATA \\<02{destination:010x}02{source:010x}0800>, LIMIT 1) -> SetTimestamp({time}) -> i;")
+        };
+        let flood: String = (2..100).map(|n| frame(n, 200, 2)).collect();
+        let config = format!(
+            "s :: EtherSwitch(CAPACITY 3, TIMEOUT 10); i :: Null -> s [0] -> Discard; Idle -> [1] s [1] -> Discard; {}{}{flood}{}",
+            frame(0, 200, 1),
+            frame(1, 200, 5),
+            frame(3, 200, 12),
+        );
+        check_reading(
+            &config,
+            &["s.table", "s.stations", "s.unlearned"],
+            expect![[r#"
+            s.table: 02-00-00-00-00-01 0
+            02-00-00-00-00-02 0
+            02-00-00-00-00-03 0
+
+            s.stations: 3
+            s.unlearned: 97
         "#]],
         );
     }

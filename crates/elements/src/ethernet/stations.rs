@@ -1,9 +1,21 @@
-//! Which port the stations of an Ethernet were last heard on.
+//! Which port the stations of an Ethernet were last heard on: as many as there is room for.
 
 use std::hash::BuildHasher;
 
 use args::EtherAddr;
-use element::{Saved, SavedLine};
+use element::{Arg, Configure, Handler, Saved, SavedLine};
+use table::chained::Growth;
+
+/// The argument that limits stations.
+pub const CAPACITY: Arg =
+    Arg::keyword("CAPACITY", "unsigned", "Most stations, 1 to 16777216. Default 65536.");
+const DEFAULT_CAPACITY: u32 = 65536;
+
+/// The handler that tells how many there are.
+pub const STATIONS: Handler = Handler::read("stations", "How many stations are known.");
+/// The handler that tells how often there were too many.
+pub const UNLEARNED: Handler =
+    Handler::read("unlearned", "Frames whose sender was not learned because there are too many stations.");
 
 /// Marks a slot that is taken: no address has this bit.
 const TAKEN: u64 = 1 << 48;
@@ -35,7 +47,8 @@ pub struct Station {
 
 /// The stations, by address: a table with linear probing that is at most half full.
 ///
-/// The slots found last are tried first: frames come in trains.
+/// The slots found last are tried first: frames come in trains. When there is no room for a station that is new, those that have
+/// been silent make some; if there are none, the new one is not learned, so that forged addresses displace nobody.
 pub struct Stations {
     slots: Vec<Station>,
     shift: u32,
@@ -46,14 +59,17 @@ pub struct Stations {
     last_found: usize,
     /// Where the last search for stations to forget has ended.
     cursor: usize,
+    /// When Click's table would have grown, on which the order of its list depends.
     growth: Growth,
+    capacity: usize,
+    /// How often a new station was not learned.
+    pub n_unlearned: u64,
 }
 
-/// When Click's table would have grown, on which the order of its list depends.
-struct Growth {
-    n_buckets: u32,
-    /// Sequence numbers of the stations before which it grew.
-    at: Vec<u64>,
+/// No stations yet, of which CAPACITY says how many there may be.
+pub fn stations(conf: &mut Configure<'_>) -> Stations {
+    let capacity = conf.args.get_with("CAPACITY", args::bounded(1u32, 1 << 24));
+    Stations::new(capacity.unwrap_or(DEFAULT_CAPACITY) as usize)
 }
 
 impl Key {
@@ -87,54 +103,74 @@ impl Station {
     pub fn vlan(&self) -> u16 {
         (self.key >> VLAN_SHIFT) as u16
     }
-}
 
-impl Default for Stations {
-    /// No stations.
-    fn default() -> Stations {
-        let growth = Growth { n_buckets: FIRST_BUCKETS, at: Vec::new() };
-        // Random, so that nobody can choose addresses that crowd together.
-        let multiplier = std::hash::RandomState::new().hash_one(0u64) | 1;
-        let (n_stations, next_sequence, last_heard, last_found, cursor) = (0, 0, 0, 0, 0);
-        let slots = vec![Station::default(); FIRST_SLOTS];
-        let shift = 64 - FIRST_SLOTS.trailing_zeros();
-        Stations {
-            slots,
-            shift,
-            multiplier,
-            n_stations,
-            next_sequence,
-            last_heard,
-            last_found,
-            cursor,
-            growth,
-        }
+    /// What Click's hash table finds the address by.
+    fn click_hash(&self) -> u32 {
+        let [b0, b1, b2, b3, b4, b5] = self.address().0.map(u32::from);
+        (b4 | b5 << 8 | b2 << 16 | b3 << 24) ^ (b0 << 9 | b1 << 17)
     }
 }
 
 impl Stations {
-    /// Notes that a station was heard.
+    /// No stations; at most so many will be known.
+    pub fn new(capacity: usize) -> Stations {
+        Stations {
+            slots: vec![Station::default(); FIRST_SLOTS],
+            shift: 64 - FIRST_SLOTS.trailing_zeros(),
+            // Random, so that nobody can choose addresses that crowd together.
+            multiplier: std::hash::RandomState::new().hash_one(0u64) | 1,
+            n_stations: 0,
+            next_sequence: 0,
+            last_heard: 0,
+            last_found: 0,
+            cursor: 0,
+            growth: Growth::new(FIRST_BUCKETS),
+            capacity,
+            n_unlearned: 0,
+        }
+    }
+
+    /// Forgets all stations.
+    pub fn clear(&mut self) {
+        *self = Stations { n_unlearned: self.n_unlearned, ..Stations::new(self.capacity) };
+    }
+
+    /// Goes on with other stations. If they are more than the capacity they stay, and others are not learned.
+    pub fn go_on_with(&mut self, others: Stations) {
+        *self = Stations { capacity: self.capacity, ..others };
+    }
+
+    /// Notes that a station was heard. If there are too many, those that were last heard before `silent_ns` make room.
     #[inline(always)]
-    pub fn hear(&mut self, key: Key, port: u32, heard_ns: i64) {
+    pub fn hear(&mut self, key: Key, port: u32, heard_ns: i64, silent_ns: i64) {
         if let Some(station) = self.slots.get_mut(self.last_heard).filter(|station| station.key == key.0) {
             station.port = port;
             station.heard_ns = heard_ns;
             return;
         }
-        self.hear_other(key, port, heard_ns);
+        self.hear_other(key, port, heard_ns, silent_ns);
     }
 
     #[inline(never)]
-    fn hear_other(&mut self, key: Key, port: u32, heard_ns: i64) {
+    fn hear_other(&mut self, key: Key, port: u32, heard_ns: i64, silent_ns: i64) {
         let mut at = self.seek(key.0);
         let is_new = self.slots.get(at).is_none_or(|station| station.key == 0);
         if is_new {
+            if self.n_stations >= self.capacity {
+                self.forget_some_before(silent_ns);
+                if self.n_stations >= self.capacity {
+                    self.n_unlearned += 1;
+                    return;
+                }
+                // Stations may have moved.
+                at = self.seek(key.0);
+            }
             if (self.n_stations + 1) * 2 > self.slots.len() {
                 self.enlarge();
                 at = self.seek(key.0);
             }
             self.n_stations += 1;
-            self.growth.grow(self.n_stations, self.next_sequence);
+            self.growth.grow(self.n_stations as u64, self.next_sequence);
         }
         if let Some(station) = self.slots.get_mut(at) {
             let sequence = if is_new { self.next_sequence } else { station.sequence };
@@ -187,7 +223,7 @@ impl Stations {
     }
 
     /// Forgets some of the stations that were last heard before a time, if there are any: it looks at a few.
-    pub fn forget_some_before(&mut self, time_ns: i64) {
+    fn forget_some_before(&mut self, time_ns: i64) {
         let (mut old, mut n_old) = ([Key(0); N_VISITS], 0);
         let mask = self.slots.len() - 1;
         for at in self.cursor..self.cursor + N_VISITS {
@@ -223,9 +259,13 @@ impl Stations {
         if !may_be(port, vlan) {
             return Err(format!("there is no port {port} for {address}"));
         }
-        if self.find(key).is_none() {
-            self.hear(key, port, heard_ns);
+        if self.find(key).is_some() {
+            return Ok(());
         }
+        if self.n_stations >= self.capacity {
+            return Err("there are too many stations".to_string());
+        }
+        self.hear(key, port, heard_ns, i64::MIN);
         Ok(())
     }
 
@@ -243,23 +283,10 @@ impl Stations {
     pub fn list(&self) -> Vec<(EtherAddr, u32)> {
         let mut stations: Vec<_> = self.iter().collect();
         stations.sort_by_key(|station| station.sequence);
-        let mut buckets: Vec<Vec<&Station>> = vec![Vec::new(); FIRST_BUCKETS as usize];
-        let mut stations = stations.into_iter().peekable();
-        for at in self.growth.at.iter().copied().chain([u64::MAX]) {
-            while let Some(station) = stations.next_if(|station| station.sequence < at) {
-                add(&mut buckets, station);
-            }
-            if at != u64::MAX {
-                let mut larger = vec![Vec::new(); buckets.len() * 2 + 1];
-                for station in buckets.iter().flat_map(|bucket| bucket.iter().rev()) {
-                    add(&mut larger, station);
-                }
-                buckets = larger;
-            }
-        }
-        // Each bucket is kept with its head last.
-        let in_order = buckets.iter().flat_map(|bucket| bucket.iter().rev());
-        in_order.map(|station| (station.address(), station.port)).collect()
+        let in_order = stations
+            .into_iter()
+            .map(|station| (station.sequence, station.click_hash(), (station.address(), station.port)));
+        self.growth.order(in_order)
     }
 
     #[inline(always)]
@@ -296,24 +323,6 @@ impl Stations {
     }
 }
 
-impl Growth {
-    fn grow(&mut self, n_stations: usize, next_sequence: u64) {
-        if n_stations as u64 > 2 * u64::from(self.n_buckets) {
-            self.n_buckets = self.n_buckets.saturating_mul(2).saturating_add(1);
-            self.at.push(next_sequence);
-        }
-    }
-}
-
-fn add<'s>(buckets: &mut [Vec<&'s Station>], station: &'s Station) {
-    let [b0, b1, b2, b3, b4, b5] = station.address().0.map(u32::from);
-    let hash = (b4 | b5 << 8 | b2 << 16 | b3 << 24) ^ (b0 << 9 | b1 << 17);
-    let at = hash.checked_rem(buckets.len() as u32).unwrap_or(0);
-    if let Some(bucket) = buckets.get_mut(at as usize) {
-        bucket.push(station);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,9 +335,9 @@ mod tests {
 
     #[test]
     fn an_address_is_another_station_in_each_vlan() {
-        let mut stations = Stations::default();
+        let mut stations = Stations::new(1000);
         for vlan in [0, 1, 4094] {
-            stations.hear(Key::in_vlan([2, 0, 0, 0, 0, 7, 0xff, 0xff], vlan), u32::from(vlan), 0);
+            stations.hear(Key::in_vlan([2, 0, 0, 0, 0, 7, 0xff, 0xff], vlan), u32::from(vlan), 0, 0);
         }
         let mut told: Vec<_> =
             stations.iter().map(|one| (one.vlan(), one.address().0[5], one.port)).collect();
@@ -338,9 +347,9 @@ mod tests {
 
     #[test]
     fn old_stations_are_found_little_by_little() {
-        let mut stations = Stations::default();
+        let mut stations = Stations::new(1000);
         for n in 0..=255 {
-            stations.hear(key(n), 1, i64::from(n));
+            stations.hear(key(n), 1, i64::from(n), 0);
         }
         // The table has 512 slots by now, and a station that moves into a hole may be missed until the next round.
         for _ in 0..4 * 512 / N_VISITS {
@@ -351,15 +360,34 @@ mod tests {
         assert_eq!((stations.count(), stations.iter().count()), (0, 0));
     }
 
+    #[test]
+    fn forged_addresses_neither_displace_stations_nor_take_memory() {
+        let mut stations = Stations::new(100);
+        (0..100).for_each(|n| stations.hear(key(n), 1, 0, -1));
+        for n in 0..1_000_000u64 {
+            stations.hear(Key(TAKEN | 0xaa << 40 | n), 2, 5, -1);
+        }
+        assert_eq!((stations.count(), stations.n_unlearned, stations.slots.len()), (100, 1_000_000, 256));
+        assert!((0..100).all(|n| stations.find(key(n)).is_some_and(|station| station.port == 1)));
+        // Those that have been silent make room, and those that have not stay.
+        (0..50).for_each(|n| stations.hear(key(n), 1, 10, -1));
+        for n in 0..1000u64 {
+            stations.hear(Key(TAKEN | 0xaa << 40 | n), 2, 20, 10);
+        }
+        assert_eq!(stations.count(), 100);
+        assert!((0..50).all(|n| stations.find(key(n)).is_some()));
+        assert!((50..100).all(|n| stations.find(key(n)).is_none()));
+    }
+
     proptest! {
         #[test]
         fn stations_agree_with_a_map(steps in prop::collection::vec((0u8..3, any::<u8>(), 0u32..9), 0..600)) {
-            let mut stations = Stations::default();
+            let mut stations = Stations::new(1000);
             let mut model = HashMap::new();
             for (step, n, port) in steps {
                 match step {
                     0 => {
-                        stations.hear(key(n), port, i64::from(n));
+                        stations.hear(key(n), port, i64::from(n), 0);
                         model.insert(n, port);
                     }
                     1 => {

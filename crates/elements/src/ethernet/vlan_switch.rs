@@ -30,7 +30,7 @@ mod port;
 use args::Seconds;
 use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved};
 
-use super::stations::{Key, Station, Stations};
+use super::stations::{stations, Key, Station, Stations, CAPACITY, STATIONS, UNLEARNED};
 use super::tag::{self, ID_MASK};
 use frame::{is_tagged_at, remove_tag, Frame, ETHER_HEADER};
 use port::{ports, Port};
@@ -49,13 +49,13 @@ const ARGS: &[Arg] = &[
         "seconds",
         "How long a silent station's port is remembered; 0: nothing is learned. Default 300.",
     ),
-    Arg::keyword("CAPACITY", "unsigned", "Most stations, 1 to 16777216. Default 65536."),
+    CAPACITY,
 ];
 
 const HANDLERS: &[Handler] = &[
     Handler::read("table", "The stations: address, VLAN and port number, a line each.").flags("expensive"),
-    Handler::read("stations", "How many stations are known."),
-    Handler::read("unlearned", "Frames whose sender was not learned because there are too many stations."),
+    STATIONS,
+    UNLEARNED,
     Handler::read(
         "dropped",
         "A line for each port: its number, dropped frames of VLANs that it is no member of, dropped frames without a tag.",
@@ -79,15 +79,11 @@ const DROPS: &[DropReason] = &[
     DropReason::new("alone", "No other port is a member of the frame's VLAN."),
 ];
 
-const DEFAULT_CAPACITY: u32 = 65536;
-
 /// See the page above.
 pub struct VlanSwitch {
     ports: Vec<Port>,
     timeout_s: u32,
-    capacity: usize,
     stations: Stations,
-    n_unlearned: u64,
     /// Dropped frames of the batch that is being worked on, by reason.
     dropped: [Batch; DROPS.len()],
 }
@@ -95,12 +91,10 @@ pub struct VlanSwitch {
 impl Element for VlanSwitch {
     fn configure(conf: &mut Configure<'_>) -> Result<VlanSwitch, Failed> {
         let Seconds::<0>(timeout_s) = conf.args.get_or("TIMEOUT", Seconds(300));
-        let capacity = conf.args.get_with("CAPACITY", args::bounded(1u32, 1 << 24));
+        let stations = stations(conf);
         let ports = ports(conf);
         conf.finish()?;
-        let capacity = capacity.unwrap_or(DEFAULT_CAPACITY) as usize;
-        let (stations, dropped) = (Stations::default(), Default::default());
-        Ok(VlanSwitch { ports, timeout_s, capacity, stations, n_unlearned: 0, dropped })
+        Ok(VlanSwitch { ports, timeout_s, stations, dropped: Default::default() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
@@ -126,7 +120,7 @@ impl Element for VlanSwitch {
         Ok(match name {
             "table" => self.table(),
             "stations" => self.stations.count().to_string(),
-            "unlearned" => self.n_unlearned.to_string(),
+            "unlearned" => self.stations.n_unlearned.to_string(),
             "dropped" => {
                 let ports = self.ports.iter().enumerate();
                 ports
@@ -144,9 +138,9 @@ impl Element for VlanSwitch {
                 let seconds = args::saturating_seconds(value.trim(), 0);
                 self.timeout_s = seconds.map_err(|_| "expected a number of seconds such as 300")?;
             }
-            "flush" => self.stations = Stations::default(),
+            "flush" => self.stations.clear(),
             "reset_counts" => {
-                self.n_unlearned = 0;
+                self.stations.n_unlearned = 0;
                 self.ports.iter_mut().for_each(|port| (port.n_not_member, port.n_untagged) = (0, 0));
             }
             _ => return Err(format!("no {name} write handler")),
@@ -156,11 +150,10 @@ impl Element for VlanSwitch {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<VlanSwitch>(ctx, old) else { return };
-        self.n_unlearned = old.n_unlearned;
         for (port, old) in self.ports.iter_mut().zip(&old.ports) {
             (port.n_not_member, port.n_untagged) = (old.n_not_member, old.n_untagged);
         }
-        self.stations = old.stations;
+        self.stations.go_on_with(old.stations);
         let ports = &self.ports;
         let is_member =
             |port: u32, vlan| ports.get(port as usize).is_some_and(|port: &Port| port.membership.has(vlan));
@@ -172,9 +165,6 @@ impl Element for VlanSwitch {
     }
 
     fn restore_state(&mut self, _ctx: &mut Ctx<'_>, line: &str, _passed_ms: i64) -> Result<(), String> {
-        if self.stations.count() >= self.capacity {
-            return Err("there are too many stations".to_string());
-        }
         let ports = &self.ports;
         self.stations.restore(line, |port, vlan| {
             ports.get(port as usize).is_some_and(|port| port.membership.has(vlan))
@@ -235,7 +225,10 @@ impl VlanSwitch {
         }
         let [d0, d1, d2, d3, d4, d5, sources @ ..] = *packet.data().first_chunk::<ETHER_HEADER>()?;
         let oldest_ns = packet.timestamp_ns().saturating_sub(i64::from(self.timeout_s) * 1_000_000_000);
-        self.learn(Key::in_vlan(sources, vlan), source as u32, packet.timestamp_ns(), oldest_ns);
+        let sender = Key::in_vlan(sources, vlan);
+        if !sender.is_group() {
+            self.stations.hear(sender, source as u32, packet.timestamp_ns(), oldest_ns);
+        }
         let destination = Key::in_vlan([d0, d1, d2, d3, d4, d5, 0, 0], vlan);
         if destination.is_group() {
             return None;
@@ -246,20 +239,6 @@ impl VlanSwitch {
             return None;
         }
         Some(station.port as usize)
-    }
-
-    #[inline(always)]
-    fn learn(&mut self, station: Key, port: u32, now_ns: i64, oldest_ns: i64) {
-        if self.stations.count() >= self.capacity && self.stations.find(station).is_none() {
-            self.stations.forget_some_before(oldest_ns);
-            if self.stations.count() >= self.capacity {
-                self.n_unlearned += 1;
-                return;
-            }
-        }
-        if !station.is_group() {
-            self.stations.hear(station, port, now_ns);
-        }
     }
 
     /// Puts copies of a frame to those that leave by the other ports of its VLAN.

@@ -10,11 +10,13 @@ use super::set_ip_checksum;
 
 /// What a packet costs beside its payload, in bytes.
 const OVERHEAD: u32 = 40;
+/// Bytes that a packet may take beside twice its length when memory is tight.
+const SLACK: usize = 512;
 /// The annotation that shows the first piece of a packet that is given up.
 const ANNO: usize = 28;
 
 /// What the fragments of a packet have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Identification.
     pub id: u16,
@@ -35,8 +37,6 @@ pub struct Fragment {
 
 /// The fragments of a packet so far.
 pub struct Queue {
-    /// What its fragments have in common.
-    pub key: Key,
     packet: Packet,
     /// The pieces of payload that are there, in order, with gaps between them.
     pieces: Vec<(u16, u16)>,
@@ -65,8 +65,8 @@ impl Fragment {
 }
 
 impl Queue {
-    /// Begins a packet with one of its fragments.
-    pub fn new(packet: Packet, fragment: &Fragment, mtu_anno: Option<usize>) -> Queue {
+    /// Begins a packet with one of its fragments. If memory `is_tight` it takes little more than it needs, which costs time.
+    pub fn new(packet: Packet, fragment: &Fragment, mtu_anno: Option<usize>, is_tight: bool) -> Queue {
         let mut whole = packet;
         if fragment.begin != 0 {
             whole = unheaded(&whole, fragment);
@@ -80,11 +80,21 @@ impl Queue {
             whole.set_anno_u16(anno, whole.network().len() as u16);
         }
         let pieces = vec![(fragment.begin, fragment.end)];
-        Queue { key: fragment.key, packet: whole, pieces, has_end: fragment.is_last }
+        let mut queue = Queue { packet: whole, pieces, has_end: fragment.is_last };
+        if is_tight {
+            queue.tighten();
+        }
+        queue
     }
 
-    /// Adds a fragment; false if it lies behind the end that another one gave.
-    pub fn add(&mut self, packet: &Packet, fragment: &Fragment, mtu_anno: Option<usize>) -> bool {
+    /// Adds a fragment, as in [`Queue::new`]; false if it lies behind the end that another one gave.
+    pub fn add(
+        &mut self,
+        packet: &Packet,
+        fragment: &Fragment,
+        mtu_anno: Option<usize>,
+        is_tight: bool,
+    ) -> bool {
         if let Some(anno) = mtu_anno {
             let longest = self.packet.anno_u16(anno).max(packet.network().len() as u16);
             self.packet.set_anno_u16(anno, longest);
@@ -96,6 +106,10 @@ impl Queue {
                 return false;
             }
             let n_more = end - len;
+            if is_tight && self.packet.tailroom() < n_more {
+                // Twice what is there, so that many small fragments are not copied again for each.
+                self.packet.compact(n_more + len);
+            }
             let bytes = self.packet.append(n_more);
             let n_bytes = bytes.len();
             bytes.get_mut(n_bytes - n_more..).unwrap_or_default().fill(0);
@@ -109,7 +123,22 @@ impl Queue {
             self.take_front(packet, mtu_anno);
         }
         self.has_end |= fragment.is_last;
+        if is_tight {
+            self.tighten();
+        }
         true
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        size_of::<Queue>() + self.packet.footprint() + self.pieces.capacity() * size_of::<(u16, u16)>()
+    }
+
+    /// Gives memory back if much more is taken than is needed.
+    fn tighten(&mut self) {
+        if self.packet.footprint() > 2 * self.packet.len() + SLACK {
+            self.packet.compact(0);
+        }
     }
 
     /// Whether nothing is missing.
@@ -117,7 +146,7 @@ impl Queue {
         self.has_end && self.pieces == [(0, self.packet.transport().len() as u16)]
     }
 
-    /// The bytes it counts for.
+    /// The bytes it counts for, as Click counts.
     pub fn cost(&self) -> u32 {
         OVERHEAD + self.packet.transport().len() as u32
     }
@@ -157,8 +186,8 @@ impl Queue {
     }
 
     /// Adds a line on its flow, identification and pieces.
-    pub fn describe(&self, text: &mut String) {
-        let Key { id, source, destination, .. } = self.key;
+    pub fn describe(&self, key: &Key, text: &mut String) {
+        let Key { id, source, destination, .. } = key;
         let port = |at: usize| {
             let bytes = self.packet.transport().get(at..).and_then(|rest| rest.first_chunk::<2>());
             bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
@@ -173,8 +202,8 @@ impl Queue {
 
     /// Joins a piece with those that it overlaps or touches.
     fn add_piece(&mut self, begin: u16, end: u16) {
-        let from = self.pieces.iter().take_while(|piece| piece.1 < begin).count();
-        let to = self.pieces.iter().take_while(|piece| piece.0 <= end).count();
+        let from = self.pieces.partition_point(|piece| piece.1 < begin);
+        let to = self.pieces.partition_point(|piece| piece.0 <= end);
         let joined = self.pieces.get(from..to).unwrap_or_default();
         let begin = joined.first().map_or(begin, |piece| piece.0.min(begin));
         let end = joined.last().map_or(end, |piece| piece.1.max(end));

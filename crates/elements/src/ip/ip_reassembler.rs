@@ -6,6 +6,8 @@
 //! dropped; so do the oldest packets when more than HIMEM bytes are kept, until three quarters of it are. Malformed fragments and
 //! packets without a marked IPv4 header are dropped.
 //!
+//! A packet counts for its payload and 40 bytes, as in Click. What it really takes is at most about ten times as much, and 4 MiB.
+//!
 //! ```click
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> r :: IPReassembler -> Discard;
 //! r[1] -> ICMPError(18.26.4.24, timeexceeded, reassembly) -> Discard;
@@ -16,6 +18,7 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Fail
 use wire::ip_flag;
 
 use super::fragments::{Fragment, Queue};
+use super::unfinished::{Added, Unfinished};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPReassembler>("IPReassembler", "1/1-2", "a/ah", "x/x")
@@ -46,7 +49,6 @@ const DROPS: &[DropReason] = &[
     DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
 ];
 
-const N_BUCKETS: usize = 256;
 /// Age in seconds at which a packet is given up.
 const TIMEOUT_S: i64 = 30;
 /// Seconds between two searches for packets to give up.
@@ -56,9 +58,7 @@ const INTERVAL_S: i64 = 10;
 pub struct IPReassembler {
     himem: u32,
     mtu_anno: Option<usize>,
-    /// By identification; the packet begun last is last.
-    buckets: Vec<Vec<Queue>>,
-    used: u32,
+    unfinished: Unfinished,
     next_reap_s: i64,
     stats: Stats,
 }
@@ -83,9 +83,9 @@ impl Element for IPReassembler {
         let himem = conf.args.get_or("HIMEM", 256 * 1024);
         let mtu_anno: Option<Anno> = conf.args.get_with("MAX_MTU_ANNO", sized_anno(2));
         conf.finish()?;
-        let buckets = (0..N_BUCKETS).map(|_| Vec::new()).collect();
+        let unfinished = Unfinished::new(himem);
         let mtu_anno = mtu_anno.map(|anno| usize::from(anno.offset));
-        Ok(IPReassembler { himem, mtu_anno, buckets, used: 0, next_reap_s: 0, stats: Stats::default() })
+        Ok(IPReassembler { himem, mtu_anno, unfinished, next_reap_s: 0, stats: Stats::default() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
@@ -107,9 +107,9 @@ impl Element for IPReassembler {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<IPReassembler>(ctx, old) else { return };
-        (self.buckets, self.used) = (old.buckets, old.used);
+        self.unfinished.go_on_with(old.unfinished);
         (self.next_reap_s, self.stats) = (old.next_reap_s, old.stats);
-        if self.used > self.himem {
+        if self.unfinished.used() > self.himem {
             let now_s = ctx.now_ns().div_euclid(NS_PER_S);
             self.make_room(ctx, now_s);
         }
@@ -152,45 +152,30 @@ impl IPReassembler {
             self.stats.n_malformed = self.stats.n_malformed.wrapping_add(1);
             return Fate::Dropped(MALFORMED, packet);
         };
-        if self.used > self.himem {
+        if self.unfinished.used() > self.himem {
             self.make_room(ctx, now_s);
         }
-        self.add(packet, fragment)
+        self.add(packet, &fragment)
     }
 
     /// Adds a fragment to its packet.
-    fn add(&mut self, packet: Packet, fragment: Fragment) -> Fate {
-        let Some(bucket) = self.buckets.get_mut(usize::from(fragment.key.id >> 8)) else { return Fate::Kept };
-        let Some(idx) = bucket.iter().position(|queue| queue.key == fragment.key) else {
-            let queue = Queue::new(packet, &fragment, self.mtu_anno);
-            self.used = self.used.wrapping_add(queue.cost());
-            bucket.push(queue);
-            return Fate::Kept;
-        };
-        let Some(queue) = bucket.get_mut(idx) else { return Fate::Kept };
-        let before = queue.cost();
-        if !queue.add(&packet, &fragment, self.mtu_anno) {
-            return Fate::Dropped(SUPERFLUOUS, packet);
+    fn add(&mut self, packet: Packet, fragment: &Fragment) -> Fate {
+        match self.unfinished.add(packet, fragment, self.mtu_anno) {
+            Added::Kept => Fate::Kept,
+            Added::Superfluous(packet) => Fate::Dropped(SUPERFLUOUS, packet),
+            Added::Whole(queue, last) => {
+                self.stats.n_whole = self.stats.n_whole.wrapping_add(1);
+                Fate::Out(queue.into_whole(last.timestamp_ns()))
+            }
         }
-        self.used = self.used.wrapping_add(queue.cost()).wrapping_sub(before);
-        if !queue.is_whole() {
-            return Fate::Kept;
-        }
-        let queue = bucket.remove(idx);
-        self.used = self.used.wrapping_sub(queue.cost());
-        self.stats.n_whole = self.stats.n_whole.wrapping_add(1);
-        Fate::Out(queue.into_whole(packet.timestamp_ns()))
     }
 
     /// Gives up packets of before `time_s`.
     fn give_up(&mut self, ctx: &mut Ctx<'_>, time_s: i64) {
-        for bucket in &mut self.buckets {
-            while let Some(idx) = bucket.iter().rposition(|queue| queue.time_s() < time_s) {
-                let queue = bucket.remove(idx);
-                self.used = self.used.wrapping_sub(queue.cost());
-                ctx.emit_or_drop(1, INCOMPLETE, Batch::of(queue.into_incomplete()));
-            }
-        }
+        self.unfinished.take_before(time_s, |queue, _| {
+            emit_incomplete(ctx, queue);
+            false
+        });
     }
 
     /// Gives up packets until three quarters of the memory are used: those older than 10 seconds first, then those older than
@@ -198,16 +183,13 @@ impl IPReassembler {
     fn make_room(&mut self, ctx: &mut Ctx<'_>, now_s: i64) {
         let low = (self.himem >> 2).wrapping_mul(3);
         for time_s in [now_s - 10, now_s - 5, i64::MAX] {
-            for bucket in &mut self.buckets {
-                while let Some(idx) = bucket.iter().rposition(|queue| queue.time_s() < time_s) {
-                    let queue = bucket.remove(idx);
-                    self.used = self.used.wrapping_sub(queue.cost());
-                    ctx.emit_or_drop(1, INCOMPLETE, Batch::of(queue.into_incomplete()));
-                    self.stats.n_failed = self.stats.n_failed.wrapping_add(1);
-                    if self.used <= low {
-                        return;
-                    }
-                }
+            let is_enough = self.unfinished.take_before(time_s, |queue, used| {
+                emit_incomplete(ctx, queue);
+                self.stats.n_failed = self.stats.n_failed.wrapping_add(1);
+                used <= low
+            });
+            if is_enough {
+                return;
             }
         }
         ctx.chatter("IPReassembler: cannot free enough memory!");
@@ -219,11 +201,13 @@ impl IPReassembler {
             "frags seen total:    {n_fragments}\ngood reassemblies:   {n_whole}\n\
              failed reassemblies: {n_failed}\nbad fragments seen:  {n_malformed}\ncached chunk data:\n"
         );
-        for queue in self.buckets.iter().flat_map(|bucket| bucket.iter().rev()) {
-            queue.describe(&mut text);
-        }
+        self.unfinished.describe(&mut text);
         text
     }
+}
+
+fn emit_incomplete(ctx: &mut Ctx<'_>, queue: Queue) {
+    ctx.emit_or_drop(1, INCOMPLETE, Batch::of(queue.into_incomplete()));
 }
 
 const NS_PER_S: i64 = 1_000_000_000;

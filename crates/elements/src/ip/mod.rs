@@ -14,6 +14,7 @@ pub mod payload_check;
 pub mod pieces;
 pub mod rate_tree;
 pub mod type_of_service;
+pub mod unfinished;
 
 element::elements![
     check_ip_header,

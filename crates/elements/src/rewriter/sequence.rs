@@ -2,6 +2,8 @@
 
 /// Shifts that are in force from a sequence number on; the newest comes first.
 ///
+/// There are at most 64 steps. Before the oldest of them its own shift is in force: so far behind nothing is sent again.
+///
 /// Sequence numbers compare modulo 2^32 (RFC 9293, section 3.4).
 #[derive(Clone, Debug, Default)]
 pub struct Shifts {
@@ -19,6 +21,8 @@ struct Step {
     has_trigger: [bool; 2],
 }
 
+/// Steps that are kept: what is looked at for a packet, and what a peer can make a flow remember, has a bound.
+const MAX_STEPS: usize = 64;
 /// Sequence numbers this far behind are never seen again.
 const HORIZON: u32 = 1 << 30;
 
@@ -41,7 +45,9 @@ impl Shifts {
             trigger: [from.unwrap_or(0), back_from.unwrap_or(0)],
             has_trigger: [from.is_some(), back_from.is_some()],
         };
-        Shifts { steps: steps.iter().map(step).collect() }
+        let mut shifts = Shifts { steps: steps.iter().map(step).collect() };
+        shifts.forget_oldest();
+        shifts
     }
 
     /// Adds `delta` to the sequence numbers of a direction from `trigger` on. False if a later trigger is there already.
@@ -69,7 +75,18 @@ impl Shifts {
             step.has_trigger[d] = true;
         }
         self.forget(d, trigger);
+        self.forget_oldest();
         true
+    }
+
+    /// Forgets the oldest steps if there are too many.
+    fn forget_oldest(&mut self) {
+        if self.steps.len() > MAX_STEPS {
+            self.steps.truncate(MAX_STEPS);
+            if let Some(oldest) = self.steps.last_mut() {
+                oldest.has_trigger = [false; 2];
+            }
+        }
     }
 
     /// Moves the other direction's steps up by one, so that its newest is in the first step as well.
@@ -208,5 +225,28 @@ mod tests {
         assert!(shifts.add(0, HORIZON, 5));
         assert_eq!(shifts.new_sequence(0, HORIZON), HORIZON + 10);
         assert_eq!(shifts.new_sequence(0, HORIZON - 1), HORIZON + 4);
+    }
+
+    #[test]
+    fn however_many_steps_there_are_the_newest_are_kept() {
+        // As a client does that sends one PORT command after the other, the server's answers shifted now and then.
+        let mut shifts = Shifts::default();
+        for n in 1..=10_000 {
+            assert!(shifts.add(0, 100 * n, 1));
+            if n % 100 == 0 {
+                assert!(shifts.add(1, 7 * n, -1));
+            }
+        }
+        assert_eq!(shifts.steps().len(), MAX_STEPS);
+        for n in (10_000 - MAX_STEPS as u32 + 2)..=10_000 {
+            assert_eq!(shifts.new_sequence(0, 100 * n), 101 * n);
+            assert_eq!(shifts.new_sequence(0, 100 * n - 1), 101 * n - 2);
+            assert_eq!(shifts.new_acknowledgement(1, 101 * n), 100 * n);
+            assert_eq!(shifts.new_acknowledgement(1, 101 * n - 2), 100 * n - 1);
+        }
+        assert_eq!((shifts.current(0), shifts.current(1)), (10_000, -100));
+        assert_eq!([shifts.new_sequence(1, 70_000), shifts.new_sequence(1, 69_999)], [69_900, 69_900]);
+        let again = Shifts::of_steps(&shifts.steps().collect::<Vec<_>>());
+        assert_eq!(again.new_sequence(0, 1_000_000), 1_010_000);
     }
 }

@@ -97,7 +97,7 @@ pub fn read(conf: &mut Configure<'_>) -> Settings {
         pool,
         connections: Connections::new(capacity, timeouts),
         affinity: Affinity::new(capacity, affinity_ms),
-        fragments: Fragments::new(n_fragments, fragment_ms),
+        fragments: Fragments::new(n_fragments, u64::from(fragment_ms) * 1_000_000),
     }
 }
 

@@ -6,7 +6,7 @@ use wire::{protocol, tcp_flag};
 use super::affinity::Client;
 use super::backends::{Health, Place};
 use super::entry::{Entry, Refusal, NO_ENTRY};
-use super::fragments::Owner;
+use super::fragments::{Owner, Whole};
 use super::rewrite::{self, Change};
 use super::seen::{FlowKey, Kind, Seen};
 use super::settings::Mode;
@@ -47,7 +47,7 @@ impl LoadBalancer {
             Err(verdict) => return verdict,
         };
         if seen.has_more {
-            self.fragments.begin(seen, owner, now_ns);
+            self.fragments.note(Whole::of(seen), owner, now_ns);
         }
         self.count(owner.backend, seen, &owner.change);
         match self.mode {
@@ -185,7 +185,7 @@ impl LoadBalancer {
         if !matches!(seen.key.protocol, protocol::TCP | protocol::UDP) {
             return others();
         }
-        let Some(owner) = self.fragments.find(seen, now_ns) else {
+        let Some(owner) = self.fragments.find(&Whole::of(seen), now_ns) else {
             let is_ours = self.pool.has_address(seen.key.dst) || self.pool.has_address(seen.key.src);
             return if is_ours { Verdict::drop(STRAY_FRAGMENT) } else { others() };
         };
