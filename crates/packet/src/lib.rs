@@ -2,8 +2,8 @@
 //!
 //! A [`Packet`] is one pointer to a slot of a pool: 128 bytes of metadata (length, header offsets, annotations), then the
 //! buffer with headroom, data and tailroom. A clone takes a slot of its own for its metadata and shares the buffer of the
-//! original until one of the two is written; the copy then goes into the clone's own, so far unused, buffer, so that copy
-//! on write never allocates.
+//! original until one of the two is written; the copy then goes into the clone's own, so far unused, buffer, or into another slot
+//! where that buffer is too small or it is the original that is written.
 //!
 //! This is one of the few crates with `unsafe`. Its invariants:
 //! 1. A `Packet` owns its slot: no two `Packet`s point to one slot.
