@@ -6,7 +6,7 @@
 
 mod lines;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::beside::put_file;
 use crate::edit::Edit;
 use crate::fault::Fault;
+use crate::private;
 use crate::tree::Tree;
 
 /// The format's version.
@@ -54,11 +55,9 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Journal, Found), Fault> {
         let failed =
             |path: &Path, error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
-        std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        private::make_folder(folder).map_err(|error| failed(folder, error))?;
         let path = folder.join("journal");
-        let mut options = OpenOptions::new();
-        let file =
-            options.read(true).append(true).create(true).open(&path).map_err(|error| failed(&path, error))?;
+        let file = private::append(&path).map_err(|error| failed(&path, error))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -66,6 +65,7 @@ impl Journal {
             }
             Err(error) => return Err(failed(&path, error.into())),
         }
+        private::tighten(folder);
         let (tree, sequence, whole_len) = read_whole(&folder.join("running.json"))?;
         let lines::Lines { edits, sequence, len, n_cut } = lines::read(&file, &path, sequence)?;
         if n_cut > 0 {
