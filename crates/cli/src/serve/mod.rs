@@ -110,7 +110,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     let plane = Arc::new(plane::Running::new(control.reach()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
-    let listeners = sockets::open(&options)?;
+    let mut listeners = sockets::open(&options)?;
+    // The thread that serves does not end before the process does.
+    let socket_file = listeners.file.take();
     let state = match options.volatile {
         true => None,
         false => Some(options.state.clone().map_or_else(sockets::state_folder, Ok)?),
@@ -151,6 +153,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     }
     engine.cleanup();
     drop(control);
+    drop(socket_file);
     match asked {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),
