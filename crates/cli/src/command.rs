@@ -286,7 +286,7 @@ pub struct TraceOptions {
     /// Number of packets to trace.
     #[arg(short = 'c', long, default_value_t = 1)]
     pub count: u32,
-    /// Print each step as a line of JSON.
+    /// Print each step as a line of JSON. {"left_out":N} stands for N steps that were not read in time.
     #[arg(long)]
     pub json: bool,
     /// Only packets that match this tcpdump filter.

@@ -1,8 +1,10 @@
 //! Looking at packets on their way: traces and taps.
 
-use std::collections::HashMap;
+mod numbers;
+
 use std::fmt;
-use std::sync::mpsc::{Sender, SyncSender, TrySendError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{Batch, ElementIdx, Packet, PortIdx, Runtime};
@@ -10,9 +12,24 @@ use engine::world::{Watcher, World};
 use serde::{Deserialize, Serialize};
 use sys::bpf::Program;
 
+use numbers::Numbers;
+
 const ETHERNET: i32 = 1;
 /// Raw IP for libpcap's compiler.
 const RAW_IP: i32 = 12;
+
+/// What a trace tells.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Told {
+    /// A step of a packet.
+    Seen(Seen),
+    /// The reader was too slow.
+    LeftOut {
+        /// So many steps are left out here.
+        left_out: u64,
+    },
+}
 
 /// What an element did with a traced packet.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,11 +82,13 @@ pub struct Trace {
     left: u32,
     n_begun: u32,
     /// Packets that are followed, by identity.
-    followed: HashMap<usize, u32>,
+    followed: Numbers,
     /// The numbers of packets that were ever followed, by family: those of their clones.
-    families: HashMap<usize, u32>,
+    families: Numbers,
     /// `None` when all has been told.
-    out: Option<Sender<Seen>>,
+    out: Option<SyncSender<Told>>,
+    /// Steps that the reader was too slow for, and that it was not told of yet.
+    left_out: Arc<AtomicU64>,
 }
 
 /// A trace that every thread of the graph contributes to.
@@ -78,7 +97,7 @@ pub struct SharedTrace(Arc<Mutex<Trace>>);
 
 impl Trace {
     /// A trace of `count` packets that match a tcpdump filter (empty: any).
-    pub fn new(count: u32, filter: &str, out: Sender<Seen>) -> Result<Trace, String> {
+    pub fn new(count: u32, filter: &str, out: SyncSender<Told>) -> Result<Trace, String> {
         let compile = |link_type| {
             sys::bpf::compile(filter, link_type, 262_144).map_err(|error| {
                 let help = error.remedy().map(|remedy| format!("\n  help: {remedy}"));
@@ -93,10 +112,16 @@ impl Trace {
             filter,
             left: count,
             n_begun: 0,
-            followed: HashMap::new(),
-            families: HashMap::new(),
+            followed: Numbers::default(),
+            families: Numbers::default(),
             out: Some(out),
+            left_out: Arc::default(),
         })
+    }
+
+    /// How many steps were left out at the end: what the trace itself could not tell any more.
+    pub fn left_out(&self) -> Arc<AtomicU64> {
+        self.left_out.clone()
     }
 
     fn matches(&self, packet: &Packet) -> bool {
@@ -110,13 +135,13 @@ impl Trace {
 
     /// The number of a packet, if it is followed or is to be from now on. Clones of a followed packet are followed too.
     fn number(&mut self, packet: &Packet, is_new: bool) -> Option<u32> {
-        let known = self.followed.get(&packet.id()).or_else(|| self.families.get(&packet.family())).copied();
+        let known = self.followed.get(packet.id()).or_else(|| self.families.get(packet.family()));
         if let Some(number) = known.filter(|_| !is_new) {
             self.followed.insert(packet.id(), number);
             return Some(number);
         }
-        self.followed.remove(&packet.id());
-        self.families.remove(&packet.family());
+        self.followed.remove(packet.id());
+        self.families.remove(packet.family());
         if self.left == 0 || !self.matches(packet) {
             return None;
         }
@@ -127,9 +152,20 @@ impl Trace {
         Some(self.n_begun)
     }
 
+    /// Tells of a step, or counts it if the reader is too far behind: packets do not wait for it.
     fn tell(&mut self, seen: Seen) {
-        if self.out.as_ref().is_some_and(|out| out.send(seen).is_err()) {
-            self.out = None;
+        let Some(out) = &self.out else { return };
+        let left_out = self.left_out.load(Ordering::Relaxed);
+        let caught_up = match left_out {
+            0 => Ok(()),
+            _ => out.try_send(Told::LeftOut { left_out }).map(|()| self.left_out.store(0, Ordering::Relaxed)),
+        };
+        match caught_up.and_then(|()| out.try_send(Told::Seen(seen))) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => {
+                self.left_out.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(TrySendError::Disconnected(_)) => self.out = None,
         }
     }
 
@@ -159,14 +195,14 @@ impl Trace {
             });
             // An element without outputs keeps or ends the packet.
             if world.downstream(element, port).first().is_some_and(|(e, _)| world.n_ports(*e).1 == 0) {
-                self.followed.remove(&packet.id());
+                self.followed.remove(packet.id());
             }
         }
     }
 
     fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch) {
         for packet in batch.iter() {
-            let Some(number) = self.followed.remove(&packet.id()) else { continue };
+            let Some(number) = self.followed.remove(packet.id()) else { continue };
             let reason = world.class_of(element).facts.drops.get(reason).map_or("?", |reason| reason.name);
             self.tell(Seen {
                 packet: number,
@@ -307,5 +343,43 @@ impl Watcher for Tap {
 
     fn is_done(&self) -> bool {
         self.is_closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    fn step(packet: u32) -> Seen {
+        let (element, class, summary) = ("c".to_string(), "Counter".to_string(), String::new());
+        Seen { packet, element, class, port: Some(0), dropped: None, to: None, len: 60, summary }
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_how_much_it_missed() {
+        let (sender, receiver) = sync_channel(2);
+        let mut trace = Trace::new(10, "", sender).unwrap();
+        let mut told = Vec::new();
+        let mut take = |n: usize| {
+            let shown = |line: String| line.split(',').next().unwrap_or_default().to_string();
+            let received = receiver.try_iter().take(n);
+            told.extend(received.map(|one| shown(serde_json::to_string(&one).unwrap())));
+        };
+        (1..=5).for_each(|packet| trace.tell(step(packet)));
+        take(1);
+        trace.tell(step(6));
+        take(2);
+        trace.tell(step(7));
+        trace.tell(step(8));
+        take(2);
+        assert_eq!(
+            told,
+            [r#"{"packet":1"#, r#"{"packet":2"#, r#"{"left_out":3}"#, r#"{"left_out":1}"#, r#"{"packet":7"#]
+        );
+        assert_eq!(trace.left_out().load(Ordering::Relaxed), 1);
+        let read: Told = serde_json::from_str(r#"{"left_out":3}"#).unwrap();
+        assert!(matches!(read, Told::LeftOut { left_out: 3 }));
     }
 }

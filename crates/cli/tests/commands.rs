@@ -251,6 +251,41 @@ fn a_running_graph_answers_and_ends_cleanly() {
 }
 
 #[test]
+fn a_trace_that_nobody_reads_tells_how_much_is_left_out() {
+    use std::io::{BufRead, BufReader, Write};
+
+    let runtime = scratch("slow-trace");
+    std::fs::create_dir_all(&runtime).expect("a temporary folder can be made");
+    let name = format!("slow-{}", std::process::id());
+    let weir = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(args).env("XDG_RUNTIME_DIR", &runtime).stdout(std::process::Stdio::piped());
+        command
+    };
+    let graph = "InfiniteSource -> c :: Counter -> Discard";
+    let running = weir(&["run", "--json", "--name", &name, "-e", graph]).spawn().expect("the command runs");
+    let read = |handler: &str| {
+        let output = weir(&["handler", "--graph", &name, "read", handler])
+            .stderr(std::process::Stdio::null())
+            .output()
+            .expect("the command runs");
+        stdout(&output).trim().parse::<u64>().ok()
+    };
+    assert!((0..20_000).any(|_| read("c.count").is_some()), "the graph does not answer");
+    let path = format!("{runtime}/weir/{name}.sock");
+    let mut stream = std::os::unix::net::UnixStream::connect(path).expect("the graph listens");
+    writeln!(stream, r#"{{"op":"trace","count":1000000000,"filter":""}}"#).expect("the graph reads");
+    let begin = read("c.count").expect("the graph answers");
+    // More than the queue and the socket hold.
+    assert!((0..20_000).any(|_| read("c.count").is_some_and(|count| count > begin + 100_000)));
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("the graph writes"));
+    assert!(lines.by_ref().take(100_000).any(|line| line.starts_with(r#"{"left_out":"#)));
+    drop(lines);
+    assert!(weir(&["handler", "--graph", &name, "write", "stop"]).status().expect("it runs").success());
+    running.wait_with_output().expect("the graph ends");
+}
+
+#[test]
 fn formatting_is_stable_and_keeps_the_meaning() {
     let file = "examples/nat-firewall.click";
     let once = stdout(&weir(&["fmt", file]));

@@ -1,8 +1,11 @@
-//! Files that are written beside their places, so that each is there whole or not at all, whenever the machine stops.
+//! Files that are written beside their places, so that each is there whole or not at all, whenever the machine stops. Only the
+//! daemon's user may read them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use crate::private;
 
 /// A file that is being written beside its place. Unless it is put there, it goes.
 pub struct Beside {
@@ -15,7 +18,7 @@ impl Beside {
     /// Begins to write what is to be at `place`. Two that are written for it at the same time need different endings.
     pub fn create(place: &Path, ending: &str) -> std::io::Result<Beside> {
         let path = place.with_extension(ending);
-        let file = Some(BufWriter::new(File::create(&path)?));
+        let file = Some(BufWriter::new(private::create(&path)?));
         Ok(Beside { place: place.to_path_buf(), path, file })
     }
 

@@ -4,18 +4,20 @@
 //! `journal` has a line for each transaction: checksum, number, changes. It is on disk before the transaction is acknowledged. What a
 //! kill leaves of a line does not match its checksum and was never acknowledged.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, Write};
+mod lines;
+
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::beside::put_file;
-use crate::edit::{Edit, Op};
+use crate::edit::Edit;
 use crate::fault::Fault;
-use crate::path::Step;
-use crate::tree::{Position, Tree};
+use crate::private;
+use crate::tree::Tree;
 
 /// The format's version.
 const FORMAT: u32 = 1;
@@ -29,6 +31,8 @@ pub struct Journal {
     len: u64,
     whole_len: u64,
     sequence: u64,
+    /// Something behind `len` could not be cut: the next transaction would have its number, or stand behind a part of it.
+    is_torn: bool,
 }
 
 /// What a folder held: a configuration, and the changes since.
@@ -46,27 +50,14 @@ struct Head {
     crc32: u32,
 }
 
-/// A change as it is written.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    op: String,
-    path: Vec<(Option<String>, String, Option<Vec<String>>)>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<(String, Vec<String>)>,
-}
-
 impl Journal {
     /// Opens a folder, which is made if it is not there, for this process alone.
     pub fn open(folder: &Path) -> Result<(Journal, Found), Fault> {
         let failed =
             |path: &Path, error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
-        std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        private::make_folder(folder).map_err(|error| failed(folder, error))?;
         let path = folder.join("journal");
-        let mut options = OpenOptions::new();
-        let file =
-            options.read(true).append(true).create(true).open(&path).map_err(|error| failed(&path, error))?;
+        let file = private::append(&path).map_err(|error| failed(&path, error))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -74,11 +65,19 @@ impl Journal {
             }
             Err(error) => return Err(failed(&path, error.into())),
         }
-        let (tree, mut sequence, whole_len) = read_whole(&folder.join("running.json"))?;
-        let (edits, len) = read_lines(&file, &mut sequence).map_err(|error| failed(&path, error))?;
-        // What was left of a line that was never acknowledged goes.
+        private::tighten(folder);
+        let (tree, sequence, whole_len) = read_whole(&folder.join("running.json"))?;
+        let lines::Lines { edits, sequence, len, n_cut } = lines::read(&file, &path, sequence)?;
+        if n_cut > 0 {
+            let path = path.display();
+            tracing::warn!(
+                target: "weir",
+                "{path}: the last line, at byte {len}, is not whole, as a write that was cut off leaves it; its {n_cut} bytes are removed"
+            );
+        }
         file.set_len(len).map_err(|error| failed(&path, error))?;
-        let journal = Journal { folder: folder.to_path_buf(), file, len, whole_len, sequence };
+        let folder = folder.to_path_buf();
+        let journal = Journal { folder, file, len, whole_len, sequence, is_torn: false };
         Ok((journal, Found { tree, edits }))
     }
 
@@ -89,17 +88,22 @@ impl Journal {
 
     /// Writes a transaction, after which the configuration is `tree`.
     pub fn write(&mut self, edits: &[Edit], tree: &Tree) -> Result<(), Fault> {
-        let lines: Vec<Line> = edits.iter().map(line_of).collect();
-        let body = serde_json::to_string(&(self.sequence + 1, lines))
-            .map_err(|error| Fault::broken(error.to_string()))?;
-        let text = format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
-        let failed = |error: std::io::Error| {
-            Fault::broken(format!("{}: {error}", self.folder.join("journal").display()))
-        };
+        let path = self.folder.join("journal");
+        let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
+        if self.is_torn {
+            return Err(Fault::broken(format!(
+                "{}: what is left of a transaction that failed could not be removed; restart the daemon when the file can be written",
+                path.display()
+            )));
+        }
+        let text = lines::line(self.sequence + 1, edits)?;
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // Whatever part of it was written must not be taken for the change later.
-            self.file.set_len(self.len).map_err(failed)?;
+            if let Err(error) = self.file.set_len(self.len) {
+                self.is_torn = true;
+                tracing::error!(target: "weir", "{}: {error}: no more transactions are taken", path.display());
+            }
             return Err(failed(error));
         }
         self.len += text.len() as u64;
@@ -118,9 +122,9 @@ impl Journal {
         let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", self.folder.display()));
         self.whole_len =
             write_whole(&self.folder.join("running.json"), tree, self.sequence).map_err(failed)?;
-        self.file.set_len(0).and_then(|()| self.file.sync_data()).map_err(failed)?;
-        self.len = 0;
-        Ok(())
+        self.file.set_len(0).map_err(failed)?;
+        (self.len, self.is_torn) = (0, false);
+        self.file.sync_data().map_err(failed)
     }
 }
 
@@ -160,69 +164,169 @@ pub fn read_whole(path: &Path) -> Result<(Value, u64, u64), Fault> {
     Ok((tree, head.sequence, text.len() as u64))
 }
 
-/// The transactions behind `sequence` that are whole, and how many bytes of the file are.
-fn read_lines(file: &File, sequence: &mut u64) -> std::io::Result<(Vec<Edit>, u64)> {
-    let mut reader = BufReader::new(file);
-    reader.rewind()?;
-    let (mut edits, mut len, mut line) = (Vec::new(), 0, Vec::new());
-    loop {
-        line.clear();
-        let n = reader.read_until(b'\n', &mut line)?;
-        let Some((number, lines)) = parse_line(&line) else { break };
-        if number > *sequence {
-            let parsed: Option<Vec<Edit>> = lines.into_iter().map(edit_of).collect();
-            let Some(parsed) = parsed else { break };
-            edits.extend(parsed);
-            *sequence = number;
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::edit::Op;
+    use crate::store::path_of;
+
+    /// A folder of its own, with a journal of some transactions; it goes at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str, n_transactions: usize) -> Folder {
+            let path = std::env::temp_dir().join(format!("weir-journal-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            let folder = Folder(path);
+            let mut journal = folder.open().unwrap().0;
+            (0..n_transactions).for_each(|n| journal.write(&[create(n)], &Tree::new()).unwrap());
+            folder
         }
-        len += n as u64;
+
+        fn open(&self) -> Result<(Journal, Found), Fault> {
+            Journal::open(&self.0)
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.join("journal")
+        }
+
+        fn lines(&self) -> Vec<String> {
+            let text = std::fs::read_to_string(self.path()).unwrap();
+            text.split_inclusive('\n').map(str::to_string).collect()
+        }
+
+        /// What opening a journal of other lines tells, after which they are as they were.
+        fn refused(&self, lines: &[String]) -> String {
+            std::fs::write(self.path(), lines.concat()).unwrap();
+            let message = self.open().map(drop).unwrap_err().message;
+            assert_eq!(self.lines(), lines);
+            message.replace(&self.path().display().to_string(), "journal")
+        }
     }
-    Ok((edits, len))
-}
 
-fn parse_line(line: &[u8]) -> Option<(u64, Vec<Line>)> {
-    let text = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
-    let (sum, body) = text.split_once(' ')?;
-    let sum = u32::from_str_radix(sum, 16).ok()?;
-    if crc32fast::hash(body.as_bytes()) != sum {
-        return None;
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
     }
-    serde_json::from_str(body).ok()
-}
 
-const OPS: [(Op, &str); 6] = [
-    (Op::Create, "create"),
-    (Op::Merge, "merge"),
-    (Op::Replace, "replace"),
-    (Op::Delete, "delete"),
-    (Op::Remove, "remove"),
-    (Op::Move, "move"),
-];
+    fn create(n: usize) -> Edit {
+        let value = Some(serde_json::json!({}));
+        Edit { op: Op::Create, path: path_of("wire", &format!("w{n}")), value, at: None }
+    }
 
-fn line_of(edit: &Edit) -> Line {
-    let op = OPS.iter().find(|(op, _)| *op == edit.op).map_or("merge", |(_, name)| name);
-    let step = |step: &Step| (step.module.clone(), step.name.clone(), step.keys.clone());
-    let at = edit.at.as_ref().map(|at| match at {
-        Position::First => ("first".to_string(), Vec::new()),
-        Position::Last => ("last".to_string(), Vec::new()),
-        Position::Before(keys) => ("before".to_string(), keys.clone()),
-        Position::After(keys) => ("after".to_string(), keys.clone()),
-    });
-    Line { op: op.to_string(), path: edit.path.iter().map(step).collect(), value: edit.value.clone(), at }
-}
+    fn flipped(line: &str) -> String {
+        line.replace("create", "creata")
+    }
 
-fn edit_of(line: Line) -> Option<Edit> {
-    let (op, _) = OPS.iter().find(|(_, name)| *name == line.op)?;
-    let at = match line.at {
-        None => None,
-        Some((word, keys)) => Some(match word.as_str() {
-            "first" => Position::First,
-            "last" => Position::Last,
-            "before" => Position::Before(keys),
-            "after" => Position::After(keys),
-            _ => return None,
-        }),
-    };
-    let step = |(module, name, keys)| Step { module, name, keys };
-    Some(Edit { op: *op, path: line.path.into_iter().map(step).collect(), value: line.value, at })
+    #[test]
+    fn a_transaction_that_cannot_be_read_is_never_left_out_silently() {
+        let folder = Folder::new("damage", 4);
+        let whole = folder.lines();
+        let with = |idx: usize, line: String| {
+            let mut lines = whole.clone();
+            lines[idx] = line;
+            lines
+        };
+        let offset = whole[0].len();
+        let help = format!(
+            "; restore `running.json` and `journal` from a copy, or go on without it and all that follow it: \
+             `truncate -s {offset} journal`"
+        );
+        let at = format!("journal: the transaction at byte {offset}");
+        assert_eq!(
+            folder.refused(&with(1, flipped(&whole[1]))),
+            format!("{at}: its checksum is wrong: it was changed or damaged{help}")
+        );
+        let summed = |body: &str| format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()));
+        let newer = flipped(&whole[1][9..]);
+        assert_eq!(
+            folder.refused(&with(1, summed(newer.trim_end()))),
+            format!("{at}: this weir does not know its change `creata`: a newer one wrote it{help}")
+        );
+        // Though it is the last.
+        assert!(folder.refused(&[whole[0].clone(), summed(newer.trim_end())]).contains("`creata`"));
+        assert!(folder
+            .refused(&with(1, summed("{}")))
+            .starts_with(&format!("{at}: this weir cannot read it")));
+        assert_eq!(
+            folder.refused(&[&whole[..1], &whole[2..]].concat()),
+            format!("{at}: it is number 3, but number 2 is to come{help}")
+        );
+        assert_eq!(
+            folder.refused(&with(1, whole[0].clone())),
+            format!("{at}: it is number 1, but number 2 is to come{help}")
+        );
+        assert!(folder.refused(&whole[1..]).contains("it is number 2, but number 1 is to come"));
+        std::fs::write(folder.path(), whole.concat()).unwrap();
+        assert_eq!(folder.open().unwrap().1.edits.len(), 4);
+    }
+
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Heard {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_last_line_that_is_not_whole_is_cut_and_told() {
+        let folder = Folder::new("cut", 2);
+        let whole = folder.lines();
+        let half = whole[1][..whole[1].len() / 2].to_string();
+        for last in [half, whole[1].trim_end().to_string(), flipped(&whole[1]), "\0".repeat(70)] {
+            std::fs::write(folder.path(), [whole[0].as_str(), &last].concat()).unwrap();
+            let heard = Heard::default();
+            let writer = heard.clone();
+            let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+            let (mut journal, found) = tracing::subscriber::with_default(log, || folder.open()).unwrap();
+            assert_eq!((found.edits.len(), journal.sequence()), (1, 1));
+            let heard = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
+            let told = format!("the last line, at byte {}, is not whole", whole[0].len());
+            assert!(heard.contains("WARN") && heard.contains(&told), "{heard}");
+            assert!(heard.contains(&format!("its {} bytes are removed", last.len())), "{heard}");
+            journal.write(&[create(1)], &Tree::new()).unwrap();
+            assert_eq!(folder.lines(), whole);
+        }
+    }
+
+    #[test]
+    fn a_configuration_that_is_newer_than_the_journal_needs_nothing_of_it() {
+        let folder = Folder::new("newer", 3);
+        let lines = folder.lines();
+        folder.open().unwrap().0.shorten(&crate::store::nothing()).unwrap();
+        // The daemon was killed before it made the journal short.
+        std::fs::write(folder.path(), lines[1..].concat()).unwrap();
+        let (mut journal, found) = folder.open().unwrap();
+        assert_eq!((found.edits.len(), journal.sequence()), (0, 3));
+        journal.write(&[create(3)], &Tree::new()).unwrap();
+        drop(journal);
+        assert_eq!(folder.open().unwrap().1.edits.len(), 1);
+    }
+
+    #[test]
+    fn no_transaction_follows_one_that_failed_and_is_still_there() {
+        let folder = Folder::new("torn", 1);
+        let mut journal = folder.open().unwrap().0;
+        // Neither written nor cut.
+        let writable = std::mem::replace(&mut journal.file, File::open(folder.path()).unwrap());
+        journal.write(&[create(1)], &Tree::new()).unwrap_err();
+        journal.file = writable;
+        let fault = journal.write(&[create(1)], &Tree::new()).unwrap_err();
+        assert!(fault.message.contains("restart the daemon"), "{}", fault.message);
+        assert_eq!(folder.lines().len(), 1);
+        // A journal that begins anew has nothing of it.
+        journal.shorten(&crate::store::nothing()).unwrap();
+        journal.write(&[create(1)], &Tree::new()).unwrap();
+        assert_eq!(folder.lines().len(), 1);
+    }
 }

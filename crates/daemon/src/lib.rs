@@ -19,6 +19,7 @@ mod openapi;
 mod page;
 pub mod path;
 pub mod plane;
+pub mod private;
 pub mod restconf;
 pub mod roles;
 pub mod store;

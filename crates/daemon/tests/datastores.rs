@@ -147,6 +147,30 @@ fn a_commit_that_fails_leaves_the_one_before_waiting() {
 }
 
 #[test]
+fn a_commit_that_cannot_be_confirmed_waits_on() {
+    let daemon = Daemon::start("waits");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    daemon.prepare(2);
+    assert_eq!(daemon.operation("commit", confirmed()), 204);
+    // Nobody can remove a folder as if it were a file.
+    let (file, aside) = (daemon.folder.join("unconfirmed.json"), daemon.folder.join("aside"));
+    std::fs::rename(&file, &aside).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(daemon.operation("confirm-commit", Value::Null), 500);
+    assert_eq!(daemon.operation("commit", Value::Null), 500);
+    daemon.prepare(3);
+    assert_eq!(daemon.operation("commit", Value::Null), 500);
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::rename(&aside, &file).unwrap();
+    assert_eq!(daemon.color(), 3);
+    assert_eq!(daemon.operation("cancel-commit", Value::Null), 204);
+    assert_eq!(daemon.color(), 1);
+    assert!(!daemon.waits());
+    assert_eq!(daemon.operation("cancel-commit", Value::Null), 409);
+}
+
+#[test]
 fn what_is_created_is_told_where_it_is() {
     let daemon = Daemon::start("location");
     for root in ["/restconf/data", "/restconf/ds/ietf-datastores:candidate"] {

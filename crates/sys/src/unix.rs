@@ -1,4 +1,6 @@
-//! Passing descriptors over a Unix socket, and knowing who is at the other end.
+//! Unix sockets: listening at a path, passing descriptors, and knowing who is at the other end.
+
+mod listen;
 
 use std::io;
 use std::mem::{size_of, MaybeUninit};
@@ -7,6 +9,8 @@ use std::time::Duration;
 
 use crate::error::{check, Result, SysError};
 use crate::sockopt;
+
+pub use listen::{connect, listen_at, Listening, SocketFile};
 
 /// The most descriptors in one message.
 pub const MAX_FDS: usize = 16;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
 use crate::stage::status::name_of;
-use crate::watch::Seen;
+use crate::watch::Told;
 use element::output::reason;
 
 /// Connects to the graph that the user means: the one named, or the only one that runs.
@@ -111,7 +111,13 @@ pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
             println!("{line}");
             continue;
         }
-        let seen: Seen = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        let seen = match serde_json::from_str(&line).map_err(|error| error.to_string())? {
+            Told::Seen(seen) => seen,
+            Told::LeftOut { left_out } => {
+                println!("  ({left_out} steps are left out: they were not read in time)");
+                continue;
+            }
+        };
         if last != Some(seen.packet) {
             println!("packet {}", seen.packet);
             last = Some(seen.packet);

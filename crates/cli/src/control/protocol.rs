@@ -26,7 +26,7 @@ pub enum Ask {
         /// Value.
         value: String,
     },
-    /// Trace packets: a [`crate::watch::Seen`] a line.
+    /// Trace packets: a [`crate::watch::Told`] a line.
     Trace {
         /// Number of packets.
         count: u32,

@@ -1,8 +1,7 @@
 //! The graph's side: a thread listens; what it is asked runs between two rounds of the driver.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use element::Runtime;
 use engine::change::Subscriber;
 use engine::world::World;
 use events::Hooks;
+use sys::unix::{listen_at, Listening, SocketFile};
 
 use super::answers::{as_json, change, history, subscribe};
 use super::herald::Herald;
@@ -20,12 +20,14 @@ use super::streams::{events, tap, trace};
 /// Something to do with the graph, on its thread.
 type Job = Box<dyn FnOnce(&mut World) + Send>;
 
+/// How long others that begin to listen at the same time are waited for.
+const BEGIN_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the end waits for answers to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a graph does besides its packets: it answers on sockets, which are removed at the end, and tells what happens.
 pub struct Server {
-    paths: Vec<PathBuf>,
+    sockets: Vec<SocketFile>,
     jobs: Receiver<Job>,
     reach: Reach,
     herald: Arc<Herald>,
@@ -51,19 +53,18 @@ impl Server {
         let (sender, jobs) = channel();
         let reach = Reach { jobs: sender, waker, answering: Answering::default() };
         let herald = Arc::new(Herald::new(world, &reach, hooks)?);
-        Ok(Server { paths: Vec::new(), jobs, reach, herald })
+        Ok(Server { sockets: Vec::new(), jobs, reach, herald })
     }
 
     /// Listens for those who call the graph `name`.
     pub fn listen(&mut self, name: &str) -> Result<(), String> {
         let path = protocol::path(name)?;
-        if UnixStream::connect(&path).is_ok() {
+        let listening =
+            listen_at(&path, BEGIN_PATIENCE).map_err(|error| format!("{}: {error}", path.display()))?;
+        let Listening::Here(listener, socket) = listening else {
             return Err(format!("a graph named `{name}` runs already; choose another --name"));
-        }
-        // Nobody answers: what is there was left by a graph that was killed.
-        let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        self.paths.push(path);
+        };
+        self.sockets.push(socket);
         let (reach, herald) = (self.reach.clone(), self.herald.clone());
         let listen = move || {
             for stream in listener.incoming().flatten() {
@@ -97,9 +98,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        for path in &self.paths {
-            let _ = std::fs::remove_file(path);
-        }
+        self.sockets.clear();
         let (n_answering, changed) = &*self.reach.answering;
         let guard = n_answering.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = changed.wait_timeout_while(guard, PATIENCE, |n| *n > 0);

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use interfaces::capture::{Precision, Timestamp, Writer};
@@ -10,10 +11,12 @@ use interfaces::capture::{Precision, Timestamp, Writer};
 use super::herald::Herald;
 use super::protocol::Answer;
 use super::server::{answer, answer_of, Reach};
-use crate::watch::{SharedTrace, Tap, Tapped, Trace};
+use crate::watch::{SharedTrace, Tap, Tapped, Told, Trace};
 
 /// Packets that a slow reader of a tap may be behind; more are left out of its copy.
 const TAP_BACKLOG: usize = 4096;
+/// Steps of packets that a slow reader of a trace may be behind; more are left out, and counted.
+const TRACE_BACKLOG: usize = 4096;
 /// How often a quiet stream looks whether its reader is gone.
 const QUIET: Duration = Duration::from_millis(200);
 
@@ -28,35 +31,42 @@ pub fn events(stream: &UnixStream, herald: &Herald) -> std::io::Result<()> {
 
 /// Writes what comes, a line of JSON each, until the client or the graph goes away.
 fn write_lines<T, V: serde::Serialize>(
-    mut stream: &UnixStream,
+    stream: &UnixStream,
     receiver: &Receiver<T>,
     inner: impl Fn(&T) -> &V,
 ) -> std::io::Result<()> {
     loop {
         match receiver.recv_timeout(QUIET) {
-            Ok(value) => {
-                let text = serde_json::to_string(inner(&value)).map_err(std::io::Error::other)?;
-                writeln!(stream, "{text}")?;
-            }
+            Ok(value) => write_line(stream, inner(&value))?,
             Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
             Err(_) => return Ok(()),
         }
     }
 }
 
+fn write_line(mut stream: &UnixStream, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let text = serde_json::to_string(value).map_err(std::io::Error::other)?;
+    writeln!(stream, "{text}")
+}
+
 /// Tells what elements do with packets.
 pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
-    let (sender, receiver) = channel();
+    let (sender, receiver) = sync_channel(TRACE_BACKLOG);
     let trace = match Trace::new(count, filter, sender) {
         Ok(trace) => trace,
         Err(message) => return answer(stream, &Answer::Error(message)),
     };
+    let left_out = trace.left_out();
     let trace = SharedTrace::new(trace);
     if reach.ask(move |world| world.add_watchers(|| Box::new(trace.clone()))).is_none() {
         return answer(stream, &answer_of(None));
     }
     answer(stream, &Answer::Ok(String::new()))?;
-    write_lines(stream, &receiver, |seen| seen)
+    write_lines(stream, &receiver, |told| told)?;
+    match left_out.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        left_out => write_line(stream, &Told::LeftOut { left_out }),
+    }
 }
 
 /// Copies packets.

@@ -7,6 +7,7 @@ mod sockets;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,7 +110,9 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     let plane = Arc::new(plane::Running::new(control.reach()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
-    let listeners = sockets::open(&options)?;
+    let mut listeners = sockets::open(&options)?;
+    // The thread that serves does not end before the process does.
+    let socket_file = listeners.file.take();
     let state = match options.volatile {
         true => None,
         false => Some(options.state.clone().map_or_else(sockets::state_folder, Ok)?),
@@ -117,6 +120,8 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     let keeper =
         state.as_deref().zip(options.keep_state).map(|(state, every)| Arc::new(Keeper::new(state, every)));
     let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
+    let (ended, graph) = (Arc::new(AtomicBool::new(false)), control.reach());
+    let has_ended = ended.clone();
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
@@ -127,12 +132,15 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
         if let Err(message) = &result {
             eprintln!("weir: {message}");
         }
+        ended.store(true, Ordering::Release);
+        // The graph may be asleep.
+        graph.ask(|_| ());
         result
     });
     let serving = serving.map_err(|error| error.to_string())?;
     engine.run_while(|world| {
         control.work(world);
-        !stop.is_asked() && !serving.is_finished()
+        !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()
     });
     activation::tell(activation::State::Stopping);
     tracing::info!(target: "weir", asked = stop.is_asked(), "stops");
@@ -145,6 +153,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
     }
     engine.cleanup();
     drop(control);
+    drop(socket_file);
     match asked {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),

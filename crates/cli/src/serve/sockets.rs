@@ -1,7 +1,7 @@
 //! The daemon's sockets.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use daemon::metrics::push::{self, Collector};
 use daemon::roles::{Role, Who};
 use daemon::Service;
 use rustix::process::geteuid;
+use sys::unix::{listen_at, Listening, SocketFile};
 
 use super::activation::{self, State};
 use super::ServeOptions;
@@ -17,12 +18,15 @@ use super::ServeOptions;
 /// The sockets, listening.
 pub struct Listeners {
     unix: std::os::unix::net::UnixListener,
-    /// The file to remove at the end; none if somebody else made the socket.
-    path: Option<PathBuf>,
+    /// Its file, which goes when this is dropped; none if somebody else made the socket.
+    pub file: Option<SocketFile>,
     /// Members of this group may operate.
     group: Option<u32>,
     tcp: Option<std::net::TcpListener>,
 }
+
+/// How long others that begin to listen at the same time are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The folder that keeps the configuration by default.
 pub fn state_folder() -> Result<PathBuf, String> {
@@ -52,35 +56,25 @@ pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
     });
     let tcp = tcp.transpose()?;
     if let Some(unix) = activation::socket()? {
-        return Ok(Listeners { unix, path: None, group, tcp });
+        return Ok(Listeners { unix, file: None, group, tcp });
     }
     let path = options.socket.clone().map_or_else(socket, Ok)?;
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), element::output::reason(&error));
-    if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let Listening::Here(unix, file) = listen_at(&path, PATIENCE).map_err(failed)? else {
         return Err(format!(
             "{}: a daemon answers there already; stop it, or give another --socket and --state",
             path.display()
         ));
-    }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    // Nobody answers: what is there was left by a daemon that was killed.
-    remove_socket(&path);
-    let unix = std::os::unix::net::UnixListener::bind(&path).map_err(failed)?;
+    };
     let mode = if group.is_some() { 0o660 } else { 0o600 };
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).map_err(failed)?;
     if group.is_some() {
         std::os::unix::fs::chown(&path, None, group).map_err(failed)?;
     }
-    Ok(Listeners { unix, path: Some(path), group, tcp })
-}
-
-fn remove_socket(path: &Path) {
-    let is_socket = |data: &std::fs::Metadata| std::os::unix::fs::FileTypeExt::is_socket(&data.file_type());
-    if std::fs::symlink_metadata(path).is_ok_and(|data| is_socket(&data)) {
-        let _ = std::fs::remove_file(path);
-    }
+    Ok(Listeners { unix, file: Some(file), group, tcp })
 }
 
 /// The number of a group, given by name or number.
@@ -105,8 +99,7 @@ pub fn serve(
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let Listeners { unix, path, group, tcp } = listeners;
-    let _removed = Removed(path);
+    let Listeners { unix, file: _, group, tcp } = listeners;
     runtime.block_on(async move {
         let failed = |error: std::io::Error| error.to_string();
         unix.set_nonblocking(true).map_err(failed)?;
@@ -137,16 +130,5 @@ fn role_of(user: u32, of_group: u32, own: u32, group: Option<u32>) -> Role {
         true => Role::Administer,
         false if group == Some(of_group) => Role::Operate,
         false => Role::Read,
-    }
-}
-
-/// A file that is removed at the end.
-struct Removed(Option<PathBuf>);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            remove_socket(path);
-        }
     }
 }

@@ -32,6 +32,29 @@ fn what_is_read_back_was_acknowledged_or_in_flight() {
     }
 }
 
+/// Four transactions, of which the second is damaged: all that could be done is to go on with the first alone.
+#[test]
+fn a_daemon_that_cannot_read_its_state_says_so_and_ends() {
+    let place = Place::new(super::process::users()[0]);
+    let daemon = super::start(&place);
+    told(&place, "for name in a b c d; do weir create firewall $name --default allow; done");
+    drop(daemon);
+    let path = place.path("state/journal");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let offset = whole.find('\n').unwrap() + 1;
+    std::fs::write(&path, whole.replacen("\"b\"", "\"x\"", 1)).unwrap();
+    let ended = place.run("exec timeout 60 weir serve --state state --socket api.socket");
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let told_of_it = format!("state/journal: the transaction at byte {offset}: its checksum is wrong");
+    assert!(ended.stderr.contains(&told_of_it), "{}", ended.stderr);
+    assert_ne!(std::fs::read_to_string(&path).unwrap(), whole);
+    std::fs::write(&path, whole).unwrap();
+    let daemon = super::start(&place);
+    let all: Value = serde_json::from_str(&told(&place, "weir show --json --config")).unwrap();
+    assert_eq!(all["firewall:firewall"].as_array().map(Vec::len), Some(4));
+    drop(daemon);
+}
+
 /// Replaces all rules by three with the next number, tells the number once that is acknowledged, and ends when it is not.
 const WRITER: &str = r#"
 while :; do

@@ -55,17 +55,24 @@ impl Service {
             journal::write_whole(&file, &before, 0).map_err(failed)?;
         }
         if let Err(fault) = self.make(&mut running, candidate.tree(), who, "commit") {
-            if is_first {
-                self.forget(&mut pending)?;
+            if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
+                if let Err(fault) = remove(&file) {
+                    tracing::error!(target: "weir", "the next start takes changes back: {}", fault.message);
+                }
             }
             return Err(fault);
         }
         *base = None;
         match timeout {
-            Some(timeout) => self.await_confirmation(&mut pending, before, timeout),
-            None => self.forget(&mut pending)?,
+            Some(timeout) => {
+                self.await_confirmation(&mut pending, before, timeout);
+                Ok(())
+            }
+            None => self.forget(&mut pending).map_err(|fault| Fault {
+                message: format!("{}: what was committed is not confirmed", fault.message),
+                ..fault
+            }),
         }
-        Ok(())
     }
 
     /// Lets what ran before come back when the time is up. A second commit before that keeps what the first one has kept.
@@ -127,10 +134,11 @@ impl Service {
         remove(&file)
     }
 
-    /// Forgets a commit that waits: it is confirmed, or taken back.
+    /// Forgets a commit that waits: it is confirmed, or taken back. It waits on as long as the next start would take it back.
     fn forget(&self, pending: &mut Option<Pending>) -> Result<(), Fault> {
+        self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))?;
         *pending = None;
-        self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))
+        Ok(())
     }
 }
 
@@ -138,8 +146,13 @@ fn none_waits() -> Fault {
     Fault::data_missing("no commit waits for confirmation")
 }
 
+/// Removes a file for good: it does not come back when the machine stops.
 fn remove(file: &Path) -> Result<(), Fault> {
-    match std::fs::remove_file(file) {
+    let removed = std::fs::remove_file(file).and_then(|()| match file.parent() {
+        Some(folder) => std::fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    });
+    match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Fault::broken(format!("{}: {error}", file.display())))
         }

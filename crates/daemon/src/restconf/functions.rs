@@ -7,6 +7,7 @@ use ::functions::{Function, Package};
 use super::{only, Reply, Request, Service};
 use crate::beside::put_file;
 use crate::fault::Fault;
+use crate::private::make_folder;
 use crate::roles::Access;
 
 impl Service {
@@ -83,7 +84,7 @@ impl Service {
         let Some(folder) = &self.folder else { return Ok(()) };
         let path = folder.join(format!("{name}.tar"));
         let result = match archive {
-            Some(archive) => std::fs::create_dir_all(folder).and_then(|()| put_file(&path, archive)),
+            Some(archive) => make_folder(folder).and_then(|()| put_file(&path, archive)),
             None => match std::fs::remove_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
                 other => other,

@@ -15,6 +15,9 @@
 //! | `LLRPC ELEMENT#NUMBER [N]` | answers that no element has such a call |
 //! | `HELP`, `QUIT` | lists the commands; ends the connection |
 //!
+//! A line has at most 64 KiB and data at most 16 MiB: more is answered by `500` or `521`, and ends the connection. More than 1024
+//! connections at a time are closed at once.
+//!
 //! HANDLER is `element.handler`, `number.handler` with the element's number counted from 1, or a global handler.
 //!
 //! ```click
@@ -80,6 +83,8 @@ const HANDLERS: &[Handler] =
 
 /// The IP protocol number of TCP.
 const TCP_PROTOCOL: u8 = 6;
+/// Most connections at a time.
+const CONNECTIONS_MAX: usize = 1024;
 
 /// See the page above.
 pub struct ControlSocket {
@@ -300,6 +305,12 @@ impl ControlSocket {
     /// Accepts a client.
     fn accept(&mut self, ctx: &mut Ctx<'_>) -> Option<i32> {
         match self.listener.as_ref()?.accept() {
+            Ok((fd, _)) if self.connections.len() >= CONNECTIONS_MAX => {
+                if self.is_verbose {
+                    self.tell(ctx, &format!("closed connection {}: there are too many", fd.as_raw_fd()));
+                }
+                None
+            }
             Ok((fd, peer)) => {
                 if self.is_verbose {
                     let from = peer.map(|peer| format!(" from {peer}")).unwrap_or_default();
@@ -346,8 +357,8 @@ impl ControlSocket {
         }
         let (wants_read, wants_write) = (connection.wants_read(), connection.wants_write());
         ctx.remove_select(fd, Ready { read: !wants_read, write: !wants_write });
-        if wants_write {
-            let _ = ctx.add_select(connection.as_fd(), Ready::WRITE);
+        if wants_read || wants_write {
+            let _ = ctx.add_select(connection.as_fd(), Ready { read: wants_read, write: wants_write });
         }
         self.connections.insert(fd, connection);
     }
@@ -355,8 +366,49 @@ impl ControlSocket {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use super::CONNECTIONS_MAX;
+    use crate::testing::{check, run_until};
     use expect_test::expect;
+    use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+    use std::io::{ErrorKind, Read};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn connections_beyond_the_limit_are_closed_at_once() {
+        // Both ends of all are in this process.
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+        let path = std::env::temp_dir().join(format!("weir-control-{}", std::process::id()));
+        let mut clients: Vec<(UnixStream, Option<usize>)> = Vec::new();
+        let mut is_gone = false;
+        let printed = run_until(&format!("ControlSocket(UNIX, {})", path.display()), &[], || {
+            if let Some((client, n_heard @ None)) = clients.last_mut() {
+                match client.read(&mut [0; 100]) {
+                    Ok(n) => *n_heard = Some(n),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+                }
+                return false;
+            }
+            if clients.len() == CONNECTIONS_MAX + 2 {
+                return true;
+            }
+            if clients.len() == CONNECTIONS_MAX + 1 && !is_gone {
+                // Where one has gone there is room for another.
+                clients[0].0.shutdown(std::net::Shutdown::Write).unwrap();
+                is_gone = clients[0].0.read(&mut [0]).is_ok_and(|n| n == 0);
+                return false;
+            }
+            let client = UnixStream::connect(&path).unwrap();
+            client.set_nonblocking(true).unwrap();
+            clients.push((client, None));
+            false
+        });
+        assert_eq!(printed, "");
+        let heard: Vec<Option<usize>> = clients.iter().map(|client| client.1).collect();
+        let banner = Some("Click::ControlSocket/1.3\r\n".len());
+        assert!(heard[..CONNECTIONS_MAX].iter().all(|n_heard| *n_heard == banner));
+        assert_eq!(heard[CONNECTIONS_MAX..], [Some(0), banner]);
+    }
 
     #[test]
     fn mistakes_are_told() {

@@ -5,9 +5,11 @@ use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
 
 use element::output::reason;
-use socket2::{Domain, SockAddr, Socket, Type};
+use sys::unix::{connect, listen_at, Listening, SocketFile};
 
 use super::pipe_out::PipeOut;
 use super::table::Ends;
@@ -19,6 +21,8 @@ const ENXIO: i32 = 6;
 /// Looks for the other side of an endpoint, without waiting.
 pub struct Peers {
     endpoint: Endpoint,
+    /// The socket's file goes before the socket does.
+    file: Option<SocketFile>,
     listener: Option<UnixListener>,
     /// Nobody listened at a socket that was there.
     was_refused: bool,
@@ -47,7 +51,7 @@ impl Peers {
     pub fn new(text: &str) -> Result<Peers, String> {
         match Endpoint::parse(text) {
             Ok(endpoint @ (Endpoint::Unix(_) | Endpoint::Fifo(_) | Endpoint::File(_))) => {
-                Ok(Peers { endpoint, listener: None, was_refused: false })
+                Ok(Peers { endpoint, file: None, listener: None, was_refused: false })
             }
             _ => Err(format!("`{text}`: expected unix:PATH, fifo:PATH or file:PATH")),
         }
@@ -90,7 +94,7 @@ impl Peers {
         if let Ok(false) = is_socket {
             return Err(format!("{path}: there is something else than a socket"));
         }
-        match connect(path) {
+        match connect(Path::new(path)) {
             Ok(socket) => {
                 self.was_refused = false;
                 return peer(socket, path);
@@ -100,27 +104,23 @@ impl Peers {
                 self.was_refused = true;
                 return Ok(Found::Nobody);
             }
-            // Whoever listened there was killed.
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => drop(std::fs::remove_file(path)),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // Whoever listened there was killed, or nobody did.
+            Err(error) if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) => {}
             Err(error) if is_for_now(error.kind()) => return Ok(Found::Nobody),
             Err(error) => return Err(words(path, &error)),
         }
         self.was_refused = false;
-        let listener = UnixListener::bind(path).and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        });
-        self.listener = Some(listener.map_err(|error| words(path, &error))?);
-        Ok(Found::Listening)
-    }
-}
-
-impl Drop for Peers {
-    fn drop(&mut self) {
-        if let (Some(_), Endpoint::Unix(path)) = (&self.listener, &self.endpoint) {
-            // Somebody may have removed it before.
-            let _ = std::fs::remove_file(path);
+        // Packets of others wait meanwhile: it is not waited for those who begin at the same time.
+        match listen_at(Path::new(path), Duration::ZERO) {
+            Ok(Listening::Here(listener, file)) => {
+                listener.set_nonblocking(true).map_err(|error| words(path, &error))?;
+                (self.listener, self.file) = (Some(listener), Some(file));
+                Ok(Found::Listening)
+            }
+            Ok(Listening::Elsewhere(Some(socket))) => peer(socket, path),
+            Ok(Listening::Elsewhere(None)) => Ok(Found::Nobody),
+            Err(error) if is_for_now(error.kind()) => Ok(Found::Nobody),
+            Err(error) => Err(words(path, &error)),
         }
     }
 }
@@ -151,13 +151,6 @@ fn is_for_now(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted)
 }
 
-/// Connects without waiting, as one does where too many wait already.
-fn connect(path: &str) -> std::io::Result<UnixStream> {
-    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
-    socket.connect(&SockAddr::unix(path)?)?;
-    Ok(OwnedFd::from(socket).into())
-}
-
 fn peer(socket: UnixStream, path: &str) -> Result<Found, String> {
     descriptor::stream(socket.as_fd(), path, Format::Pcap, (true, true)).map(Found::Peer)
 }
@@ -173,4 +166,35 @@ fn find_reader(path: &str) -> Result<Found, String> {
     };
     let output = PipeOut::new(file, path.to_string(), Format::Pcap).map_err(|error| error.to_string())?;
     Ok(Found::Peer((None, Some(Box::new(output)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_goes_with_who_listens_at_it_and_that_of_another_stays() {
+        let path = std::env::temp_dir().join(format!("weir-peer-{}", std::process::id()));
+        let text = format!("unix:{}", path.display());
+        let listening = || {
+            let mut peers = Peers::new(&text).unwrap();
+            // One that refuses may be about to listen.
+            while !matches!(peers.find().unwrap(), Found::Listening) {}
+            peers
+        };
+        drop(listening());
+        assert!(!path.exists());
+        let peers = listening();
+        std::fs::remove_file(&path).unwrap();
+        drop(UnixListener::bind(&path).unwrap());
+        drop(peers);
+        assert!(path.exists());
+        // Whoever listened there was killed.
+        let mut peers = listening();
+        let mut other = Peers::new(&text).unwrap();
+        assert!(matches!(other.find().unwrap(), Found::Peer(_)));
+        assert!(matches!(peers.find().unwrap(), Found::Peer(_)));
+        drop(peers);
+        assert!(!path.exists());
+    }
 }

@@ -46,6 +46,10 @@ impl ControlSocket {
             Command::Llrpc { name, data } => self.llrpc(ctx, &name, &data),
             Command::Help => Reply::lines(Code::Ok, HELP),
             Command::Wrong(reply) => reply,
+            Command::TooMuch(reply) => {
+                connection.end_input();
+                reply
+            }
             Command::Quit { is_plain } => {
                 connection.end_input();
                 let goodbye = Reply::line(Code::Ok, "Goodbye!");

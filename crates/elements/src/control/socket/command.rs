@@ -21,6 +21,8 @@ pub enum Command {
     Help,
     /// Something that is no command: the reply to it.
     Wrong(Reply),
+    /// More than there may be, which ends the connection: the reply to it.
+    TooMuch(Reply),
 }
 
 /// What has been received of a command.
@@ -30,71 +32,174 @@ pub enum Received {
     All(Command, usize),
     /// Not all.
     Part,
+    /// More than there may be: the reply to it.
+    TooMuch(Reply),
 }
 
-impl Command {
-    /// Takes a command from the beginning of what was received. `is_end` says that no more will follow.
-    pub fn take(bytes: &[u8], is_end: bool) -> Received {
-        let Some((len, after)) = line(bytes, is_end) else { return Received::Part };
+/// Most bytes of a line.
+pub const LINE_MAX: usize = 64 << 10;
+/// Most bytes of the data of a command.
+pub const DATA_MAX: usize = 16 << 20;
+
+/// The beginning of a command of which the rest is still to come. What was looked at once is not looked at again.
+#[derive(Debug, Default)]
+pub struct Begun {
+    /// Bytes of the line that do not end it.
+    n_scanned: usize,
+    call: Option<Call>,
+}
+
+/// A command whose data is still to come.
+#[derive(Debug)]
+struct Call {
+    name: String,
+    handler: String,
+    data: Data,
+    /// Where the data begins.
+    begin: usize,
+    /// The line ended with a carriage return, of which the line feed may be still to come.
+    awaits_feed: bool,
+}
+
+/// How the end of data is known.
+#[derive(Debug)]
+enum Data {
+    /// By the number of bytes.
+    Len(usize),
+    /// By a line equal to this one, spaces at the end of lines not counted.
+    Until {
+        end: String,
+        /// Where the line begins that was looked at last.
+        line: usize,
+        /// Bytes of that line that do not end it.
+        n_scanned: usize,
+    },
+}
+
+/// What a line is.
+enum Parsed {
+    Whole(Command),
+    Call(Data),
+}
+
+impl Begun {
+    /// Takes a command from the beginning of what was received, to which this belongs. `is_end` says that no more will follow.
+    pub fn take(&mut self, bytes: &[u8], is_end: bool) -> Received {
+        let received = self.take_some(bytes, is_end);
+        if received != Received::Part {
+            *self = Begun::default();
+        }
+        received
+    }
+
+    fn take_some(&mut self, bytes: &[u8], is_end: bool) -> Received {
+        if self.call.is_none() {
+            match self.take_line(bytes, is_end) {
+                Ok(call) => self.call = Some(call),
+                Err(received) => return received,
+            }
+        }
+        self.call.as_mut().map_or(Received::Part, |call| call.take(bytes, is_end))
+    }
+
+    /// Takes the line of a command whose data follows; whatever else there is is all that is taken.
+    fn take_line(&mut self, bytes: &[u8], is_end: bool) -> Result<Call, Received> {
+        let (len, begin) = match line(bytes, &mut self.n_scanned, is_end) {
+            Some((len, begin)) if len <= LINE_MAX => (len, begin),
+            None if bytes.len() <= LINE_MAX => return Err(Received::Part),
+            _ => return Err(Received::TooMuch(Reply::line(Code::Syntax, "Line too long"))),
+        };
         let text = String::from_utf8_lossy(bytes.get(..len).unwrap_or(&[])).into_owned();
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let Some((first, args)) = words.split_first() else {
-            return Received::All(Command::Nothing, after);
+            return Err(Received::All(Command::Nothing, begin));
         };
         let name = first.to_ascii_uppercase();
-        let input = Input { data: bytes.get(after..).unwrap_or(&[]), is_end };
-        match parse(&name, args, &text, &input) {
-            Some((command, n_data)) => Received::All(command, after + n_data),
+        match parse(&name, args, &text) {
+            Parsed::Whole(command) => Err(Received::All(command, begin)),
+            Parsed::Call(data) => {
+                let handler = args.first().map_or("", |word| word).to_string();
+                let awaits_feed = bytes.len() == begin && bytes.ends_with(b"\r");
+                Ok(Call { name, handler, data, begin, awaits_feed })
+            }
+        }
+    }
+}
+
+impl Call {
+    fn take(&mut self, bytes: &[u8], is_end: bool) -> Received {
+        if let (true, Some(next)) = (self.awaits_feed, bytes.get(self.begin)) {
+            self.begin += usize::from(*next == b'\n');
+            self.awaits_feed = false;
+        }
+        let after = bytes.get(self.begin..).unwrap_or(&[]);
+        let data = match &mut self.data {
+            Data::Len(len) if *len <= DATA_MAX => after.get(..*len).map(|data| (data, *len)),
+            Data::Len(_) => return self.too_large(),
+            Data::Until { end, line, n_scanned } => until(after, end, line, n_scanned),
+        };
+        match data {
+            Some((data, _)) if data.len() > DATA_MAX => self.too_large(),
+            Some((data, n_bytes)) => {
+                Received::All(with_data(&self.name, &self.handler, data), self.begin + n_bytes)
+            }
+            None if is_end => {
+                Received::All(Command::Wrong(Reply::line(Code::Syntax, "Not enough data")), self.begin)
+            }
+            // Behind the data stands the line that ends it.
+            None if after.len() > DATA_MAX + LINE_MAX => self.too_large(),
             None => Received::Part,
         }
     }
+
+    fn too_large(&self) -> Received {
+        let what = match self.name.as_str() {
+            "LLRPC" => "LLRPC",
+            name if is_read(name) => "read handler",
+            _ => "write handler",
+        };
+        let message = format!("Data too large for {what} '{}'", self.handler);
+        Received::TooMuch(Reply::line(Code::DataTooBig, &message))
+    }
 }
 
-/// What follows the line of a command.
-struct Input<'b> {
-    data: &'b [u8],
-    is_end: bool,
-}
-
-/// A command and the number of bytes of data it took.
-type Parsed = (Command, usize);
-
-impl<'b> Input<'b> {
-    /// The next `len` bytes; `None` if they are still to come.
-    fn take(&self, len: usize) -> Option<Result<&'b [u8], Reply>> {
-        match self.data.get(..len) {
-            Some(data) => Some(Ok(data)),
-            None => self.too_short(),
+/// What stands before the line `end`, and where the next line is; `None` if they are still to come.
+fn until<'b>(
+    bytes: &'b [u8],
+    end: &str,
+    begin: &mut usize,
+    n_scanned: &mut usize,
+) -> Option<(&'b [u8], usize)> {
+    // Nothing had come behind the last line, not even its line feed.
+    let is_cut = *n_scanned == 0 && bytes.get(..*begin).unwrap_or(&[]).ends_with(b"\r");
+    if is_cut && bytes.get(*begin) == Some(&b'\n') {
+        *begin += 1;
+    }
+    loop {
+        let rest = bytes.get(*begin..).unwrap_or(&[]);
+        let (len, after) = line(rest, n_scanned, false)?;
+        let is_end = rest.get(..len).unwrap_or(&[]).trim_ascii_end() == end.as_bytes();
+        if is_end {
+            return Some((bytes.get(..*begin).unwrap_or(&[]), *begin + after));
         }
-    }
-
-    fn too_short<T>(&self) -> Option<Result<T, Reply>> {
-        self.is_end.then(|| Err(Reply::line(Code::Syntax, "Not enough data")))
-    }
-
-    /// What stands before a line equal to `end`, spaces at the end of lines not counted, and where the next line is.
-    fn until(&self, end: &str) -> Option<Result<(&'b [u8], usize), Reply>> {
-        let mut begin = 0;
-        loop {
-            let rest = self.data.get(begin..).unwrap_or(&[]);
-            let Some(len) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
-                return self.too_short();
-            };
-            let after = begin + len + newline_len(rest.get(len..).unwrap_or(&[]));
-            if rest.get(..len).unwrap_or(&[]).trim_ascii_end() == end.as_bytes() {
-                return Some(Ok((self.data.get(..begin).unwrap_or(&[]), after)));
-            }
-            begin = after;
-        }
+        (*begin, *n_scanned) = (*begin + after, 0);
     }
 }
 
-/// Length of the first line and where what follows begins; `None` if its end is still to come.
-fn line(bytes: &[u8], is_end: bool) -> Option<(usize, usize)> {
-    match bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
-        Some(len) => Some((len, len + newline_len(bytes.get(len..).unwrap_or(&[])))),
+/// Length of the first line and where what follows begins; `None` if its end is still to come, which is not among the first `n_scanned`
+/// bytes.
+fn line(bytes: &[u8], n_scanned: &mut usize, is_end: bool) -> Option<(usize, usize)> {
+    let new = bytes.get(*n_scanned..).unwrap_or(&[]);
+    match new.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        Some(len) => {
+            let len = *n_scanned + len;
+            Some((len, len + newline_len(bytes.get(len..).unwrap_or(&[]))))
+        }
         None if is_end => Some((bytes.len(), bytes.len())),
-        None => None,
+        None => {
+            *n_scanned = bytes.len();
+            None
+        }
     }
 }
 
@@ -106,41 +211,37 @@ fn newline_len(bytes: &[u8]) -> usize {
     }
 }
 
-fn wrong(code: Code, message: &str) -> Option<Parsed> {
-    Some((Command::Wrong(Reply::line(code, message)), 0))
+fn wrong(code: Code, message: &str) -> Parsed {
+    Parsed::Whole(Command::Wrong(Reply::line(code, message)))
 }
 
-/// Parses a command; `None` if data is still to come.
-fn parse(name: &str, args: &[&str], line: &str, input: &Input<'_>) -> Option<Parsed> {
+/// Parses the line of a command.
+fn parse(name: &str, args: &[&str], line: &str) -> Parsed {
     let wrong_number = || wrong(Code::Syntax, "Wrong number of arguments");
     match (name, args) {
         ("READ" | "GET" | "WRITE" | "SET", [handler, ..]) => {
-            Some((call(name, handler, tail(line, args).as_bytes()), 0))
+            Parsed::Whole(with_data(name, handler, tail(line, args).as_bytes()))
         }
-        ("READDATA" | "WRITEDATA" | "SETDATA", [handler, len]) => match length(len) {
-            Some(len) => data_call(name, handler, input.take(len)?, len),
+        ("READDATA" | "WRITEDATA" | "SETDATA", [_, len]) => match length(len) {
+            Some(len) => Parsed::Call(Data::Len(len)),
             // Click forgets to put the name in.
-            None => Some((Command::Wrong(Reply::unfinished(Code::Syntax, "Syntax error in '%s'")), 0)),
+            None => Parsed::Whole(Command::Wrong(Reply::unfinished(Code::Syntax, "Syntax error in '%s'"))),
         },
-        ("READUNTIL" | "WRITEUNTIL", [handler, ..]) => match input.until(tail(line, args))? {
-            Ok((data, n_data)) => data_call(name, handler, Ok(data), n_data),
-            Err(reply) => Some((Command::Wrong(reply), 0)),
-        },
+        ("READUNTIL" | "WRITEUNTIL", [_, ..]) => {
+            Parsed::Call(Data::Until { end: tail(line, args).to_string(), line: 0, n_scanned: 0 })
+        }
         ("CHECKREAD" | "CHECKWRITE", [handler]) => {
             let (handler, write) = (handler.to_string(), name == "CHECKWRITE");
-            Some((Command::Check { handler, write }, 0))
+            Parsed::Whole(Command::Check { handler, write })
         }
-        ("LLRPC", [llrpc, lens @ ..]) if lens.len() <= 1 => {
-            let Some(len) = lens.first().map_or(Some(0), |len| length(len)) else {
-                return wrong(Code::Syntax, "Syntax error in 'llrpc'");
-            };
-            Some(match input.take(len)? {
-                Ok(data) => (Command::Llrpc { name: llrpc.to_string(), data: data.to_vec() }, len),
-                Err(reply) => (Command::Wrong(reply), 0),
-            })
+        ("LLRPC", [_, lens @ ..]) if lens.len() <= 1 => {
+            match lens.first().map_or(Some(0), |len| length(len)) {
+                Some(len) => Parsed::Call(Data::Len(len)),
+                None => wrong(Code::Syntax, "Syntax error in 'llrpc'"),
+            }
         }
-        ("CLOSE" | "QUIT", _) => Some((Command::Quit { is_plain: args.is_empty() }, 0)),
-        ("HELP", _) => Some((Command::Help, 0)),
+        ("CLOSE" | "QUIT", _) => Parsed::Whole(Command::Quit { is_plain: args.is_empty() }),
+        ("HELP", _) => Parsed::Whole(Command::Help),
         (
             "READ" | "GET" | "WRITE" | "SET" | "READDATA" | "WRITEDATA" | "SETDATA" | "READUNTIL"
             | "WRITEUNTIL" | "CHECKREAD" | "CHECKWRITE" | "LLRPC",
@@ -150,20 +251,19 @@ fn parse(name: &str, args: &[&str], line: &str, input: &Input<'_>) -> Option<Par
     }
 }
 
-fn data_call(name: &str, handler: &str, data: Result<&[u8], Reply>, n_data: usize) -> Option<Parsed> {
-    Some(match data {
-        Ok(data) => (call(name, handler, data), n_data),
-        Err(reply) => (Command::Wrong(reply), 0),
-    })
+fn is_read(name: &str) -> bool {
+    name.starts_with(['R', 'G'])
 }
 
-fn call(name: &str, handler: &str, data: &[u8]) -> Command {
+fn with_data(name: &str, handler: &str, data: &[u8]) -> Command {
     let handler = handler.to_string();
+    if name == "LLRPC" {
+        return Command::Llrpc { name: handler, data: data.to_vec() };
+    }
     let text = String::from_utf8_lossy(data).into_owned();
-    if name.starts_with(['R', 'G']) {
-        Command::Read { handler, param: text }
-    } else {
-        Command::Write { handler, value: text }
+    match is_read(name) {
+        true => Command::Read { handler, param: text },
+        false => Command::Write { handler, value: text },
     }
 }
 
@@ -185,12 +285,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(text: &str, expect: Expect) {
-        let shown = match Command::take(text.as_bytes(), false) {
+        let shown = match Begun::default().take(text.as_bytes(), false) {
             Received::All(Command::Wrong(reply), n) => {
                 format!("{} bytes: {}", n, String::from_utf8_lossy(reply.as_bytes()).trim_end())
             }
             Received::All(command, n) => format!("{n} bytes: {command:?}"),
             Received::Part => "to be continued".to_string(),
+            Received::TooMuch(reply) => String::from_utf8_lossy(reply.as_bytes()).trim_end().to_string(),
         };
         expect.assert_eq(&shown);
     }
@@ -229,8 +330,60 @@ mod tests {
         check("checkread a b\n", expect!["14 bytes: 500 Wrong number of arguments"]);
         check("foo\n", expect!["4 bytes: 501 Command 'FOO' unimplemented"]);
         let reply = Reply::line(Code::Syntax, "Not enough data");
-        let taken = Command::take(b"writedata a 3\nab", true);
+        let taken = Begun::default().take(b"writedata a 3\nab", true);
         assert_eq!(taken, Received::All(Command::Wrong(reply), 14));
+    }
+
+    #[test]
+    fn what_was_looked_at_is_not_looked_at_again() {
+        let mut begun = Begun::default();
+        assert_eq!(begun.take(b"writeuntil a", false), Received::Part);
+        assert_eq!(begun.n_scanned, 12);
+        assert_eq!(begun.take(b"writeuntil a b\nx\ny", false), Received::Part);
+        let Some(Call { data: Data::Until { line, n_scanned, .. }, begin, .. }) = &begun.call else {
+            panic!()
+        };
+        assert_eq!((*begin, *line, *n_scanned), (15, 2, 1));
+        let command = Command::Write { handler: "a".into(), value: "x\nyz\n".into() };
+        let all = b"writeuntil a b\nx\nyz\nb\nread c\n";
+        assert_eq!(begun.take(all, false), Received::All(command, 22));
+        assert_eq!(begun.n_scanned, 0);
+    }
+
+    #[test]
+    fn a_line_feed_that_comes_later_belongs_to_its_line() {
+        let all = b"writeuntil a\r\nx\r\ny\r\n\r\n";
+        let mut begun = Begun::default();
+        let ends = (0..all.len()).map(|n| begun.take(&all[..n], false));
+        let command = Command::Write { handler: "a".into(), value: "x\r\ny\r\n".into() };
+        let received: Vec<Received> = ends.filter(|received| *received != Received::Part).collect();
+        assert_eq!(received, [Received::All(command, all.len() - 1)]);
+        let mut begun = Begun::default();
+        assert_eq!(begun.take(b"writedata a 2\r", false), Received::Part);
+        let command = Command::Write { handler: "a".into(), value: "xy".into() };
+        assert_eq!(begun.take(b"writedata a 2\r\nxy", false), Received::All(command, 17));
+    }
+
+    #[test]
+    fn there_is_a_limit_for_lines_and_data() {
+        let many = |n: usize| "x".repeat(n);
+        check(&many(LINE_MAX), expect!["to be continued"]);
+        check(&many(LINE_MAX + 1), expect!["500 Line too long"]);
+        check(&format!("{}\n", many(LINE_MAX + 1)), expect!["500 Line too long"]);
+        check(&format!("writedata a {DATA_MAX}\n"), expect!["to be continued"]);
+        let more = DATA_MAX + 1;
+        check(&format!("writedata a {more}\n"), expect!["521 Data too large for write handler 'a'"]);
+        check(&format!("readdata a {more}\n"), expect!["521 Data too large for read handler 'a'"]);
+        check(&format!("llrpc a#1 {more}\n"), expect!["521 Data too large for LLRPC 'a#1'"]);
+        let lines = format!("writeuntil a\n{}\n", many(DATA_MAX - 1));
+        check(&lines, expect!["to be continued"]);
+        assert!(matches!(
+            Begun::default().take(format!("{lines}\n").as_bytes(), false),
+            Received::All(Command::Write { value, .. }, _) if value.len() == DATA_MAX
+        ));
+        for more in ["x\n\n".to_string(), many(LINE_MAX + 1)] {
+            check(&(lines.clone() + &more), expect!["521 Data too large for write handler 'a'"]);
+        }
     }
 
     proptest! {
@@ -241,9 +394,22 @@ mod tests {
             is_end in any::<bool>(),
         ) {
             let text = [name.as_bytes(), b" a ", &bytes].concat();
-            match Command::take(&text, is_end) {
-                Received::All(_, n) => prop_assert!(n > 0 && n <= text.len()),
+            let whole = Begun::default().take(&text, is_end);
+            match &whole {
+                Received::All(_, n) => prop_assert!(*n > 0 && *n <= text.len()),
                 Received::Part => prop_assert!(!is_end),
+                Received::TooMuch(_) => {
+                    let word = String::from_utf8_lossy(&text).split_ascii_whitespace().nth(2).map(str::len);
+                    prop_assert!(word.is_some_and(|len| len >= 8), "only a number can be that large");
+                }
+            }
+            // It is the same if it comes byte after byte, unless a line feed comes behind what ended before.
+            let mut begun = Begun::default();
+            let first = (0..text.len()).map(|n| begun.take(&text[..n], false));
+            let first = first.into_iter().find(|received| *received != Received::Part);
+            let again = first.unwrap_or_else(|| begun.take(&text, is_end));
+            if !text.contains(&b'\r') {
+                prop_assert_eq!(whole, again);
             }
         }
     }

@@ -12,6 +12,7 @@ pub enum Code {
     NoSuchElement = 510,
     NoSuchHandler = 511,
     HandlerError = 520,
+    DataTooBig = 521,
     LlrpcError = 522,
     Permission = 530,
     NoRouter = 540,
