@@ -156,16 +156,17 @@ impl Trace {
     fn tell(&mut self, seen: Seen) {
         let Some(out) = &self.out else { return };
         let left_out = self.left_out.load(Ordering::Relaxed);
+        let is_full = |error| matches!(error, TrySendError::Full(_));
+        let send = |told| out.try_send(told).map_err(is_full);
         let caught_up = match left_out {
             0 => Ok(()),
-            _ => out.try_send(Told::LeftOut { left_out }).map(|()| self.left_out.store(0, Ordering::Relaxed)),
+            _ => send(Told::LeftOut { left_out })
+                .map(|()| drop(self.left_out.fetch_sub(left_out, Ordering::Relaxed))),
         };
-        match caught_up.and_then(|()| out.try_send(Told::Seen(seen))) {
+        match caught_up.and_then(|()| send(Told::Seen(seen))) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => {
-                self.left_out.fetch_add(1, Ordering::Relaxed);
-            }
-            Err(TrySendError::Disconnected(_)) => self.out = None,
+            Err(true) => drop(self.left_out.fetch_add(1, Ordering::Relaxed)),
+            Err(false) => self.out = None,
         }
     }
 

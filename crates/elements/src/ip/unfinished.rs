@@ -163,7 +163,7 @@ mod tests {
         let mut bytes = [0; 28];
         bytes[0] = 0x45;
         bytes[3] = 28;
-        bytes[6..8].copy_from_slice(&(offset / 8 | 0x2000).to_be_bytes());
+        bytes[6..8].copy_from_slice(&(0x2000 + offset / 8).to_be_bytes());
         bytes[12..16].copy_from_slice(&n.to_be_bytes());
         let mut packet = Packet::from_bytes(&bytes);
         packet.set_network_header(0, 20);
