@@ -161,11 +161,11 @@ impl Trace {
         let caught_up = match left_out {
             0 => Ok(()),
             _ => send(Told::LeftOut { left_out })
-                .map(|()| drop(self.left_out.fetch_sub(left_out, Ordering::Relaxed))),
+                .map(|()| _ = self.left_out.fetch_sub(left_out, Ordering::Relaxed)),
         };
         match caught_up.and_then(|()| send(Told::Seen(seen))) {
             Ok(()) => {}
-            Err(true) => drop(self.left_out.fetch_add(1, Ordering::Relaxed)),
+            Err(true) => _ = self.left_out.fetch_add(1, Ordering::Relaxed),
             Err(false) => self.out = None,
         }
     }

@@ -107,6 +107,7 @@ impl Element for StreamInterface {
         let mut traffic = Traffic::default();
         traffic.add_batch(&batch);
         open.interface.send(&mut batch);
+        open.interface.wake_reader();
         let mut left = Traffic::default();
         left.add_batch(&batch);
         self.sent.packets += traffic.packets - left.packets;

@@ -405,8 +405,8 @@ mod tests {
             }
             // It is the same if it comes byte after byte, unless a line feed comes behind what ended before.
             let mut begun = Begun::default();
-            let first = (0..text.len()).map(|n| begun.take(&text[..n], false));
-            let first = first.into_iter().find(|received| *received != Received::Part);
+            let mut parts = (0..text.len()).map(|n| begun.take(&text[..n], false));
+            let first = parts.find(|received| *received != Received::Part);
             let again = first.unwrap_or_else(|| begun.take(&text, is_end));
             if !text.contains(&b'\r') {
                 prop_assert_eq!(whole, again);
