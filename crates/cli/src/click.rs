@@ -13,6 +13,7 @@ use element::output::reason;
 
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
+use sys::signals::Signal;
 
 mod handlers;
 mod options;
@@ -104,7 +105,8 @@ fn drive(engine: &mut Engine, options: &Options, origin: &Origin) -> i32 {
     }
     let (begin, used) = (Instant::now(), cpu_times());
     if !options.quit && engine.world.n_elements() > 0 {
-        let stop = Stop::listen(&mut engine.world);
+        // A closed terminal ends Click at once.
+        let stop = Stop::listen_to([Signal::Interrupt, Signal::Terminate], &mut engine.world);
         engine.run_while(|world| {
             stop.pass_on(world);
             true

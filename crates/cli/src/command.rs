@@ -1,5 +1,7 @@
 //! The command line of `weir`: help, completions and man pages come from here.
 
+pub mod examples;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::ArgValueCompleter;
 
@@ -30,24 +32,34 @@ pub enum Command {
         args: Vec<String>,
     },
     /// Run a graph as a stage of a shell pipeline.
+    #[command(after_help = examples::of("stage"))]
     Stage(simple::GraphOptions),
     /// Stage: packets of a capture file.
+    #[command(after_help = examples::of("read"))]
     Read(simple::ReadOptions),
     /// Stage: packets into a capture file.
+    #[command(after_help = examples::of("write"))]
     Write(simple::WriteOptions),
     /// Stage: a network device, or a tap, at one end of a pipeline.
+    #[command(after_help = examples::of("port"))]
     Port(simple::PortOptions),
     /// Stage: a whole Linux network stack, in which a command or a shell runs.
+    #[command(after_help = examples::of("linux"))]
     Linux(linux::LinuxOptions),
     /// Run the text of a shell pipeline of stages, in as few processes as possible.
+    #[command(after_help = examples::of("chain"))]
     Chain(ChainOptions),
     /// Show the running stages of this user.
+    #[command(after_help = examples::of("status"))]
     Status(status::StatusOptions),
     /// Put a stage into a running chain.
+    #[command(after_help = examples::of("insert"))]
     Insert(change::InsertOptions),
     /// Take a stage out of a running chain.
+    #[command(after_help = examples::of("remove"))]
     Remove(change::RemoveOptions),
     /// Put a stage into the place of another one in a running chain.
+    #[command(after_help = examples::of("replace"))]
     Replace(change::ReplaceOptions),
     /// Run the daemon in which functions live.
     Serve(crate::serve::ServeOptions),
@@ -63,9 +75,9 @@ pub enum Command {
     Graph(GraphOptions),
     /// List the element classes.
     Elements(ElementsOptions),
-    /// Show the page of an element class, or of a function.
+    /// Show the page of an element class or of a function, or the help of a command.
     Help {
-        /// Class name, such as `DecIPTTL`, or a function's command, such as `nat`.
+        /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`.
         element: String,
     },
     /// Read or write a handler of a running graph.
@@ -86,10 +98,12 @@ pub enum Command {
         #[arg(long = "static")]
         fixed: bool,
     },
-    /// Print the manual page, or write all pages into a folder.
+    /// Print the manual page or that of a command, or write all pages into a folder.
     Man {
-        /// Folder to write `weir.1`, `weir-run.1`, ... into.
-        folder: Option<String>,
+        /// Folder to write `weir.1`, `weir-run.1`, ... into; or a command, such as `nat`, whose page to print. What is both
+        /// is the folder.
+        #[arg(value_name = "FOLDER|COMMAND")]
+        what: Option<String>,
     },
     /// Print the element reference (Markdown).
     #[command(hide = true)]

@@ -94,26 +94,38 @@ fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
     })
 }
 
-/// `weir help ELEMENT`, or `weir help FUNCTION`.
+/// `weir help ELEMENT`, `weir help FUNCTION`, or `weir help COMMAND`.
 pub fn help(name: &str) -> Result<ExitCode, String> {
     if let Some(page) = crate::functions::page(name) {
         print!("{page}");
         return Ok(ExitCode::SUCCESS);
     }
     let stock = catalog::stock();
-    let found = stock.get(name).or_else(|| {
-        let same = |known: &&&str| known.eq_ignore_ascii_case(name);
-        stock.sorted_names().iter().find(same).and_then(|name| stock.get(name))
-    });
-    let Some(class) = found else {
-        let near =
-            stock.sorted_names().into_iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-        let near = near.unwrap_or("Null");
-        return Err(format!(
-            "no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"
-        ));
-    };
-    print!("{}", markdown(&class.facts, 1));
+    if let Some(class) = stock.get(name) {
+        print!("{}", markdown(&class.facts, 1));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut commands = crate::command::full();
+    if commands.find_subcommand(name).is_some() {
+        return help_of_command(&mut commands, name);
+    }
+    let known = stock.sorted_names();
+    if let Some(class) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+        return help(class);
+    }
+    let known = known.into_iter().chain(commands.get_subcommands().map(clap::Command::get_name));
+    let near = known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or("Null");
+    Err(format!("no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"))
+}
+
+/// What `weir COMMAND --help` prints.
+fn help_of_command(commands: &mut clap::Command, name: &str) -> Result<ExitCode, String> {
+    if let Some(tool) = crate::tools::subcommand(name) {
+        return Ok(crate::tools::main(tool, &format!("weir {name}"), &["--help".to_string()]));
+    }
+    commands.build();
+    let printed = commands.find_subcommand_mut(name).map(clap::Command::print_long_help);
+    printed.transpose().map_err(|error| format!("<stdout>: {}", element::output::reason(&error)))?;
     Ok(ExitCode::SUCCESS)
 }
 

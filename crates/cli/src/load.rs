@@ -7,7 +7,7 @@ use element::output::reason;
 use element::Class;
 use engine::change::Loader;
 use engine::{BuildOptions, Engine, Layout, Time};
-use graph::{Diagnostic, Diagnostics, Graph};
+use graph::{Diagnostic, Diagnostics, Graph, Place};
 use lang::{Options, Source};
 
 use crate::host::ThisHost;
@@ -200,8 +200,69 @@ pub fn tell(diagnostics: &Diagnostics) {
     }
 }
 
+/// A text in the Click language that the user did not write: what a ready-made stage runs.
+pub struct Made {
+    /// The name that diagnostics give it.
+    pub name: String,
+    /// How messages call what the user wrote instead.
+    pub called: String,
+}
+
+/// As [`tell`]; of texts that the user did not write only what failed, not where.
+pub fn tell_of(diagnostics: &Diagnostics, made: &[Made]) {
+    diagnostics.list.iter().for_each(|diagnostic| eprint!("{}", text_of(diagnostic, diagnostics, made)));
+}
+
+/// What is told of one of these diagnostics.
+fn text_of(diagnostic: &Diagnostic, all: &Diagnostics, made: &[Made]) -> String {
+    let made_by = |diagnostic: &Diagnostic| {
+        let file = diagnostic.place.file.as_deref()?;
+        made.iter().find(|made| made.name == file)
+    };
+    if diagnostic.place.file.is_none() && diagnostic.context.is_none() {
+        // That nothing runs is plain where there is but one thing that could.
+        let others = || all.list.iter().filter(|other| other.place.file.is_some());
+        if others().next().is_some() && others().all(|other| made_by(other).is_some()) {
+            return String::new();
+        }
+    }
+    let Some(made) = made_by(diagnostic) else { return lang::weir_text(diagnostic) };
+    let mut told = diagnostic.clone();
+    (told.place, told.context) = (Place::default(), None);
+    // Where an element's input is wrong, such as a line of a file.
+    let input = told.landmark.take().filter(|place| diagnostic.context.is_some() && place.file.is_some());
+    let input = input.map(|place| format!("{place}: ")).unwrap_or_default();
+    told.message = format!("{input}{}", told.message);
+    format!("weir: {}: {}", made.called, lang::weir_text(&told))
+}
+
 /// Checks a parsed graph and configures its elements, without starting it.
 pub fn configure(request: &Request, graph: Graph, diagnostics: &mut Diagnostics) {
     let stock = catalog::stock();
     Engine::check(graph, &|name| stock.get(name), request.build_options(), diagnostics);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_that_the_user_did_not_write_are_not_spoken_of() {
+        let at = |file: &str| Place { file: Some(file.into()), line: 1, column: 1 };
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.error(&at("config"), "nofile: missing").context =
+            Some("While initializing 'a :: A'".into());
+        diagnostics.error(&Place::default(), "Router could not be initialized!");
+        let made = [Made { name: "config".into(), called: "read".into() }];
+        let told = |diagnostics: &Diagnostics, made: &[Made]| {
+            diagnostics.list.iter().map(|one| text_of(one, diagnostics, made)).collect::<String>()
+        };
+        assert_eq!(told(&diagnostics, &made), "weir: read: nofile: missing\n");
+        let own =
+            "config:1:1: While initializing 'a :: A': nofile: missing\nRouter could not be initialized!\n";
+        assert_eq!(told(&diagnostics, &[]), own);
+        diagnostics.error(&at("stage 2"), "wrong");
+        let mixed = "weir: read: nofile: missing\nRouter could not be initialized!\nstage 2:1:1: wrong\n";
+        assert_eq!(told(&diagnostics, &made), mixed);
+    }
 }

@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         Command::Tap(options) => control::client::tap(options),
         Command::Bench(options) => bench::run(options),
         Command::Completions { shell, fixed } => pages::completions(shell, fixed),
-        Command::Man { folder } => pages::man(folder.as_deref()),
+        Command::Man { what } => pages::man(what.as_deref()),
         Command::Reference => elements::reference(),
     };
     report(result)

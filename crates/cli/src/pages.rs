@@ -4,9 +4,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Command;
+use clap_mangen::Man;
 use element::output::reason;
 
-use crate::command::full;
+use crate::command::{examples, full};
 
 /// Prints a completion script: one that asks weir, or one that has all in it.
 pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCode, String> {
@@ -19,14 +21,80 @@ pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the manual page, or writes the pages of all commands into a folder.
-pub fn man(folder: Option<&str>) -> Result<ExitCode, String> {
-    match folder {
-        None => clap_mangen::Man::new(full()).render(&mut std::io::stdout()),
-        Some(folder) => {
-            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(full(), Path::new(folder)))
+/// Prints the manual page or that of a command, or writes the pages of all commands into a folder.
+pub fn man(what: Option<&str>) -> Result<ExitCode, String> {
+    let mut all = full();
+    let only = what.filter(|what| !Path::new(what).exists()).and_then(|what| all.find_subcommand(what));
+    let only = only.map(|command| command.get_name().to_string());
+    let written = match (what, only) {
+        (None, _) => page(all).and_then(|page| std::io::stdout().write_all(&page)),
+        (_, Some(name)) => {
+            all.build();
+            let command = all.find_subcommand(&name).cloned().unwrap_or(all);
+            page(command).and_then(|page| std::io::stdout().write_all(&page))
         }
-    }
-    .map_err(|error| format!("{}: {}", folder.unwrap_or("<stdout>"), reason(&error)))?;
+        (Some(folder), _) => std::fs::create_dir_all(folder).and_then(|()| {
+            all.build();
+            write_all(&all, Path::new(folder))
+        }),
+    };
+    written.map_err(|error| format!("{}: {}", what.unwrap_or("<stdout>"), reason(&error)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the pages of a command and of all below it.
+fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_all(below, folder)?;
+    }
+    let file = Man::new(command.clone()).get_filename();
+    std::fs::write(folder.join(file), page(command.clone())?)
+}
+
+/// The page of a command. Its examples stand in a section of their own, as they are.
+fn page(command: Command) -> std::io::Result<Vec<u8>> {
+    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let Some(lines) = help.strip_prefix(examples::HEADING) else {
+        let mut page = Vec::new();
+        return Man::new(command).render(&mut page).map(|()| page);
+    };
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    writeln!(page, ".SH EXAMPLES\n.nf")?;
+    for line in lines.lines().skip(1) {
+        writeln!(page, "{}", verbatim(line))?;
+    }
+    writeln!(page, ".fi")?;
+    Ok(page)
+}
+
+/// A line that roff shows as it is.
+fn verbatim(line: &str) -> String {
+    let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    match line.starts_with('.') {
+        true => format!("\\&{line}"),
+        false => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_of_a_page_are_not_filled() {
+        let command = Command::new("weir-x").after_help("Examples:\n  # why\n  weir x 'a' \\\n    --flag");
+        let page = String::from_utf8(page(command).unwrap()).unwrap();
+        let examples = ".SH EXAMPLES\n.nf\n  # why\n  weir x \\(aqa\\(aq \\e\n    \\-\\-flag\n.fi\n";
+        assert!(page.ends_with(examples), "{page}");
+        assert!(!page.contains("EXTRA"), "{page}");
+    }
 }

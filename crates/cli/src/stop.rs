@@ -1,31 +1,51 @@
-//! Stopping: SIGINT and SIGTERM ask the driver to stop; a second one ends the program at once.
+//! Stopping: SIGINT, SIGTERM and SIGHUP ask the driver to stop; a SIGINT or SIGTERM after that ends the program at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use engine::world::World;
+use sys::signals::{is_ignored, Signal};
 
 /// Whether the user asked to stop.
 #[derive(Clone)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    is_asked: Arc<AtomicBool>,
+    /// The number of the signal that came last.
+    signal: Arc<AtomicUsize>,
+}
+
+/// What asks to stop. A closed terminal does not if whoever started this arranged that (`nohup`).
+pub fn signals() -> impl Iterator<Item = Signal> {
+    let hangup = Some(Signal::Hangup).filter(|signal| !is_ignored(*signal));
+    [Signal::Interrupt, Signal::Terminate].into_iter().chain(hangup)
+}
 
 impl Stop {
-    /// Listens for SIGINT and SIGTERM from now on, except for what the graph itself waits for.
+    /// Listens for what asks to stop from now on, except for what the graph itself waits for.
     pub fn listen(world: &mut World) -> Stop {
-        let flag = Arc::new(AtomicBool::new(false));
-        let signals = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
-        for signal in signals {
+        Stop::listen_to(signals(), world)
+    }
+
+    /// As [`Stop::listen`], for these signals.
+    pub fn listen_to(signals: impl IntoIterator<Item = Signal>, world: &mut World) -> Stop {
+        let stop = Stop { is_asked: Arc::default(), signal: Arc::default() };
+        for signal in signals.into_iter().map(Signal::number) {
             if world.awaits_signal(signal) {
                 continue;
             }
-            // The order matters: the first signal finds the flag unset and only sets it, the second one ends the program.
-            let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
+            let flag = &stop.is_asked;
+            // The order matters: the first signal finds the flag unset and only sets it, the second one ends the program. A closed
+            // terminal tells twice: by the shell, and when that ends.
+            if signal != Signal::Hangup.number() {
+                let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
+            }
+            let _ = signal_hook::flag::register_usize(signal, stop.signal.clone(), signal as usize);
             let _ = signal_hook::flag::register(signal, flag.clone());
             if let Some(writer) = world.wake_writer() {
                 let _ = signal_hook::low_level::pipe::register(signal, writer);
             }
         }
-        Stop(flag)
+        stop
     }
 
     /// Passes the user's wish on to the driver.
@@ -37,6 +57,11 @@ impl Stop {
 
     /// Whether a signal has come.
     pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.is_asked.load(Ordering::Relaxed)
+    }
+
+    /// The number of the signal that has come.
+    pub fn signal(&self) -> Option<i32> {
+        self.is_asked().then(|| self.signal.load(Ordering::Relaxed) as i32)
     }
 }

@@ -302,5 +302,30 @@ fn pages_come_from_the_definitions() {
     assert_eq!(stdout(&weir(&["help", "nat"])), page.unwrap());
     assert!(stdout(&weir(&["completions", "bash"])).contains("_weir"));
     assert!(stdout(&weir(&["man"])).contains(".TH"));
+    let linux = stdout(&weir(&["help", "linux"]));
+    assert!(linux.contains("Usage: weir linux [OPTIONS]") && linux.contains("Examples:\n"), "{linux}");
+    assert_eq!(linux, stdout(&weir(&["linux", "--help"])));
+    for command in ["read", "write", "port", "stage", "chain", "status", "insert", "remove", "replace"] {
+        let help = stdout(&weir(&["help", command]));
+        assert!(help.contains(&format!("Usage: weir {command} ")) && help.contains("Examples:\n"), "{help}");
+    }
+    assert!(stderr(&weir(&["help", "linx"])).contains("did you mean `linux`?"));
     assert!(stdout(&weir(&["graph", "--mermaid", "examples/source.click"])).contains("Counter"));
+}
+
+#[test]
+fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
+    let folder = scratch("man");
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let page = weir_in(Path::new(&folder), &["man", "nat"]);
+    let text = stdout(&page);
+    assert!(text.contains(".TH weir-nat 1") && text.contains("\n.SH EXAMPLES\n.nf\n"), "{text}");
+    assert!(!Path::new(&folder).join("nat").exists());
+    let output = weir_in(Path::new(&folder), &["man", "pages"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let written = Path::new(&folder).join("pages/weir-nat.1");
+    assert_eq!(std::fs::read_to_string(written).expect("the page was written"), text);
+    std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
+    assert_eq!(stdout(&weir_in(Path::new(&folder), &["man", "nat"])), "");
+    assert!(Path::new(&folder).join("nat/weir.1").exists());
 }

@@ -85,6 +85,36 @@ fn the_examples_of_all_pages_run() {
     assert!(n >= 12, "only {n} examples were found");
 }
 
+/// What the help of a command has below `Examples:`, each as it would be pasted into a shell.
+fn pasted(help: &str) -> Vec<String> {
+    let (_, text) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("no examples in\n{help}"));
+    let mut examples: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match (line.starts_with("  #"), examples.last_mut()) {
+            (true, Some(last)) if last.is_empty() => {}
+            (true, _) => examples.push(String::new()),
+            (_, Some(last)) => *last += &format!("{line}\n"),
+            (_, None) => panic!("no purpose in front of {line}"),
+        }
+    }
+    examples
+}
+
+#[test]
+fn the_examples_of_help_run_as_they_are_pasted() {
+    let commands = ["read", "write", "linux", "stage", "chain", "status"];
+    let functions = ["nat", "firewall", "count", "flow-monitor", "mirror", "route", "ddos-mitigator"];
+    for command in commands.iter().chain(&functions) {
+        let scratch = Scratch::new();
+        let examples = pasted(&scratch.succeed(&format!("weir {command} --help")));
+        assert!(!examples.is_empty(), "{command}");
+        for example in examples {
+            // A reader that has enough ends its writers.
+            scratch.succeed(&format!("set +o pipefail\n{example}"));
+        }
+    }
+}
+
 #[test]
 fn a_filter_passes_what_tcpdump_passes() {
     let scratch = Scratch::new();

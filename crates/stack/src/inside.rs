@@ -36,6 +36,11 @@ impl Inside {
         Request::Go.send(&self.agent, None).map_err(silence)
     }
 
+    /// Has the agent send a signal to all processes of the stack but itself.
+    pub(crate) fn signal(&self, number: i32) -> Result<()> {
+        Request::Signal { number }.send(&self.agent, None).map_err(silence)
+    }
+
     pub(crate) fn ask(&self, request: &Request) -> Result<Reply> {
         ask(&self.agent, request)
     }

@@ -34,8 +34,8 @@ pub(crate) struct Named {
 pub enum Ended {
     /// It ran.
     Exited(ExitStatus),
-    /// It could not be started; a sentence on why.
-    NotStarted(String),
+    /// It could not be started: why, and the kernel's number for that, or 0.
+    NotStarted { reason: String, errno: i32 },
     /// The agent was killed, and the program with it.
     Killed,
 }
@@ -45,7 +45,9 @@ impl Ended {
     pub fn code(&self) -> i32 {
         match self {
             Self::Exited(status) => status.code().or(status.signal().map(|n| 128 + n)).unwrap_or(1),
-            Self::NotStarted(_) => 127,
+            // It is there, but is no program, or none for this user.
+            Self::NotStarted { errno, .. } if ![0, libc::ENOENT].contains(errno) => 126,
+            Self::NotStarted { .. } => 127,
             Self::Killed => 128 + libc::SIGKILL,
         }
     }
@@ -80,6 +82,11 @@ impl Stack {
         self.inside.start()
     }
 
+    /// Sends a signal to the program and all other processes of the stack, as a terminal does.
+    pub fn signal(&self, number: i32) -> Result<()> {
+        self.inside.signal(number)
+    }
+
     /// Readable when there is something for [`Self::ended`] to tell.
     pub fn status_fd(&self) -> BorrowedFd<'_> {
         self.status.as_fd()
@@ -91,7 +98,7 @@ impl Stack {
     pub fn ended(&mut self) -> Result<Option<Ended>> {
         let ended = match Reply::receive(&self.status) {
             Ok(Some(Reply::Ended(status))) => Ended::Exited(ExitStatus::from_raw(status)),
-            Ok(Some(Reply::NotStarted(text))) => Ended::NotStarted(text),
+            Ok(Some(Reply::NotStarted { reason, errno })) => Ended::NotStarted { reason, errno },
             Ok(_) => Ended::Killed,
             Err(error) if error.errno() == Some(libc::EAGAIN) => return Ok(None),
             Err(error) => return Err(error.into()),

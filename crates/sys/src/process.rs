@@ -148,6 +148,15 @@ pub fn reset_signals() -> Result<()> {
     check(returned, "sigprocmask", "self").map(drop)
 }
 
+/// Sends a signal to all other processes of the namespace that this process is the first one of. That there are none is no error.
+pub fn signal_all(number: i32) {
+    // Elsewhere, all processes of the user are meant.
+    if std::process::id() == 1 {
+        // SAFETY: takes numbers.
+        unsafe { libc::kill(-1, number) };
+    }
+}
+
 /// Closes every descriptor but the three standard ones and those of `kept`.
 ///
 /// For a new child that goes its own way: whoever owns the closed ones must not use them in this process any more.

@@ -104,6 +104,16 @@ impl Drop for Signals {
     }
 }
 
+/// Whether a signal does nothing to this process, as whoever started it may have arranged (`nohup`).
+pub fn is_ignored(signal: Signal) -> bool {
+    let mut now = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: only asks; `now` is a valid place for the answer, and all of it may be zero.
+    unsafe {
+        libc::sigaction(signal.number(), std::ptr::null(), now.as_mut_ptr());
+        now.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Lets writing to a closed pipe or socket return EPIPE instead of ending the process.
 pub fn ignore_broken_pipe() {
     // SAFETY: SIG_IGN runs no code of ours.
@@ -201,5 +211,9 @@ mod tests {
         drop(signals);
         assert_eq!(handler_of(Signal::User1), before);
         drop(Signals::watch(&[Signal::Hangup]).unwrap());
+
+        // SAFETY: no other test needs these reactions.
+        unsafe { libc::signal(Signal::Resize.number(), libc::SIG_IGN) };
+        assert!(is_ignored(Signal::Resize) && !is_ignored(Signal::User1));
     }
 }

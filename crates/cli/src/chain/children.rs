@@ -15,13 +15,15 @@ use super::part::{is_of_interface, Part, Work};
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
 use crate::stage::options::{StageOptions, LEFT, RIGHT};
+use crate::stop;
 
 /// This program.
 const WEIR: &str = "/proc/self/exe";
 /// What a shell adds to the number of the signal that ended a process.
 const BY_SIGNAL: i32 = 128;
-/// How long processes that the terminal has told to end may take before they are told again.
-const INSIST: Duration = Duration::from_millis(1500);
+/// How long processes that the terminal has told to end may take before they are told again: longer than a stack gives its
+/// program.
+const INSIST: Duration = Duration::from_millis(2500);
 
 /// A process of the chain.
 struct Running {
@@ -34,7 +36,8 @@ struct Running {
 /// Runs all processes until the last one has ended.
 pub fn run(chain: &Chain, options: &ChainOptions) -> Result<ExitCode, String> {
     let words = |error: sys::SysError| error.to_string();
-    let signals = Signals::watch(&[Signal::Interrupt, Signal::Terminate, Signal::Child]).map_err(words)?;
+    let watched: Vec<Signal> = stop::signals().chain([Signal::Child]).collect();
+    let signals = Signals::watch(&watched).map_err(words)?;
     if !options.quiet {
         chain.notes().iter().for_each(|note| eprintln!("weir: {note}"));
     }
@@ -109,7 +112,7 @@ fn wait(running: &mut [Running], signals: &Signals, shares_terminal: bool) -> Re
         for signal in signals.take() {
             match signal {
                 Signal::Interrupt if shares_terminal => insist_at = Some(Instant::now() + INSIST),
-                Signal::Interrupt | Signal::Terminate => pass_on(running, signal),
+                Signal::Interrupt | Signal::Terminate | Signal::Hangup => pass_on(running, signal),
                 _ => continue,
             }
             is_stopped = true;
@@ -124,6 +127,7 @@ fn wait(running: &mut [Running], signals: &Signals, shares_terminal: bool) -> Re
 fn pass_on(running: &[Running], signal: Signal) {
     let signal = match signal {
         Signal::Interrupt => rustix::process::Signal::INT,
+        Signal::Hangup => rustix::process::Signal::HUP,
         _ => rustix::process::Signal::TERM,
     };
     for process in running.iter().filter(|process| process.status.is_none()) {

@@ -7,7 +7,7 @@ use interfaces::stage::table;
 
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
-use crate::load::Request;
+use crate::load::{Made, Request};
 use crate::stage::life::Ending;
 use crate::stage::options::StageOptions;
 use crate::stage::{self, Ready};
@@ -27,6 +27,10 @@ pub fn run(
         table::spin();
     }
     let functions: Vec<&str> = parts.iter().map(|part| part.function.as_str()).collect();
+    let stages = chain.stages(segment).iter().map(|part| &part.written);
+    let made = stages.filter(|written| written.words[0] != "stage");
+    let made =
+        made.map(|written| Made { name: format!("stage {}", written.number), called: written.called() });
     let burst = parts.iter().map(|part| part.burst).max().unwrap_or(options.stage.burst);
     let drain = parts.iter().map(|part| part.drain).fold(0.0, f64::max);
     let ready = Ready {
@@ -36,6 +40,7 @@ pub fn run(
         text: lang::flatten(&graph),
         graph: Some(graph),
         diagnostics: Diagnostics::default(),
+        made: made.collect(),
         name: options.name.clone(),
         drains: true,
     };

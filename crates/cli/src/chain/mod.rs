@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::stage::options::StageOptions;
+pub use part::names as stages;
 use plan::Chain;
 
 /// Options of `weir chain`.
@@ -20,7 +21,7 @@ use plan::Chain;
 pub struct ChainOptions {
     /// The stages as a shell pipeline has them, in one word: 'read FILE | nat ... | weir write FILE'. `weir` in front of a
     /// stage's name may be left out. What is no stage of weir is a program, such as `tcpdump -r -`.
-    #[arg(value_name = "STAGES")]
+    #[arg(value_name = "STAGES", value_parser = text::check)]
     pub text: String,
     /// Only tell what each stage becomes and how they are joined.
     #[arg(long)]

@@ -1,6 +1,5 @@
 //! The command of a function, from its schema.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, Command};
@@ -10,17 +9,19 @@ use yang::{Kind, Node};
 
 use super::flag::{self, Flag, Place};
 use super::PRINT_GRAPH;
+use crate::command::examples;
 
 /// The command of a function that is called `name`.
 pub fn command(name: &'static str, function: &Function<'_>) -> Command {
     let mut command = Command::new(name)
         .about(function.about().to_string())
         .long_about(unbroken(&function.node.description))
-        .after_help(examples(function));
+        .after_help(examples::section(examples_of(function)));
     for flag in flag::of(function) {
         command = command.arg(argument(&flag));
         command = command.args(flag.file().map(|file| of_files(&flag, file)));
-        command = command.args(flag.own_words().into_iter().map(|word| of_word(&flag, word)));
+        let words = flag.own_words();
+        command = command.args(words.iter().map(|word| of_word(&flag, word, &words)));
     }
     let help = "Print the graph in the Click language and do not run it.";
     command.arg(Arg::new(PRINT_GRAPH).long(PRINT_GRAPH).help(help).action(ArgAction::SetTrue))
@@ -84,10 +85,11 @@ fn of_files(flag: &Flag<'_>, name: &str) -> Arg {
 }
 
 /// A flag that is short for a value of another.
-fn of_word(flag: &Flag<'_>, word: &str) -> Arg {
+fn of_word(flag: &Flag<'_>, word: &str, all: &[&str]) -> Arg {
     let help = format!("Short for {} {word}.", flag.called());
     let arg = Arg::new(word.to_string()).long(word.to_string()).help(help);
-    arg.action(ArgAction::SetTrue).conflicts_with(flag.id().to_string())
+    let others = all.iter().filter(|other| **other != word).map(ToString::to_string);
+    arg.action(ArgAction::SetTrue).conflicts_with(flag.id().to_string()).conflicts_with_all(others)
 }
 
 fn help(flag: &Flag<'_>) -> String {
@@ -95,12 +97,4 @@ fn help(flag: &Flag<'_>) -> String {
         Some(value) => format!("{} [default: {value}]", unbroken(flag.help())),
         None => unbroken(flag.help()),
     }
-}
-
-fn examples(function: &Function<'_>) -> String {
-    let mut text = String::from("Examples:");
-    for (purpose, line) in examples_of(function) {
-        let _ = write!(text, "\n  # {purpose}\n  {line}");
-    }
-    text
 }

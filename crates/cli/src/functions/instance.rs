@@ -31,7 +31,9 @@ fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String>
     Ok(match flag.place {
         Place::Switch => matches.get_flag(flag.id()).then(|| one("true")).transpose()?,
         Place::Option | Place::Word => {
-            let given = of_own_words(flag, matches).or_else(|| words().next().map(String::as_str));
+            // No two of them are given.
+            let own = flag.own_words().into_iter().find(|word| matches.get_flag(word));
+            let given = own.or_else(|| words().next().map(String::as_str));
             given.map(one).transpose()?
         }
         Place::Joined => {
@@ -44,17 +46,6 @@ fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String>
         }
         Place::Repeated | Place::Words => list(flag, matches)?,
     })
-}
-
-/// The value whose own flag was given.
-fn of_own_words<'f>(flag: &Flag<'f>, matches: &ArgMatches) -> Option<&'f str> {
-    let words = flag.own_words();
-    let given: Vec<&str> = words.iter().copied().filter(|word| matches.get_flag(word)).collect();
-    match given.as_slice() {
-        [] => None,
-        [one] => Some(*one),
-        _ => flag.node.default.as_deref(),
-    }
 }
 
 /// The entries of a list: those of words, then those of files.

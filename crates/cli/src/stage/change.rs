@@ -3,10 +3,11 @@
 //! The stages next to the place are each given another pipe. Whoever writes finishes what it began in the old one; whoever
 //! reads goes on in the new one once the old one has ended. So nothing is lost, and nothing overtakes.
 
+mod newcomer;
+
 use std::ffi::OsString;
-use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -14,6 +15,7 @@ use clap::Args;
 use super::options::{LEFT, RIGHT};
 use super::status::{self, Status};
 use crate::control::protocol::Ask;
+use newcomer::Newcomer;
 
 /// Options of `weir insert`.
 #[derive(Args)]
@@ -67,8 +69,8 @@ pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
         (None, Some(id)) => (neighbour(id, LEFT)?, id),
         (None, None) => return Err("insert: say where with --after or --before".into()),
     };
+    let new = Newcomer::start("insert", &options.stage, left)?;
     part(left)?;
-    let new = Newcomer::start(&options.stage)?;
     new.take_place(left, right)?;
     println!("{}", new.id());
     Ok(ExitCode::SUCCESS)
@@ -93,9 +95,9 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
 pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
     let id = options.id;
     let (left, right) = ends_of(id)?;
+    let new = Newcomer::start("replace", &options.stage, left)?;
     part(left)?;
     part(id)?;
-    let new = Newcomer::start(&options.stage)?;
     status::ask(id, &Ask::Retire)?;
     new.take_place(left, right)?;
     await_end(id)?;
@@ -105,31 +107,52 @@ pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
 
 /// The stages on both sides of one.
 fn ends_of(id: u32) -> Result<(u32, u32), String> {
-    let at_end =
-        |error: String| format!("{error}\n  help: stage {id} is an end of its chain, which ends without it");
-    Ok((neighbour(id, LEFT).map_err(at_end)?, neighbour(id, RIGHT).map_err(at_end)?))
+    let told = |alone: Alone| match alone {
+        Alone::AtEnd(error) => {
+            format!("{error}\n  help: stage {id} is an end of its chain, which ends without it")
+        }
+        other => other.into(),
+    };
+    Ok((neighbour(id, LEFT).map_err(told)?, neighbour(id, RIGHT).map_err(told)?))
+}
+
+/// Why a stage has no neighbour.
+enum Alone {
+    /// It is not there, or cannot be asked.
+    Gone(String),
+    /// It is an end of its chain.
+    AtEnd(String),
+    /// It is another's neighbour.
+    Apart(String),
+}
+
+impl From<Alone> for String {
+    fn from(alone: Alone) -> String {
+        let (Alone::Gone(error) | Alone::AtEnd(error) | Alone::Apart(error)) = alone;
+        error
+    }
 }
 
 /// The stage on one side of another. Where the chain was changed just now, both may not have met yet.
-fn neighbour(id: u32, side: &'static str) -> Result<u32, String> {
+fn neighbour(id: u32, side: &'static str) -> Result<u32, Alone> {
     let begin = Instant::now();
     loop {
         match neighbour_now(id, side) {
-            Err(_) if begin.elapsed() < MEETING => std::thread::sleep(LOOK),
+            Err(Alone::AtEnd(_) | Alone::Apart(_)) if begin.elapsed() < MEETING => std::thread::sleep(LOOK),
             result => return result,
         }
     }
 }
 
-fn neighbour_now(id: u32, side: &'static str) -> Result<u32, String> {
-    let status = status::read(id)?;
+fn neighbour_now(id: u32, side: &'static str) -> Result<u32, Alone> {
+    let status = status::read(id).map_err(Alone::Gone)?;
     let other = joined(&status, side).ok_or_else(|| {
-        format!("stage {id} has no neighbour at its interface `{side}` that is a stage of weir")
+        Alone::AtEnd(format!("stage {id} has no neighbour at its interface `{side}` that is a stage of weir"))
     })?;
     let facing = if side == LEFT { RIGHT } else { LEFT };
-    let back = joined(&status::read(other)?, facing);
-    if back != Some(id) {
-        return Err(format!("stages {id} and {other} are not joined as `left` and `right`"));
+    let back = status::read(other).map_err(Alone::Apart)?;
+    if joined(&back, facing) != Some(id) {
+        return Err(Alone::Apart(format!("stages {id} and {other} are not joined as `left` and `right`")));
     }
     Ok(other)
 }
@@ -185,51 +208,4 @@ fn await_end(id: u32) -> Result<(), String> {
 fn is_zombie(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
-}
-
-/// A stage that was started for a place in a chain, and the other ends of its pipes.
-struct Newcomer {
-    child: Child,
-    to: PipeWriter,
-    from: PipeReader,
-}
-
-impl Newcomer {
-    /// Starts a stage and waits until it can be asked.
-    fn start(words: &[OsString]) -> Result<Newcomer, String> {
-        let program = words.first().and_then(|word| word.to_str());
-        let words = if program == Some("weir") { &words[1..] } else { words };
-        let failed = |error: std::io::Error| format!("the new stage cannot be started: {error}");
-        let (input, to) = std::io::pipe().map_err(failed)?;
-        let (from, output) = std::io::pipe().map_err(failed)?;
-        let child = Command::new("/proc/self/exe")
-            .args(words)
-            .stdin(Stdio::from(input))
-            .stdout(Stdio::from(output))
-            .spawn()
-            .map_err(failed)?;
-        let mut new = Newcomer { child, to, from };
-        let begin = Instant::now();
-        while status::read(new.id()).is_err() {
-            if let Ok(Some(status)) = new.child.try_wait() {
-                return Err(format!("the new stage ended at once ({status}); the chain is as it was"));
-            }
-            if begin.elapsed() > PATIENCE {
-                let _ = new.child.kill();
-                return Err("the new stage does not answer; the chain is as it was".into());
-            }
-            std::thread::sleep(LOOK);
-        }
-        Ok(new)
-    }
-
-    fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Puts it between two stages: the right one first, so that what comes out finds a reader.
-    fn take_place(&self, left: u32, right: u32) -> Result<(), String> {
-        hand_over(Place { id: right, interface: LEFT }, self.from.as_raw_fd())?;
-        hand_over(Place { id: left, interface: RIGHT }, self.to.as_raw_fd())
-    }
 }

@@ -33,13 +33,44 @@ pub struct Stage {
 
 /// The end of a stage for another reason than that of its streams, with an exit status.
 #[derive(Clone, Default)]
-pub struct Ending(Arc<OnceLock<u8>>);
+pub struct Ending(Arc<Reasons>);
+
+#[derive(Default)]
+struct Reasons {
+    code: OnceLock<u8>,
+    farewell: OnceLock<Farewell>,
+    is_told: AtomicBool,
+}
+
+/// What is told of the signal that asks a stage to stop.
+type Farewell = Box<dyn Fn(i32) + Send + Sync>;
 
 impl Ending {
     /// Ends the stage.
     pub fn end(&self, code: u8) {
         // Only the first reason counts.
-        let _ = self.0.set(code);
+        let _ = self.0.code.set(code);
+    }
+
+    /// Has a signal that asks the stage to stop call `farewell` instead, which must see to it that [`Ending::end`] follows.
+    pub fn take_leave_with(&self, farewell: impl Fn(i32) + Send + Sync + 'static) {
+        // There is one program at most.
+        let _ = self.0.farewell.set(Box::new(farewell));
+    }
+
+    fn code(&self) -> Option<u8> {
+        self.0.code.get().copied()
+    }
+
+    /// Whether the stage, which is asked to stop by this signal, goes on until [`Ending::end`] is called.
+    fn is_taking_leave(&self, signal: Option<i32>) -> bool {
+        let (Some(signal), Some(farewell), None) = (signal, self.0.farewell.get(), self.code()) else {
+            return false;
+        };
+        if !self.0.is_told.swap(true, Ordering::Relaxed) {
+            farewell(signal);
+        }
+        true
     }
 }
 
@@ -76,9 +107,14 @@ impl Stage {
         let (mut life, mut has_stopped) = (Life::Running, false);
         let outcome = self.engine.run_while(|world| {
             self.server.work(world);
-            stop.pass_on(world);
-            life = match self.ending.0.get() {
+            let is_taking_leave = self.ending.is_taking_leave(stop.signal());
+            if !is_taking_leave {
+                stop.pass_on(world);
+            }
+            life = match self.ending.code() {
                 Some(_) => Life::Ended,
+                // The neighbours may have been asked to stop as well.
+                None if is_taking_leave => Life::Running,
                 None => table::life(),
             };
             match life {
@@ -102,8 +138,8 @@ impl Stage {
         tell_faults();
         self.engine.cleanup();
         let has_failed = table::opened().iter().any(|shared| lock(shared).has_failed());
-        Ok(match (life, self.ending.0.get()) {
-            (_, Some(code)) => ExitCode::from(*code),
+        Ok(match (life, self.ending.code()) {
+            (_, Some(code)) => ExitCode::from(code),
             _ if has_failed => ExitCode::FAILURE,
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,

@@ -2,20 +2,22 @@
 
 mod company;
 mod kernel;
+mod program;
 
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use clap::{Args, ValueEnum};
 use interfaces::stage::{neighbour, packet_port, spec, table, tap_port, Input, Output};
-use stack::{Ended, Options, Port, Program, Stack};
+use stack::{Options, Port, Program, Stack};
 use sys::pipe::Kind;
 
 use super::life::Ending;
 use super::options::{StageOptions, LEFT, RIGHT};
+use super::simple::address;
 use super::Plan;
 
 /// Options of `weir linux`.
@@ -23,22 +25,23 @@ use super::Plan;
 pub struct LinuxOptions {
     /// Address of the stack on its interface `left`, such as 10.0.0.2/24 (can be repeated). Without --left, --right and
     /// --if the stack has an interface for each of standard input and output that is a pipe.
-    #[arg(long, value_name = "ADDR/LEN")]
+    #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub left: Vec<String>,
     /// Address of the stack on its interface `right` (can be repeated).
-    #[arg(long, value_name = "ADDR/LEN")]
+    #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub right: Vec<String>,
     /// Address on any other interface: NAME=ADDR/LEN (can be repeated).
-    #[arg(long, value_name = "NAME=ADDR/LEN")]
+    #[arg(long, value_name = "NAME=ADDR/LEN", value_parser = named_address)]
     pub address: Vec<String>,
     /// Default route of the stack.
     #[arg(long, value_name = "ADDR")]
     pub gateway: Option<IpAddr>,
     /// Largest packet of the interfaces, in bytes.
-    #[arg(long, value_name = "BYTES", default_value = "1500")]
-    pub mtu: String,
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = spec::parse_mtu)]
+    pub mtu: u32,
     /// How to join a neighbouring stack: through a ring, by one process that moves packets between both stacks' taps, or by a
-    /// cable in the kernel. By default the last of these that is possible.
+    /// cable in the kernel (`veth`, or `cable`, as `weir status` calls it). By default the last of these that is possible. Where
+    /// the neighbour cannot or will not, it is told what came about.
     #[arg(long, value_name = "JOINT")]
     pub joint: Option<Joint>,
     /// End when COMMAND ends, with its status.
@@ -47,7 +50,8 @@ pub struct LinuxOptions {
     /// What all stages have; `--if NAME=KIND` adds an interface to the stack.
     #[command(flatten)]
     pub stage: StageOptions,
-    /// Command to run in the stack; a shell if there is none.
+    /// Command to run in the stack; a shell if there is none. Where packets leave by standard output, what it prints there goes to
+    /// standard error. Signals that ask the stage to end are passed on to it.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
@@ -59,7 +63,8 @@ pub enum Joint {
     Ring,
     /// One process moves packets between both stacks' taps.
     Pump,
-    /// A cable in the kernel.
+    /// A cable in the kernel; `cable` is the same.
+    #[value(alias = "cable")]
     Veth,
 }
 
@@ -93,7 +98,8 @@ pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     }
     let stack = Arc::new(Mutex::new(stack));
     let ending = Ending::default();
-    let offered = kernel::Offer::new(stack.clone(), options.joint);
+    let wishes = kernel::Wishes::default();
+    let offered = kernel::Offer::new(stack.clone(), options.joint, wishes.clone());
     if options.joint != Some(Joint::Ring) {
         neighbour::offer_stack(Box::new(offered));
     }
@@ -101,8 +107,20 @@ pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
     plan.devices = Some(kernel::device_reader(stack.clone()));
     super::run_with(plan, &options.stage, ending.clone(), |waker| {
         company::await_neighbours(&names, first_look);
-        start(&stack, &options, &names, ending, waker)
+        if let Some(wish) = options.joint {
+            wishes.clone().tell(wish, &names);
+        }
+        program::start(&stack, &options, &names, ending, waker)
     })
+}
+
+/// What an address of a named interface is.
+const NAMED: &str = "give NAME=ADDR/LEN, such as dmz=10.0.0.1/24";
+
+/// Checks `NAME=ADDR/LEN`.
+fn named_address(text: &str) -> Result<String, String> {
+    let (_, value) = text.split_once('=').ok_or(NAMED)?;
+    address(value).map(|_| text.to_string())
 }
 
 /// What `weir status` shows.
@@ -144,11 +162,10 @@ fn interfaces(options: &LinuxOptions) -> Result<Vec<String>, String> {
 }
 
 fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, String> {
-    let mtu = spec::parse_mtu(&options.mtu).map_err(|error| format!("--mtu: {error}"))?;
     let mut list: Vec<stack::Interface> = Vec::new();
     for name in names {
         let mut interface = stack::Interface::new(name.as_str());
-        interface.mtu = mtu;
+        interface.mtu = options.mtu;
         list.push(interface);
     }
     let mut add = |flag: &str, name: &str, text: &str| -> Result<(), String> {
@@ -164,8 +181,7 @@ fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, St
     options.left.iter().try_for_each(|text| add("--left", LEFT, text))?;
     options.right.iter().try_for_each(|text| add("--right", RIGHT, text))?;
     for text in &options.address {
-        let (name, address) =
-            text.split_once('=').ok_or_else(|| format!("--address {text}: give NAME=ADDR/LEN"))?;
+        let (name, address) = text.split_once('=').ok_or_else(|| format!("--address {text}: {NAMED}"))?;
         add("--address", name, address)?;
     }
     if let Some(gateway) = options.gateway {
@@ -222,53 +238,4 @@ fn ends(name: &str, port: Port) -> (Box<dyn Input>, Box<dyn Output>) {
             (Box::new(input), Box::new(output))
         }
     }
-}
-
-/// Starts the program, and waits for its end.
-fn start(
-    stack: &SharedStack,
-    options: &LinuxOptions,
-    names: &[String],
-    ending: Ending,
-    wake: Box<dyn Fn() + Send>,
-) -> Result<(), String> {
-    let words = |error: stack::Error| format!("linux: {error}");
-    let locked = stack.lock().unwrap_or_else(PoisonError::into_inner);
-    locked.start().map_err(words)?;
-    let status = locked.status_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-    drop(locked);
-    let is_short = options.while_running || options.command.is_empty() || names.is_empty();
-    let command = options.command.first().map(|word| word.to_string_lossy().into_owned());
-    let stack = stack.clone();
-    let watch = move || {
-        // What making the graph took is over too.
-        sys::heap::give_back();
-        let Ok(mut poller) = sys::poll::Poller::new() else { return };
-        if poller.add(status.as_fd(), 0, sys::poll::Interest::READ).is_err() {
-            return;
-        }
-        loop {
-            // Ended by the end of the process at the latest.
-            let _ = poller.wait(None);
-            let ended = stack.lock().unwrap_or_else(PoisonError::into_inner).ended();
-            let Ok(Some(ended)) = ended else { continue };
-            if let Ended::NotStarted(reason) = &ended {
-                eprintln!("weir: {}: {reason}", command.as_deref().unwrap_or("the shell"));
-            }
-            let code = ended.code();
-            if code != 0 && !is_short && !matches!(ended, Ended::NotStarted(_)) {
-                eprintln!(
-                    "weir: {} ended with status {code}, and the stage with it",
-                    command.as_deref().unwrap_or("the shell")
-                );
-            }
-            if is_short || code != 0 {
-                ending.end(code as u8);
-                wake();
-            }
-            return;
-        }
-    };
-    let thread = std::thread::Builder::new().name("program".into()).stack_size(64 * 1024);
-    thread.spawn(watch).map(drop).map_err(|error| error.to_string())
 }

@@ -14,7 +14,7 @@ use graph::{Diagnostics, Graph};
 use interfaces::stage::table;
 
 use crate::control::server::Server;
-use crate::load::{self, Origin, Request};
+use crate::load::{self, Made, Origin, Request};
 use life::{Ending, Stage};
 use options::StageOptions;
 use status::{About, DeviceReader};
@@ -27,17 +27,20 @@ pub struct Plan {
     pub request: Request,
     /// Tells what went through the devices of a stack.
     pub devices: Option<DeviceReader>,
+    /// Whether the user wrote no graph, but a stage's name and flags.
+    pub is_ready_made: bool,
 }
 
 impl Plan {
     /// A plan for a graph.
     pub fn new(function: String, request: Request) -> Plan {
-        Plan { function, request, devices: None }
+        Plan { function, request, devices: None, is_ready_made: false }
     }
 
-    /// A plan for a graph's text.
+    /// A plan for the text of a ready-made graph.
     pub fn of_text(function: String, text: String) -> Plan {
-        Plan::new(function, Request { text: Origin::Expression(text), ..Request::default() })
+        let request = Request { text: Origin::Expression(text), ..Request::default() };
+        Plan { is_ready_made: true, ..Plan::new(function, request) }
     }
 }
 
@@ -58,8 +61,13 @@ pub fn run_with(
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
-    let Plan { function, request, devices } = plan;
-    let ready = Ready { function, devices, request, text, graph, diagnostics, name: None, drains: false };
+    let Plan { function, request, devices, is_ready_made } = plan;
+    let called = function.split(' ').next().filter(|_| is_ready_made);
+    let made =
+        called.map(|called| Made { name: request.text.name().to_string(), called: called.to_string() });
+    let made = made.into_iter().collect();
+    let ready =
+        Ready { function, devices, request, text, graph, diagnostics, made, name: None, drains: false };
     run_graph(ready, options, ending, begin)
 }
 
@@ -77,6 +85,8 @@ pub struct Ready {
     pub graph: Option<Graph>,
     /// What was found wrong with it so far.
     pub diagnostics: Diagnostics,
+    /// The parts of it that the user did not write.
+    pub made: Vec<Made>,
     /// The name by which `weir handler` and the like find it, besides its own.
     pub name: Option<String>,
     /// Whether it drains when an element stops the driver.
@@ -92,7 +102,7 @@ pub fn run_graph(
 ) -> Result<ExitCode, String> {
     let Ready { request, text, mut diagnostics, .. } = ready;
     let engine = ready.graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
-    load::tell(&diagnostics);
+    load::tell_of(&diagnostics, &ready.made);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
     table::look_for_neighbours()?;

@@ -8,7 +8,7 @@ use interfaces::stage::{table, Endpoint, Format, Spec};
 pub struct StageOptions {
     /// Adds or replaces an interface: `left=tap:t0`, `aux=fifo:PATH`, `left=stdin fifo:BACK` (read, write; `-`: nothing). Kinds:
     /// stdin, stdout, fifo:PATH, tap:NAME[,address=A/LEN][,mtu=N], dev:NAME, file:PATH, unix:PATH, fd:N.
-    #[arg(long = "if", value_name = "NAME=KIND", global = true)]
+    #[arg(long = "if", value_name = "NAME=KIND", global = true, value_parser = interface)]
     pub interfaces: Vec<String>,
     /// How packets are written to a pipe that another program reads: pcap (nanoseconds), pcapng, or ascii, a packet a line
     /// [default: pcap]. What is read tells its format itself.
@@ -18,7 +18,7 @@ pub struct StageOptions {
     #[arg(long, default_value_t = BURST, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub burst: u16,
     /// How long a stage whose input has ended waits for packets that its graph holds while none leaves.
-    #[arg(long, default_value_t = DRAIN, value_name = "SECONDS", global = true)]
+    #[arg(long, default_value_t = DRAIN, value_name = "SECONDS", global = true, value_parser = seconds)]
     pub drain: f64,
     /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
     #[arg(long, global = true)]
@@ -35,6 +35,25 @@ pub struct StageOptions {
 pub const BURST: u16 = 64;
 /// How long a stage waits for packets that its graph holds unless told otherwise, in seconds.
 pub const DRAIN: f64 = 2.0;
+
+/// The longest time that a stage can be told to wait, in seconds: about 30 years.
+const LONGEST: f64 = 1e9;
+
+/// Checks `NAME=KIND`.
+fn interface(text: &str) -> Result<String, String> {
+    split(text).and_then(|(_, value)| Spec::parse(value)).map(|_| text.to_string())
+}
+
+/// The parts of `NAME=KIND`.
+fn split(text: &str) -> Result<(&str, &str), String> {
+    text.split_once('=').ok_or_else(|| "give NAME=KIND, such as left=tap:t0 or right=stdout".to_string())
+}
+
+/// Reads a time in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=LONGEST).contains(seconds));
+    seconds.ok_or_else(|| format!("give a number of seconds, at most {LONGEST}"))
+}
 
 /// An interface as it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,11 +107,9 @@ impl StageOptions {
             specs.push((numbered(idx), spec));
         }
         for text in &self.interfaces {
-            let (name, value) = text
-                .split_once('=')
-                .ok_or_else(|| format!("--if {text}: give NAME=KIND, such as left=tap:t0 or right=stdout"))?;
-            let spec = Spec::parse(value).map_err(|error| format!("--if {text}: {error}"))?;
-            specs.push((name.to_string(), spec));
+            let wrong = |error: String| format!("--if {text}: {error}");
+            let (name, value) = split(text).map_err(wrong)?;
+            specs.push((name.to_string(), Spec::parse(value).map_err(wrong)?));
         }
         refuse_shared(&specs)?;
         let mut declared: Vec<Declared> = Vec::new();

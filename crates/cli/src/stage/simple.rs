@@ -55,17 +55,22 @@ pub struct PortOptions {
     #[arg(value_name = "DEV")]
     pub device: String,
     /// Address of the tap and its prefix length, such as 10.0.0.1/24 (can be repeated).
-    #[arg(long, value_name = "ADDR/LEN")]
+    #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub address: Vec<String>,
     /// Largest packet of the tap, in bytes.
-    #[arg(long, value_name = "BYTES")]
-    pub mtu: Option<String>,
+    #[arg(long, value_name = "BYTES", value_parser = spec::parse_mtu)]
+    pub mtu: Option<u32>,
     /// At which end of the stage the device is; by default where no pipe is.
     #[arg(long, value_parser = [LEFT, RIGHT])]
     pub side: Option<String>,
     /// What all stages have.
     #[command(flatten)]
     pub stage: StageOptions,
+}
+
+/// Checks an address with its prefix length.
+pub fn address(text: &str) -> Result<String, String> {
+    spec::address(text).map(|_| text.to_string())
 }
 
 /// `weir stage`.
@@ -158,8 +163,7 @@ pub fn plan_port(
 
 fn tap(options: &PortOptions) -> Result<Endpoint, String> {
     let addresses = options.address.iter().map(|text| spec::address(text)).collect::<Result<_, _>>()?;
-    let mtu = options.mtu.as_deref().map(spec::parse_mtu).transpose()?;
-    Ok(Endpoint::Tap { name: options.device.clone(), addresses, mtu })
+    Ok(Endpoint::Tap { name: options.device.clone(), addresses, mtu: options.mtu })
 }
 
 /// The end of the stage where no pipe is.

@@ -90,10 +90,11 @@ fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
         }
         place.write("no-program", "");
         let finished = place.run("weir linux -- ./no-program");
-        assert!(finished.code != 0 && finished.stderr.contains("Permission denied"), "{finished:?}");
+        let due = "weir: linux: ./no-program: Permission denied\n";
+        assert_eq!((finished.code, &*finished.stderr), (126, due), "{finished:?}");
         let finished = place.run("weir linux -- missing-program");
-        assert_eq!(finished.code, 127, "{finished:?}");
-        assert!(finished.stderr.contains("missing-program"), "{finished:?}");
+        let due = "weir: linux: missing-program: No such file or directory\n";
+        assert_eq!((finished.code, &*finished.stderr), (127, due), "{finished:?}");
     });
 }
 
@@ -120,6 +121,63 @@ fn while_running_ends_the_chain_with_the_command() {
              | weir linux --left 10.0.0.2/24 --while-running -- true; echo ${PIPESTATUS[@]}",
         );
         assert_eq!(codes, "141 0\n");
+    });
+}
+
+#[test]
+fn signals_are_passed_on_to_the_command_and_its_status_counts() {
+    as_each_user(|place| {
+        let script = "trap 'echo bye > said; exit 5' INT TERM HUP; sleep 1000 & : > ready; wait";
+        place.write("polite.sh", script);
+        place.write("stubborn.sh", "trap '' TERM; : > ready; while :; do sleep 0.1; done");
+        let await_it = || until("it runs", || std::path::Path::new(&place.path("ready")).exists());
+        for signal in ["INT", "TERM", "HUP"] {
+            let _ = (std::fs::remove_file(place.path("ready")), std::fs::remove_file(place.path("said")));
+            let running = place.start(
+                "exec weir linux --right 10.0.0.1/24 --while-running -- sh polite.sh > >(cat > /dev/null)",
+            );
+            await_it();
+            place.output(&format!("kill -{signal} {}", running.id()));
+            assert_eq!(running.finish().code, 5, "SIG{signal}");
+            assert_eq!(place.read("said"), b"bye\n", "SIG{signal}");
+        }
+        std::fs::remove_file(place.path("ready")).expect("it is there");
+        let running = place.start("exec weir linux --while-running -- sh stubborn.sh");
+        await_it();
+        place.output(&format!("kill -TERM {}", running.id()));
+        let finished = running.finish();
+        assert_eq!(finished.code, 143, "{finished:?}");
+        assert!(finished.stderr.contains("sh did not end for signal 15 and is killed"), "{finished:?}");
+    });
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_ends_with_the_status_of_the_command() {
+    as_each_user(|place| {
+        let script = "trap 'echo x >> said; exit 5' INT; sleep 1000 & : > ready; wait";
+        place.write("polite.sh", script);
+        let keys = "until [ -e ready ]; do sleep 0.02; done; printf '\\003'; until [ -e said ]; do sleep 0.02; done; sleep 0.2";
+        let script = format!(
+            "({keys}) | script -qec 'exec weir linux --while-running -- sh polite.sh' /dev/null > /dev/null"
+        );
+        let finished = place.run(&script);
+        assert_eq!(finished.code, 5, "{finished:?}");
+        assert_eq!(place.read("said"), b"x\n");
+    });
+}
+
+#[test]
+fn a_joint_that_was_wanted_and_did_not_come_about_is_told() {
+    as_each_user(|place| {
+        let finished = place.run(
+            "weir linux --joint ring --right 10.0.0.1/24 -- sleep 1000 2> right \
+             | weir linux --joint cable --left 10.0.0.2/24 --while-running -- ping -c 1 -W 5 10.0.0.1 2>&1",
+        );
+        assert_eq!(finished.code, 0, "{finished:?}");
+        let due = "weir: linux: left: joined by a ring, in spite of --joint veth: ";
+        assert!(finished.stdout.contains(due), "{finished:?}");
+        let right = String::from_utf8_lossy(&place.read("right")).into_owned();
+        assert!(!right.contains("--joint"), "{right}");
     });
 }
 

@@ -4,6 +4,7 @@
 //! that cannot run fails.
 
 mod captures;
+mod changes;
 mod chaos;
 mod duplex;
 mod examples;

@@ -295,16 +295,11 @@ fn errors_name_the_flag_its_value_and_what_to_do() {
             ("weir read in --format xml", "invalid value 'xml' for '--format <FORMAT>'"),
             ("weir read in --format xml", "[possible values: pcap, pcapng, ascii]"),
             ("weir read /missing", "/missing: No such file"),
-            ("weir write - --if aux=eth9", "--if aux=eth9: `eth9` is no kind of interface; kinds are stdin"),
-            ("weir write - --if aux", "--if aux: give NAME=KIND, such as"),
-            ("weir write - --if aux=fd:x", "--if aux=fd:x: `fd:x`: `x` is no number of an open descriptor"),
+            ("weir read /missing", "weir: read: /missing: No such file or directory\n"),
             ("weir stage -e 'FromInterface(left) -> ToInterface(aux);' < /dev/null", "--if aux=KIND"),
             ("weir stage -e 'FromInterface(left) -> Discard;' --if left=fd:77", "descriptor 77 is not open"),
             ("IF0=nothing weir write -", "IF0: `nothing` is no kind of interface"),
             ("IFTYPE0=xml weir write -", "IFTYPE0: `xml` is no format; choose binary, pcap, pcapng, ascii"),
-            ("weir write - --drain=-1", "--drain -1: give a number of seconds"),
-            ("weir linux --mtu 12 -- true", "--mtu: `12` is no MTU; give a number of bytes from 68 to 65521"),
-            ("weir linux --left 10.0.0.1/99 -- true < <(:)", "--left: `10.0.0.1/99` is no address"),
             ("weir linux --left 10.0.0.1/24 -- true", "--if left=KIND"),
             ("weir remove 999999999", "no stage 999999999 runs (`weir status` lists them)"),
             ("weir insert --after 999999999 stage", "no stage 999999999 runs"),
@@ -313,6 +308,71 @@ fn errors_name_the_flag_its_value_and_what_to_do() {
             assert_ne!(finished.code, 0, "{finished:?}");
             assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
         }
+    });
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let parts = [
+        ("weir write - --if aux=eth9", "'--if <NAME=KIND>': `eth9` is no kind of interface; kinds are stdin"),
+        ("weir count --if right=foo", "'--if <NAME=KIND>': `foo` is no kind of interface; kinds are stdin"),
+        ("weir write - --if aux", "invalid value 'aux' for '--if <NAME=KIND>': give NAME=KIND, such as"),
+        ("weir write - --if aux=fd:x", "`fd:x`: `x` is no number of an open descriptor"),
+        ("weir write - --drain=-1", "invalid value '-1' for '--drain <SECONDS>': give a number of seconds"),
+        ("weir count --drain 1e400", "'--drain <SECONDS>': give a number of seconds, at most 1000000000"),
+        ("weir count --drain NaN", "'--drain <SECONDS>': give a number of seconds"),
+        ("weir linux --mtu 0 -- true", "`0` is no MTU; give a number of bytes from 68 to 65521"),
+        ("weir port t0 --mtu 12", "`12` is no MTU; give a number of bytes from 68 to 65521"),
+        ("weir linux --left 10.0.0.1/99 -- true", "'--left <ADDR/LEN>': `10.0.0.1/99` is no address"),
+        ("weir linux --right foo -- true", "'--right <ADDR/LEN>': `foo` is no address"),
+        ("weir linux --address foo -- true", "'--address <NAME=ADDR/LEN>': give NAME=ADDR/LEN, such as"),
+        ("weir port t0 --address foo", "'--address <ADDR/LEN>': `foo` is no address"),
+        ("weir linux --joint rope -- true", "[possible values: ring, pump, veth]"),
+        ("weir chain ''", "the chain is empty; give stages, such as"),
+        ("weir print --left --right", "the argument '--left' cannot be used with '--right'"),
+    ];
+    as_each_user(|place| {
+        for (script, due) in parts {
+            let finished = place.run(&format!("{script} > /dev/null"));
+            assert_eq!(finished.code, 2, "{finished:?}");
+            assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
+        }
+    });
+}
+
+#[test]
+fn a_closed_terminal_ends_stages_in_order_unless_that_is_ignored() {
+    as_each_user(|place| {
+        let sent = capture(place, "in.pcap", 20);
+        place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
+        let chains = [
+            WIRE.to_string() + " > out.pcap",
+            "weir chain --name c 'count | cat | write out.pcap'".to_string(),
+        ];
+        for chain in chains {
+            let all = format!("exec 3<>feed; cat in.pcap >&3; {chain} <&3 & echo $! > pid; wait $!");
+            let _ = std::fs::remove_file(place.path("out.pcap"));
+            let running = place.start(&all);
+            let has_all = || {
+                let now = std::fs::read(place.path("out.pcap")).unwrap_or_default();
+                now.len() >= 24 && captures::packets(&now).len() == 20
+            };
+            until("the packets came", has_all);
+            place.output("kill -HUP $(cat pid)");
+            running.finish();
+            assert_same(&place.read("out.pcap"), &sent, &chain);
+            until("all stages are gone", || place.status().is_empty());
+            let left: Vec<_> = std::fs::read_dir(place.path("run/weir")).expect("it was made").collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        let nohup = "trap '' HUP; exec 3<>feed; weir count <&3 > /dev/null & echo $! > pid; wait $!";
+        let mut running = place.start(nohup);
+        until("the stage runs", || place.status().len() == 1);
+        place.output("kill -HUP $(cat pid)");
+        assert_eq!(place.status().len(), 1);
+        assert!(running.runs());
+        place.output("kill -TERM $(cat pid)");
+        assert_eq!(running.finish().code, 0);
     });
 }
 

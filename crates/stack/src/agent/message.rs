@@ -9,6 +9,8 @@ use sys::{unix, SysError};
 pub(crate) enum Request {
     /// Start the program.
     Go,
+    /// Send this signal to all processes of the stack.
+    Signal { number: i32 },
     /// Open a tap, or what stands in for one, as device number `index`.
     Open { index: u32, name: String },
     /// Send the network namespace and a new socket to its tables.
@@ -40,8 +42,11 @@ pub(crate) enum Reply {
     Failed(String),
     /// The program has ended, with a status as of wait(2).
     Ended(i32),
-    /// The program could not be started.
-    NotStarted(String),
+    /// The program could not be started: why, and the kernel's number for that, or 0.
+    NotStarted {
+        reason: String,
+        errno: i32,
+    },
 }
 
 /// More than all settings of a device take, and more than anything else takes.
@@ -53,6 +58,7 @@ impl Request {
     pub(crate) fn send(&self, socket: impl AsFd, answer: Option<BorrowedFd<'_>>) -> sys::Result<()> {
         let bytes = match self {
             Self::Go => vec![b'g'],
+            Self::Signal { number } => [&b"k"[..], &number.to_ne_bytes()].concat(),
             Self::Open { index, name } => [&b"o"[..], &index.to_ne_bytes(), name.as_bytes()].concat(),
             Self::Enter => vec![b'e'],
             Self::Settings { name } => [b"s", name.as_bytes()].concat(),
@@ -72,6 +78,7 @@ impl Request {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
         Some(match kind {
             b'g' => Self::Go,
+            b'k' => Self::Signal { number: i32::from_ne_bytes(*rest.first_chunk()?) },
             b'o' => {
                 let (index, name) = rest.split_first_chunk()?;
                 Self::Open { index: u32::from_ne_bytes(*index), name: text(name)? }
@@ -86,6 +93,7 @@ impl Request {
 
 impl Reply {
     pub(crate) fn send(&self, socket: impl AsFd) -> sys::Result<()> {
+        let not_started;
         let (kind, rest, fds): (u8, &[u8], Vec<&OwnedFd>) = match self {
             Self::Entered { network, netlink } => (b'e', &[], vec![network, netlink]),
             Self::Tap(tap) => (b't', &[], vec![tap]),
@@ -96,7 +104,10 @@ impl Reply {
             Self::Done => (b'd', &[], Vec::new()),
             Self::Failed(text) => (b'f', text.as_bytes(), Vec::new()),
             Self::Ended(status) => (b'x', &status.to_ne_bytes(), Vec::new()),
-            Self::NotStarted(text) => (b'n', text.as_bytes(), Vec::new()),
+            Self::NotStarted { reason, errno } => {
+                not_started = [&errno.to_ne_bytes(), reason.as_bytes()].concat();
+                (b'n', &not_started, Vec::new())
+            }
         };
         let fds: Vec<BorrowedFd<'_>> = fds.into_iter().map(AsFd::as_fd).collect();
         unix::send_fds(socket, &[&[kind], rest].concat(), &fds).map(drop)
@@ -129,7 +140,11 @@ impl Reply {
             b'd' => Self::Done,
             b'f' => Self::Failed(text),
             b'x' => Self::Ended(i32::from_ne_bytes(*rest.first_chunk()?)),
-            b'n' => Self::NotStarted(text),
+            b'n' => {
+                let (errno, reason) = rest.split_first_chunk()?;
+                let reason = String::from_utf8_lossy(reason).into_owned();
+                Self::NotStarted { reason, errno: i32::from_ne_bytes(*errno) }
+            }
             _ => return None,
         })
     }
@@ -158,6 +173,7 @@ mod tests {
         let (here, there) = unix::message_pair(None).unwrap();
         for request in [
             Request::Go,
+            Request::Signal { number: 15 },
             Request::Open { index: 7, name: "left".into() },
             Request::Enter,
             Request::Settings { name: "right".into() },
@@ -176,10 +192,13 @@ mod tests {
         let reason = "no taps".to_string();
         Reply::Cable { rx: fd(), tx: fd(), network: fd(), netlink: fd(), reason }.send(&here).unwrap();
         Reply::Ended(-3).send(&here).unwrap();
+        Reply::NotStarted { reason: "why".into(), errno: 13 }.send(&here).unwrap();
         let cable = Reply::receive(&there).unwrap();
         assert!(matches!(&cable, Some(Reply::Cable { reason, .. }) if reason == "no taps"));
         drop(cable);
         assert!(matches!(Reply::receive(&there).unwrap(), Some(Reply::Ended(-3))));
+        let reply = Reply::receive(&there).unwrap();
+        assert!(matches!(reply, Some(Reply::NotStarted { reason, errno: 13 }) if reason == "why"));
         drop(here);
         assert!(Reply::receive(&there).unwrap().is_none());
     }

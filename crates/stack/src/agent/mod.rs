@@ -103,6 +103,10 @@ impl<'a> Agent<'a> {
     fn serve(&mut self, request: &Request, answer: Option<OwnedFd>) -> sys::Result<()> {
         let reply = match request {
             Request::Go => return self.start_program(),
+            Request::Signal { number } => {
+                process::signal_all(*number);
+                return Ok(());
+            }
             Request::Open { index, name } => open(&mut self.hidden, *index, name).unwrap_or_else(Reply::from),
             Request::Enter => enter().unwrap_or_else(Reply::from),
             Request::Settings { name } => Reply::Settings(settings::read(name)),
@@ -123,7 +127,7 @@ impl<'a> Agent<'a> {
         }
         match program::start(self.plan.options, &self.lock_file()) {
             Ok(program) => self.program = program,
-            Err(text) => Reply::NotStarted(text).send(self.plan.status)?,
+            Err((reason, errno)) => Reply::NotStarted { reason, errno }.send(self.plan.status)?,
         }
         Ok(())
     }

@@ -9,14 +9,17 @@ use sys::terminal;
 
 use crate::{Options, Program};
 
-/// Starts the program of `options`; its process number, or a sentence on why it could not be started.
-pub(super) fn start(options: &Options, lock_file: &str) -> Result<Option<i32>, String> {
+/// Why a program could not be started, and the kernel's number for that, or 0.
+type Refusal = (String, i32);
+
+/// Starts the program of `options`; its process number, or why it could not be started.
+pub(super) fn start(options: &Options, lock_file: &str) -> Result<Option<i32>, Refusal> {
     let words = match &options.program {
         Program::Nothing => return Ok(None),
         Program::Command(words) => words.clone(),
         Program::Shell => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
     };
-    let (name, arguments) = words.split_first().ok_or("the command is empty")?;
+    let (name, arguments) = words.split_first().ok_or_else(|| ("the command is empty".to_string(), 0))?;
     let mut command = Command::new(name);
     let names: Vec<&str> = options.interfaces.iter().map(|i| i.name.as_str()).collect();
     command
@@ -25,7 +28,7 @@ pub(super) fn start(options: &Options, lock_file: &str) -> Result<Option<i32>, S
         .env("WEIR_INTERFACES", names.join(" "))
         .envs(options.environment.iter().map(|(name, value)| (name, value)));
     if options.program == Program::Shell {
-        terminal::in_foreground(&mut command).map_err(|e| e.to_string())?;
+        terminal::in_foreground(&mut command).map_err(|e| (e.to_string(), 0))?;
     } else {
         command.stdin(Stdio::null());
         if options.output_to_errors {
@@ -40,6 +43,8 @@ fn errors() -> io::Result<Stdio> {
     io::stderr().as_fd().try_clone_to_owned().map(Stdio::from)
 }
 
-fn describe(name: &OsString, error: &io::Error) -> String {
-    format!("{}: {error}", name.display())
+fn describe(name: &OsString, error: &io::Error) -> Refusal {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or(&text);
+    (format!("{}: {reason}", name.display()), error.raw_os_error().unwrap_or(0))
 }

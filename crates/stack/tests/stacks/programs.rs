@@ -17,6 +17,7 @@ use crate::{chains, joints, lives};
 pub const TESTS: &[Test] = &[
     ("programs::their_end_is_told", their_end_is_told),
     ("programs::what_cannot_be_started_is_told", what_cannot_be_started_is_told),
+    ("programs::a_signal_reaches_all_processes", a_signal_reaches_all_processes),
     ("programs::they_see_only_their_own_processes_and_devices", they_see_only_their_own),
     ("programs::what_they_print_goes_to_the_errors", what_they_print_goes_to_the_errors),
     ("programs::resolv_conf_can_be_ones_own", resolv_conf_can_be_ones_own),
@@ -105,14 +106,27 @@ fn their_end_is_told() {
 }
 
 fn what_cannot_be_started_is_told() {
-    for words in [&["/nonexistent/program"][..], &["/etc/passwd"], &[]] {
+    for (words, code) in [(&["/nonexistent/program"][..], 127), (&["/etc/passwd"], 126), (&[], 127)] {
         let mut stack = Stack::create(&Options::new(pair(), command(words))).unwrap();
         let ended = run_to_end(&mut stack);
-        assert!(matches!(&ended, Ended::NotStarted(text) if !text.is_empty()), "{ended:?}");
-        assert_eq!(ended.code(), 127);
+        assert!(matches!(&ended, Ended::NotStarted { reason, .. } if !reason.is_empty()), "{ended:?}");
+        assert_eq!(ended.code(), code);
         // The stack is there all the same.
         stack.statistics("left").unwrap();
     }
+}
+
+fn a_signal_reaches_all_processes() {
+    let ready = folder().join(format!("ready-{}", std::process::id()));
+    let script = format!("trap 'wait; exit 9' TERM; sleep 1000 & : > {}; wait", ready.display());
+    let mut stack = Stack::create(&Options::new(pair(), shell(&script))).unwrap();
+    stack.start().unwrap();
+    let begin = std::time::Instant::now();
+    while !ready.exists() {
+        assert!(begin.elapsed() < PATIENCE, "the program does not begin");
+    }
+    stack.signal(libc::SIGTERM).unwrap();
+    assert_eq!(wait_for_end(&mut stack).code(), 9);
 }
 
 fn they_see_only_their_own() {

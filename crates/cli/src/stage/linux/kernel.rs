@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use interfaces::stage::neighbour::Stack as Neighbour;
-use interfaces::stage::{table, tap_port};
+use interfaces::stage::{meeting, table, tap_port};
 use stack::{Peer, Port};
 use sys::tap::Tap;
 
 use super::{ends, Joint, SharedStack};
 use crate::stage::status::DeviceReader;
+
+/// How long to wait for a neighbour before it is told that there is none.
+const MEETING: Duration = Duration::from_secs(5);
 
 /// What this stack offers to those next to it.
 pub struct Offer {
@@ -20,12 +24,76 @@ pub struct Offer {
     peers: HashMap<String, (Peer, String)>,
     /// Taps that a neighbour moves packets of.
     lent: HashMap<String, OwnedFd>,
+    wishes: Wishes,
+}
+
+/// Why joints that were wanted did not come about, by the interface's name.
+#[derive(Clone, Default)]
+pub struct Wishes(Arc<Mutex<HashMap<String, String>>>);
+
+impl Wishes {
+    fn note(&self, name: &str, reason: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), reason.to_string());
+    }
+
+    /// Tells where another joint than the one that is wanted came about: now, or once the neighbour is met, or that none was.
+    pub fn tell(self, wish: Joint, names: &[String]) {
+        let shared = names.iter().filter_map(|name| table::find(name));
+        let (met, mut others): (Vec<_>, Vec<_>) = shared.partition(|shared| table::lock(shared).has_met());
+        met.iter().for_each(|shared| self.tell_one(wish, shared));
+        let wait = move || {
+            let begin = Instant::now();
+            while !others.is_empty() && begin.elapsed() < MEETING {
+                let n_met = meeting::count();
+                others.retain(|shared| {
+                    let has_met = table::lock(shared).has_met();
+                    if has_met {
+                        self.tell_one(wish, shared);
+                    }
+                    !has_met
+                });
+                if !others.is_empty() {
+                    meeting::wait(n_met, MEETING.saturating_sub(begin.elapsed()));
+                }
+            }
+            others.iter().for_each(|shared| self.tell_one(wish, shared));
+        };
+        let thread = std::thread::Builder::new().name("joints".into()).stack_size(64 * 1024);
+        // What cannot be told changes nothing.
+        let _ = thread.spawn(wait);
+    }
+
+    fn tell_one(&self, wish: Joint, shared: &table::Shared) {
+        let report = table::lock(shared).report();
+        let reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reason = reasons.get(&report.name).map(String::as_str);
+        if let Some(text) = unmet(wish, &report.name, report.joint, reason) {
+            eprintln!("weir: linux: {text}");
+        }
+    }
+}
+
+/// What to say of an interface that has another joint than the one that is wanted.
+fn unmet(wish: Joint, name: &str, joint: &str, reason: Option<&str>) -> Option<String> {
+    let (flag, wanted) = match wish {
+        Joint::Ring => ("ring", "ring"),
+        Joint::Pump => ("pump", "pump"),
+        Joint::Veth => ("veth", "cable"),
+    };
+    let reason = match joint {
+        "pipe" => "no stage of weir is at its other end",
+        "ring" | "pump" | "cable" if joint != wanted => {
+            reason.unwrap_or("the neighbour is no stack, or does not allow it, or has no tap")
+        }
+        _ => return None,
+    };
+    Some(format!("{name}: joined by a {joint}, in spite of --joint {flag}: {reason}"))
 }
 
 impl Offer {
-    /// The offer of a stack; `joint` is the only kind of joint that the user wants.
-    pub fn new(stack: SharedStack, joint: Option<Joint>) -> Offer {
-        Offer { stack, joint, peers: HashMap::new(), lent: HashMap::new() }
+    /// The offer of a stack; `joint` is the only kind of joint that the user wants. Why it cannot be goes to `wishes`.
+    pub fn new(stack: SharedStack, joint: Option<Joint>, wishes: Wishes) -> Offer {
+        Offer { stack, joint, peers: HashMap::new(), lent: HashMap::new(), wishes }
     }
 
     fn allows(&self, joint: Joint) -> bool {
@@ -76,8 +144,8 @@ impl Neighbour for Offer {
         }
         let mut peer = Peer::from_fd(handle).map_err(|error| error.to_string())?;
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
-        let joined = stack.join_veth(name, &mut peer, peer_name);
-        joined.map_err(|error| error.to_string())?;
+        let joined = stack.join_veth(name, &mut peer, peer_name).map_err(|error| error.to_string());
+        joined.inspect_err(|error| self.wishes.note(name, error))?;
         let_go(name);
         drop(stack);
         self.peers.insert(name.to_string(), (peer, peer_name.to_string()));
@@ -100,7 +168,7 @@ impl Neighbour for Offer {
             Tap::from_received(tap, stack::tap_options(peer_name)).map_err(|error| error.to_string())?;
         let (input, output) = tap_port::both(tap);
         let result = table::lock(&shared).go_around(Box::new(input), Box::new(output));
-        result.map_err(|error| error.to_string())
+        result.map_err(|error| error.to_string()).inspect_err(|error| self.wishes.note(name, error))
     }
 
     fn joined(&mut self, name: &str) {
@@ -146,4 +214,21 @@ fn take(name: &str, port: Port) -> Result<(), String> {
     let mut interface = table::lock(&shared);
     let added = interface.add_input(input).and_then(|()| interface.add_output(output));
     added.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_that_is_not_met_is_told_with_what_came_about() {
+        assert_eq!(unmet(Joint::Veth, "right", "cable", None), None);
+        assert_eq!(unmet(Joint::Ring, "right", "ring", None), None);
+        assert_eq!(unmet(Joint::Ring, "right", "file", None), None);
+        let told = unmet(Joint::Veth, "right", "ring", Some("no memory"));
+        assert_eq!(told.unwrap(), "right: joined by a ring, in spite of --joint veth: no memory");
+        let told = unmet(Joint::Pump, "left", "pipe", None);
+        let due = "left: joined by a pipe, in spite of --joint pump: no stage of weir is at its other end";
+        assert_eq!(told.unwrap(), due);
+    }
 }

@@ -1,0 +1,129 @@
+//! Stages that are put into a running chain and taken out of it by commands.
+
+use serde_json::Value;
+
+use super::process::{as_each_user, until, Finished, Place, Running};
+
+/// The neighbour of a stage at one of its interfaces.
+fn neighbour(stage: &Value, side: &str) -> Option<u64> {
+    let interfaces = stage["interfaces"].as_array()?;
+    interfaces.iter().find(|interface| interface["name"] == side)?["neighbour"].as_u64()
+}
+
+/// The numbers of a chain's stages from left to right, once all `n` know each other.
+fn stages(place: &Place, n: usize) -> Vec<u64> {
+    let mut ids = Vec::new();
+    until(&format!("{n} stages are joined"), || {
+        let all = place.status();
+        let id = |stage: &Value| stage["id"].as_u64();
+        ids = all.iter().filter(|stage| neighbour(stage, "left").is_none()).filter_map(id).collect();
+        // The others have not met yet.
+        ids.truncate(usize::from(ids.len() == 1));
+        while let Some(next) = all
+            .iter()
+            .find(|stage| id(stage) == ids.last().copied())
+            .and_then(|stage| neighbour(stage, "right"))
+            .filter(|_| ids.len() < n)
+        {
+            ids.push(next);
+        }
+        all.len() == n && ids.len() == n
+    });
+    ids
+}
+
+/// Starts a chain of three stages that runs until it is stopped.
+fn start(place: &Place) -> Running {
+    place.output("[ -e feed ] || mkfifo feed");
+    place.start("exec 3<>feed; weir print <&3 | weir count | weir write out.pcap")
+}
+
+/// Runs a script that must fail in a certain way.
+#[track_caller]
+fn fails(place: &Place, script: &str, code: i32, told: &str) -> Finished {
+    let finished = place.run(script);
+    assert_eq!(finished.code, code, "{finished:?}");
+    assert!(finished.stderr.contains(told), "due is {told}: {finished:?}");
+    finished
+}
+
+#[test]
+fn a_new_stage_holds_nothing_of_the_command_that_put_it_there() {
+    as_each_user(|place| {
+        let mut chain = start(place);
+        let ids = stages(place, 3);
+        let id = place.output(&format!("x=$(weir insert --after {} count 2>&1); echo $x", ids[0]));
+        let new: u64 = id.trim().parse().unwrap_or_else(|_| panic!("{id}"));
+        assert_eq!(stages(place, 4), [ids[0], new, ids[1], ids[2]]);
+        let group = place.output(&format!("ps -o pgid= -p {new}"));
+        assert_eq!(group.trim(), new.to_string());
+        let id = place.output(&format!("x=$(weir replace {new} print 2>&1); echo $x"));
+        let newer: u64 = id.trim().parse().unwrap_or_else(|_| panic!("{id}"));
+        assert_eq!(stages(place, 4), [ids[0], newer, ids[1], ids[2]]);
+        assert_eq!(place.output(&format!("weir remove {newer} 2>&1")), "");
+        assert_eq!(stages(place, 3), ids);
+        assert!(chain.runs());
+    });
+}
+
+#[test]
+fn what_would_cut_a_chain_is_refused_and_the_chain_stays() {
+    as_each_user(|place| {
+        let mut chain = start(place);
+        let ids = stages(place, 3);
+        place.write("keep.pcap", "as it was");
+        let at = format!("weir insert --after {}", ids[0]);
+        fails(place, &format!("{at} write keep.pcap"), 1, "weir: insert: `write` is an end of a chain");
+        assert_eq!(place.read("keep.pcap"), b"as it was");
+        fails(
+            place,
+            &format!("weir replace {} read keep.pcap", ids[1]),
+            1,
+            "weir: replace: `read` is an end",
+        );
+        let sink = "stage -e 'FromInterface(left) -> Discard'";
+        fails(place, &format!("{at} {sink}"), 1, "`stage` has no pipe at its interface `right`");
+        let file = "count --if 'right=- file:other.pcap'";
+        fails(place, &format!("{at} {file}"), 1, "`count` has no pipe at its interface `right`");
+        fails(place, &format!("{at} cat"), 1, "weir: insert: no stage `cat`; stages are stage, read, write");
+        let wrong = fails(place, &format!("{at} count --nonsense"), 2, "unexpected argument '--nonsense'");
+        assert!(wrong.stderr.contains("Usage: weir count "), "{wrong:?}");
+        assert_eq!(stages(place, 3), ids);
+        assert!(chain.runs());
+    });
+}
+
+#[test]
+fn help_is_given_where_it_is_true() {
+    as_each_user(|place| {
+        let finished = fails(place, "weir remove 999999999", 1, "no stage 999999999 runs");
+        assert!(!finished.stderr.contains("help: "), "{finished:?}");
+        let _chain = start(place);
+        let ids = stages(place, 3);
+        let due = format!("help: stage {} is an end of its chain, which ends without it", ids[2]);
+        fails(place, &format!("weir remove {}", ids[2]), 1, &due);
+    });
+}
+
+#[test]
+fn the_examples_of_help_change_a_chain() {
+    as_each_user(|place| {
+        let _chain = start(place);
+        for command in ["insert", "replace", "remove"] {
+            let help = place.output(&format!("weir {command} --help"));
+            let (_, examples) = help.split_once("Examples:\n").expect("there are examples");
+            for line in examples.lines().filter(|line| !line.starts_with("  #")) {
+                let mut middle = String::new();
+                until("there is a stage between others", || {
+                    let all = place.status();
+                    let inner = all.iter().find(|stage| {
+                        neighbour(stage, "left").is_some() && neighbour(stage, "right").is_some()
+                    });
+                    middle = inner.map(|stage| stage["id"].to_string()).unwrap_or_default();
+                    !middle.is_empty()
+                });
+                place.output(&line.replace("4711", &middle));
+            }
+        }
+    });
+}
