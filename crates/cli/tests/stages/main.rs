@@ -7,6 +7,7 @@ mod captures;
 mod chaos;
 mod duplex;
 mod examples;
+mod files;
 mod hostile;
 mod linux;
 mod live;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -11,16 +11,13 @@ use element::Batch;
 use packet::Ring;
 use sys::poll::Poller;
 
-use super::descriptor::reopened;
-use super::framing::{packet_of, Format, Framer};
+use super::descriptor::{self, reopened};
+use super::framing::{is_text, packet_of, Format, Framer, READ_LEN};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::table::Ends;
 use super::{Dispatch, Input, Output, Receipt};
 use crate::capture::{self, Reader};
-
-/// Bytes of a text's beginning that are looked at.
-const HEAD: usize = 4;
 
 /// A named pipe to read, which need not have a writer yet.
 pub fn fifo_in(path: &str) -> Result<Ends, String> {
@@ -39,20 +36,26 @@ pub fn fifo_out(path: &str, format: Format) -> Result<Ends, String> {
     Ok((None, Some(Box::new(output.map_err(|error| error.to_string())?))))
 }
 
-/// A file of packets: a capture, plain or compressed, or lines of text.
+/// A file of packets: a capture, plain or compressed, or lines of text. It is opened once: what was read of a pipe cannot be
+/// read again.
 pub fn input(path: &str) -> Result<Ends, String> {
-    let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
+    let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
+    let mut file = File::open(path).map_err(words)?;
+    let kind = file.metadata().map_err(words)?.file_type();
+    if kind.is_dir() {
+        return Err(format!("{path}: Is a directory"));
+    }
+    if !kind.is_file() {
+        return descriptor::stream(file.as_fd(), path, Format::default(), (true, false));
+    }
     let mut head = Vec::new();
-    let file = File::open(path).map_err(|e| words(&e))?;
-    file.take(HEAD as u64).read_to_end(&mut head).map_err(|e| words(&e))?;
-    let is_text =
-        !head.is_empty() && head.iter().all(|byte| byte.is_ascii_hexdigit() || b"[ :\n".contains(byte));
-    if is_text {
-        let file = File::open(path).map_err(|e| words(&e))?;
+    Read::by_ref(&mut file).take(READ_LEN as u64).read_to_end(&mut head).map_err(words)?;
+    file.rewind().map_err(words)?;
+    if !head.is_empty() && is_text(&head) {
         let input = PipeIn::new(file, path.to_string()).map_err(|error| error.to_string())?;
         return Ok((Some(Box::new(input)), None));
     }
-    let reader = Reader::open(path).map_err(|error| format!("{path}: {error}"))?;
+    let reader = Reader::of_file(file).map_err(|error| format!("{path}: {error}"))?;
     Ok((Some(Box::new(FileIn { reader, path: path.to_string(), end: None })), None))
 }
 

@@ -131,7 +131,7 @@ struct Lines {
 }
 
 /// Bytes to read at once before the format is known, and of lines.
-const READ_LEN: usize = 16 * 1024;
+pub(super) const READ_LEN: usize = 16 * 1024;
 
 /// First bytes of captures.
 const MAGICS: [[u8; 4]; 5] = [
@@ -198,16 +198,14 @@ impl Deframer {
 
     /// Looks at the first bytes.
     fn begin(&mut self, head: &[u8]) {
-        let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
-        let is_text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-        if is_capture || !is_text {
-            let mut decoder = Box::new(Decoder::new());
-            feed(&mut decoder, head);
-            self.state = State::Capture(decoder);
-        } else {
+        if is_text(head) {
             let mut lines = Lines::default();
             lines.feed(head);
             self.state = State::Lines(lines);
+        } else {
+            let mut decoder = Box::new(Decoder::new());
+            feed(&mut decoder, head);
+            self.state = State::Capture(decoder);
         }
     }
 
@@ -219,6 +217,12 @@ impl Deframer {
             State::Lines(lines) => lines.take(batch, max, &mut self.notes, &mut self.n_bad),
         }
     }
+}
+
+/// Whether what begins so is lines of text, and no capture.
+pub(super) fn is_text(head: &[u8]) -> bool {
+    let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
+    !is_capture && head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
 fn take_records(decoder: &mut Decoder, batch: &mut Batch, max: usize) -> Pause {

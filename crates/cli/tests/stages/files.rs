@@ -1,0 +1,70 @@
+//! Files, named pipes and sockets that users name.
+
+use super::captures;
+use super::process::{as_each_user, until, Place};
+
+/// A capture of `n` packets.
+fn capture(n: u64) -> Vec<u8> {
+    let mut bytes = captures::header();
+    (0..n).for_each(|idx| captures::add_record(&mut bytes, &captures::packet(7, idx)));
+    bytes
+}
+
+/// `n` lines of text, each a packet.
+fn lines(n: u32) -> String {
+    (0..n).map(|idx| format!("001122334455 66778899aabb 0800 {idx:02x}\n")).collect()
+}
+
+/// How many packets a capture in the place has.
+fn n_packets(place: &Place, name: &str) -> usize {
+    captures::packets(&place.read(name)).len()
+}
+
+/// Runs a script that must fail with status 1 and tell so.
+#[track_caller]
+fn fails(place: &Place, script: &str, due: &str) {
+    let finished = place.run(script);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_read_from_its_first_byte() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(20));
+        place.write("lines", lines(5));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        let wire = "weir stage -e 'FromInterface(left) -> ToInterface(right);'";
+        for (script, n) in [
+            ("cat in.pcap > fifo & weir read fifo | weir write out.pcap".to_string(), 20),
+            ("cat lines > fifo & weir read fifo | weir write out.pcap".to_string(), 5),
+            ("weir read <(cat in.pcap) > out.pcap".to_string(), 20),
+            ("weir read <(cat lines) > out.pcap".to_string(), 5),
+            ("cat in.pcap | weir read /dev/stdin > out.pcap".to_string(), 20),
+            (format!("cat lines | {wire} --if left=file:/dev/stdin > out.pcap"), 5),
+        ] {
+            place.output(&script);
+            assert_eq!(n_packets(place, "out.pcap"), n, "{script}");
+        }
+    });
+}
+
+#[test]
+fn text_is_told_apart_in_a_file_as_in_a_pipe() {
+    as_each_user(|place| {
+        place.write("lines", format!("# comment\n{}", lines(2)));
+        let bad = "line 1: `#` is no destination address of 12 hexadecimal digits; it is skipped\n";
+        for (script, name) in [
+            ("weir read lines > out.pcap", "lines"),
+            ("cat lines | weir read - > out.pcap", "standard input"),
+        ] {
+            let finished = place.run(script);
+            assert_eq!((finished.code, finished.stderr), (0, format!("weir: {name}: {bad}")));
+            assert_eq!(n_packets(place, "out.pcap"), 2, "{script}");
+        }
+        place.write("other", b"\x7fELF\x02\x01\x01\x00");
+        for script in ["weir read other > out.pcap", "cat other | weir read - > out.pcap"] {
+            fails(place, script, "not a capture");
+        }
+    });
+}
