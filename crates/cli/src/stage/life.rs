@@ -98,6 +98,7 @@ impl Stage {
         }
         if life != Life::Closed {
             self.finish(&stop);
+            tell_lost();
         }
         tell_faults();
         self.engine.cleanup();
@@ -155,6 +156,17 @@ impl Stage {
                 break;
             }
             std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Tells what was sent to interfaces that can only be read.
+fn tell_lost() {
+    for shared in table::opened() {
+        let interface = lock(&shared);
+        let (name, n) = (interface.name(), interface.n_lost());
+        if n > 0 {
+            eprintln!("weir: interface {name} can only be read; packets sent to it and lost: {n}");
         }
     }
 }

@@ -68,3 +68,45 @@ fn text_is_told_apart_in_a_file_as_in_a_pipe() {
         }
     });
 }
+
+#[test]
+fn a_lone_file_is_read_at_the_left_and_written_at_the_right() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(30));
+        place.write("old.pcap", capture(3));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        for script in [
+            "weir count --if right=file:new.pcap < in.pcap",
+            "weir count --if left=file:in.pcap --if right=file:old.pcap",
+            "weir count --if 'right=- file:new.pcap' --if 'left=file:in.pcap -'",
+            "cat fifo > new.pcap & weir count --if right=fifo:fifo < in.pcap; wait",
+            "weir chain --if left=file:in.pcap --if right=file:new.pcap 'count | count'",
+        ] {
+            place.output(script);
+            let name = if script.contains("old") { "old.pcap" } else { "new.pcap" };
+            assert_eq!(n_packets(place, name), 30, "{script}");
+            place.write("new.pcap", "");
+        }
+        fails(
+            place,
+            "weir bridge --if aux=file:x.pcap < in.pcap > /dev/null",
+            "say `- file:x.pcap` to write it or `file:x.pcap -` to read it",
+        );
+    });
+}
+
+#[test]
+fn what_is_sent_to_a_file_that_is_read_is_counted_and_told() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(5000));
+        let graph = "FromInterface(left) -> t :: Tee -> ToInterface(left); t[1] -> ToInterface(right);";
+        let told = "weir: interface left can only be read; packets sent to it and lost: 5000\n";
+        for input in ["< in.pcap", "--if left=file:in.pcap"] {
+            let finished = place.run(&format!("weir stage -e '{graph}' {input} > out.pcap"));
+            assert_eq!((finished.code, &*finished.stderr), (0, told), "{input}");
+            assert_eq!(n_packets(place, "out.pcap"), 5000);
+        }
+        let finished = place.run(&format!("weir stage -e '{graph}' --if 'left=file:in.pcap -' > out.pcap"));
+        assert_eq!((finished.code, &*finished.stderr), (0, ""));
+    });
+}

@@ -3,6 +3,7 @@
 //! A command declares them before its graph is built; the first element that names one opens it.
 
 mod life;
+mod usage;
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -17,6 +18,7 @@ use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
 pub use life::{end_with, life, retire, Life};
+pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.
 pub type Shared = Arc<Mutex<Interface>>;
@@ -39,8 +41,6 @@ enum Source {
 }
 
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
-/// The interfaces that elements read.
-static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
 /// Whether neighbours are not looked for.
@@ -98,19 +98,6 @@ fn add(name: &str, source: Source) -> Result<(), String> {
     Ok(())
 }
 
-/// Says, before anything is opened, that an element reads the interface of this name: a file or a named pipe, which can be read or
-/// written but not both, is then read.
-pub fn mark_read(name: &str) {
-    let mut names = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if !names.iter().any(|known| known == name) {
-        names.push(name.to_string());
-    }
-}
-
-fn is_read(name: &str) -> bool {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
-}
-
 /// Opens the interface of this name, if it is not open; its number and itself.
 pub fn open(name: &str) -> Result<(usize, Shared), String> {
     let mut table = table();
@@ -141,7 +128,13 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
             let (input, output) = made.take().ok_or_else(|| format!("interface `{name}` was closed"))?;
             (Some(input), Some(output))
         }
-        Source::Spec(spec, format) => open_spec(name, &directed(name, spec), *format)?,
+        Source::Spec(spec, format) => {
+            let spec = usage::directed(name, spec)?;
+            if spec.output == Some(Endpoint::Nothing) {
+                interface.want_no_output();
+            }
+            open_spec(name, &spec, *format)?
+        }
     };
     if let Some(input) = input {
         interface.add_input(input).map_err(words)?;
@@ -154,18 +147,6 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
 
 /// What an endpoint gives.
 pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
-
-/// What can be read or written, but not both, is written if no element reads it.
-fn directed(name: &str, spec: &Spec) -> Spec {
-    match spec {
-        Spec { input: Some(endpoint @ (Endpoint::File(_) | Endpoint::Fifo(_))), output: None }
-            if !is_read(name) =>
-        {
-            Spec { input: None, output: Some(endpoint.clone()) }
-        }
-        spec => spec.clone(),
-    }
-}
 
 fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
     let (mut input, mut output) = (None, None);
@@ -206,6 +187,7 @@ fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool
         Endpoint::File(path) => file::output(path, format),
         Endpoint::Unix(path) => descriptor::unix(path, format),
         Endpoint::Descriptor(number) => descriptor::inherited(*number, format),
+        Endpoint::Nothing => Ok((None, None)),
     }
 }
 
