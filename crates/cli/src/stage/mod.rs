@@ -58,6 +58,7 @@ pub fn run_with(
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
+    graph.iter().try_for_each(|graph| options.refuse_unknown(graph))?;
     let Plan { function, request, devices } = plan;
     let ready = Ready { function, devices, request, text, graph, diagnostics, name: None, drains: false };
     run_graph(ready, options, ending, begin)

@@ -1,7 +1,9 @@
 //! What all stages have in common on the command line and in the environment.
 
 use clap::Args;
+use graph::Graph;
 use interfaces::stage::{table, Endpoint, Format, Spec};
+use tools::fuse;
 
 /// Options of every stage.
 #[derive(Args, Clone, Debug)]
@@ -87,10 +89,15 @@ impl StageOptions {
             let spec = Spec::parse(&value).map_err(|error| format!("IF{idx}: {error}"))?;
             specs.push((numbered(idx), spec));
         }
+        let mut given: Vec<&str> = Vec::new();
         for text in &self.interfaces {
             let (name, value) = text
                 .split_once('=')
                 .ok_or_else(|| format!("--if {text}: give NAME=KIND, such as left=tap:t0 or right=stdout"))?;
+            if given.contains(&name) {
+                return Err(format!("--if {text}: `{name}` is given twice; an interface is one thing"));
+            }
+            given.push(name);
             let spec = Spec::parse(value).map_err(|error| format!("--if {text}: {error}"))?;
             specs.push((name.to_string(), spec));
         }
@@ -105,6 +112,21 @@ impl StageOptions {
             }
         }
         Ok(declared)
+    }
+
+    /// Refuses an `--if` for an interface that a graph does not have.
+    pub fn refuse_unknown(&self, graph: &Graph) -> Result<(), String> {
+        let known = fuse::interfaces(graph);
+        let name = |text: &String| text.split_once('=').map_or(text.clone(), |(name, _)| name.to_string());
+        match self.interfaces.iter().find(|text| !known.contains(&name(text))) {
+            None => Ok(()),
+            Some(text) if known.is_empty() => Err(format!("--if {text}: the graph has no interfaces")),
+            Some(text) => Err(format!(
+                "--if {text}: the graph has no interface `{}`; it has {}",
+                name(text),
+                known.into_iter().collect::<Vec<_>>().join(", ")
+            )),
+        }
     }
 
     /// The names of the interfaces that the user speaks of.

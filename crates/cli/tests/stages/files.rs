@@ -110,3 +110,31 @@ fn what_is_sent_to_a_file_that_is_read_is_counted_and_told() {
         assert_eq!((finished.code, &*finished.stderr), (0, ""));
     });
 }
+
+#[test]
+fn interfaces_that_the_graph_does_not_have_and_names_given_twice_are_refused() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(3));
+        for (script, due) in [
+            (
+                "weir count --if rigth=file:x.pcap < in.pcap > out.pcap",
+                "--if rigth=file:x.pcap: the graph has no interface `rigth`; it has left, right",
+            ),
+            (
+                "weir stage -e 'Idle -> Discard' --if left=stdin",
+                "--if left=stdin: the graph has no interfaces",
+            ),
+            (
+                "weir chain 'read in.pcap | count --if aux=tap:t | write out.pcap'",
+                "stage 2 (`count --if aux=tap:t`): --if aux=tap:t: the graph has no interface `aux`",
+            ),
+            (
+                "weir count --if right=file:x.pcap --if right=stdout < in.pcap > out.pcap",
+                "--if right=stdout: `right` is given twice",
+            ),
+        ] {
+            fails(place, script, due);
+        }
+        assert!(!std::path::Path::new(&place.path("x.pcap")).exists());
+    });
+}
