@@ -26,6 +26,7 @@ use element::{
 
 use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
 use crate::segment::segment;
+use crate::stage::table;
 use crate::traffic::Traffic;
 use element::output::reason;
 use rotation::Rotation;
@@ -262,6 +263,7 @@ impl ToDump {
         if self.rotation.is_asked() && (self.filename == "-" || !is_file(&self.filename)) {
             return Err(format!("{}: not a file, of which there could be several", self.filename));
         }
+        table::refuse_input(&self.filename)?;
         if self.goes_on.is_some() && std::fs::metadata(&self.filename).is_ok_and(|about| about.is_file()) {
             // The old element will still write the rest of its packets, to a file that has no name then.
             std::fs::remove_file(&self.filename).map_err(told)?;

@@ -138,3 +138,51 @@ fn interfaces_that_the_graph_does_not_have_and_names_given_twice_are_refused() {
         assert!(!std::path::Path::new(&place.path("x.pcap")).exists());
     });
 }
+
+#[test]
+fn a_file_is_no_named_pipe_and_no_socket() {
+    as_each_user(|place| {
+        let keep = capture(3);
+        place.write("keep.pcap", &keep);
+        place.write("in.pcap", capture(9));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        let is = "keep.pcap is a file, no";
+        for (script, due) in [
+            (
+                "weir count --if right=fifo:keep.pcap < in.pcap",
+                format!("{is} named pipe: say file:keep.pcap"),
+            ),
+            ("weir count --if left=fifo:keep.pcap > out", format!("{is} named pipe: say file:keep.pcap")),
+            ("weir count --if left=unix:keep.pcap > out", format!("{is} socket: say file:keep.pcap")),
+            ("weir count --if left=unix:fifo > out", "fifo is a named pipe, no socket: say fifo:fifo".into()),
+            ("weir count --if left=unix:. > out", ". is a folder, no socket".into()),
+        ] {
+            fails(place, script, &due);
+        }
+        assert!(place.read("keep.pcap") == keep);
+    });
+}
+
+#[test]
+fn a_file_that_is_read_is_not_written() {
+    as_each_user(|place| {
+        let keep = capture(50);
+        place.write("x", &keep);
+        place.command("ln").args(["-s", "x", "link"]).status().expect("ln runs");
+        let due = ": input file is output file; write to another one";
+        for script in [
+            "weir chain 'read x | write x'",
+            "weir chain 'read x | count | write link'",
+            "weir chain 'read --timing x | write x'",
+            "weir chain 'read x | tee x | write out'",
+            "weir write x < x",
+            "weir tee x < x > out",
+            "weir hex --out x < x > out",
+            "weir capture x < x > out",
+            "weir read x >> x",
+        ] {
+            fails(place, script, due);
+            assert!(place.read("x") == keep, "{script}");
+        }
+    });
+}

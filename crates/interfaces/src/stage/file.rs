@@ -1,10 +1,10 @@
 //! Capture files and named pipes.
 
 use std::fmt::Display;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 use element::output::reason;
 use element::Batch;
@@ -24,6 +24,7 @@ pub fn fifo_in(path: &str) -> Result<Ends, String> {
     let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
     let file =
         OpenOptions::new().read(true).custom_flags(sys::pipe::NONBLOCK).open(path).map_err(|e| words(&e))?;
+    check_fifo(&file, path)?;
     let input = PipeIn::awaiting_writer(file, path.to_string()).map_err(|error| error.to_string())?;
     Ok((Some(Box::new(input)), None))
 }
@@ -32,8 +33,30 @@ pub fn fifo_in(path: &str) -> Result<Ends, String> {
 pub fn fifo_out(path: &str, format: Format) -> Result<Ends, String> {
     let file = OpenOptions::new().write(true).open(path);
     let file = file.map_err(|error| format!("{path}: {}", reason(&error)))?;
+    check_fifo(&file, path).map_err(|error| error + ", which begins it anew")?;
     let output = PipeOut::new(reopened(file.as_fd(), false)?, path.to_string(), format);
     Ok((None, Some(Box::new(output.map_err(|error| error.to_string())?))))
+}
+
+/// Refuses what is no named pipe.
+fn check_fifo(file: &File, path: &str) -> Result<(), String> {
+    let kind = file.metadata().map_err(|error| format!("{path}: {}", reason(&error)))?.file_type();
+    if kind.is_fifo() {
+        return Ok(());
+    }
+    Err(mismatch(path, kind, "named pipe"))
+}
+
+/// What is told where something else is than was said: what it is, and what to say.
+pub fn mismatch(path: &str, kind: FileType, due: &str) -> String {
+    let (what, say) = match kind {
+        kind if kind.is_file() => ("a file", "file"),
+        kind if kind.is_fifo() => ("a named pipe", "fifo"),
+        kind if kind.is_socket() => ("a socket", "unix"),
+        kind if kind.is_dir() => return format!("{path} is a folder, no {due}"),
+        _ => ("a device", "file"),
+    };
+    format!("{path} is {what}, no {due}: say {say}:{path}")
 }
 
 /// A file of packets: a capture, plain or compressed, or lines of text. It is opened once: what was read of a pipe cannot be

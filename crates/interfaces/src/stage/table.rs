@@ -2,6 +2,7 @@
 //!
 //! A command declares them before its graph is built; the first element that names one opens it.
 
+mod inputs;
 mod life;
 mod usage;
 
@@ -17,6 +18,7 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
+pub use inputs::{mark_file_read, refuse_input};
 pub use life::{end_with, life, retire, Life};
 pub use usage::{mark_read, mark_written};
 
@@ -110,6 +112,7 @@ pub fn open(name: &str) -> Result<(usize, Shared), String> {
             }
         });
     };
+    inputs::note(&table);
     let declared = &mut table[idx];
     if let Some(shared) = &declared.opened {
         return Ok((idx, shared.clone()));
@@ -184,7 +187,10 @@ fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool
             Ok((Some(Box::new(input)), Some(Box::new(output))))
         }
         Endpoint::File(path) if is_input => file::input(path),
-        Endpoint::File(path) => file::output(path, format),
+        Endpoint::File(path) => {
+            inputs::refuse(inputs::of_path(path), path)?;
+            file::output(path, format)
+        }
         Endpoint::Unix(path) => descriptor::unix(path, format),
         Endpoint::Descriptor(number) => descriptor::inherited(*number, format),
         Endpoint::Nothing => Ok((None, None)),
@@ -217,6 +223,7 @@ fn stdout(format: Format) -> Result<Ends, String> {
              another interface (`--if right=KIND`)"
         ));
     }
+    inputs::refuse(inputs::of(&fd), LABEL)?;
     let ends = descriptor::stream(fd.as_fd(), LABEL, format, (kind == Kind::Socket, true))?;
     let _ = pipe::replace_standard(StandardStream::Output);
     Ok(ends)
