@@ -186,3 +186,12 @@ fn a_file_that_is_read_is_not_written() {
         }
     });
 }
+
+#[test]
+fn a_stage_that_does_not_start_reports_no_traffic() {
+    as_each_user(|place| {
+        let finished = place.run("weir count --if right=file:/nowhere/x < /dev/null");
+        assert_eq!(finished.code, 1);
+        assert!(!finished.stderr.contains("packets"), "{finished:?}");
+    });
+}
