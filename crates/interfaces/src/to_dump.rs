@@ -230,7 +230,8 @@ impl Element for ToDump {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let finished = self.writer.take().map_or(Ok(()), |writer| writer.finish()?.finish());
-        if let Err(error) = finished {
+        // What could not be written before was told then.
+        if let Some(error) = finished.err().filter(|_| self.is_active) {
             self.complain(ctx, &error);
         }
     }
@@ -270,7 +271,11 @@ impl ToDump {
         }
         let mut writer = self.begin().map_err(told)?;
         if self.is_unbuffered {
-            writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
+            let told = format!("{}: unable to write file header", self.filename);
+            // Click has no reason there.
+            let reason =
+                |error| if table::is_stage() { format!(": {}", reason(&error)) } else { String::new() };
+            writer.flush().map_err(|error| told + &reason(error))?;
         }
         self.writer = Some(writer);
         Ok(())
@@ -348,6 +353,7 @@ impl ToDump {
 
     fn complain(&self, ctx: &mut Ctx<'_>, error: &io::Error) {
         ctx.chatter(&format!("ToDump({}): {}", self.filename, reason(error)));
+        table::note_failure();
     }
 }
 

@@ -102,10 +102,9 @@ impl Stage {
         }
         tell_faults();
         self.engine.cleanup();
-        let has_failed = table::opened().iter().any(|shared| lock(shared).has_failed());
         Ok(match (life, self.ending.0.get()) {
             (_, Some(code)) => ExitCode::from(*code),
-            _ if has_failed => ExitCode::FAILURE,
+            _ if table::has_failed() => ExitCode::FAILURE,
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,
         })

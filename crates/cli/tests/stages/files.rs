@@ -195,3 +195,25 @@ fn a_stage_that_does_not_start_reports_no_traffic() {
         assert!(!finished.stderr.contains("packets"), "{finished:?}");
     });
 }
+
+#[test]
+fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(300));
+        for (stage, due) in [
+            ("tee copy", "ToDump(copy): File too large"),
+            ("capture copy", "ToDump(copy): File too large"),
+            ("hex --out copy", "ToHexDump(copy): File too large"),
+        ] {
+            // As a disk that becomes full.
+            let finished =
+                place.run(&format!("trap '' XFSZ; ulimit -f 8; weir {stage} < in.pcap > /dev/null"));
+            assert_eq!((finished.code, finished.stderr), (1, format!("{due}\n")), "{stage}");
+        }
+        fails(
+            place,
+            "weir tee /dev/full < in.pcap > /dev/null",
+            "/dev/full: unable to write file header: No space left on device",
+        );
+    });
+}

@@ -19,7 +19,7 @@ use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
 pub use inputs::{mark_file_read, refuse_input};
-pub use life::{end_with, life, retire, Life};
+pub use life::{end_with, has_failed, life, note_failure, retire, Life};
 pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.
@@ -68,6 +68,11 @@ fn table() -> MutexGuard<'static, Vec<Declared>> {
 /// The interface, for a moment.
 pub fn lock(shared: &Shared) -> MutexGuard<'_, Interface> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process is a stage.
+pub fn is_stage() -> bool {
+    !table().is_empty()
 }
 
 /// Declares an interface; one of the same name is replaced unless it is open.
