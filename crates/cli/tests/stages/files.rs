@@ -217,3 +217,14 @@ fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
         );
     });
 }
+
+#[test]
+fn only_packets_wait_in_what_status_tells() {
+    as_each_user(|place| {
+        let graph = "RatedSource(LENGTH 64, RATE 10) -> CheckLength(1500) -> ToInterface(right); \
+                     InfiniteSource(LENGTH 60, LIMIT 7) -> Queue -> Idle;";
+        let stage = place.start(&format!("exec weir stage -e '{graph}' > /dev/null"));
+        until("seven packets wait", || place.status().first().is_some_and(|one| one["queued"] == 7));
+        drop(stage);
+    });
+}
