@@ -70,6 +70,17 @@ fn text_is_told_apart_in_a_file_as_in_a_pipe() {
 }
 
 #[test]
+fn the_number_of_lines_skipped_beyond_those_told_is_told() {
+    as_each_user(|place| {
+        place.write("lines", "nonsense\n".repeat(5000) + &lines(1));
+        let finished = place.run("weir read lines > out.pcap");
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert!(finished.stderr.ends_with("weir: lines: 4990 further lines were skipped\n"), "{finished:?}");
+        assert_eq!((finished.stderr.lines().count(), n_packets(place, "out.pcap")), (11, 1));
+    });
+}
+
+#[test]
 fn a_lone_file_is_read_at_the_left_and_written_at_the_right() {
     as_each_user(|place| {
         place.write("in.pcap", capture(30));
