@@ -239,3 +239,8 @@ fn only_packets_wait_in_what_status_tells() {
         drop(stage);
     });
 }
+
+#[test]
+fn a_port_has_a_name() {
+    as_each_user(|place| fails(place, "weir port '' > out", "port: DEV is empty"));
+}
