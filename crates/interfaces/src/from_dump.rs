@@ -26,6 +26,7 @@ use crate::dump_bounds::{bounds, check_bounds, warn_of_sample};
 use crate::dump_end::EndCall;
 use crate::dump_source::{DumpSource, ALWAYS, SAMPLE_BITS};
 use crate::dump_window::Window;
+use crate::stage::table;
 use crate::traffic::Traffic;
 
 /// The class.
@@ -139,6 +140,7 @@ impl Element for FromDump {
             conf.args.fail("END_CALL and STOP are mutually exclusive");
         }
         conf.finish()?;
+        table::mark_file_read(&filename);
         let window = Window::new(bounds[0].0, bounds[1].0);
         let end_call = match end_call {
             Some(call) => Some(EndCall::Handler(call)),

@@ -26,6 +26,7 @@ use element::{
 
 use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
 use crate::segment::segment;
+use crate::stage::table;
 use crate::traffic::Traffic;
 use element::output::reason;
 use rotation::Rotation;
@@ -229,7 +230,8 @@ impl Element for ToDump {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let finished = self.writer.take().map_or(Ok(()), |writer| writer.finish()?.finish());
-        if let Err(error) = finished {
+        // What could not be written before was told then.
+        if let Some(error) = finished.err().filter(|_| self.is_active) {
             self.complain(ctx, &error);
         }
     }
@@ -262,13 +264,18 @@ impl ToDump {
         if self.rotation.is_asked() && (self.filename == "-" || !is_file(&self.filename)) {
             return Err(format!("{}: not a file, of which there could be several", self.filename));
         }
+        table::refuse_input(&self.filename)?;
         if self.goes_on.is_some() && std::fs::metadata(&self.filename).is_ok_and(|about| about.is_file()) {
             // The old element will still write the rest of its packets, to a file that has no name then.
             std::fs::remove_file(&self.filename).map_err(told)?;
         }
         let mut writer = self.begin().map_err(told)?;
         if self.is_unbuffered {
-            writer.flush().map_err(|_| format!("{}: unable to write file header", self.filename))?;
+            let told = format!("{}: unable to write file header", self.filename);
+            // Click has no reason there.
+            let reason =
+                |error| if table::is_stage() { format!(": {}", reason(&error)) } else { String::new() };
+            writer.flush().map_err(|error| told + &reason(error))?;
         }
         self.writer = Some(writer);
         Ok(())
@@ -346,6 +353,7 @@ impl ToDump {
 
     fn complain(&self, ctx: &mut Ctx<'_>, error: &io::Error) {
         ctx.chatter(&format!("ToDump({}): {}", self.filename, reason(error)));
+        table::note_failure();
     }
 }
 

@@ -22,6 +22,7 @@ use element::{
 };
 
 use crate::segment::segment;
+use crate::stage::table;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ToHexDump>("ToHexDump", "1-/0-", "h/h", "#/#")
@@ -85,6 +86,7 @@ impl Element for ToHexDump {
             None => Box::new(io::stderr()),
             Some("-") => Box::new(io::stdout()),
             Some(name) => {
+                table::refuse_input(name)?;
                 let file = std::fs::File::create(name);
                 Box::new(file.map_err(|error| format!("{name}: {}", reason(&error)))?)
             }
@@ -145,6 +147,7 @@ impl ToHexDump {
             self.out = None;
             let name = self.filename.as_deref().unwrap_or("<stderr>");
             ctx.chatter(&format!("ToHexDump({name}): {}", reason(&error)));
+            table::note_failure();
         }
     }
 

@@ -74,6 +74,7 @@ impl Element for ToInterface {
             conf.args.fail("BURST must be between 1 and 256");
         }
         conf.finish()?;
+        table::mark_written(&name);
         Ok(ToInterface {
             name,
             burst: burst as usize,

@@ -44,6 +44,8 @@ pub struct TrafficReport {
     is_json: bool,
     /// By input: all, and how much of it the last report told.
     counts: Vec<(Traffic, Traffic)>,
+    /// Whether the graph got as far as to begin with it.
+    has_begun: bool,
     begin_ns: i64,
     last_ns: i64,
     timer: Option<TimerId>,
@@ -63,10 +65,20 @@ impl Element for TrafficReport {
         let names = if names.is_empty() { (0..n_inputs).map(|i| i.to_string()).collect() } else { names };
         let counts = vec![<(Traffic, Traffic)>::default(); n_inputs];
         let interval_ns = interval.as_nanos();
-        Ok(TrafficReport { interval_ns, names, is_json, counts, begin_ns: 0, last_ns: 0, timer: None })
+        Ok(TrafficReport {
+            interval_ns,
+            names,
+            is_json,
+            counts,
+            has_begun: false,
+            begin_ns: 0,
+            last_ns: 0,
+            timer: None,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.has_begun = true;
         self.begin_ns = ctx.steady_ns();
         self.last_ns = self.begin_ns;
         if self.interval_ns > 0 {
@@ -114,7 +126,10 @@ impl Element for TrafficReport {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        self.tell(ctx);
+        // Of a graph that could not start there is nothing to report.
+        if self.has_begun && ctx.runtime().is_running() {
+            self.tell(ctx);
+        }
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
@@ -251,6 +266,26 @@ mod tests {
                 r.bytes: 0 4162
 
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_graph_that_does_not_start_has_no_report() {
+        check(
+            "Idle -> TrafficReport -> ToDump(/nowhere/x);",
+            expect![[r#"
+            config:1: While initializing 'ToDump@3 :: ToDump':
+              /nowhere/x: No such file or directory
+            Router could not be initialized!
+        "#]],
+        );
+        check(
+            "Idle -> ToDump(/nowhere/x); Idle -> TrafficReport -> Discard;",
+            expect![[r#"
+            config:1: While initializing 'ToDump@2 :: ToDump':
+              /nowhere/x: No such file or directory
+            Router could not be initialized!
+        "#]],
         );
     }
 

@@ -204,6 +204,7 @@ fn graph_part(
         stage.format = chain.format.clone();
     }
     stage.interfaces.extend(chain.interfaces.iter().filter(|text| is_for(text, position)).cloned());
+    stage.refuse_unknown(&graph)?;
     let is_plain = PLAIN.contains(&written.words[0].as_str());
     let function = if is_plain { plan.function } else { written.words.join(" ") };
     Ok(Some(GraphPart {

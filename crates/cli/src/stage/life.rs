@@ -134,13 +134,13 @@ impl Stage {
         }
         if life != Life::Closed {
             self.finish(&stop);
+            tell_lost();
         }
         tell_faults();
         self.engine.cleanup();
-        let has_failed = table::opened().iter().any(|shared| lock(shared).has_failed());
         Ok(match (life, self.ending.code()) {
             (_, Some(code)) => ExitCode::from(code),
-            _ if has_failed => ExitCode::FAILURE,
+            _ if table::has_failed() => ExitCode::FAILURE,
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,
         })
@@ -191,6 +191,17 @@ impl Stage {
                 break;
             }
             std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Tells what was sent to interfaces that can only be read.
+fn tell_lost() {
+    for shared in table::opened() {
+        let interface = lock(&shared);
+        let (name, n) = (interface.name(), interface.n_lost());
+        if n > 0 {
+            eprintln!("weir: interface {name} can only be read; packets sent to it and lost: {n}");
         }
     }
 }

@@ -61,6 +61,7 @@ pub fn run_with(
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
+    graph.iter().try_for_each(|graph| options.refuse_unknown(graph))?;
     let Plan { function, request, devices, is_ready_made } = plan;
     let called = function.split(' ').next().filter(|_| is_ready_made);
     let made =

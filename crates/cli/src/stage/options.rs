@@ -1,7 +1,9 @@
 //! What all stages have in common on the command line and in the environment.
 
 use clap::Args;
+use graph::Graph;
 use interfaces::stage::{table, Endpoint, Format, Spec};
+use tools::fuse;
 
 /// Options of every stage.
 #[derive(Args, Clone, Debug)]
@@ -106,9 +108,14 @@ impl StageOptions {
             let spec = Spec::parse(&value).map_err(|error| format!("IF{idx}: {error}"))?;
             specs.push((numbered(idx), spec));
         }
+        let mut given: Vec<&str> = Vec::new();
         for text in &self.interfaces {
             let wrong = |error: String| format!("--if {text}: {error}");
             let (name, value) = split(text).map_err(wrong)?;
+            if given.contains(&name) {
+                return Err(wrong(format!("`{name}` is given twice; an interface is one thing")));
+            }
+            given.push(name);
             specs.push((name.to_string(), Spec::parse(value).map_err(wrong)?));
         }
         refuse_shared(&specs)?;
@@ -122,6 +129,21 @@ impl StageOptions {
             }
         }
         Ok(declared)
+    }
+
+    /// Refuses an `--if` for an interface that a graph does not have.
+    pub fn refuse_unknown(&self, graph: &Graph) -> Result<(), String> {
+        let known = fuse::interfaces(graph);
+        let name = |text: &String| text.split_once('=').map_or(text.clone(), |(name, _)| name.to_string());
+        match self.interfaces.iter().find(|text| !known.contains(&name(text))) {
+            None => Ok(()),
+            Some(text) if known.is_empty() => Err(format!("--if {text}: the graph has no interfaces")),
+            Some(text) => Err(format!(
+                "--if {text}: the graph has no interface `{}`; it has {}",
+                name(text),
+                known.into_iter().collect::<Vec<_>>().join(", ")
+            )),
+        }
     }
 
     /// The names of the interfaces that the user speaks of.

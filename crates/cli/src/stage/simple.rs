@@ -141,6 +141,9 @@ pub fn plan_port(
     free_side: impl FnOnce() -> Result<&'static str, String>,
 ) -> Result<(Plan, StageOptions), String> {
     let device = &options.device;
+    if device.is_empty() {
+        return Err("port: DEV is empty; name a network device, or a tap to make".to_string());
+    }
     let is_there = sys::link::index(device).is_ok();
     if is_there && (!options.address.is_empty() || options.mtu.is_some()) {
         return Err(format!(

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use element::Runtime;
 use engine::world::World;
+use graph::{Handler, HandlerKind};
 use interfaces::stage::{table, Report};
 use serde::{Deserialize, Serialize};
 
@@ -110,10 +111,8 @@ pub fn of(world: &mut World) -> Result<Status, String> {
     let about = ABOUT.get().ok_or("it is no stage")?;
     let all = 0..world.n_elements();
     let drops = all.clone().flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
-    let has_length =
-        |idx: &usize| world.class_of(*idx).facts.handlers.iter().any(|handler| handler.name == "length");
-    let queues: Vec<String> =
-        all.filter(has_length).map(|idx| format!("{}.length", world.name(idx))).collect();
+    let stores = |idx: &usize| stores_packets(world.class_of(*idx).facts.handlers);
+    let queues: Vec<String> = all.filter(stores).map(|idx| format!("{}.length", world.name(idx))).collect();
     let mut length =
         |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
     let queued = queues.iter().filter_map(&mut length).sum();
@@ -127,6 +126,12 @@ pub fn of(world: &mut World) -> Result<Status, String> {
         drops,
         queued,
     })
+}
+
+/// Whether the handlers are those of a class that stores packets: it tells how many. A length that can be written is that of
+/// packets to be made or let pass.
+fn stores_packets(handlers: &[Handler]) -> bool {
+    handlers.iter().any(|handler| handler.name == "length" && handler.kind == HandlerKind::Read)
 }
 
 fn interface(report: &Report, about: &About) -> Interface {
@@ -283,6 +288,24 @@ fn traffic(packets: u64, bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_stores_packets_has_packets_that_wait() {
+        let stock = catalog::stock();
+        let has_length = |name: &str| {
+            stock.get(name).is_some_and(|class| class.facts.handlers.iter().any(|one| one.name == "length"))
+        };
+        let (storing, others): (Vec<&str>, Vec<&str>) = stock
+            .sorted_names()
+            .into_iter()
+            .filter(|name| has_length(name))
+            .partition(|name| stock.get(name).is_some_and(|class| stores_packets(class.facts.handlers)));
+        expect_test::expect![[r#"
+            ["ARPQuerier", "ARPTable", "FrontDropQueue", "FullNoteQueue", "IP6Neighbors", "MSQueue", "MixedQueue", "NotifierQueue", "Queue", "QuickNoteQueue", "SimpleQueue", "ThreadSafeQueue"]
+            ["CheckLength", "DriverManager", "FastUDPFlows", "InfiniteSource", "RandomSource", "RatedSource", "Script"]
+        "#]]
+        .assert_eq(&format!("{storing:?}\n{others:?}\n"));
+    }
 
     #[test]
     fn figures_are_short() {

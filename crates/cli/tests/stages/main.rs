@@ -8,6 +8,7 @@ mod changes;
 mod chaos;
 mod duplex;
 mod examples;
+mod files;
 mod hostile;
 mod linux;
 mod live;

@@ -28,7 +28,11 @@ impl Reader {
         } else {
             File::open(path)
         };
-        let mut file = file.map_err(|source| CaptureError::Open { path: path.to_owned(), source })?;
+        Reader::of_file(file.map_err(|source| CaptureError::Open { path: path.to_owned(), source })?)
+    }
+
+    /// Reads the headers of a capture that is open.
+    pub fn of_file(mut file: File) -> Result<Reader, CaptureError> {
         let head = read_head(&mut file)?;
         match decompress(&head, file) {
             Ok(stream) => Reader::start(Input::Stream(stream), &[]),

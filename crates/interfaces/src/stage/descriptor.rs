@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use sys::pipe::{self, Kind};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::table::Ends;
-use super::{Format, Input, Output};
+use super::{file, Format, Input, Output};
 
 /// How long a socket may be there before somebody listens.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -76,6 +77,10 @@ pub fn inherited(number: i32, format: Format) -> Result<Ends, String> {
 /// A Unix socket: whoever listens there is the other side, else whoever connects first.
 pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
     let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
+    if let Some(kind) = std::fs::metadata(path).map(|facts| facts.file_type()).ok().filter(|k| !k.is_socket())
+    {
+        return Err(file::mismatch(path, kind, "socket"));
+    }
     let begin = Instant::now();
     let socket = loop {
         match UnixStream::connect(path).map_err(|error| (error.kind(), error)) {

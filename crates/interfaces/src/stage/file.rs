@@ -1,32 +1,30 @@
 //! Capture files and named pipes.
 
 use std::fmt::Display;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 
 use element::output::reason;
 use element::Batch;
 use packet::Ring;
 use sys::poll::Poller;
 
-use super::descriptor::reopened;
-use super::framing::{packet_of, Format, Framer};
+use super::descriptor::{self, reopened};
+use super::framing::{is_text, packet_of, Format, Framer, READ_LEN};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::table::Ends;
 use super::{Dispatch, Input, Output, Receipt};
 use crate::capture::{self, Reader};
 
-/// Bytes of a text's beginning that are looked at.
-const HEAD: usize = 4;
-
 /// A named pipe to read, which need not have a writer yet.
 pub fn fifo_in(path: &str) -> Result<Ends, String> {
     let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
     let file =
         OpenOptions::new().read(true).custom_flags(sys::pipe::NONBLOCK).open(path).map_err(|e| words(&e))?;
+    check_fifo(&file, path)?;
     let input = PipeIn::awaiting_writer(file, path.to_string()).map_err(|error| error.to_string())?;
     Ok((Some(Box::new(input)), None))
 }
@@ -35,24 +33,52 @@ pub fn fifo_in(path: &str) -> Result<Ends, String> {
 pub fn fifo_out(path: &str, format: Format) -> Result<Ends, String> {
     let file = OpenOptions::new().write(true).open(path);
     let file = file.map_err(|error| format!("{path}: {}", reason(&error)))?;
+    check_fifo(&file, path).map_err(|error| error + ", which begins it anew")?;
     let output = PipeOut::new(reopened(file.as_fd(), false)?, path.to_string(), format);
     Ok((None, Some(Box::new(output.map_err(|error| error.to_string())?))))
 }
 
-/// A file of packets: a capture, plain or compressed, or lines of text.
+/// Refuses what is no named pipe.
+fn check_fifo(file: &File, path: &str) -> Result<(), String> {
+    let kind = file.metadata().map_err(|error| format!("{path}: {}", reason(&error)))?.file_type();
+    if kind.is_fifo() {
+        return Ok(());
+    }
+    Err(mismatch(path, kind, "named pipe"))
+}
+
+/// What is told where something else is than was said: what it is, and what to say.
+pub fn mismatch(path: &str, kind: FileType, due: &str) -> String {
+    let (what, say) = match kind {
+        kind if kind.is_file() => ("a file", "file"),
+        kind if kind.is_fifo() => ("a named pipe", "fifo"),
+        kind if kind.is_socket() => ("a socket", "unix"),
+        kind if kind.is_dir() => return format!("{path} is a folder, no {due}"),
+        _ => ("a device", "file"),
+    };
+    format!("{path} is {what}, no {due}: say {say}:{path}")
+}
+
+/// A file of packets: a capture, plain or compressed, or lines of text. It is opened once: what was read of a pipe cannot be
+/// read again.
 pub fn input(path: &str) -> Result<Ends, String> {
-    let words = |error: &std::io::Error| format!("{path}: {}", reason(error));
+    let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
+    let mut file = File::open(path).map_err(words)?;
+    let kind = file.metadata().map_err(words)?.file_type();
+    if kind.is_dir() {
+        return Err(format!("{path}: Is a directory"));
+    }
+    if !kind.is_file() {
+        return descriptor::stream(file.as_fd(), path, Format::default(), (true, false));
+    }
     let mut head = Vec::new();
-    let file = File::open(path).map_err(|e| words(&e))?;
-    file.take(HEAD as u64).read_to_end(&mut head).map_err(|e| words(&e))?;
-    let is_text =
-        !head.is_empty() && head.iter().all(|byte| byte.is_ascii_hexdigit() || b"[ :\n".contains(byte));
-    if is_text {
-        let file = File::open(path).map_err(|e| words(&e))?;
+    Read::by_ref(&mut file).take(READ_LEN as u64).read_to_end(&mut head).map_err(words)?;
+    file.rewind().map_err(words)?;
+    if !head.is_empty() && is_text(&head) {
         let input = PipeIn::new(file, path.to_string()).map_err(|error| error.to_string())?;
         return Ok((Some(Box::new(input)), None));
     }
-    let reader = Reader::open(path).map_err(|error| format!("{path}: {error}"))?;
+    let reader = Reader::of_file(file).map_err(|error| format!("{path}: {error}"))?;
     Ok((Some(Box::new(FileIn { reader, path: path.to_string(), end: None })), None))
 }
 

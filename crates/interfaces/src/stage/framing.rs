@@ -108,6 +108,8 @@ pub struct Deframer {
     pub notes: Vec<String>,
     /// Lines that could not be read.
     pub n_bad: u64,
+    /// Those of them that were told of.
+    n_told: u64,
 }
 
 enum State {
@@ -131,7 +133,7 @@ struct Lines {
 }
 
 /// Bytes to read at once before the format is known, and of lines.
-const READ_LEN: usize = 16 * 1024;
+pub(super) const READ_LEN: usize = 16 * 1024;
 
 /// First bytes of captures.
 const MAGICS: [[u8; 4]; 5] = [
@@ -141,19 +143,19 @@ const MAGICS: [[u8; 4]; 5] = [
     [0x4d, 0x3c, 0xb2, 0xa1],
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
-/// Bad lines that are told of one by one; the others are only counted.
+/// Bad lines that are told of one by one; of the others only their number is told in the end.
 const MAX_NOTES: u64 = 10;
 
 impl Default for Deframer {
     fn default() -> Deframer {
-        Deframer { state: State::Unknown(Vec::new()), notes: Vec::new(), n_bad: 0 }
+        Deframer { state: State::Unknown(Vec::new()), notes: Vec::new(), n_bad: 0, n_told: 0 }
     }
 }
 
 impl Deframer {
     /// The deframer of another stream; what was counted goes on.
     pub fn again(&self) -> Deframer {
-        Deframer { n_bad: self.n_bad, ..Deframer::default() }
+        Deframer { n_bad: self.n_bad, n_told: self.n_told, ..Deframer::default() }
     }
 
     /// Takes in what one call of `read` yields; how many bytes. None need not be the end, which is said by [`Deframer::end`].
@@ -198,27 +200,46 @@ impl Deframer {
 
     /// Looks at the first bytes.
     fn begin(&mut self, head: &[u8]) {
-        let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
-        let is_text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-        if is_capture || !is_text {
-            let mut decoder = Box::new(Decoder::new());
-            feed(&mut decoder, head);
-            self.state = State::Capture(decoder);
-        } else {
+        if is_text(head) {
             let mut lines = Lines::default();
             lines.feed(head);
             self.state = State::Lines(lines);
+        } else {
+            let mut decoder = Box::new(Decoder::new());
+            feed(&mut decoder, head);
+            self.state = State::Capture(decoder);
         }
     }
 
     /// Adds the next packets to a batch until it has `max`.
     pub fn take(&mut self, batch: &mut Batch, max: usize) -> Pause {
-        match &mut self.state {
+        let pause = match &mut self.state {
             State::Unknown(_) => Pause::NeedInput,
             State::Capture(decoder) => take_records(decoder, batch, max),
             State::Lines(lines) => lines.take(batch, max, &mut self.notes, &mut self.n_bad),
+        };
+        if pause == Pause::End {
+            self.tell_rest();
         }
+        pause
     }
+
+    /// Tells how many bad lines were not told of one by one.
+    fn tell_rest(&mut self) {
+        let n_told = self.n_told.max(self.n_bad.min(MAX_NOTES));
+        match self.n_bad - n_told {
+            0 => {}
+            1 => self.notes.push("1 further line was skipped".to_string()),
+            n => self.notes.push(format!("{n} further lines were skipped")),
+        }
+        self.n_told = self.n_bad;
+    }
+}
+
+/// Whether what begins so is lines of text, and no capture.
+pub(super) fn is_text(head: &[u8]) -> bool {
+    let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
+    !is_capture && head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
 fn take_records(decoder: &mut Decoder, batch: &mut Batch, max: usize) -> Pause {
@@ -426,6 +447,18 @@ mod tests {
             ["line 2: `hello` is no destination address of 12 hexadecimal digits; it is skipped"]
         );
         assert_eq!(deframer.n_bad, 1);
+    }
+
+    #[test]
+    fn of_many_bad_lines_the_first_are_told_and_the_number_of_the_others() {
+        let mut deframer = Deframer::default();
+        deframer.feed("nonsense\n".repeat(25).as_bytes());
+        packets(&mut deframer);
+        assert_eq!(deframer.notes.len(), 10);
+        deframer.end();
+        packets(&mut deframer);
+        packets(&mut deframer);
+        assert_eq!(deframer.notes[10..], ["15 further lines were skipped"]);
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub struct Interface {
     sent: Traffic,
     /// Packets that the other side did not read.
     n_unread: u64,
+    /// Whether it has an output, had one, may get one, or is to have none.
+    has_way_out: bool,
+    /// Packets beyond those that wait for an output.
+    n_beyond: u64,
     /// Who is at the other end, as far as known: the number of its process.
     neighbour: Option<u32>,
     faults: Vec<String>,
@@ -91,6 +95,8 @@ impl Interface {
             received: Traffic::default(),
             sent: Traffic::default(),
             n_unread: 0,
+            has_way_out: false,
+            n_beyond: 0,
             neighbour: None,
             faults: Vec::new(),
             has_failed: false,
@@ -105,8 +111,10 @@ impl Interface {
     }
 
     /// Reads from `input` once all inputs before it have ended.
-    pub fn add_input(&mut self, input: Box<dyn Input>) -> sys::Result<()> {
+    pub fn add_input(&mut self, mut input: Box<dyn Input>) -> sys::Result<()> {
         self.has_ended = false;
+        // The neighbour at the other end of a pipe may turn out to take packets.
+        self.has_way_out |= input.pipe().is_some_and(|pipe| pipe.stream().id().is_some());
         if self.inputs.is_empty() {
             input.watch(&mut self.rx_poller)?;
         }
@@ -120,7 +128,21 @@ impl Interface {
         output.watch(&mut self.tx_poller)?;
         self.outputs.push_back(output);
         self.is_closed = false;
+        self.has_way_out = true;
         Ok(())
+    }
+
+    /// Says that what is sent is to go nowhere.
+    pub fn want_no_output(&mut self) {
+        self.has_way_out = true;
+    }
+
+    /// Packets that were sent though the interface can only be read.
+    pub fn n_lost(&self) -> u64 {
+        match self.has_way_out {
+            true => 0,
+            false => self.waiting.len() as u64 + self.n_beyond,
+        }
     }
 
     /// Says that an element takes what is received.
@@ -259,6 +281,7 @@ impl Interface {
             }
         }
         self.waiting.push_batch(batch, n);
+        self.n_beyond += batch.len() as u64;
         self.send_waiting();
     }
 
@@ -555,8 +578,8 @@ impl Interface {
             neighbour: self.neighbour.filter(|_| joint != "pipe"),
             received: self.received,
             sent: self.sent,
-            n_dropped: n_bad + self.n_unread,
-            n_waiting: self.waiting.len(),
+            n_dropped: n_bad + self.n_unread + self.n_lost(),
+            n_waiting: if self.n_lost() > 0 { 0 } else { self.waiting.len() },
             n_waiting_bytes: input.map_or(0, |input| input.n_waiting_bytes()),
         }
     }

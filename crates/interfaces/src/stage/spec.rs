@@ -29,6 +29,8 @@ pub enum Endpoint {
     Unix(String),
     /// An open descriptor.
     Descriptor(i32),
+    /// Nothing: packets go nowhere.
+    Nothing,
 }
 
 /// An interface's endpoints: one for both directions as far as it goes, or one each way.
@@ -44,7 +46,7 @@ pub struct Spec {
 pub const KINDS: &str = "stdin, stdout, fifo:PATH, tap:NAME, dev:NAME, file:PATH, unix:PATH, fd:N";
 
 impl Spec {
-    /// Reads `ENDPOINT` or `INPUT OUTPUT`, where INPUT can be `-` for nothing.
+    /// Reads `ENDPOINT` or `INPUT OUTPUT`, one of which can be `-` for nothing.
     pub fn parse(text: &str) -> Result<Spec, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match *words.as_slice() {
@@ -54,6 +56,10 @@ impl Spec {
                 output => Ok(Spec { input: None, output: Some(output) }),
             },
             [one] => Ok(Spec { input: Some(Endpoint::parse(one)?), output: None }),
+            [input, Endpoint::NOTHING] if input != Endpoint::NOTHING => match Endpoint::parse(input)? {
+                Endpoint::Stdout => Err(format!("`{text}`: the first is read, the second written")),
+                input => Ok(Spec { input: Some(input), output: Some(Endpoint::Nothing) }),
+            },
             [input, output] => {
                 let (input, output) = (Endpoint::parse(input)?, Endpoint::parse(output)?);
                 if input == Endpoint::Stdout || output == Endpoint::Stdin {
@@ -85,7 +91,7 @@ impl Spec {
 
 impl Endpoint {
     const STDOUT: &'static str = "stdout";
-    /// In the place of what is read: nothing.
+    /// In the place of what is read, or of what is written: nothing.
     const NOTHING: &'static str = "-";
 
     /// Reads `KIND:ARGS`; a bare word is a named pipe if there is one, as the environment's `IF0=fifo1` has it, else a tap
@@ -181,6 +187,7 @@ impl fmt::Display for Endpoint {
             Endpoint::File(path) => write!(f, "file:{path}"),
             Endpoint::Unix(path) => write!(f, "unix:{path}"),
             Endpoint::Descriptor(number) => write!(f, "fd:{number}"),
+            Endpoint::Nothing => f.write_str(Endpoint::NOTHING),
         }
     }
 }
@@ -227,6 +234,7 @@ mod tests {
             "tap:t0,address=10.0.0.1/24,address=fd00::1/64,mtu=9000",
             "dev:eth0 file:f.pcap",
             "- file:f.pcap",
+            "file:f.pcap -",
             "unix:/tmp/s",
             "fd:5",
         ] {
@@ -245,7 +253,8 @@ mod tests {
             "stdout stdin",
             "- stdin",
             "-",
-            "file:f.pcap -",
+            "- -",
+            "stdout -",
             "tap:t,mtu=1",
             "tap:t,address=300.0.0.1",
             "tap:t,x=1",

@@ -2,7 +2,9 @@
 //!
 //! A command declares them before its graph is built; the first element that names one opens it.
 
+mod inputs;
 mod life;
+mod usage;
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -16,7 +18,9 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
-pub use life::{end_with, life, retire, Life};
+pub use inputs::{mark_file_read, refuse_input};
+pub use life::{end_with, has_failed, life, note_failure, retire, Life};
+pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.
 pub type Shared = Arc<Mutex<Interface>>;
@@ -39,8 +43,6 @@ enum Source {
 }
 
 static TABLE: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
-/// The interfaces that elements read.
-static READ: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// A bit for each interface that packets wait at.
 static FULL: AtomicU64 = AtomicU64::new(0);
 /// Whether neighbours are not looked for.
@@ -66,6 +68,11 @@ fn table() -> MutexGuard<'static, Vec<Declared>> {
 /// The interface, for a moment.
 pub fn lock(shared: &Shared) -> MutexGuard<'_, Interface> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process is a stage.
+pub fn is_stage() -> bool {
+    !table().is_empty()
 }
 
 /// Declares an interface; one of the same name is replaced unless it is open.
@@ -98,19 +105,6 @@ fn add(name: &str, source: Source) -> Result<(), String> {
     Ok(())
 }
 
-/// Says, before anything is opened, that an element reads the interface of this name: a file or a named pipe, which can be read or
-/// written but not both, is then read.
-pub fn mark_read(name: &str) {
-    let mut names = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if !names.iter().any(|known| known == name) {
-        names.push(name.to_string());
-    }
-}
-
-fn is_read(name: &str) -> bool {
-    READ.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name)
-}
-
 /// Opens the interface of this name, if it is not open; its number and itself.
 pub fn open(name: &str) -> Result<(usize, Shared), String> {
     let mut table = table();
@@ -123,6 +117,7 @@ pub fn open(name: &str) -> Result<(usize, Shared), String> {
             }
         });
     };
+    inputs::note(&table);
     let declared = &mut table[idx];
     if let Some(shared) = &declared.opened {
         return Ok((idx, shared.clone()));
@@ -141,7 +136,13 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
             let (input, output) = made.take().ok_or_else(|| format!("interface `{name}` was closed"))?;
             (Some(input), Some(output))
         }
-        Source::Spec(spec, format) => open_spec(name, &directed(name, spec), *format)?,
+        Source::Spec(spec, format) => {
+            let spec = usage::directed(name, spec)?;
+            if spec.output == Some(Endpoint::Nothing) {
+                interface.want_no_output();
+            }
+            open_spec(name, &spec, *format)?
+        }
     };
     if let Some(input) = input {
         interface.add_input(input).map_err(words)?;
@@ -154,18 +155,6 @@ fn make(name: &str, source: &mut Source) -> Result<Interface, String> {
 
 /// What an endpoint gives.
 pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
-
-/// What can be read or written, but not both, is written if no element reads it.
-fn directed(name: &str, spec: &Spec) -> Spec {
-    match spec {
-        Spec { input: Some(endpoint @ (Endpoint::File(_) | Endpoint::Fifo(_))), output: None }
-            if !is_read(name) =>
-        {
-            Spec { input: None, output: Some(endpoint.clone()) }
-        }
-        spec => spec.clone(),
-    }
-}
 
 fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
     let (mut input, mut output) = (None, None);
@@ -203,9 +192,13 @@ fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool
             Ok((Some(Box::new(input)), Some(Box::new(output))))
         }
         Endpoint::File(path) if is_input => file::input(path),
-        Endpoint::File(path) => file::output(path, format),
+        Endpoint::File(path) => {
+            inputs::refuse(inputs::of_path(path), path)?;
+            file::output(path, format)
+        }
         Endpoint::Unix(path) => descriptor::unix(path, format),
         Endpoint::Descriptor(number) => descriptor::inherited(*number, format),
+        Endpoint::Nothing => Ok((None, None)),
     }
 }
 
@@ -235,6 +228,7 @@ fn stdout(format: Format) -> Result<Ends, String> {
              another interface (`--if right=KIND`)"
         ));
     }
+    inputs::refuse(inputs::of(&fd), LABEL)?;
     let ends = descriptor::stream(fd.as_fd(), LABEL, format, (kind == Kind::Socket, true))?;
     let _ = pipe::replace_standard(StandardStream::Output);
     Ok(ends)

@@ -6,6 +6,8 @@
 mod joint;
 mod names;
 
+use std::collections::BTreeSet;
+
 use graph::{Connection, Diagnostics, Element, Endpoint, Graph, Place, Processing};
 
 use crate::Facts;
@@ -89,6 +91,12 @@ pub fn takes_from_left(stage: &StageGraph) -> bool {
     stage.graph.elements.iter().filter(|element| element.class == RECEIVES).any(|element| {
         stage.interface(&interface_of(&element.config)).is_some_and(|known| known.receives == Side::Left)
     })
+}
+
+/// The interfaces that a graph names.
+pub fn interfaces(graph: &Graph) -> BTreeSet<String> {
+    let elements = graph.elements.iter().filter(|element| [RECEIVES, SENDS].contains(&&*element.class));
+    elements.map(|element| interface_of(&element.config)).collect()
 }
 
 /// The interfaces to the outside that a stage names, under their new names.

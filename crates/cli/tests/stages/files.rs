@@ -1,0 +1,246 @@
+//! Files, named pipes and sockets that users name.
+
+use super::captures;
+use super::process::{as_each_user, until, Place};
+
+/// A capture of `n` packets.
+fn capture(n: u64) -> Vec<u8> {
+    let mut bytes = captures::header();
+    (0..n).for_each(|idx| captures::add_record(&mut bytes, &captures::packet(7, idx)));
+    bytes
+}
+
+/// `n` lines of text, each a packet.
+fn lines(n: u32) -> String {
+    (0..n).map(|idx| format!("001122334455 66778899aabb 0800 {idx:02x}\n")).collect()
+}
+
+/// How many packets a capture in the place has.
+fn n_packets(place: &Place, name: &str) -> usize {
+    captures::packets(&place.read(name)).len()
+}
+
+/// Runs a script that must fail with status 1 and tell so.
+#[track_caller]
+fn fails(place: &Place, script: &str, due: &str) {
+    let finished = place.run(script);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_read_from_its_first_byte() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(20));
+        place.write("lines", lines(5));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        let wire = "weir stage -e 'FromInterface(left) -> ToInterface(right);'";
+        for (script, n) in [
+            ("cat in.pcap > fifo & weir read fifo | weir write out.pcap".to_string(), 20),
+            ("cat lines > fifo & weir read fifo | weir write out.pcap".to_string(), 5),
+            ("weir read <(cat in.pcap) > out.pcap".to_string(), 20),
+            ("weir read <(cat lines) > out.pcap".to_string(), 5),
+            ("cat in.pcap | weir read /dev/stdin > out.pcap".to_string(), 20),
+            (format!("cat lines | {wire} --if left=file:/dev/stdin > out.pcap"), 5),
+        ] {
+            place.output(&script);
+            assert_eq!(n_packets(place, "out.pcap"), n, "{script}");
+        }
+    });
+}
+
+#[test]
+fn text_is_told_apart_in_a_file_as_in_a_pipe() {
+    as_each_user(|place| {
+        place.write("lines", format!("# comment\n{}", lines(2)));
+        let bad = "line 1: `#` is no destination address of 12 hexadecimal digits; it is skipped\n";
+        for (script, name) in [
+            ("weir read lines > out.pcap", "lines"),
+            ("cat lines | weir read - > out.pcap", "standard input"),
+        ] {
+            let finished = place.run(script);
+            assert_eq!((finished.code, finished.stderr), (0, format!("weir: {name}: {bad}")));
+            assert_eq!(n_packets(place, "out.pcap"), 2, "{script}");
+        }
+        place.write("other", b"\x7fELF\x02\x01\x01\x00");
+        for script in ["weir read other > out.pcap", "cat other | weir read - > out.pcap"] {
+            fails(place, script, "not a capture");
+        }
+    });
+}
+
+#[test]
+fn the_number_of_lines_skipped_beyond_those_told_is_told() {
+    as_each_user(|place| {
+        place.write("lines", "nonsense\n".repeat(5000) + &lines(1));
+        let finished = place.run("weir read lines > out.pcap");
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert!(finished.stderr.ends_with("weir: lines: 4990 further lines were skipped\n"), "{finished:?}");
+        assert_eq!((finished.stderr.lines().count(), n_packets(place, "out.pcap")), (11, 1));
+    });
+}
+
+#[test]
+fn a_lone_file_is_read_at_the_left_and_written_at_the_right() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(30));
+        place.write("old.pcap", capture(3));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        for script in [
+            "weir count --if right=file:new.pcap < in.pcap",
+            "weir count --if left=file:in.pcap --if right=file:old.pcap",
+            "weir count --if 'right=- file:new.pcap' --if 'left=file:in.pcap -'",
+            "cat fifo > new.pcap & weir count --if right=fifo:fifo < in.pcap; wait",
+            "weir chain --if left=file:in.pcap --if right=file:new.pcap 'count | count'",
+        ] {
+            place.output(script);
+            let name = if script.contains("old") { "old.pcap" } else { "new.pcap" };
+            assert_eq!(n_packets(place, name), 30, "{script}");
+            place.write("new.pcap", "");
+        }
+        fails(
+            place,
+            "weir bridge --if aux=file:x.pcap < in.pcap > /dev/null",
+            "say `- file:x.pcap` to write it or `file:x.pcap -` to read it",
+        );
+    });
+}
+
+#[test]
+fn what_is_sent_to_a_file_that_is_read_is_counted_and_told() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(5000));
+        let graph = "FromInterface(left) -> t :: Tee -> ToInterface(left); t[1] -> ToInterface(right);";
+        let told = "weir: interface left can only be read; packets sent to it and lost: 5000\n";
+        for input in ["< in.pcap", "--if left=file:in.pcap"] {
+            let finished = place.run(&format!("weir stage -e '{graph}' {input} > out.pcap"));
+            assert_eq!((finished.code, &*finished.stderr), (0, told), "{input}");
+            assert_eq!(n_packets(place, "out.pcap"), 5000);
+        }
+        let finished = place.run(&format!("weir stage -e '{graph}' --if 'left=file:in.pcap -' > out.pcap"));
+        assert_eq!((finished.code, &*finished.stderr), (0, ""));
+    });
+}
+
+#[test]
+fn interfaces_that_the_graph_does_not_have_and_names_given_twice_are_refused() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(3));
+        for (script, due) in [
+            (
+                "weir count --if rigth=file:x.pcap < in.pcap > out.pcap",
+                "--if rigth=file:x.pcap: the graph has no interface `rigth`; it has left, right",
+            ),
+            (
+                "weir stage -e 'Idle -> Discard' --if left=stdin",
+                "--if left=stdin: the graph has no interfaces",
+            ),
+            (
+                "weir chain 'read in.pcap | count --if aux=tap:t | write out.pcap'",
+                "stage 2 (`count --if aux=tap:t`): --if aux=tap:t: the graph has no interface `aux`",
+            ),
+            (
+                "weir count --if right=file:x.pcap --if right=stdout < in.pcap > out.pcap",
+                "--if right=stdout: `right` is given twice",
+            ),
+        ] {
+            fails(place, script, due);
+        }
+        assert!(!std::path::Path::new(&place.path("x.pcap")).exists());
+    });
+}
+
+#[test]
+fn a_file_is_no_named_pipe_and_no_socket() {
+    as_each_user(|place| {
+        let keep = capture(3);
+        place.write("keep.pcap", &keep);
+        place.write("in.pcap", capture(9));
+        place.command("mkfifo").arg("fifo").status().expect("mkfifo runs");
+        let is = "keep.pcap is a file, no";
+        for (script, due) in [
+            (
+                "weir count --if right=fifo:keep.pcap < in.pcap",
+                format!("{is} named pipe: say file:keep.pcap"),
+            ),
+            ("weir count --if left=fifo:keep.pcap > out", format!("{is} named pipe: say file:keep.pcap")),
+            ("weir count --if left=unix:keep.pcap > out", format!("{is} socket: say file:keep.pcap")),
+            ("weir count --if left=unix:fifo > out", "fifo is a named pipe, no socket: say fifo:fifo".into()),
+            ("weir count --if left=unix:. > out", ". is a folder, no socket".into()),
+        ] {
+            fails(place, script, &due);
+        }
+        assert!(place.read("keep.pcap") == keep);
+    });
+}
+
+#[test]
+fn a_file_that_is_read_is_not_written() {
+    as_each_user(|place| {
+        let keep = capture(50);
+        place.write("x", &keep);
+        place.command("ln").args(["-s", "x", "link"]).status().expect("ln runs");
+        let due = ": input file is output file; write to another one";
+        for script in [
+            "weir chain 'read x | write x'",
+            "weir chain 'read x | count | write link'",
+            "weir chain 'read --timing x | write x'",
+            "weir chain 'read x | tee x | write out'",
+            "weir write x < x",
+            "weir tee x < x > out",
+            "weir hex --out x < x > out",
+            "weir capture x < x > out",
+            "weir read x >> x",
+        ] {
+            fails(place, script, due);
+            assert!(place.read("x") == keep, "{script}");
+        }
+    });
+}
+
+#[test]
+fn a_stage_that_does_not_start_reports_no_traffic() {
+    as_each_user(|place| {
+        let finished = place.run("weir count --if right=file:/nowhere/x < /dev/null");
+        assert_eq!(finished.code, 1);
+        assert!(!finished.stderr.contains("packets"), "{finished:?}");
+    });
+}
+
+#[test]
+fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(300));
+        for (stage, due) in [
+            ("tee copy", "ToDump(copy): File too large"),
+            ("capture copy", "ToDump(copy): File too large"),
+            ("hex --out copy", "ToHexDump(copy): File too large"),
+        ] {
+            // As a disk that becomes full.
+            let finished =
+                place.run(&format!("trap '' XFSZ; ulimit -f 8; weir {stage} < in.pcap > /dev/null"));
+            assert_eq!((finished.code, finished.stderr), (1, format!("{due}\n")), "{stage}");
+        }
+        fails(
+            place,
+            "weir tee /dev/full < in.pcap > /dev/null",
+            "/dev/full: unable to write file header: No space left on device",
+        );
+    });
+}
+
+#[test]
+fn only_packets_wait_in_what_status_tells() {
+    as_each_user(|place| {
+        let graph = "RatedSource(LENGTH 64, RATE 10) -> CheckLength(1500) -> ToInterface(right); \
+                     InfiniteSource(LENGTH 60, LIMIT 7) -> Queue -> Idle;";
+        let stage = place.start(&format!("exec weir stage -e '{graph}' > /dev/null"));
+        until("seven packets wait", || place.status().first().is_some_and(|one| one["queued"] == 7));
+        drop(stage);
+    });
+}
+
+#[test]
+fn a_port_has_a_name() {
+    as_each_user(|place| fails(place, "weir port '' > out", "port: DEV is empty"));
+}

@@ -1,0 +1,77 @@
+//! The files that a stage reads, none of which may be written: it would be emptied before it is read.
+
+use std::fs::{File, Metadata};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::{table, usage, Declared, Endpoint, Source};
+
+/// Which file it is: its device and its inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId(u64, u64);
+
+/// The files that interfaces and other elements read; found out when the first of them is opened.
+static READ: OnceLock<Vec<FileId>> = OnceLock::new();
+/// Files that elements read, besides interfaces.
+static OTHERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Says, before anything is opened, that an element reads this file.
+pub fn mark_file_read(path: &str) {
+    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !others.iter().any(|known| known == path) {
+        others.push(path.to_string());
+    }
+}
+
+/// Refuses to write a file that this process, as a stage, reads.
+pub fn refuse_input(path: &str) -> Result<(), String> {
+    let table = table();
+    if table.is_empty() {
+        return Ok(());
+    }
+    note(&table);
+    refuse(of_path(path), path)
+}
+
+/// Finds out which files are read.
+pub(super) fn note(table: &[Declared]) {
+    READ.get_or_init(|| {
+        let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let interfaces =
+            table.iter().filter(|declared| usage::is_read(&declared.name)).filter_map(of_interface);
+        interfaces.chain(others.iter().filter_map(|path| of_path(path))).collect()
+    });
+}
+
+/// Refuses to write a file that is read.
+pub(super) fn refuse(id: Option<FileId>, label: &str) -> Result<(), String> {
+    let read = READ.get().map(Vec::as_slice).unwrap_or_default();
+    match id.is_some_and(|id| read.contains(&id)) {
+        true => Err(format!("{label}: input file is output file; write to another one")),
+        false => Ok(()),
+    }
+}
+
+fn of_interface(declared: &Declared) -> Option<FileId> {
+    let Source::Spec(spec, _) = &declared.source else { return None };
+    match usage::directed(&declared.name, spec).ok()?.input? {
+        Endpoint::Stdin => of(std::io::stdin()),
+        Endpoint::File(path) => of_path(&path),
+        _ => None,
+    }
+}
+
+/// Which file it is that is open, if it is one.
+pub(super) fn of(fd: impl AsFd) -> Option<FileId> {
+    let file = File::from(fd.as_fd().try_clone_to_owned().ok()?);
+    id(&file.metadata().ok()?)
+}
+
+pub(super) fn of_path(path: &str) -> Option<FileId> {
+    id(&std::fs::metadata(path).ok()?)
+}
+
+fn id(facts: &Metadata) -> Option<FileId> {
+    facts.is_file().then(|| FileId(facts.dev(), facts.ino()))
+}
