@@ -1,20 +1,19 @@
 //! Prints what every operation of this crate costs in nanoseconds: `cargo run --release -p table --example speed [part]`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::Instant;
 
 use foldhash::quality::RandomState;
 use table::flow::FlowTable;
 use table::lpm::{Address, Lpm, Lpm4, Lpm6, Prefix};
-use table::ring::Ring;
 use table::symmetric::{symmetric_hash, symmetric_hash6};
 use table::timeout::TimeWheel;
 
 fn main() {
     let part = std::env::args().nth(1).unwrap_or_default();
-    let parts: [(&str, fn()); 5] =
-        [("lpm", lpm), ("flow", flow), ("timeout", timeout), ("ring", ring), ("symmetric", symmetric)];
+    let parts: [(&str, fn()); 4] =
+        [("lpm", lpm), ("flow", flow), ("timeout", timeout), ("symmetric", symmetric)];
     for (name, run) in parts {
         if name.starts_with(&part) {
             run();
@@ -278,58 +277,6 @@ fn timeout() {
             wheel.memory() >> 10
         );
     }
-}
-
-fn ring() {
-    const N_ROUNDS: usize = 1 << 18;
-    const BATCH: usize = 32;
-    let n_moved = N_ROUNDS * BATCH;
-    let mut batch: Vec<Box<u64>> = (0..BATCH as u64).map(Box::new).collect();
-    let mut ring = Ring::new(1000);
-    let moved_ns = best_ns_each(N_ROUNDS, || {
-        for _ in 0..N_ROUNDS {
-            ring.push_back_batch(black_box(&mut batch));
-            ring.pop_front_batch(BATCH, black_box(&mut batch));
-        }
-    });
-    let reversed_ns = best_ns_each(N_ROUNDS, || {
-        for _ in 0..N_ROUNDS {
-            ring.push_front_batch(black_box(&mut batch));
-            ring.pop_back_batch(BATCH, black_box(&mut batch));
-        }
-    });
-    let mut plain = VecDeque::with_capacity(1024);
-    let plain_ns = best_ns_each(N_ROUNDS, || {
-        for _ in 0..N_ROUNDS {
-            plain.extend(black_box(&mut batch).drain(..));
-            black_box(&mut batch).extend(plain.drain(..BATCH));
-        }
-    });
-    let (mut words, source, mut sink) = (Ring::new(1000), [7u64; BATCH], Vec::with_capacity(BATCH));
-    let copied_ns = best_ns_each(N_ROUNDS, || {
-        for _ in 0..N_ROUNDS {
-            sink.clear();
-            words.push_back_slice(black_box(&source));
-            words.pop_front_batch(BATCH, black_box(&mut sink));
-        }
-    });
-    let mut target = [0u64; BATCH];
-    let memcpy_ns = best_ns_each(N_ROUNDS, || {
-        for _ in 0..N_ROUNDS {
-            black_box(&mut target).copy_from_slice(black_box(&source));
-            black_box(&mut target).copy_from_slice(black_box(&source));
-        }
-    });
-    let single_ns = best_ns_each(n_moved, || {
-        for i in 0..n_moved as u64 {
-            keep(words.push_back(black_box(i)));
-            black_box(words.pop_front());
-        }
-    });
-    println!(
-        "Ring: 32 pointers in and out {moved_ns:.1}, at the other ends {reversed_ns:.1}, std's VecDeque {plain_ns:.1}, 32 \
-         words by slice {copied_ns:.1}, two copies of 256 bytes {memcpy_ns:.1}; one item in and out {single_ns:.1}"
-    );
 }
 
 fn symmetric() {

@@ -7,7 +7,6 @@
 //! | [`timeout`] | expiry of such entries | O(1) amortised |
 //! | [`recent`] | what was noted lately: bounded, the oldest gives way | O(1) |
 //! | [`chained`] | listing entries as Click does | a sort by bucket, only when somebody asks |
-//! | [`ring`] | queues | O(1), a batch is a copy |
 //! | [`symmetric`] | steering: one hash for both directions of a flow | a few ns |
 //!
 //! Nothing here does I/O, reads a clock or panics on its input. `examples/speed.rs` measures every operation.
@@ -20,6 +19,5 @@ pub mod flow;
 pub mod lpm;
 pub mod prefetch;
 pub mod recent;
-pub mod ring;
 pub mod symmetric;
 pub mod timeout;

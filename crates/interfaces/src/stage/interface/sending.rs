@@ -1,0 +1,182 @@
+//! Sending: at once, or as soon as there is room.
+
+use std::time::Duration;
+
+use element::Batch;
+
+use super::{Interface, MAX_WAITING};
+use crate::stage::{Dispatch, Output};
+
+impl Interface {
+    /// Writes to `output` from now on; those before it finish what they began.
+    pub fn add_output(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
+        output.watch(&mut self.tx_poller)?;
+        self.outputs.push_back(output);
+        self.is_closed = false;
+        self.has_way_out = true;
+        Ok(())
+    }
+
+    /// Says that what is sent is to go nowhere.
+    pub fn want_no_output(&mut self) {
+        self.has_way_out = true;
+    }
+
+    /// Packets that were sent though the interface can only be read.
+    pub fn n_lost(&self) -> u64 {
+        match self.has_way_out {
+            true => 0,
+            false => self.waiting.len() as u64 + self.n_beyond,
+        }
+    }
+
+    /// Sends a batch; what there is no room for waits. The packets that there was no place for, or nobody to read, are left
+    /// in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
+    pub fn send(&mut self, batch: &mut Batch) {
+        let n = MAX_WAITING.saturating_sub(self.waiting.len()).min(batch.len());
+        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        if let [output] = self.outputs.make_contiguous() {
+            if self.waiting.is_empty() {
+                output.send_now(batch);
+                if batch.is_empty() {
+                    return;
+                }
+            }
+        }
+        self.waiting.push_batch(batch, n);
+        self.n_beyond += batch.len() as u64;
+        self.send_waiting();
+    }
+
+    /// Whether [`Interface::wake_reader`] is due.
+    pub fn owes_wake(&self) -> bool {
+        self.outputs.iter().any(|output| output.owes_wake())
+    }
+
+    /// Lets the reader have what was sent and wakes it, if that is due.
+    pub fn wake_reader(&mut self) {
+        if self.owes_wake() {
+            self.flush();
+        }
+    }
+
+    /// Sends what waits, as far as there is room, and wakes the reader.
+    pub fn flush(&mut self) {
+        self.send_waiting();
+        self.outputs.iter_mut().for_each(|output| output.wake_reader());
+    }
+
+    fn send_waiting(&mut self) {
+        while self.outputs.len() > 1 {
+            let Some(output) = self.outputs.front_mut() else { break };
+            if output.finish(&mut self.tx_poller) == Dispatch::Blocked {
+                output.set_blocked(&mut self.tx_poller, true);
+                self.is_blocked = true;
+                return;
+            }
+            output.unwatch(&mut self.tx_poller);
+            self.outputs.pop_front();
+        }
+        let Some(output) = self.outputs.front_mut() else {
+            // Nobody is there to send to yet, or the way back is not there at all.
+            self.is_blocked = false;
+            return;
+        };
+        let dispatch = output.send(&mut self.waiting, &mut self.tx_poller);
+        let is_blocked = dispatch == Dispatch::Blocked;
+        if is_blocked != self.is_blocked {
+            output.set_blocked(&mut self.tx_poller, is_blocked);
+            self.is_blocked = is_blocked;
+        }
+        match dispatch {
+            Dispatch::All | Dispatch::Blocked => {}
+            Dispatch::Unread => {
+                self.n_unread += self.waiting.len() as u64;
+                self.waiting.truncate(0);
+            }
+            Dispatch::Closed => self.close_output(None),
+            Dispatch::Fault(message) => self.close_output(Some(message)),
+        }
+    }
+
+    fn close_output(&mut self, fault: Option<String>) {
+        self.faults.extend(fault);
+        let Some(output) = self.outputs.pop_front() else { return };
+        output.unwatch(&mut self.tx_poller);
+        self.n_unread += self.waiting.len() as u64;
+        self.waiting.truncate(0);
+        self.is_blocked = false;
+        self.is_closed |= !output.ends_with_neighbour() && self.outputs.is_empty() && output.is_stream();
+    }
+
+    /// Looks at what the descriptor of the output tells.
+    pub fn look_at_output(&mut self) {
+        let is_gone = match self.tx_poller.wait(Some(Duration::ZERO)) {
+            Ok(events) => events.iter().any(|event| event.closed),
+            Err(_) => false,
+        };
+        if is_gone {
+            self.notice_end();
+        }
+        if let Some(output) = self.outputs.back_mut() {
+            output.woken();
+            self.flush();
+        }
+    }
+
+    /// The other side of an output may be gone.
+    fn notice_end(&mut self) {
+        let Interface { idle, outputs, tx_poller, .. } = self;
+        if let Some(pipe) = idle.as_mut().and_then(|output| output.pipe()) {
+            if pipe.notice_end(tx_poller) {
+                pipe.unwatch(tx_poller);
+                *idle = None;
+                self.is_closed = true;
+            }
+            return;
+        }
+        if outputs.len() != 1 {
+            return;
+        }
+        let Some(output) = outputs.front_mut() else { return };
+        let is_over = match output.pipe() {
+            Some(pipe) => pipe.notice_end(tx_poller),
+            None => output.is_stream() && output.is_closed(),
+        };
+        if is_over {
+            self.close_output(None);
+        }
+    }
+
+    /// Waits until there may be room, for `patience` at most.
+    pub fn wait_for_room(&mut self, patience: Duration) {
+        // Whatever it yields, looking tells what is the case.
+        let _ = self.tx_poller.wait(Some(patience));
+        self.look_at_output();
+    }
+
+    /// Says that nothing will follow; whether everything is sent.
+    pub fn finish(&mut self) -> bool {
+        self.flush();
+        if self.is_blocked {
+            return false;
+        }
+        let Some(output) = self.outputs.back_mut() else { return true };
+        match output.finish(&mut self.tx_poller) {
+            Dispatch::Fault(message) => {
+                self.faults.push(message);
+                true
+            }
+            dispatch => dispatch != Dispatch::Blocked && !output.must_stay(),
+        }
+    }
+
+    /// Packets that wait for room, and those that wait for an output.
+    pub fn n_waiting(&self) -> (usize, usize) {
+        if self.outputs.is_empty() {
+            (0, self.waiting.len())
+        } else {
+            (self.waiting.len(), 0)
+        }
+    }
+}
