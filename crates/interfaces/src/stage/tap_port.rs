@@ -165,7 +165,10 @@ impl Output for TapOut {
                     waiting.push_front(packet);
                     return Dispatch::Blocked;
                 }
-                Err(error) if error.errno() == Some(EBADFD) => return Dispatch::Closed,
+                Err(error) if error.errno() == Some(EBADFD) => {
+                    waiting.push_front(packet);
+                    return Dispatch::Closed;
+                }
                 // The metadata is not to the kernel's liking: it gets what the packet stands for.
                 Err(error) if packet.has_offload() && error.errno() != Some(ENOBUFS) => {
                     segment(&packet, |part| {
