@@ -181,7 +181,7 @@ pub fn xform(given: &mut Given) -> Outcome {
     let patterns: Vec<Pattern> = outlines.iter().flat_map(tools::patterns).collect();
     let mut diagnostics = Diagnostics::default();
     tools::xform(&mut router, &patterns, is_reversed, &mut diagnostics);
-    let _ = told(&diagnostics);
+    told(&diagnostics)?;
     write_router(&router, input.output.as_deref())
 }
 
