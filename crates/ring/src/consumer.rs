@@ -62,7 +62,7 @@ impl Consumer {
         clippy::should_implement_trait,
         reason = "a record borrows the consumer, which no iterator can express"
     )]
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Record<'_>>, Corrupt> {
         if self.next == self.tail && !self.look()? {
             return Ok(None);
