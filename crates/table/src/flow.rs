@@ -30,11 +30,15 @@ pub const NO_ENTRY: u32 = index::NIL;
 /// Keys looked up together by [`FlowTable::find_batch`]: enough to overlap cache misses.
 const CHUNK: usize = 32;
 
-/// A hash table for flows.
-pub struct FlowTable<K, V> {
+/// Aligns the entries of a [`FlowTable`] to cache lines: for keys and values of 56 bytes in all, which fill one with their hash.
+#[repr(align(64))]
+pub struct Line;
+
+/// A hash table for flows; its entries are aligned as `A`.
+pub struct FlowTable<K, V, A = ()> {
     hasher: SeedableRandomState,
     index: Index,
-    slab: Slab<K, V>,
+    slab: Slab<K, V, A>,
     limit: u32,
 }
 
@@ -42,7 +46,7 @@ pub struct FlowTable<K, V> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full<K, V>(pub K, pub V);
 
-impl<K: Hash + Eq, V> FlowTable<K, V> {
+impl<K: Hash + Eq, V, A> FlowTable<K, V, A> {
     /// An empty table that takes up to `limit` entries.
     pub fn new(limit: u32) -> Self {
         Self::with_seed(limit, random_seed())

@@ -1,5 +1,8 @@
 //! A hint to the processor that some memory is read soon.
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Starts loading the cache line that holds the first byte of `place`; does nothing on processors without such a hint.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
@@ -11,7 +14,9 @@ pub fn prefetch<T>(place: &T) {
 pub fn prefetch_whole<T>(place: &T) {
     let first = std::ptr::from_ref(place).cast::<u8>();
     imp::prefetch(first);
-    imp::prefetch(first.wrapping_add(size_of::<T>().saturating_sub(1)));
+    if size_of::<T>() > LINE || align_of::<T>() < LINE {
+        imp::prefetch(first.wrapping_add(size_of::<T>().saturating_sub(1)));
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -12,6 +12,7 @@
 //! DriverManager(wait, write af.clear);
 //! ```
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use args::{Filename, Seconds};
@@ -66,6 +67,8 @@ pub struct AggregateIPFlows {
     source: Option<ElementIdx>,
     /// The handler that tells where in the capture a packet stands.
     filepos: Option<String>,
+    /// Where the first packets of flows stood, by the flows' numbers.
+    positions: HashMap<u32, u32>,
     /// Who is told that flows have ended.
     listeners: Listeners,
 }
@@ -96,6 +99,7 @@ impl Element for AggregateIPFlows {
             goes_on: false,
             source,
             filepos: None,
+            positions: HashMap::new(),
             listeners: Listeners::default(),
         })
     }
@@ -157,6 +161,9 @@ impl Element for AggregateIPFlows {
             self.trace = old.trace.take();
         }
         self.flows.take_over(&mut old.flows);
+        if self.filepos.is_some() {
+            self.positions = std::mem::take(&mut old.positions);
+        }
         old.cleanup(ctx);
     }
 
@@ -245,7 +252,7 @@ impl AggregateIPFlows {
             return;
         };
         if let Ok(filepos) = args::bounded_integer(text.trim(), 0, u64::from(u32::MAX)) {
-            self.flows.set_filepos(begun, filepos as u32);
+            self.positions.insert(begun, filepos as u32);
         }
     }
 
@@ -277,8 +284,9 @@ impl AggregateIPFlows {
     fn write_trace(&mut self) {
         let Some(trace) = &mut self.trace else { return };
         for (key, flow) in self.flows.ended.drain(..) {
+            let filepos = self.positions.remove(&flow.number);
             // A full disk must not stop the packets.
-            let _ = trace.write_all(describe(&key, &flow).as_bytes());
+            let _ = trace.write_all(describe(&key, &flow, filepos).as_bytes());
         }
     }
 
@@ -298,11 +306,12 @@ impl AggregateIPFlows {
     }
 }
 
-fn describe(key: &Key, flow: &Flow) -> String {
+fn describe(key: &Key, flow: &Flow, filepos: Option<u32>) -> String {
     let ((src, sport), (dst, dport)) = key.ends(flow.is_reversed);
     let [begin, duration] = [flow.first_ns, flow.last_ns.wrapping_sub(flow.first_ns)].map(nine_digits);
     let [forward, back] = flow.n_packets;
-    let filepos = if flow.filepos == 0 { String::new() } else { format!(" filepos='{}'", flow.filepos) };
+    let filepos =
+        filepos.filter(|at| *at != 0).map_or(String::new(), |filepos| format!(" filepos='{filepos}'"));
     format!(
         "<flow aggregate='{}' src='{src}' sport='{sport}' dst='{dst}' dport='{dport}' begin='{begin}' \
          duration='{duration}'{filepos}>\n  <stream dir='0' packets='{forward}' /><stream dir='1' packets='{back}' />\n\

@@ -6,7 +6,7 @@ mod fragments;
 use std::collections::{HashMap, VecDeque};
 
 use element::Packet;
-use table::flow::{FlowTable, NO_ENTRY};
+use table::flow::{FlowTable, Line, NO_ENTRY};
 
 use super::aggregate_ip_flows::set_number;
 use super::flow_hosts::HostList;
@@ -46,7 +46,7 @@ pub struct Seen {
     is_rejected: bool,
 }
 
-/// What is known of a flow.
+/// What is known of a flow. With its key it fills a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Its number.
@@ -60,11 +60,11 @@ pub struct Flow {
     pub last_ns: i64,
     /// Packets each way.
     pub n_packets: [u32; 2],
-    /// Where the first packet stands in the capture; 0 if unknown.
-    pub filepos: u32,
     /// Number of the last lookup that found it.
     looked_up: u64,
 }
+
+const _: () = assert!(size_of::<Key>() + size_of::<Flow>() <= 56);
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ struct Fragment {
 
 /// All flows.
 pub struct FlowNumbers {
-    flows: FlowTable<Key, Flow>,
+    flows: FlowTable<Key, Flow, Line>,
     fragments: HashMap<Hosts, VecDeque<Fragment>>,
     hosts: HostList,
     n_lookups: u64,
@@ -101,7 +101,7 @@ pub struct FlowNumbers {
     pub keeps_ended: bool,
     /// Those, in order.
     pub ended: Vec<(Key, Flow)>,
-    /// The flow that the last packet began.
+    /// The number of the flow that the last packet began.
     pub begun: Option<u32>,
     /// Packets that have waited and go on.
     pub released: Vec<Packet>,
@@ -288,21 +288,13 @@ impl FlowNumbers {
             // Only a packet that passes counts as the last one: fragments of a new flow wait at time 0.
             last_ns: old.map_or(0, |old| old.last_ns),
             n_packets: old.map_or([0; 2], |old| old.n_packets),
-            filepos: 0,
             looked_up: self.n_lookups,
         };
         self.note_hosts(&key.hosts);
         let idx = self.flows.insert_hashed(hash, key, flow).ok()?;
+        self.begun = Some(self.next);
         self.next = self.next.wrapping_add(1);
-        self.begun = Some(idx);
         Some(idx)
-    }
-
-    /// Remembers where a flow begins in the capture.
-    pub fn set_filepos(&mut self, idx: u32, filepos: u32) {
-        if let Some((_, flow)) = self.flows.get_mut(idx) {
-            flow.filepos = filepos;
-        }
     }
 
     /// The order of hosts matters to what is described and to fragments.

@@ -3,20 +3,20 @@
 use super::index::NIL;
 use crate::chunks::Chunks;
 
-/// The tag and the hash share one word, so that a 16-byte key and a 40-byte value fill one cache line.
-pub enum Slot<K, V> {
-    Free { next: u32 },
+/// The tag and the hash share one word, so that a 16-byte key and a 40-byte value fill one cache line, if `A` is aligned to it.
+pub enum Slot<K, V, A = ()> {
+    Free { next: u32, align: [A; 0] },
     Used { tag: u32, key: K, value: V },
 }
 
-pub struct Slab<K, V> {
-    slots: Chunks<Slot<K, V>>,
+pub struct Slab<K, V, A = ()> {
+    slots: Chunks<Slot<K, V, A>>,
     /// Freed slots, last freed first: its cache lines are the likeliest to be warm.
     free: u32,
     len: usize,
 }
 
-impl<K, V> Slab<K, V> {
+impl<K, V, A> Slab<K, V, A> {
     pub fn new() -> Self {
         Slab { slots: Chunks::new(), free: NIL, len: 0 }
     }
@@ -35,7 +35,7 @@ impl<K, V> Slab<K, V> {
     }
 
     #[inline(always)]
-    pub fn slot(&self, idx: u32) -> Option<&Slot<K, V>> {
+    pub fn slot(&self, idx: u32) -> Option<&Slot<K, V, A>> {
         self.slots.get(idx as usize)
     }
 
@@ -60,7 +60,7 @@ impl<K, V> Slab<K, V> {
         let used = Slot::Used { tag, key, value };
         let idx = self.free;
         if let Some(slot) = self.slots.get_mut(idx as usize) {
-            if let Slot::Free { next } = *slot {
+            if let Slot::Free { next, .. } = *slot {
                 self.free = next;
                 *slot = used;
                 self.len += 1;
@@ -77,7 +77,7 @@ impl<K, V> Slab<K, V> {
         if let Slot::Free { .. } = slot {
             return None;
         }
-        match std::mem::replace(slot, Slot::Free { next: self.free }) {
+        match std::mem::replace(slot, Slot::Free { next: self.free, align: [] }) {
             Slot::Used { tag, key, value } => {
                 self.free = idx;
                 self.len = self.len.saturating_sub(1);
