@@ -14,7 +14,7 @@ use sys::signals::{Signal, Signals};
 use super::part::{is_of_interface, Part, Work};
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
-use crate::stage::options::{StageOptions, LEFT, RIGHT};
+use crate::stage::options::{LEFT, RIGHT};
 use crate::stop;
 
 /// This program.

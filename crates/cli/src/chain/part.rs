@@ -9,7 +9,7 @@ use super::ChainOptions;
 use crate::command::{self, Cli, Command};
 use crate::functions;
 use crate::load::{self, Origin};
-use crate::stage::options::{Declared, StageOptions, BURST, DRAIN, LEFT, RIGHT};
+use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
 use crate::stage::{simple, Plan};
 
 /// A stage.

@@ -90,8 +90,9 @@ pub fn chosen(matches: &ArgMatches) -> Option<(&'static str, &ArgMatches)> {
 
 /// The options of a function's stage. What it holds on purpose is not stuck.
 pub fn options(matches: &ArgMatches, graph: &FunctionGraph) -> Result<StageOptions, String> {
-    let options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    Ok(StageOptions { holds_s: graph.holds_s, ..options })
+    let mut options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    options.holds_s = graph.holds_s;
+    Ok(options)
 }
 
 /// Runs a function as a stage, or prints its graph. `words` are those of the command line behind the function's name.
