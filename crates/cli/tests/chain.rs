@@ -175,6 +175,14 @@ fn with_burst_of_1(stage: &str) -> String {
 }
 
 #[test]
+fn what_a_stage_holds_on_purpose_is_waited_for() {
+    let scratch = Scratch::new("held");
+    let output = scratch.chain(&["read in.pcap | delay 1.2s | delay 1.2s | write out.pcap"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(scratch.read("out.pcap").len(), scratch.read("in.pcap").len());
+}
+
+#[test]
 fn a_fused_chain_writes_what_the_pipeline_writes() {
     let scratch = Scratch::new("same");
     for stage in STAGES {

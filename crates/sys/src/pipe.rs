@@ -1,6 +1,6 @@
 //! Pipes and other descriptors that a process was given: what they are, and opening them anew.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -97,6 +97,20 @@ pub fn proof(fd: impl AsFd) -> io::Result<OwnedFd> {
     } else {
         fd.as_fd().try_clone_to_owned()
     }
+}
+
+/// Whether a process has an end of a pipe open: one for reading, or one for writing. Only who may look into the process can tell;
+/// for others it has none.
+pub fn has_open(pid: u32, id: PipeId, is_writer: bool) -> bool {
+    // The permissions of the links there are those of the descriptors.
+    let wanted = if is_writer { 0o200 } else { 0o400 };
+    let is_end = |path: PathBuf| {
+        let is_meant = |facts: Metadata| (facts.dev(), facts.ino()) == (id.device, id.inode);
+        std::fs::metadata(&path).is_ok_and(is_meant)
+            && std::fs::symlink_metadata(&path).is_ok_and(|link| link.mode() & wanted != 0)
+    };
+    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    open.flatten().any(|entry| is_end(entry.path()))
 }
 
 fn path(fd: BorrowedFd<'_>) -> PathBuf {
@@ -219,6 +233,32 @@ mod tests {
         assert_eq!(flags & libc::O_NONBLOCK, 0);
         writer.write_all(b"x").unwrap();
         assert_eq!(again.read(&mut [0]).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_process_has_the_ends_that_it_was_given() {
+        let (reader, writer) = io::pipe().unwrap();
+        let Kind::Pipe(id) = kind(&reader).unwrap() else { panic!() };
+        let mut child = std::process::Command::new("cat")
+            .stdin(reader)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let own = std::process::id();
+        assert!(has_open(child.id(), id, false) && !has_open(child.id(), id, true));
+        assert!(has_open(own, id, true) && !has_open(own, id, false));
+        drop(writer);
+        child.wait().unwrap();
+        assert!(!has_open(child.id(), id, false));
+    }
+
+    #[test]
+    fn what_a_socket_holds_does_not_hide_that_its_other_side_has_gone() {
+        let (here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
+        there.write_all(b"x").unwrap();
+        assert!(!is_unread(&here));
+        drop(there);
+        assert!(is_unread(&here));
     }
 
     #[test]

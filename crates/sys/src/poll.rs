@@ -140,6 +140,8 @@ impl Poller {
 #[derive(Clone, Debug)]
 pub struct Waker {
     event: Arc<OwnedFd>,
+    /// Whether another process has it too, which may let it block at any time.
+    is_shared: bool,
 }
 
 impl Waker {
@@ -149,7 +151,12 @@ impl Waker {
         // SAFETY: eventfd takes numbers only.
         let raw = check(unsafe { libc::eventfd(0, flags) }, "eventfd", "waker")?;
         // SAFETY: the call returned a new descriptor that nothing else owns.
-        Ok(Self { event: Arc::new(unsafe { OwnedFd::from_raw_fd(raw) }) })
+        Ok(Self { event: Arc::new(unsafe { OwnedFd::from_raw_fd(raw) }), is_shared: false })
+    }
+
+    /// A waker that another process is to have, too.
+    pub fn to_share() -> Result<Self> {
+        Ok(Self { is_shared: true, ..Self::new()? })
     }
 
     /// A waker that another process sent: an event counter, and nothing else.
@@ -160,13 +167,15 @@ impl Waker {
             let reason = "it is no event counter".to_string();
             return Err(SysError::Untrusted { target: "waker".into(), reason, remedy: None });
         }
-        // SAFETY: F_SETFL takes a number. A sender that shares it and lets it block again stops only itself: see `reset`.
-        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-        Ok(Self { event: Arc::new(fd) })
+        Ok(Self { event: Arc::new(fd), is_shared: true })
     }
 
     /// Makes the waker readable until the next [`Self::reset`].
     pub fn wake(&self) {
+        // A counter is full only if another process filled it.
+        if self.is_shared && !self.has_room() {
+            return;
+        }
         // SAFETY: `ONE` is eight readable bytes. The only failure is a full counter, which is awake already.
         unsafe { libc::write(self.event.as_raw_fd(), ONE.as_ptr().cast(), ONE.len()) };
     }
@@ -174,8 +183,16 @@ impl Waker {
     /// Forgets all calls so far; whether there were any.
     pub fn reset(&self) -> bool {
         let mut count = [0u8; 8];
-        // SAFETY: `count` is eight writable bytes.
-        unsafe { libc::read(self.event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) == 8 }
+        let part = libc::iovec { iov_base: count.as_mut_ptr().cast(), iov_len: count.len() };
+        // SAFETY: `part` is eight writable bytes. Not to wait is asked for with the call, for a flag of the file is the other process's
+        // as well.
+        unsafe { libc::preadv2(self.event.as_raw_fd(), &part, 1, -1, libc::RWF_NOWAIT) == 8 }
+    }
+
+    fn has_room(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.event.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+        // SAFETY: `poll` is one entry.
+        unsafe { libc::poll(&mut poll, 1, 0) == 1 }
     }
 }
 
@@ -369,5 +386,19 @@ mod tests {
             seen.extend(poller.wait(NOW).unwrap().iter().map(|event| event.token));
         }
         assert_eq!(seen.len(), wakers.len());
+    }
+
+    #[test]
+    fn a_process_that_has_a_waker_too_cannot_hold_this_one() {
+        let mut theirs = File::from(Waker::new().unwrap().event.try_clone().unwrap());
+        let received = Waker::from_received(theirs.try_clone().unwrap().into()).unwrap();
+        // SAFETY: F_SETFL takes a number.
+        unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFL, 0) };
+        assert!(!received.reset());
+        theirs.write_all(&(u64::MAX - 1).to_ne_bytes()).unwrap();
+        received.wake();
+        assert!(received.reset() && !received.reset());
+        received.wake();
+        assert!(received.reset());
     }
 }

@@ -14,7 +14,7 @@ use sys::signals::{Signal, Signals};
 use super::part::{is_of_interface, Part, Work};
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
-use crate::stage::options::{StageOptions, LEFT, RIGHT};
+use crate::stage::options::{LEFT, RIGHT};
 use crate::stop;
 
 /// This program.
@@ -190,7 +190,10 @@ pub fn words(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String> {
     let weir = std::iter::once(WEIR.to_string());
     match part.work {
         Work::Program => own.collect(),
-        Work::Linux => weir.chain(own.clone().take(1)).chain(ends).chain(own.skip(1)).collect(),
+        Work::Linux => {
+            let plain = options.stage.plain.then(|| "--plain".to_string());
+            weir.chain(own.clone().take(1)).chain(ends).chain(plain).chain(own.skip(1)).collect()
+        }
         Work::Chain => weir.chain(own).collect(),
         Work::Graph(_) => {
             let text = chain.text(segment);
@@ -220,9 +223,10 @@ fn end_options(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String>
 /// Options that a segment of graphs has from the chain.
 fn settings(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String> {
     let mut words = Vec::new();
-    let StageOptions { burst, drain, .. } = &options.stage;
-    words.extend(["--burst".to_string(), burst.to_string(), "--drain".to_string(), drain.to_string()]);
-    let flags = [(options.quiet, "--quiet"), (options.stage.spin, "--spin")];
+    let stage = &options.stage;
+    words.extend(["--burst".to_string(), stage.burst().to_string()]);
+    words.extend(["--drain".to_string(), stage.drain().to_string()]);
+    let flags = [(options.quiet, "--quiet"), (stage.spin, "--spin"), (stage.plain, "--plain")];
     words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_string()));
     if let Some(name) = &options.name {
         let n_before = chain.segments[..idx].iter().filter(|segment| chain.is_graph(**segment)).count();
@@ -267,7 +271,8 @@ impl Chain {
         let next_to = |part: &Part, other: &Part| match (part.graph(), other.graph()) {
             (Some(part), Some(other)) => {
                 let own = part.apart.clone().or(other.apart.clone());
-                own.or((part.burst != other.burst).then(|| "its --burst is another".to_string()))
+                own.or((part.options.burst() != other.options.burst())
+                    .then(|| "its --burst is another".to_string()))
             }
             _ => None,
         };

@@ -9,7 +9,7 @@ use super::ChainOptions;
 use crate::command::{self, Cli, Command};
 use crate::functions;
 use crate::load::{self, Origin};
-use crate::stage::options::{Declared, StageOptions, BURST, DRAIN, LEFT, RIGHT};
+use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
 use crate::stage::{simple, Plan};
 
 /// A stage.
@@ -44,12 +44,8 @@ pub struct GraphPart {
     pub graph: Graph,
     /// Its interfaces.
     pub interfaces: Vec<Declared>,
-    /// Packets that elements move at a time.
-    pub burst: u16,
-    /// How long to wait for what its queues hold, in seconds.
-    pub drain: f64,
-    /// Whether packets are looked for without pause.
-    pub spins: bool,
+    /// Its options, and for what they do not say those of the chain.
+    pub options: StageOptions,
     /// Why it needs a process of its own.
     pub apart: Option<String>,
 }
@@ -152,7 +148,7 @@ fn matches(written: &Written) -> Result<ArgMatches, String> {
 fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions), String> {
     if let Some((name, own)) = functions::chosen(matches) {
         let function = functions::graph(name, own)?;
-        let options = StageOptions::from_arg_matches(own).map_err(|error| error.to_string())?;
+        let options = functions::options(own, &function)?;
         return Ok((Plan::of_text(name.to_string(), function.text), options));
     }
     let cli = Cli::from_arg_matches(matches).map_err(|error| error.to_string())?;
@@ -199,6 +195,7 @@ fn graph_part(
     };
     let Some(graph) = load::parse_named(&plan.request, &name, &text, diagnostics) else { return Ok(None) };
     let chain = &options.stage;
+    stage.inherit(chain);
     let is_end = position.is_first || position.is_last;
     if is_end && stage.format.is_none() {
         stage.format = chain.format.clone();
@@ -212,11 +209,9 @@ fn graph_part(
         function,
         apart: apart(&graph, written),
         interfaces: stage.declared(&|name| variable(written, position, name))?,
-        burst: if stage.burst == BURST { chain.burst } else { stage.burst },
-        drain: if stage.drain == DRAIN { chain.drain } else { stage.drain },
-        spins: stage.spin || chain.spin,
         text,
         graph,
+        options: stage,
     }))
 }
 

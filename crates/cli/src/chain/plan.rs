@@ -138,7 +138,7 @@ impl Chain {
         let mut diagnostics = Diagnostics::default();
         let facts = |name: &str| catalog::stock().get(name).map(|class| &class.facts);
         let fused = |segment: &Segment| {
-            let burst = usize::from(self.parts[segment.first].graph()?.burst);
+            let burst = usize::from(self.parts[segment.first].graph()?.options.burst());
             fuse::fuse(&self.fusion(*segment).stages, burst, &facts, &mut diagnostics)
         };
         let graphs = self.segments.iter().map(fused).collect();
@@ -176,7 +176,9 @@ fn segments(parts: &[Part]) -> Vec<Segment> {
     for (first, part) in parts.iter().enumerate() {
         let fits = |before: &Part| match (before.graph(), part.graph()) {
             (Some(before), Some(part)) => {
-                before.apart.is_none() && part.apart.is_none() && before.burst == part.burst
+                before.apart.is_none()
+                    && part.apart.is_none()
+                    && before.options.burst() == part.options.burst()
             }
             _ => false,
         };

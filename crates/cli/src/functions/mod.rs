@@ -88,6 +88,13 @@ pub fn chosen(matches: &ArgMatches) -> Option<(&'static str, &ArgMatches)> {
     Some((names().find(|known| *known == name)?, matches))
 }
 
+/// The options of a function's stage. What it holds on purpose is not stuck.
+pub fn options(matches: &ArgMatches, graph: &FunctionGraph) -> Result<StageOptions, String> {
+    let mut options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
+    options.holds_s = graph.holds_s;
+    Ok(options)
+}
+
 /// Runs a function as a stage, or prints its graph. `words` are those of the command line behind the function's name.
 pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result<ExitCode, String> {
     let graph = graph(name, matches)?;
@@ -95,9 +102,7 @@ pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result
         println!("{}", graph.text.trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut options = StageOptions::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    // What it holds on purpose is not stuck.
-    options.drain += graph.holds_s;
+    let options = options(matches, &graph)?;
     let function = format!("{name} {}", words.join(" "));
     stage::run(Plan::of_text(function.trim_end().to_string(), graph.text), &options)
 }

@@ -89,8 +89,8 @@ impl Stage {
         options: &StageOptions,
         ending: Ending,
     ) -> Result<Stage, String> {
-        let drain = Duration::try_from_secs_f64(options.drain)
-            .map_err(|_| format!("--drain {}: give a number of seconds", options.drain))?;
+        let drain = Duration::try_from_secs_f64(options.drain())
+            .map_err(|_| format!("--drain {}: give a number of seconds", options.drain()))?;
         Ok(Stage { engine, server, drain, ending, drains: false })
     }
 

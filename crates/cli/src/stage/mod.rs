@@ -57,7 +57,7 @@ pub fn run_with(
     begin: impl FnOnce(Box<dyn Fn() + Send>) -> Result<(), String>,
 ) -> Result<ExitCode, String> {
     options.declare()?;
-    plan.request.burst = usize::from(options.burst);
+    plan.request.burst = usize::from(options.burst());
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);

@@ -16,27 +16,30 @@ pub struct StageOptions {
     /// [default: pcap]. What is read tells its format itself.
     #[arg(long, value_name = "FORMAT", global = true, value_parser = Format::NAMES)]
     pub format: Option<String>,
-    /// Packets that elements move at a time where the graph does not say.
-    #[arg(long, default_value_t = BURST, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub burst: u16,
-    /// How long a stage whose input has ended waits for packets that its graph holds while none leaves.
-    #[arg(long, default_value_t = DRAIN, value_name = "SECONDS", global = true, value_parser = seconds)]
-    pub drain: f64,
+    /// Packets that elements move at a time where the graph does not say [default: 64].
+    #[arg(long, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
+    burst: Option<u16>,
+    /// How long a stage whose input has ended waits for packets that its graph holds while none leaves [default: 2].
+    #[arg(long, value_name = "SECONDS", global = true, value_parser = seconds)]
+    drain: Option<f64>,
     /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
     #[arg(long, global = true)]
     pub spin: bool,
     /// Leave packets in the pipes, where the neighbour is weir as well: no shared memory, no joint in the kernel.
     #[arg(long, global = true)]
     pub plain: bool,
+    /// How long its function holds packets on purpose, in seconds.
+    #[arg(skip)]
+    pub holds_s: f64,
     /// Interfaces that the command itself brings; those of the environment and of `--if` go before them.
     #[arg(skip)]
     pub own: Vec<(String, Spec)>,
 }
 
 /// How many packets elements move at a time unless told otherwise.
-pub const BURST: u16 = 64;
+const BURST: u16 = 64;
 /// How long a stage waits for packets that its graph holds unless told otherwise, in seconds.
-pub const DRAIN: f64 = 2.0;
+const DRAIN: f64 = 2.0;
 
 /// The longest time that a stage can be told to wait, in seconds: about 30 years.
 const LONGEST: f64 = 1e9;
@@ -84,17 +87,50 @@ pub const LEFT: &str = "left";
 pub const RIGHT: &str = "right";
 
 impl StageOptions {
+    /// How many packets elements move at a time.
+    pub fn burst(&self) -> u16 {
+        self.burst.unwrap_or(BURST)
+    }
+
+    /// How long a stage waits for packets that its graph holds, in seconds.
+    pub fn drain(&self) -> f64 {
+        self.drain.unwrap_or(DRAIN) + self.holds_s
+    }
+
+    /// Those of several stages that are one.
+    pub fn fuse(&self, stages: &[&StageOptions]) -> StageOptions {
+        let burst = stages.iter().map(|stage| stage.burst()).max();
+        let drain = stages.iter().map(|stage| stage.drain() - stage.holds_s).reduce(f64::max);
+        let holds_s = stages.iter().map(|stage| stage.holds_s).sum();
+        let plain = stages.iter().any(|stage| stage.plain);
+        let spin = stages.iter().any(|stage| stage.spin);
+        StageOptions { burst, drain, holds_s, plain, spin, ..self.clone() }
+    }
+
+    /// What is not given here is as in `other`.
+    pub fn inherit(&mut self, other: &StageOptions) {
+        self.burst = self.burst.or(other.burst);
+        self.drain = self.drain.or(other.drain);
+        self.spin |= other.spin;
+        self.plain |= other.plain;
+    }
+
     /// Declares the interfaces.
     pub fn declare(&self) -> Result<(), String> {
+        self.set_up();
+        let environment = |name: &str| std::env::var(name).ok();
+        let declared = self.declared(&environment)?;
+        declared.into_iter().try_for_each(|interface| interface.declare())
+    }
+
+    /// Lets all interfaces do as is wished.
+    pub fn set_up(&self) {
         if self.spin {
             table::spin();
         }
         if self.plain {
             table::stay_with_pipes();
         }
-        let environment = |name: &str| std::env::var(name).ok();
-        let declared = self.declared(&environment)?;
-        declared.into_iter().try_for_each(|interface| interface.declare())
     }
 
     /// The interfaces: `left` and `right`, those of the environment (`IF0=...`), those of `--if`; later ones replace earlier

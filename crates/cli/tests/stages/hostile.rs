@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
+use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::sys::memfd::{memfd_create, MFdFlags};
 use socket2::{Domain, SockAddr, Socket, Type};
 use sys::memfd::Memfd;
@@ -15,7 +16,7 @@ use sys::unix::{recv_fds, send_fds};
 use sys::vnet::VnetHeader;
 
 use super::captures;
-use super::process::{as_each_user, until, Finished, Place, Running};
+use super::process::{as_each_user, until, users, Finished, Place, Running};
 use super::random::Random;
 
 const HELLO: u8 = 1;
@@ -39,8 +40,12 @@ fn message(kind: u8, number: u64) -> Vec<u8> {
 
 /// The address at which one end of a pipe listens.
 fn address(pipe: impl AsFd, side: &str) -> SockAddr {
+    SockAddr::unix(format!("\0{}", name(pipe, side))).expect("it is short")
+}
+
+fn name(pipe: impl AsFd, side: &str) -> String {
     let Ok(Kind::Pipe(id)) = sys::pipe::kind(pipe) else { panic!("it is a pipe") };
-    SockAddr::unix(format!("\0weir/pipe/{:x}:{:x}/{side}", id.device, id.inode)).expect("it is short")
+    format!("weir/pipe/{:x}:{:x}/{side}", id.device, id.inode)
 }
 
 fn socket() -> Socket {
@@ -184,6 +189,56 @@ fn whoever_is_silent_keeps_nobody_away() {
         victim.be_welcome();
         victim.goes_on_in_the_pipe("silence of another");
         drop(silent);
+    });
+}
+
+#[test]
+fn only_who_was_given_the_pipe_is_told_anything() {
+    // In a user namespace of one user there is nobody else.
+    let [own, other] = users()[..] else { return };
+    let (place, strange) = (Place::new(own), Place::new(other));
+    let (from, output) = std::io::pipe().expect("pipes can be made");
+    let addresses = ["writer", "reader"].map(|side| name(&from, side));
+    let mut command = place.command("weir");
+    command.args(["stage", "-e", "RatedSource(RATE 100) -> ToInterface(right)"]);
+    let _stage = Running::start_into(command, output, &place, "the stage");
+    let writer = address(&from, "writer");
+    until("the stage listens", || socket().connect(&writer).is_ok());
+
+    let stranger = strange.command("perl").args(["-MSocket", "-e", STRANGER]).args(addresses).output();
+    let stranger = stranger.expect("there is perl");
+    assert_eq!(String::from_utf8_lossy(&stranger.stdout), "0 bytes", "{stranger:?}");
+
+    let mut command = strange.command("weir");
+    command.arg("count").stdin(Stdio::from(from));
+    let nowhere = File::create("/dev/null").expect("it is there");
+    let _reader = Running::start_into(command, nowhere, &strange, "the reader");
+    until("both are joined", || place.joints("RatedSource", 1) == ["right ring"]);
+}
+
+/// Listens in the reader's place, knocks at the writer's, and tells how much it says.
+const STRANGER: &str = r#"
+    my ($writer, $reader) = map { pack_sockaddr_un("\0$_") } @ARGV;
+    sub line { socket(my $line, AF_UNIX, SOCK_SEQPACKET, 0) or die $!; $line }
+    my ($here, $knock) = (line(), line());
+    bind($here, $reader) && listen($here, 1) && connect($knock, $writer) or die $!;
+    accept(my $writer_says, $here) or die $!;
+    recv($writer_says, my $bytes, 64, 0) // die $!;
+    print length($bytes), " bytes";
+"#;
+
+#[test]
+fn a_neighbour_who_lets_bells_block_holds_nobody() {
+    as_each_user(|place| {
+        let victim = Victim::start(place);
+        let offer = victim.be_welcome();
+        for bell in &offer.bells {
+            fcntl(bell, FcntlArg::F_SETFL(OFlag::empty())).expect("it is ours, too");
+        }
+        victim.send(&message(SWITCH, 0), &[]);
+        // What is said afterwards is not listened to; nor does it hide that whoever said it has gone.
+        victim.send(b"x", &[]);
+        victim.ends("bells that block");
     });
 }
 

@@ -377,6 +377,25 @@ fn a_closed_terminal_ends_stages_in_order_unless_that_is_ignored() {
 }
 
 #[test]
+fn a_chain_that_is_to_stay_with_pipes_does_so() {
+    as_each_user(|place| {
+        let _running = place.start(
+            "weir stage -e 'RatedSource(RATE 100) -> ToInterface(right)' | weir chain --plain 'count | stage -e \
+             \"FromInterface(left) -> Discard\"'",
+        );
+        let joint = "/interfaces/0/joint";
+        until("both are there, and packets pass", || {
+            let stages = place.status();
+            stages.len() == 2 && stages.iter().all(|stage| stage.pointer(joint).is_some())
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        for stage in place.status() {
+            assert!(!stage.to_string().contains("\"ring\""), "{stage}");
+        }
+    });
+}
+
+#[test]
 fn interactive_traffic_is_not_delayed_by_plain_pipes() {
     as_each_user(|place| {
         let (input, mut to) = std::io::pipe().expect("pipes can be made");

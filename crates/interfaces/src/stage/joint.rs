@@ -89,9 +89,12 @@ pub fn ends(memory: &Memfd, side: Side, bells: [Bells; 2], line: &Line) -> Resul
     Ok((input, output))
 }
 
+/// What the line is watched for: only its end. What else a neighbour says on it now is not listened to.
+const END: Interest = Interest { readable: false, writable: false };
+
 /// Whether the process at the other end of the line is gone.
 fn is_gone(line: &Line) -> bool {
-    sys::unix::is_closed(line.as_fd())
+    sys::pipe::is_unread(line)
 }
 
 impl RingIn {
@@ -227,7 +230,7 @@ impl Input for RingIn {
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
         watch_fd(poller, self.bells.data.as_fd(), Interest::READ)?;
-        watch_fd(poller, self.line.as_fd(), Interest::READ)
+        watch_fd(poller, self.line.as_fd(), END)
     }
 
     fn unwatch(&self, poller: &mut Poller) {
@@ -429,7 +432,7 @@ impl Output for RingOut {
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
         watch_fd(poller, self.bells.room.as_fd(), Interest::READ)?;
-        watch_fd(poller, self.line.as_fd(), Interest::READ)
+        watch_fd(poller, self.line.as_fd(), END)
     }
 
     fn set_blocked(&mut self, _poller: &mut Poller, is_blocked: bool) {

@@ -13,7 +13,8 @@
 //! stacks' taps by itself ([`Stack`]); then it sends CABLE or PUMP instead of SWITCH. Before another stage is put in between, PART
 //! asks the writer to undo that, PARTED tells that it has, and both begin again, with a ring only.
 //!
-//! Nothing of this is ever written to the pipe itself. Whoever is refused stays with the pipe. The connection stays open: its
+//! Nothing of this is ever written to the pipe itself. Nobody is told anything but this user's processes, root's, and, by root's,
+//! those that have the other end of the pipe. Whoever is refused stays with the pipe. The connection stays open: its
 //! end tells that the other process is gone.
 
 mod end;

@@ -5,7 +5,7 @@ use crate::chunks::Chunks;
 
 /// The tag and the hash share one word, so that a 16-byte key and a 40-byte value fill one cache line, if `A` is aligned to it.
 pub enum Slot<K, V, A = ()> {
-    Free { next: u32, align: [A; 0] },
+    Free { next: u32, _align: [A; 0] },
     Used { tag: u32, key: K, value: V },
 }
 
@@ -77,7 +77,7 @@ impl<K, V, A> Slab<K, V, A> {
         if let Slot::Free { .. } = slot {
             return None;
         }
-        match std::mem::replace(slot, Slot::Free { next: self.free, align: [] }) {
+        match std::mem::replace(slot, Slot::Free { next: self.free, _align: [] }) {
             Slot::Used { tag, key, value } => {
                 self.free = idx;
                 self.len = self.len.saturating_sub(1);

@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use element::output::tell;
 use interfaces::stage::neighbour::Stack as Neighbour;
 use interfaces::stage::{meeting, table, tap_port};
-use stack::{Peer, Port};
+use stack::{Error, Peer, Port};
 use sys::tap::Tap;
 
 use super::{ends, Joint, SharedStack};
@@ -144,8 +145,15 @@ impl Neighbour for Offer {
         }
         let mut peer = Peer::from_fd(handle).map_err(|error| error.to_string())?;
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
-        let joined = stack.join_veth(name, &mut peer, peer_name).map_err(|error| error.to_string());
-        joined.inspect_err(|error| self.wishes.note(name, error))?;
+        if let Err(error) = stack.join_veth(name, &mut peer, peer_name) {
+            if let Error::Lost { .. } = error {
+                tell(format_args!(
+                    "weir: {error}\n  help: both stacks have lost these devices: start them again"
+                ));
+            }
+            self.wishes.note(name, &error.to_string());
+            return Err(error.to_string());
+        }
         let_go(name);
         drop(stack);
         self.peers.insert(name.to_string(), (peer, peer_name.to_string()));

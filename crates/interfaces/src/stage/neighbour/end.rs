@@ -214,7 +214,7 @@ impl End {
     /// Makes a pair of rings and sends the reader its part.
     pub fn offer(&self, line: &Line, wish: u64) -> Option<(RingIn, RingOut)> {
         let memory = Memfd::create("weir-rings", ring::pair_len(CAPACITY)?).ok()?;
-        let bells = || Some(Bells { data: Waker::new().ok()?, room: Waker::new().ok()? });
+        let bells = || Some(Bells { data: Waker::to_share().ok()?, room: Waker::to_share().ok()? });
         let [forward, backward] = [bells()?, bells()?];
         let proof = self.proof()?;
         let fds: [BorrowedFd<'_>; 6] = [

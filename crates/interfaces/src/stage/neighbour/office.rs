@@ -94,7 +94,7 @@ impl Office {
     fn knock(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
         let writer = connect(end.id, Side::Writer);
-        if writer.as_ref().and_then(trusted).is_some() {
+        if writer.is_some_and(|writer| trusted(&writer, end.id, Side::Writer).is_some()) {
             lock(&end.shared).set_meeting(true);
         }
     }
@@ -166,7 +166,7 @@ impl Office {
         match end.side {
             Side::Writer => self.call(idx, 0),
             Side::Reader => {
-                let Some(neighbour) = trusted(&socket) else { return };
+                let Some(neighbour) = trusted(&socket, end.id, Side::Writer) else { return };
                 self.talk(idx, Arc::new(socket.into()), neighbour, None);
             }
         }
@@ -191,7 +191,7 @@ impl Office {
             return;
         }
         let Some(socket) = connect(end.id, Side::Reader) else { return };
-        let Some(neighbour) = trusted(&socket) else { return };
+        let Some(neighbour) = trusted(&socket, end.id, Side::Reader) else { return };
         let line: Line = Arc::new(socket.into());
         let Some(rings) = end.offer(&line, wish) else { return };
         self.talk(idx, line, neighbour, Some(rings));

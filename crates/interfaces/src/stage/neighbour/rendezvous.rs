@@ -20,12 +20,14 @@ pub struct Neighbour {
     pub is_same_user: bool,
 }
 
-/// The process at the other end if it is this user's, or one of both is root's.
-pub fn trusted(socket: &Socket) -> Option<Neighbour> {
+/// The process that claims to have this side of a pipe, if it is this user's or root's; or, where this one is root's, if the pipe
+/// was given to it. Who else asks is shown nothing, for what is shown here opens the pipe.
+pub fn trusted(socket: &Socket, id: PipeId, side: Side) -> Option<Neighbour> {
     let peer = peer_credentials(socket).ok()?;
     let own = sys::runtime_dir::effective_uid();
-    let is_same_user = peer.uid == own;
-    (is_same_user || peer.uid == 0 || own == 0).then_some(Neighbour { pid: peer.pid as u32, is_same_user })
+    let (pid, is_same_user) = (peer.pid as u32, peer.uid == own);
+    let was_given = || own == 0 && sys::pipe::has_open(pid, id, side == Side::Writer);
+    (is_same_user || peer.uid == 0 || was_given()).then_some(Neighbour { pid, is_same_user })
 }
 
 /// The abstract address that one side of a pipe is found by.
