@@ -347,7 +347,9 @@ fn an_output_that_is_taken_away_holds_up_nothing() {
         let mut last = Vec::new();
         until("all wait for `aux`", || {
             last.push(count());
-            last.len() > 10 && last[0] > 0 && last.iter().rev().take(10).all(|n| Some(n) == last.last())
+            last.len() > 10
+                && last.last() > Some(&0)
+                && last.iter().rev().take(10).all(|n| Some(n) == last.last())
         });
         place.output(&format!("weir live {graph} replace a Discard"));
         let before = count();
