@@ -60,6 +60,11 @@ impl Stop {
         self.is_asked.load(Ordering::Relaxed)
     }
 
+    /// Where it is told that a signal has come.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.is_asked.clone()
+    }
+
     /// The number of the signal that has come.
     pub fn signal(&self) -> Option<i32> {
         self.is_asked().then(|| self.signal.load(Ordering::Relaxed) as i32)

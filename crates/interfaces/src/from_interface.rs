@@ -121,7 +121,7 @@ impl Element for FromInterface {
         if has_more || table::spins() {
             ctx.schedule(task);
         } else if has_ended {
-            self.look_again(ctx);
+            self.look_on(ctx);
         }
         if batch.is_empty() {
             return false;
@@ -132,14 +132,12 @@ impl Element for FromInterface {
     }
 
     fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
-        if let Some(task) = self.task {
-            ctx.schedule(task);
-        }
+        self.look(ctx);
     }
 
     /// Keeps the driver awake, which ends the stage when it is empty.
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        self.look_again(ctx);
+        self.look_on(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -162,9 +160,10 @@ impl Element for FromInterface {
         if let Some(fd) = self.watched.take() {
             ctx.remove_select(fd.as_raw_fd(), Ready::READ);
         }
-        if let Some((_, shared)) = self.interface.take().filter(|_| !self.goes_on) {
-            lock(&shared).unmark_read();
-        }
+        let Some((_, shared)) = self.interface.take().filter(|_| !self.goes_on) else { return };
+        lock(&shared).unmark_read();
+        // It may have been the one for which a stage whose other inputs have ended went on.
+        FromInterface::each(ctx, |source, ctx| source.look(ctx));
     }
 
     fn foresee(&mut self, old: &dyn Element) {
@@ -182,6 +181,19 @@ impl Element for FromInterface {
 }
 
 impl FromInterface {
+    /// Does something to all of them in the graph, but for those that are busy.
+    pub fn each(ctx: &mut Ctx<'_>, act: impl Fn(&mut FromInterface, &mut Ctx<'_>)) {
+        for source in 0..ctx.runtime().n_elements() {
+            ctx.with::<FromInterface, _>(source, &act);
+        }
+    }
+
+    fn look(&self, ctx: &mut Ctx<'_>) {
+        if let Some(task) = self.task {
+            ctx.schedule(task);
+        }
+    }
+
     fn watch(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         match &self.watched {
             Some(fd) => ctx.add_select(std::os::fd::AsFd::as_fd(fd), Ready::READ),
@@ -202,9 +214,7 @@ impl FromInterface {
         if std::mem::take(&mut self.is_paused) {
             // Should watching fail, the task looks.
             let _ = self.watch(ctx);
-            if let Some(task) = self.task {
-                ctx.schedule(task);
-            }
+            self.look(ctx);
         }
     }
 
@@ -214,9 +224,39 @@ impl FromInterface {
         ctx.with::<ToInterface, _>(next, |to, ctx| to.take_from(ctx, interface, self.burst)).unwrap_or(false)
     }
 
-    fn look_again(&self, ctx: &mut Ctx<'_>) {
-        if let Some(timer) = self.timer {
+    /// Comes back soon if the stage is to end, and not while other inputs keep it.
+    fn look_on(&self, ctx: &mut Ctx<'_>) {
+        if let Some(timer) = self.timer.filter(|_| table::is_ending()) {
             ctx.schedule_after(timer, DRAIN_NS);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use crate::stage::{table, Format, PipeIn, PipeOut};
+    use crate::testing::run_until;
+
+    #[test]
+    fn an_input_that_has_ended_lets_the_stage_sleep_while_others_keep_it() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(writer);
+        let (_kept, out) = std::io::pipe().unwrap();
+        let input: File = sys::pipe::reopen_to_read(reader.as_fd()).unwrap();
+        let output: File = sys::pipe::reopen_to_write(out.as_fd()).unwrap();
+        let input = PipeIn::new(input, "in".into()).unwrap();
+        let output = PipeOut::new(output, "out".into(), Format::Pcap).unwrap();
+        table::declare_made("ended", Box::new(input), Box::new(output)).unwrap();
+        let shared = table::open("ended").unwrap().1;
+        let (mut has_ended, mut is_still) = (false, false);
+        run_until("FromInterface(ended) -> Discard", &[], |world| {
+            is_still = has_ended && world.is_still();
+            has_ended |= table::lock(&shared).has_ended();
+            is_still
+        });
+        assert!(has_ended && is_still, "it looks on and on");
     }
 }

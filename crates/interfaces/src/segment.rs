@@ -16,11 +16,15 @@ const ETHERNET: usize = 14;
 const TAG: usize = 4;
 const UDP_HEADER: usize = 8;
 
+/// Most segments of a packet: 64 KiB with its headers, cut at the least size that Linux gives segments of TCP, which is 48 bytes.
+pub const MAX_SEGMENTS: usize = 1400;
+
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
 /// Hands what `packet` stands for on a wire to `emit`: segments with complete checksums, in order, without offload
-/// metadata. A packet whose headers do not fit its metadata is handed on whole, its checksum completed if it can be.
+/// metadata. A packet whose headers do not fit its metadata, or that it would make more than [`MAX_SEGMENTS`] of, is handed on whole, its
+/// checksum completed if it can be.
 pub fn segment(packet: &Packet, mut emit: impl FnMut(Packet)) {
     let offload = packet.offload();
     let Some(plan) = Plan::of(packet, &offload) else {
@@ -73,7 +77,7 @@ impl Plan {
         let payload_at = transport_at + header_len;
         let min_len = if protocol == TCP { 20 } else { UDP_HEADER };
         let size = usize::from(offload.gso_size);
-        let fits = header_len >= min_len && payload_at < data.len() && size > 0;
+        let fits = header_len >= min_len && payload_at < data.len() && data.len() <= size * MAX_SEGMENTS;
         fits.then_some(Plan { ip_at, is_v6, transport_at, payload_at, protocol, size })
     }
 
@@ -344,6 +348,26 @@ mod tests {
         let pseudo = add(sum(&bytes[22..54]), fold(u64::from(TCP) + 53));
         put_u16(&mut bytes, 14 + 40 + 16, pseudo);
         check(&bytes, 14, Gso::None, 0, expect!["len 93 seq fffffff0 flags 99"]);
+    }
+
+    #[test]
+    fn a_packet_does_not_become_any_number_of_segments() {
+        let bytes = packet(false, false, TCP, 65_000);
+        let n_segments = |size| {
+            let mut packet = Packet::from_bytes(&bytes);
+            packet.set_offload(Offload {
+                needs_checksum: true,
+                gso: Gso::TcpV4,
+                gso_size: size,
+                checksum_start: 34,
+                checksum_offset: 16,
+                ..Offload::default()
+            });
+            let mut n = 0;
+            segment(&packet, |_| n += 1);
+            n
+        };
+        assert_eq!([0, 1, 40, 48, 1448].map(n_segments), [1, 1, 1, 1355, 45]);
     }
 
     proptest! {

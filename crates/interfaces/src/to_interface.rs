@@ -16,6 +16,7 @@ use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Ready, Role, SearchOp,
     Signal, TaskId, Wake, BATCH_MAX,
 };
+use sys::poll::{Interest, Poller};
 
 use crate::from_interface::FromInterface;
 use crate::stage::table::{self, lock, Shared};
@@ -41,16 +42,22 @@ const HANDLERS: &[Handler] = &[
     Handler::read("waiting", "Packets that wait for room."),
 ];
 
-const DROPS: &[DropReason] = &[DropReason::new(
-    "no-room",
-    "As many packets as may wait did so already, and none went out for a second.",
-)];
+const DROPS: &[DropReason] = &[
+    DropReason::new(
+        "no-room",
+        "As many packets as may wait did so already, and none went out for a second, or the stage was asked to stop.",
+    ),
+    DropReason::new("no-reader", "As many packets as may wait did so already for somebody to come who reads them."),
+];
 const NO_ROOM: usize = 0;
+const NO_READER: usize = 1;
 
 /// How long packets may be kept, and their reader may go on sleeping, while more are made.
 const WAKE_NS: i64 = 20_000;
 /// How long a packet waits that cannot even wait in line, where packets flow both ways and waiting might never end.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often it is looked meanwhile whether the stage is to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// See the page above.
 pub struct ToInterface {
@@ -92,6 +99,12 @@ impl Element for ToInterface {
         let fd = fd.map_err(|error| element::output::reason(&error))?;
         ctx.add_select(fd.as_fd(), Ready::READ)?;
         self.watched = Some(fd);
+        let is_full = {
+            let mut interface = lock(&shared);
+            interface.add_writer();
+            interface.is_full()
+        };
+        table::set_full(idx, is_full);
         self.interface = Some((idx, shared));
         self.bell = Some(ctx.new_task());
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
@@ -100,7 +113,6 @@ impl Element for ToInterface {
             let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
             self.puller = Some((task, signal));
         }
-        let is_full = self.interface.as_ref().is_some_and(|(_, shared)| lock(shared).is_full());
         ctx.set_full_signal(!is_full);
         Ok(())
     }
@@ -113,16 +125,17 @@ impl Element for ToInterface {
         let Some((_, shared)) = &self.interface else { return };
         let mut interface = lock(shared);
         interface.send(&mut batch);
-        let (is_full, owes_wake) = (interface.is_full(), interface.owes_wake());
+        let (state, owes_wake) = (State::of(&mut interface), interface.owes_wake());
         drop(interface);
         if owes_wake {
             self.wake_soon(ctx);
         }
+        let is_full = state.is_full;
+        self.settle(ctx, state);
         if !batch.is_empty() {
-            self.wait(ctx, &mut batch);
-            ctx.drop_batch(NO_ROOM, batch);
+            let reason = if is_full { self.wait(ctx, &mut batch) } else { NO_READER };
+            ctx.drop_batch(reason, batch);
         }
-        self.settle(ctx, is_full);
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
@@ -149,12 +162,9 @@ impl Element for ToInterface {
         let Some((_, shared)) = &self.interface else { return };
         let mut interface = lock(shared);
         interface.look_at_output();
-        let (is_full, faults) = (interface.is_full(), interface.take_faults());
+        let state = State::of(&mut interface);
         drop(interface);
-        for fault in faults {
-            ctx.chatter(&format!("weir: {fault}"));
-        }
-        self.settle(ctx, is_full);
+        self.settle(ctx, state);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -171,11 +181,17 @@ impl Element for ToInterface {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some((_, shared)) = &self.interface {
-            lock(shared).wake_reader();
-        }
         if let Some(fd) = self.watched.take() {
             ctx.remove_select(fd.as_raw_fd(), Ready::READ);
+        }
+        let Some((idx, shared)) = self.interface.take() else { return };
+        let mut interface = lock(&shared);
+        interface.wake_reader();
+        let is_last = interface.remove_writer();
+        drop(interface);
+        // Nobody would ever say that there is room again.
+        if is_last && table::set_full(idx, false) {
+            FromInterface::each(ctx, FromInterface::go_on);
         }
     }
 }
@@ -187,9 +203,9 @@ impl ToInterface {
         // Who has it may be waiting for the other.
         let Ok(mut interface) = shared.try_lock() else { return false };
         let has_worked = from.relay(&mut interface, max, || ctx.now_ns());
-        let is_full = interface.is_full();
+        let state = State::of(&mut interface);
         drop(interface);
-        self.settle(ctx, is_full);
+        self.settle(ctx, state);
         has_worked
     }
 
@@ -214,13 +230,16 @@ impl ToInterface {
             return ctx.schedule(bell);
         }
         interface.wake_reader();
-        let is_full = interface.is_full();
+        let state = State::of(&mut interface);
         drop(interface);
-        self.settle(ctx, is_full);
+        self.settle(ctx, state);
     }
 
-    /// Tells those upstream whether there is room.
-    fn settle(&mut self, ctx: &mut Ctx<'_>, is_full: bool) {
+    /// Tells the user what failed, and those upstream whether there is room.
+    fn settle(&mut self, ctx: &mut Ctx<'_>, State { is_full, faults }: State) {
+        for fault in faults {
+            ctx.chatter(&format!("weir: {fault}"));
+        }
         let Some((idx, _)) = &self.interface else { return };
         if !table::set_full(*idx, is_full) {
             return;
@@ -230,36 +249,66 @@ impl ToInterface {
             return;
         }
         // They pause while packets wait here.
-        for source in 0..ctx.runtime().n_elements() {
-            ctx.with::<FromInterface, _>(source, |source, ctx| source.go_on(ctx));
-        }
+        FromInterface::each(ctx, FromInterface::go_on);
         if let Some((task, _)) = &self.puller {
             ctx.schedule(*task);
         }
     }
 
     /// As many packets as may wait do so already: stays here until there is room, as a write to a full pipe does. Where this
-    /// stage receives as well, its neighbour may be waiting for it in the same way, so that patience has an end.
-    fn wait(&self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
-        let Some((_, shared)) = &self.interface else { return };
-        table::wake_readers();
+    /// stage receives as well, its neighbour may be waiting for it in the same way, so that patience has an end; elsewhere it ends
+    /// when the user asks the stage to stop. Yields why packets may be left.
+    fn wait(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) -> usize {
+        let Some((_, shared)) = self.interface.clone() else { return NO_ROOM };
         let n_elements = ctx.runtime().n_elements();
         let has_sources = (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface");
-        let mut until = Instant::now() + PATIENCE;
-        while !batch.is_empty() {
-            let mut interface = lock(shared);
-            if !interface.is_full() {
-                break;
-            }
-            let before = interface.n_waiting();
-            interface.wait_for_room(PATIENCE / 10);
-            if interface.n_waiting() != before {
-                until = Instant::now() + PATIENCE;
-            }
+        let mut room = self.room_poller();
+        table::wake_readers();
+        let (mut since, mut before) = (Instant::now(), None);
+        loop {
+            let mut interface = lock(&shared);
+            interface.look_at_output();
             interface.send(batch);
-            if has_sources && Instant::now() > until {
-                break;
+            interface.wake_reader();
+            let (state, left) = (State::of(&mut interface), (batch.len(), interface.n_waiting()));
+            // Whoever agrees on another way with a neighbour meanwhile needs the interface as well.
+            drop(interface);
+            let is_full = state.is_full;
+            self.settle(ctx, state);
+            if batch.is_empty() || !is_full {
+                return NO_READER;
+            }
+            if before.replace(left) != Some(left) {
+                since = Instant::now();
+            }
+            let is_over = if has_sources { since.elapsed() > PATIENCE } else { table::is_asked_to_stop() };
+            if is_over {
+                return NO_ROOM;
+            }
+            match &mut room {
+                // Whatever it yields, looking tells what is the case.
+                Some(room) => drop(room.wait(Some(LOOK))),
+                None => std::thread::sleep(LOOK),
             }
         }
+    }
+
+    /// What tells of room while the interface is free for others.
+    fn room_poller(&self) -> Option<Poller> {
+        let mut poller = Poller::new().ok()?;
+        poller.add(self.watched.as_ref()?.as_fd(), 0, Interest::READ).ok()?;
+        Some(poller)
+    }
+}
+
+/// How an interface is after something was sent.
+struct State {
+    is_full: bool,
+    faults: Vec<String>,
+}
+
+impl State {
+    fn of(interface: &mut Interface) -> State {
+        State { is_full: interface.is_full(), faults: interface.take_faults() }
     }
 }

@@ -1,13 +1,14 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`], [`link_watch`]), filters ([`bpf`]), waiting
-//! ([`poll`], [`signals`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
+//! ([`poll`], [`signals`], [`alarm`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
 //! shared with others ([`region`], [`memfd`], [`unix`], [`span`]), processes ([`process`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("weir runs on Linux only");
 
+pub mod alarm;
 pub mod bpf;
 pub mod clock;
 pub mod cpu;

@@ -103,6 +103,7 @@ impl Stage {
     /// Runs it to its end.
     pub fn run(mut self) -> Result<ExitCode, String> {
         let stop = Stop::listen(&mut self.engine.world);
+        table::stop_with(stop.flag());
         let mut draining = Draining { patience: self.drain, least: None };
         let (mut life, mut has_stopped) = (Life::Running, false);
         let outcome = self.engine.run_while(|world| {

@@ -320,3 +320,40 @@ fn connections_live_through_every_change() {
         assert!(n_changes > 3, "{n_changes} changes");
     });
 }
+
+#[test]
+fn an_output_that_is_taken_away_holds_up_nothing() {
+    as_each_user(|place| {
+        place.command("mkfifo").arg("aux").status().expect("mkfifo runs");
+        let graph = "FromInterface(left) -> t :: Tee(2); t[0] -> c :: Counter -> ToInterface(right); \
+                     t[1] -> a :: ToInterface(aux);";
+        // Nobody reads `aux`.
+        let mut chain = place.start(&format!(
+            "exec 3<>aux; weir stage --plain -e 'InfiniteSource(LENGTH 1000) -> ToInterface(right)' \
+             | weir stage --plain --if aux=fifo:aux -e '{graph}' | cat > /dev/null"
+        ));
+        let mut id = None;
+        until("the stage runs", || {
+            let status = place.status();
+            let has_three = |stage: &&Value| stage["interfaces"].as_array().is_some_and(|all| all.len() == 3);
+            id = status.iter().find(has_three).and_then(|stage| stage["id"].as_u64());
+            id.is_some()
+        });
+        let graph = format!("stage-{}", id.expect("it was found"));
+        let count = || -> u64 {
+            let text = place.output(&format!("weir handler --graph {graph} read c.count"));
+            text.trim().parse().expect("it is a number")
+        };
+        let mut last = Vec::new();
+        until("all wait for `aux`", || {
+            last.push(count());
+            last.len() > 10
+                && last.last() > Some(&0)
+                && last.iter().rev().take(10).all(|n| Some(n) == last.last())
+        });
+        place.output(&format!("weir live {graph} replace a Discard"));
+        let before = count();
+        until("packets flow again", || count() > before + 5000);
+        assert!(chain.runs(), "{}", chain.stderr());
+    });
+}

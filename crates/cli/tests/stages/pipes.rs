@@ -289,6 +289,47 @@ fn a_full_disk_is_told_and_ends_the_stage_with_an_error() {
 }
 
 #[test]
+fn a_file_that_fails_beside_other_outputs_is_told_at_once_and_nothing_waits_for_it() {
+    as_each_user(|place| {
+        capture(place, "in.pcap", 50);
+        place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
+        let graph = "FromInterface(left) -> t :: Tee(2) -> ToInterface(right); t[1] -> ToInterface(aux);";
+        let mut stage = place.start(&format!(
+            "exec 3<>feed; cat in.pcap >&3; weir stage --if aux=file:/dev/full -e '{graph}' <&3 | cat > /dev/null"
+        ));
+        until("it is told", || stage.stderr().contains("/dev/full: No space left on device"));
+        until("the rest is dropped", || {
+            let status = place.status();
+            let interfaces = status.iter().flat_map(|stage| stage["interfaces"].as_array().expect("a list"));
+            let mut aux = interfaces.filter(|interface| interface["name"] == "aux");
+            aux.any(|aux| aux["drops"].as_u64() > Some(0) && aux["waiting"] == 0)
+        });
+        assert!(stage.runs());
+    });
+}
+
+#[test]
+fn a_signal_ends_a_stage_whose_reader_does_not_read() {
+    as_each_user(|place| {
+        place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
+        let graph = "RatedSource(RATE 1000000, LENGTH 1000) -> ToInterface(right)";
+        for signal in ["INT", "TERM", "HUP"] {
+            let stage = place.start(&format!(
+                "exec 3<>feed; weir stage -e '{graph}' > feed & echo $! > pid.{signal}; wait $!"
+            ));
+            let pid = || String::from_utf8(std::fs::read(place.path(&format!("pid.{signal}"))).ok()?).ok();
+            until("the stage waits in a write", || {
+                let Some(pid) = pid() else { return false };
+                let told = place.run(&format!("weir status {pid}"));
+                told.stdout.contains("4096") || told.stderr.contains("does not answer")
+            });
+            place.output(&format!("kill -{signal} $(cat pid.{signal})"));
+            stage.finish();
+        }
+    });
+}
+
+#[test]
 fn errors_name_the_flag_its_value_and_what_to_do() {
     as_each_user(|place| {
         for (script, due) in [

@@ -32,10 +32,14 @@ pub struct Interface {
     rx_poller: Poller,
     tx_poller: Poller,
     is_read: bool,
+    /// Elements that send.
+    n_writers: usize,
     /// Whether a stream that was the input of this interface has ended, and none followed.
     has_ended: bool,
     /// Whether the stream that was the output of this interface takes no more.
     is_closed: bool,
+    /// Whether there is no output, and none will come unless a neighbour is put there.
+    is_over: bool,
     is_blocked: bool,
     received: Traffic,
     sent: Traffic,
@@ -43,8 +47,8 @@ pub struct Interface {
     n_unread: u64,
     /// Whether it has an output, had one, may get one, or is to have none.
     has_way_out: bool,
-    /// Packets beyond those that wait for an output.
-    n_beyond: u64,
+    /// Packets that were sent though it never had a way out.
+    n_lost: u64,
     /// Who is at the other end, as far as known: the number of its process.
     neighbour: Option<u32>,
     faults: Vec<String>,
@@ -88,14 +92,16 @@ impl Interface {
             rx_poller: Poller::new()?,
             tx_poller: Poller::new()?,
             is_read: false,
+            n_writers: 0,
             has_ended: false,
             is_closed: false,
+            is_over: false,
             is_blocked: false,
             received: Traffic::default(),
             sent: Traffic::default(),
             n_unread: 0,
             has_way_out: false,
-            n_beyond: 0,
+            n_lost: 0,
             neighbour: None,
             faults: Vec::new(),
             has_failed: false,
@@ -117,6 +123,17 @@ impl Interface {
     /// Nobody reads it any more.
     pub fn unmark_read(&mut self) {
         self.is_read = false;
+    }
+
+    /// An element begins to send.
+    pub fn add_writer(&mut self) {
+        self.n_writers += 1;
+    }
+
+    /// An element sends no more; whether it was the last one.
+    pub fn remove_writer(&mut self) -> bool {
+        self.n_writers = self.n_writers.saturating_sub(1);
+        self.n_writers == 0
     }
 
     /// Whether an element takes what is received.
@@ -189,8 +206,9 @@ impl Interface {
 
     /// What is told of it.
     pub fn report(&self) -> Report {
-        let input = self.inputs.front();
         let output = self.outputs.back();
+        // What nobody takes tells nothing: it is not looked at, not even for its end.
+        let input = self.inputs.front().filter(|_| self.is_read || output.is_none());
         let joint = match (input.map(|input| input.joint()), output.map(|output| output.joint())) {
             (Some("pipe") | None, Some(joint)) | (Some(joint), _) => joint,
             (None, None) => "none",
@@ -201,11 +219,11 @@ impl Interface {
             name: self.name.clone(),
             joint,
             // Whoever was there before may be gone: a plain pipe does not tell who is at its other end.
-            neighbour: self.neighbour.filter(|_| joint != "pipe"),
+            neighbour: self.neighbour.filter(|_| !["pipe", "none"].contains(&joint)),
             received: self.received,
             sent: self.sent,
-            n_dropped: n_bad + self.n_unread + self.n_lost(),
-            n_waiting: if self.n_lost() > 0 { 0 } else { self.waiting.len() },
+            n_dropped: n_bad + self.n_unread + self.n_lost,
+            n_waiting: self.waiting.len(),
             n_waiting_bytes: input.map_or(0, |input| input.n_waiting_bytes()),
         }
     }

@@ -13,7 +13,7 @@ use sys::vnet::VnetHeader;
 use super::relay::{self, Relayed};
 use super::tap_port::{self, TapIn, TapOut};
 use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
-use crate::segment::segment;
+use crate::segment::{segment, MAX_SEGMENTS};
 use crate::traffic::Traffic;
 use crate::vnet;
 
@@ -196,7 +196,9 @@ fn is_sound(header: &VnetHeader, len: usize) -> bool {
     let checksum_at = usize::from(header.csum_start) + usize::from(header.csum_offset);
     let has_checksum = !header.needs_csum() || checksum_at + 2 <= len;
     let has_segments = !header.is_gso()
-        || (header.needs_csum() && header.gso_size > 0 && usize::from(header.hdr_len) <= len);
+        || (header.needs_csum()
+            && len <= usize::from(header.gso_size) * MAX_SEGMENTS
+            && usize::from(header.hdr_len) <= len);
     has_checksum && has_segments
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use element::{Batch, Packet};
 use packet::Ring;
+use sys::alarm::Alarm;
 use sys::packet_socket::{RxOptions, RxRing, Tx, TxFrame, TxOptions};
 use sys::poll::{Interest, Poller};
 
@@ -16,6 +18,8 @@ use crate::vnet;
 const ENETDOWN: i32 = 100;
 /// Packets sent with one system call.
 const BATCH: usize = 64;
+/// Longest pause before a device whose queue is full is tried again, in microseconds.
+const MAX_PAUSE_US: u64 = 256;
 
 /// What a device receives.
 pub struct PacketIn {
@@ -28,7 +32,14 @@ pub struct PacketIn {
 /// What a device sends.
 pub struct PacketOut {
     tx: Tx,
-    is_blocked: bool,
+    /// Whether the socket is watched for room.
+    is_watched: bool,
+    /// Rings when a device whose queue is full is to be tried again; none before one was.
+    alarm: Option<Alarm>,
+    /// How long it was waited last; zero if the socket tells of room.
+    pause_us: u64,
+    /// Whether it was told that there may be room.
+    is_woken: bool,
     n_refused: u64,
 }
 
@@ -44,7 +55,7 @@ pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
 /// The two directions of open sockets.
 pub fn of(ring: RxRing, tx: Tx, device: &str) -> (PacketIn, PacketOut) {
     let input = PacketIn { ring, device: device.to_string(), pending: VecDeque::new() };
-    (input, PacketOut { tx, is_blocked: false, n_refused: 0 })
+    (input, PacketOut { tx, is_watched: false, alarm: None, pause_us: 0, is_woken: false, n_refused: 0 })
 }
 
 impl Input for PacketIn {
@@ -89,7 +100,7 @@ impl Input for PacketIn {
 }
 
 impl Output for PacketOut {
-    fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
+    fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch {
         while !waiting.is_empty() {
             let frames: Vec<TxFrame<'_>> = waiting
                 .iter()
@@ -97,8 +108,14 @@ impl Output for PacketOut {
                 .map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() })
                 .collect();
             match self.tx.send_batch(&frames) {
-                Ok(0) => return Dispatch::Blocked,
-                Ok(n) => (0..n).for_each(|_| drop(waiting.pop_front())),
+                Ok(0) => {
+                    self.pause(poller);
+                    return Dispatch::Blocked;
+                }
+                Ok(n) => {
+                    (self.pause_us, self.is_woken) = (0, false);
+                    (0..n).for_each(|_| drop(waiting.pop_front()));
+                }
                 Err(_) => self.give_up_first(waiting),
             }
         }
@@ -106,20 +123,29 @@ impl Output for PacketOut {
     }
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
-        watch_fd(poller, self.tx.as_fd(), Interest::default())
+        watch_fd(poller, self.tx.as_fd(), Interest::default())?;
+        self.alarm.as_ref().map_or(Ok(()), |alarm| watch_fd(poller, alarm.as_fd(), Interest::READ))
     }
 
     fn set_blocked(&mut self, poller: &mut Poller, is_blocked: bool) {
-        watch_room(poller, self.tx.as_fd(), &mut self.is_blocked, is_blocked);
+        let is_watched = is_blocked && self.pause_us == 0;
+        watch_room(poller, self.tx.as_fd(), &mut self.is_watched, is_watched);
     }
 
     fn unwatch(&self, poller: &mut Poller) {
         unwatch_fd(poller, self.tx.as_fd());
+        if let Some(alarm) = &self.alarm {
+            unwatch_fd(poller, alarm.as_fd());
+        }
     }
 
     fn woken(&mut self) {
         // Being down is told once and passes.
         let _ = self.tx.take_error();
+        if let Some(alarm) = &self.alarm {
+            let _ = alarm.stop();
+        }
+        self.is_woken = true;
     }
 
     fn joint(&self) -> &'static str {
@@ -136,6 +162,22 @@ impl Output for PacketOut {
 }
 
 impl PacketOut {
+    /// There is no room. If the socket had some, it is the device's queue that is full, and it does not tell when that changes: it is
+    /// tried again after a pause, the longer the more often this happens in a row.
+    fn pause(&mut self, poller: &mut Poller) {
+        if !std::mem::take(&mut self.is_woken) {
+            return;
+        }
+        if self.alarm.is_none() {
+            self.alarm =
+                Alarm::new().ok().filter(|alarm| watch_fd(poller, alarm.as_fd(), Interest::READ).is_ok());
+        }
+        let pause_us = (self.pause_us * 2).clamp(1, MAX_PAUSE_US);
+        let is_set =
+            self.alarm.as_ref().is_some_and(|alarm| alarm.set(Duration::from_micros(pause_us)).is_ok());
+        self.pause_us = if is_set { pause_us } else { 0 };
+    }
+
     /// The first packet was refused. One with offload metadata is tried again, segmented here.
     fn give_up_first(&mut self, waiting: &mut Ring) {
         let Some(packet) = waiting.pop_front() else { return };
@@ -146,5 +188,42 @@ impl PacketOut {
         let mut parts = Vec::new();
         segment(&packet, |part| parts.push(part));
         parts.into_iter().rev().for_each(|part| waiting.push_front(part));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cannot_run, in_namespace, make_veth};
+
+    #[test]
+    fn a_device_whose_queue_is_full_is_tried_again_after_a_pause() {
+        in_namespace(|| {
+            if !make_veth("here", "there") {
+                return;
+            }
+            // It lets a packet through every now and then.
+            let queue = "qdisc replace dev here root tbf rate 8kbit burst 1600 limit 1600".split(' ');
+            match std::process::Command::new("tc").args(queue).status() {
+                Ok(status) if status.success() => {}
+                other => return cannot_run(format!("tc: {other:?}")),
+            }
+            let (_input, mut output) = open("here").unwrap();
+            let mut poller = Poller::new().unwrap();
+            output.watch(&mut poller).unwrap();
+            let mut waiting = Ring::new();
+            (0..500).for_each(|_| waiting.push_back(Packet::zeroed(60)));
+            let mut n_rounds = 0;
+            while output.pause_us < MAX_PAUSE_US {
+                assert_eq!(output.send(&mut waiting, &mut poller), Dispatch::Blocked);
+                output.set_blocked(&mut poller, true);
+                assert_eq!(output.is_watched, output.pause_us == 0);
+                output.woken();
+                n_rounds += 1;
+                assert!(n_rounds < 1000, "{} wait", waiting.len());
+            }
+            assert_eq!(output.send(&mut waiting, &mut poller), Dispatch::Blocked);
+            assert!(!poller.wait(None).unwrap().is_empty(), "the alarm rings");
+        });
     }
 }

@@ -208,6 +208,8 @@ mod tests {
             let mut reader = interface(Some(Box::new(ends.0)), None);
             let beyond =
                 VnetHeader { flags: NEEDS_CSUM, csum_start: 5000, csum_offset: 6, ..Default::default() };
+            let too_many =
+                VnetHeader { flags: NEEDS_CSUM, gso_type: GSO_TCPV4, gso_size: 1, ..Default::default() };
             let no_sum = VnetHeader { gso_type: GSO_TCPV4, gso_size: 500, ..Default::default() };
             let unknown = VnetHeader { gso_type: 99, gso_size: 9, ..Default::default() };
             for (n, vnet) in [beyond, no_sum, unknown, VnetHeader::default()].into_iter().enumerate() {
@@ -217,7 +219,12 @@ mod tests {
             let _ = hostile.publish();
             while reader.relay(&mut there, 60, || 5) {}
             expect(&mut b, 0..4);
-            assert_eq!(reader.report().n_dropped, 3);
+            // A frame of more bytes than there may be segments.
+            hostile.push(&Header { vnet: too_many, ..Header::default() }, frame(37).data()).unwrap();
+            let _ = hostile.publish();
+            while reader.relay(&mut there, 60, || 5) {}
+            expect(&mut b, 37..38);
+            assert_eq!(reader.report().n_dropped, 4);
             sys::link::set_up("b", false).unwrap();
             hostile.push(&Header::default(), frame(4).data()).unwrap();
             let _ = hostile.publish();

@@ -19,7 +19,9 @@ use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
 pub use inputs::{mark_file_read, refuse_input};
-pub use life::{end_with, has_failed, life, note_failure, retire, Life};
+pub use life::{
+    end_with, has_failed, is_asked_to_stop, is_ending, life, note_failure, retire, stop_with, Life,
+};
 pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.
@@ -296,10 +298,9 @@ pub fn succeed(name: &str, file: File, format: Format) -> Result<(), String> {
         PipeIn::new(file, label).and_then(|input| interface.add_input(Box::new(input)))
     } else {
         let output = PipeOut::new(file, label, format);
-        output.and_then(|output| interface.add_output(Box::new(output)))
+        output.and_then(|output| interface.go_on_with(Box::new(output)))
     };
     added.map_err(|error| error.to_string())?;
-    interface.flush();
     drop(interface);
     announce(&[shared])
 }

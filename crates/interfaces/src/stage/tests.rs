@@ -346,3 +346,158 @@ impl Pair {
         assert_eq!(bytes, (0..self.n_sent as u8).chain([7]).collect::<Vec<u8>>());
     }
 }
+
+/// Whether the descriptor that a writer waits at for room says that there may be some.
+fn is_told_of_room(writer: &Interface) -> bool {
+    let mut poller = Poller::new().unwrap();
+    poller.add(writer.tx_fd(), 0, Interest::READ).unwrap();
+    !poller.wait(Some(Duration::ZERO)).unwrap().is_empty()
+}
+
+/// Receives all there is, and lets the writer go on as often as it is told of room; how many packets came.
+fn move_on(writer: &mut Interface, reader: &mut Interface) -> usize {
+    let (mut n_packets, mut batch) = (0, Batch::new());
+    for _ in 0..10_000 {
+        while reader.receive(&mut batch, 32) {
+            n_packets += batch.len();
+            batch.clear();
+        }
+        if !is_told_of_room(writer) {
+            return n_packets;
+        }
+        writer.look_at_output();
+    }
+    panic!("it is told of room without end");
+}
+
+/// A pipe to write to, and who reads it.
+fn pipe_to_reader() -> (PipeOut, Interface) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let writer = sys::pipe::reopen_to_write(writer.as_fd()).unwrap();
+    let mut interface = Interface::new("reader").unwrap();
+    interface.mark_read();
+    let input = PipeIn::new(sys::pipe::reopen_to_read(reader.as_fd()).unwrap(), "in".into()).unwrap();
+    interface.add_input(Box::new(input)).unwrap();
+    (PipeOut::new(writer, "out".into(), Format::Pcap).unwrap(), interface)
+}
+
+impl Pair {
+    /// Another reader of the same pipe, which the first one leaves.
+    fn replace_reader(&mut self) {
+        let pipe = self.right.pipe_in(self.id).unwrap().stream().proof().unwrap();
+        let input = PipeIn::new(sys::pipe::reopen_to_read(pipe).unwrap(), "in".into()).unwrap();
+        self.right = Interface::new("left").unwrap();
+        self.right.mark_read();
+        self.right.add_input(Box::new(input)).unwrap();
+    }
+}
+
+#[test]
+fn who_waited_for_room_in_a_ring_waits_for_room_in_the_pipe_when_its_reader_is_gone() {
+    let mut pair = Pair::new();
+    pair.upgrade();
+    pair.send(4000);
+    assert!(pair.left.is_full());
+    let n_waiting = pair.left.report().n_waiting;
+    pair.replace_reader();
+    pair.left.look_at_output();
+    assert!(pair.left.is_full(), "that is more than a pipe holds");
+    assert_eq!(move_on(&mut pair.left, &mut pair.right), n_waiting);
+    assert!(!pair.left.is_full());
+}
+
+#[test]
+fn who_waited_for_room_goes_on_with_the_output_that_follows() {
+    let mut pair = Pair::new();
+    pair.send(4000);
+    pair.send(2000);
+    assert!(pair.left.is_full());
+    let (output, mut reader) = pipe_to_reader();
+    pair.left.go_on_with(Box::new(output)).unwrap();
+    let n_before = move_on(&mut pair.left, &mut pair.right);
+    let n_behind = move_on(&mut pair.left, &mut reader);
+    assert_eq!((n_before + n_behind, pair.left.report().n_waiting), (6000, 0));
+    assert!(n_behind > 2000 && !pair.left.is_full());
+}
+
+#[test]
+fn it_is_told_when_all_that_waited_went_out_another_way() {
+    let mut pair = Pair::new();
+    pair.upgrade();
+    pair.send(400);
+    assert!(pair.left.is_full());
+    let (output, mut reader) = pipe_to_reader();
+    pair.left.go_on_with(Box::new(output)).unwrap();
+    assert!(!pair.left.is_full() && is_told_of_room(&pair.left));
+    assert!(move_on(&mut pair.left, &mut reader) > 20);
+}
+
+#[test]
+fn who_waited_for_room_goes_on_around_the_pipe_and_back() {
+    let mut pair = Pair::new();
+    pair.send(4000);
+    let n_waiting = pair.left.report().n_waiting;
+    let ([(no_input, _), _], _) = rings(64 << 10);
+    let (output, mut reader) = pipe_to_reader();
+    pair.left.go_around(Box::new(no_input), Box::new(output)).unwrap();
+    assert_eq!(move_on(&mut pair.left, &mut reader), n_waiting);
+    assert!(!pair.left.is_full());
+    pair.send(4000);
+    let n_waiting = pair.left.report().n_waiting;
+    assert!(pair.left.is_full());
+    pair.left.end_kernel_joint();
+    assert!(move_on(&mut pair.left, &mut pair.right) > n_waiting);
+    assert!(!pair.left.is_full() && pair.left.report().n_waiting == 0);
+}
+
+#[test]
+fn what_a_neighbour_might_answer_is_not_kept_where_nobody_reads_it() {
+    let mut pair = Pair::new();
+    pair.left.unmark_read();
+    pair.upgrade();
+    pair.receive();
+    assert!(!pair.left.has_input());
+    let report = pair.left.report();
+    assert_eq!((report.joint, report.neighbour), ("ring", Some(1)));
+    pair.replace_reader();
+    (0..3).for_each(|_| pair.left.look_at_output());
+    let report = pair.left.report();
+    assert_eq!((report.joint, report.neighbour), ("pipe", None));
+}
+
+#[test]
+fn a_neighbour_that_is_gone_is_not_told_of_where_nobody_reads_any_more() {
+    let mut pair = Pair::new();
+    pair.upgrade();
+    pair.left.unmark_read();
+    pair.replace_reader();
+    (0..3).for_each(|_| pair.left.look_at_output());
+    let report = pair.left.report();
+    assert_eq!((report.joint, report.neighbour), ("pipe", None));
+}
+
+#[test]
+fn nothing_waits_for_a_reader_that_will_not_come() {
+    let mut gone = Pair::new();
+    gone.right = Interface::new("gone").unwrap();
+    (0..3).for_each(|_| gone.left.look_at_output());
+    assert!(gone.left.is_closed());
+    gone.send(5000);
+    let report = gone.left.report();
+    assert_eq!((report.n_waiting, report.n_dropped, gone.left.n_lost()), (0, 5000, 0));
+    let (output, mut reader) = pipe_to_reader();
+    gone.left.go_on_with(Box::new(output)).unwrap();
+    gone.send(3);
+    gone.left.flush();
+    assert_eq!(move_on(&mut gone.left, &mut reader), 3);
+
+    let mut read_only = Pair::new();
+    read_only.left = Interface::new("file").unwrap();
+    read_only.send(5000);
+    let report = read_only.left.report();
+    assert_eq!((report.n_waiting, report.n_dropped, read_only.left.n_lost()), (0, 5000, 5000));
+    // Of a pipe, the neighbour may turn out to take packets.
+    let mut batch = Batch::of(Packet::zeroed(60));
+    read_only.right.send(&mut batch);
+    assert_eq!((batch.len(), read_only.right.report().n_waiting), (0, 1));
+}

@@ -12,26 +12,41 @@ impl Interface {
     pub fn add_output(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
         output.watch(&mut self.tx_poller)?;
         self.outputs.push_back(output);
-        self.is_closed = false;
+        (self.is_closed, self.is_over) = (false, false);
         self.has_way_out = true;
         Ok(())
     }
 
+    /// Writes to `output` from now on, beginning with what waits.
+    pub fn go_on_with(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
+        let was_full = self.is_full();
+        self.add_output(output)?;
+        self.flush();
+        if was_full {
+            self.tell_of_room();
+        }
+        Ok(())
+    }
+
+    /// Has the descriptor of the output tell as soon as the first output has room: who sends takes it for full.
+    pub(super) fn tell_of_room(&mut self) {
+        if let Some(output) = self.outputs.front_mut() {
+            output.set_blocked(&mut self.tx_poller, true);
+        }
+    }
+
     /// Says that what is sent is to go nowhere.
     pub fn want_no_output(&mut self) {
-        self.has_way_out = true;
+        (self.has_way_out, self.is_over) = (true, true);
     }
 
     /// Packets that were sent though the interface can only be read.
     pub fn n_lost(&self) -> u64 {
-        match self.has_way_out {
-            true => 0,
-            false => self.waiting.len() as u64 + self.n_beyond,
-        }
+        self.n_lost
     }
 
-    /// Sends a batch; what there is no room for waits. The packets that there was no place for, or nobody to read, are left
-    /// in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
+    /// Sends a batch; what there is no room for waits, as does what nobody is there to read yet. The packets that cannot even wait are
+    /// left in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
     pub fn send(&mut self, batch: &mut Batch) {
         let n = MAX_WAITING.saturating_sub(self.waiting.len()).min(batch.len());
         batch.iter().take(n).for_each(|packet| self.sent.add(packet));
@@ -44,7 +59,6 @@ impl Interface {
             }
         }
         self.waiting.push_batch(batch, n);
-        self.n_beyond += batch.len() as u64;
         self.send_waiting();
     }
 
@@ -78,22 +92,19 @@ impl Interface {
             self.outputs.pop_front();
         }
         let Some(output) = self.outputs.front_mut() else {
-            // Nobody is there to send to yet, or the way back is not there at all.
             self.is_blocked = false;
+            if self.is_over || !self.has_way_out {
+                self.give_up_waiting();
+            }
             return;
         };
         let dispatch = output.send(&mut self.waiting, &mut self.tx_poller);
-        let is_blocked = dispatch == Dispatch::Blocked;
-        if is_blocked != self.is_blocked {
-            output.set_blocked(&mut self.tx_poller, is_blocked);
-            self.is_blocked = is_blocked;
-        }
+        // Always said: it may be another output than the last time, or the same one in another way.
+        self.is_blocked = dispatch == Dispatch::Blocked;
+        output.set_blocked(&mut self.tx_poller, self.is_blocked);
         match dispatch {
             Dispatch::All | Dispatch::Blocked => {}
-            Dispatch::Unread => {
-                self.n_unread += self.waiting.len() as u64;
-                self.waiting.truncate(0);
-            }
+            Dispatch::Unread => self.give_up_waiting(),
             Dispatch::Closed => self.close_output(None),
             Dispatch::Fault(message) => self.close_output(Some(message)),
         }
@@ -103,10 +114,20 @@ impl Interface {
         self.faults.extend(fault);
         let Some(output) = self.outputs.pop_front() else { return };
         output.unwatch(&mut self.tx_poller);
-        self.n_unread += self.waiting.len() as u64;
-        self.waiting.truncate(0);
+        self.give_up_waiting();
         self.is_blocked = false;
-        self.is_closed |= !output.ends_with_neighbour() && self.outputs.is_empty() && output.is_stream();
+        self.is_over |= !output.ends_with_neighbour() && self.outputs.is_empty();
+        self.is_closed |= self.is_over && output.is_stream();
+    }
+
+    /// Nobody will read what waits.
+    fn give_up_waiting(&mut self) {
+        let n = self.waiting.len() as u64;
+        match self.has_way_out {
+            true => self.n_unread += n,
+            false => self.n_lost += n,
+        }
+        self.waiting.truncate(0);
     }
 
     /// Looks at what the descriptor of the output tells.
@@ -148,13 +169,6 @@ impl Interface {
         }
     }
 
-    /// Waits until there may be room, for `patience` at most.
-    pub fn wait_for_room(&mut self, patience: Duration) {
-        // Whatever it yields, looking tells what is the case.
-        let _ = self.tx_poller.wait(Some(patience));
-        self.look_at_output();
-    }
-
     /// Says that nothing will follow; whether everything is sent.
     pub fn finish(&mut self) -> bool {
         self.flush();
@@ -171,9 +185,9 @@ impl Interface {
         }
     }
 
-    /// Packets that wait for room, and those that wait for an output.
+    /// Packets that wait for room, and those that wait for an output, or for the end because no element looks after them any more.
     pub fn n_waiting(&self) -> (usize, usize) {
-        if self.outputs.is_empty() {
+        if self.outputs.is_empty() || self.n_writers == 0 {
             (0, self.waiting.len())
         } else {
             (self.waiting.len(), 0)

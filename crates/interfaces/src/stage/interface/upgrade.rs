@@ -67,7 +67,8 @@ impl Interface {
         if !self.is_read {
             input.refuse();
         }
-        let is_duplex = !self.inputs.iter_mut().any(|input| input.pipe().is_some());
+        // What nobody reads would be kept for ever: only who reads an input finds its end.
+        let is_duplex = self.is_read && !self.inputs.iter_mut().any(|input| input.pipe().is_some());
         let Interface { outputs, tx_poller, .. } = self;
         let pipe = outputs.iter_mut().filter_map(|output| output.pipe()).find(|pipe| pipe.stream().is(id));
         let Some(pipe) = pipe else { return };
@@ -121,7 +122,10 @@ impl Interface {
             }
         }
         self.outputs.push_back(pipe);
-        self.is_blocked = false;
+        self.is_over = false;
+        if self.is_blocked {
+            self.tell_of_room();
+        }
     }
 
     /// Whether packets take another way than this interface's pipe.
@@ -132,8 +136,15 @@ impl Interface {
     /// Packets go another way than through the pipe, which stays as the sign of life.
     pub fn go_around(&mut self, input: Box<dyn Input>, output: Box<dyn Output>) -> sys::Result<()> {
         self.idle = self.outputs.pop_back();
+        if let Some(idle) = &mut self.idle {
+            idle.set_blocked(&mut self.tx_poller, false);
+        }
         self.add_input(input)?;
-        self.add_output(output)
+        self.add_output(output)?;
+        if self.is_blocked {
+            self.tell_of_room();
+        }
+        Ok(())
     }
 
     /// A duplicate of the tap that packets go to, if they do.

@@ -1,7 +1,7 @@
 //! When a stage ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{lock, opened, table, Endpoint, Source};
@@ -16,6 +16,20 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Whether an element failed at what it is there for.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Where it is told that the user asks the stage to stop.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Says where it is told that the user asks the stage to stop.
+pub fn stop_with(flag: Arc<AtomicBool>) {
+    // A process is one stage.
+    let _ = STOP.set(flag);
+}
+
+/// Whether the user asks the stage to stop: whoever keeps the graph's thread is to let go of it.
+pub fn is_asked_to_stop() -> bool {
+    STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
 
 /// Says that an element, such as one that writes a file, failed and told so: so has the stage in the end.
 pub fn note_failure() {
@@ -59,6 +73,11 @@ pub fn life() -> Life {
         return Life::Running;
     }
     life
+}
+
+/// Whether the stage will end without anything else happening, if only it looks often enough whether it is empty.
+pub fn is_ending() -> bool {
+    life_of_streams() != Life::Running
 }
 
 fn life_of_streams() -> Life {
