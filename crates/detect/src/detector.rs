@@ -147,7 +147,7 @@ impl Detector {
         let mut work = Work { program, evaluator, flow, memory, counts, to_server, depth: limits.depth };
         match &view.tcp {
             Some(tcp) => work.segment(&view, tcp, usize::from(is_high)),
-            None => work.alone(&view, view.payload, true),
+            None => work.alone(&view, view.payload, true, true),
         }
         let is_dropped = limits.is_inline && evaluator.is_dropped;
         flow.is_dropped = is_dropped && view.tcp.is_some();

@@ -117,6 +117,38 @@ fn segments_that_come_early_wait() {
 }
 
 #[test]
+fn segments_that_wait_and_differ_are_both_looked_at() {
+    let rules = r#"
+        alert tcp any any -> any any (content:"attack"; sid:1;)
+        alert tcp any any -> any any (content:"harmless"; sid:2;)
+    "#;
+    let early = |segments: &[&[u8]]| {
+        let mut detector = detector(rules, LIMITS);
+        open(&mut detector, 0);
+        for segment in segments {
+            assert!(fired(&mut detector, &tcp(true, 4, 7001, ACK, segment), 0).is_empty());
+        }
+        let mut all = fired(&mut detector, &tcp(true, 1, 7001, ACK, b"abc"), 0);
+        all.sort_unstable();
+        (all, detector.flows().counts.retransmissions)
+    };
+    let (harmless, longer, shorter) = (&b"harmless"[..], &b"an attack"[..], &b"attack"[..]);
+    assert_eq!(early(&[harmless, longer]), (vec![1, 2], 1));
+    assert_eq!(early(&[longer, harmless]), (vec![1, 2], 1));
+    assert_eq!(early(&[harmless, shorter]), (vec![1, 2], 1));
+    assert_eq!(early(&[longer, longer, b"an att"]), (vec![1], 0));
+}
+
+#[test]
+fn without_memory_all_of_a_segment_is_looked_at() {
+    let rules = r#"alert tcp any any -> any any (content:"attack"; sid:1;)"#;
+    let mut detector = detector(rules, Limits { stream_memory: 0, ..LIMITS });
+    open(&mut detector, 0);
+    let payload = [vec![b'.'; 3000], b"attack".to_vec()].concat();
+    assert_eq!(fired(&mut detector, &tcp(true, 1, 7001, ACK, &payload), 0), [1]);
+}
+
+#[test]
 fn early_segments_and_tiny_ones_are_bounded() {
     let rules = r#"alert tcp any any -> any any (content:"attack"; content:"never"; sid:1;)"#;
     let limits = Limits { n_flows: 50, stream_memory: 64 << 10, ..LIMITS };

@@ -178,8 +178,8 @@ impl World {
             self.notifiers.replace(idx, element.notifies());
             self.flow_codes.remove(&idx);
         }
-        let drops = (!is_own_class)
-            .then(|| std::mem::replace(&mut self.drops[idx], Drops::of(self.classes[idx])));
+        let drops =
+            (!is_own_class).then(|| std::mem::replace(&mut self.drops[idx], Drops::of(self.classes[idx])));
         if how == How::Added {
             (self.home_threads[idx], self.given_threads[idx]) = (0, None);
             self.tickets[idx] = self.schedule.tickets(Runtime::name(self, idx));
