@@ -803,9 +803,7 @@ proptest! {
         if which < 2 {
             prop_assert_eq!(nat.mappings.len(), known.len());
         }
-        let mut journal = Vec::new();
-        nat.journal.write(&mut journal, 0);
-        let journal = String::from_utf8(journal).unwrap();
+        let journal: String = nat.journal.records(0).collect();
         prop_assert_eq!(journal.matches(" unmapped ").count(), known.len() - nat.mappings.len(), "{}", journal);
         for answer in answers {
             // It belongs to who it did, or to nobody.
