@@ -190,6 +190,26 @@ fn flow_options_follow_the_connection() {
 }
 
 #[test]
+fn a_detector_goes_on_with_the_flows_and_counts_of_another_by_its_own_rules() {
+    let before = r#"
+        alert tcp any any -> any any (content:"hello"; flowbits:set,greeted; sid:1;)
+        alert tcp any any -> any any (content:"attack"; sid:2;)
+    "#;
+    let after = r#"
+        alert tcp any any -> any any (content:"x"; flowbits:set,other; sid:3;)
+        alert tcp any any -> any any (flowbits:isset,greeted; content:"bye"; sid:4;)
+    "#;
+    let mut old = detector(before, LIMITS);
+    open(&mut old, 0);
+    assert_eq!(fired(&mut old, &tcp(true, 1, 7001, ACK, b"hello attack b"), 0), [1, 2]);
+    let mut new = detector(after, Limits { depth: 17, ..LIMITS });
+    new.take_over(old);
+    assert_eq!(fired(&mut new, &tcp(true, 15, 7001, ACK, b"ye attack"), 0), [4]);
+    assert_eq!(fired(&mut new, &tcp(true, 24, 7001, ACK, b"bye"), 0), [0; 0]);
+    assert_eq!((new.flows().len(), new.counts().n_packets, new.counts().n_alerts), (1, 6, 3));
+}
+
+#[test]
 fn dropped_connections_stay_dropped() {
     let rules = r#"drop tcp any any -> any any (content:"attack"; sid:1;) pass udp any any -> any any (content:"ok"; sid:2;)"#;
     let rules = rules.replace(") pass", ")\npass") + "\nalert udp any any -> any any (content:\"o\"; sid:3;)";
