@@ -71,7 +71,7 @@ impl Work<'_> {
             stream.begin(sequence, memory, counts);
         }
         if view.payload.is_empty() {
-            self.alone(view, view.payload, true);
+            self.alone(view, view.payload, true, true);
         } else {
             self.data(view, sequence, side);
         }
@@ -92,19 +92,25 @@ impl Work<'_> {
             stream.begin_message();
         }
         if *depth != 0 && stream.position() >= *depth {
-            return self.alone(view, view.payload, false);
+            return self.alone(view, view.payload, false, true);
         }
-        let new = |skip: usize| view.payload.get(skip..).unwrap_or_default();
-        match stream.offer(sequence, view.payload, memory, counts) {
-            Offer::Next(skip) => self.deliver(view, new(skip), side, true),
+        let offer = stream.offer(sequence, view.payload, memory, counts);
+        self.place(view, view.payload, offer, side, true);
+        self.deliver_ready(view, side, None);
+    }
+
+    /// Searches what is to be searched of a segment's bytes: the packet's, or those of one that waited.
+    fn place(&mut self, view: &View<'_>, bytes: &[u8], offer: Offer, side: usize, is_packet: bool) {
+        let new = |skip: usize| bytes.get(skip..).unwrap_or_default();
+        match offer {
+            Offer::Next(skip) => self.deliver(view, new(skip), side, is_packet),
             Offer::Differs(skip) => {
-                self.alone(view, view.payload, true);
+                self.alone(view, bytes, true, is_packet);
                 self.deliver(view, new(skip), side, false);
             }
-            Offer::Alone => self.alone(view, view.payload, true),
-            Offer::Seen | Offer::Early => self.alone(view, view.payload, false),
+            Offer::Alone => self.alone(view, bytes, true, is_packet),
+            Offer::Seen | Offer::Early => self.alone(view, bytes, false, is_packet),
         }
-        self.deliver_ready(view, side, None);
     }
 
     /// The other side has everything up to `acknowledged` of what `side` sent.
@@ -124,11 +130,10 @@ impl Work<'_> {
     fn deliver_ready(&mut self, view: &View<'_>, side: usize, acknowledged: Option<u32>) {
         loop {
             let Some(stream) = self.flow.streams.get_mut(side) else { return };
-            match stream.take_ready(self.memory) {
-                Some((bytes, skip)) => {
-                    self.deliver(view, bytes.get(skip..).unwrap_or_default(), side, false);
-                    let Some(stream) = self.flow.streams.get_mut(side) else { return };
-                    stream.give_back(bytes, self.memory);
+            match stream.take_ready(self.counts) {
+                Some((bytes, offer)) => {
+                    self.place(view, &bytes, offer, side, false);
+                    self.memory.give(bytes);
                 }
                 None if stream.close_gap(acknowledged, self.memory, self.counts) => {}
                 None => return,
@@ -143,7 +148,7 @@ impl Work<'_> {
             let Some(stream) = flow.streams.get_mut(side) else { return };
             let Some(fresh) = stream.append(part, memory) else {
                 counts.unbuffered += 1;
-                self.alone(view, part, is_packet && i == 0);
+                self.alone(view, part, true, is_packet && i == 0);
                 continue;
             };
             let message_at = stream.message_at();
@@ -160,10 +165,11 @@ impl Work<'_> {
         }
     }
 
-    /// Searches bytes by themselves, or without `scans` only looks at rules that have no pattern.
-    pub fn alone(&mut self, view: &View<'_>, bytes: &[u8], scans: bool) {
+    /// Searches bytes by themselves if it `scans`, and looks at rules that have no pattern if it is the packet's turn
+    /// (`is_first`).
+    pub fn alone(&mut self, view: &View<'_>, bytes: &[u8], scans: bool, is_first: bool) {
         let fresh = if scans { 0 } else { bytes.len() };
-        let unit = Unit { buf: bytes, fresh, packet_at: 0, message_at: Some(0), is_first: true };
+        let unit = Unit { buf: bytes, fresh, packet_at: 0, message_at: Some(0), is_first };
         let is_established = self.flow.phase != Phase::New;
         let mut context = Context { bits: &mut self.flow.bits, is_established, to_server: self.to_server };
         self.evaluator.search(self.program, view, &mut context, &unit, None);

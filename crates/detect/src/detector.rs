@@ -79,17 +79,20 @@ impl Detector {
         }
     }
 
-    /// Takes other rules; flows and counts stay, bits are known by their names.
-    pub fn replace_rules(&mut self, mut rules: RuleSet) {
-        // Numbers of bits are kept: the new names come behind the old ones.
-        let mut bits = self.program.bits.clone();
-        let numbers: Vec<u16> = rules.bits.iter().map(|name| number_of(&mut bits, name)).collect();
-        for (_, bit) in rules.rules.iter_mut().flat_map(|rule| &mut rule.bits) {
-            *bit = numbers.get(usize::from(*bit)).copied().unwrap_or(*bit);
-        }
-        rules.bits = bits;
-        self.program = Program::new(rules);
+    /// Takes other rules; flows and counts stay.
+    pub fn replace_rules(&mut self, rules: RuleSet) {
+        let mut program = Program::new(rules);
+        program.keep_bits(&self.program.bits);
+        self.program = program;
         self.evaluator = Evaluator::new(self.program.rules.len());
+        self.flows.forget_marks();
+    }
+
+    /// Goes on with the flows and counts of another, by its own rules and limits: flows that are too many end.
+    pub fn take_over(&mut self, old: Detector) {
+        (self.flows, self.counts) = (old.flows, old.counts);
+        self.flows.set_limits(self.limits.n_flows, self.limits.stream_memory);
+        self.program.keep_bits(&old.program.bits);
         self.flows.forget_marks();
     }
 
@@ -147,7 +150,7 @@ impl Detector {
         let mut work = Work { program, evaluator, flow, memory, counts, to_server, depth: limits.depth };
         match &view.tcp {
             Some(tcp) => work.segment(&view, tcp, usize::from(is_high)),
-            None => work.alone(&view, view.payload, true),
+            None => work.alone(&view, view.payload, true, true),
         }
         let is_dropped = limits.is_inline && evaluator.is_dropped;
         flow.is_dropped = is_dropped && view.tcp.is_some();
@@ -174,23 +177,4 @@ impl Detector {
             }
         }
     }
-
-    /// What it may use, and what it may do.
-    pub fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    /// Sets what it may use, and what it may do; flows that are too many end.
-    pub fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
-        self.flows.set_limits(limits.n_flows, limits.stream_memory);
-    }
-}
-
-fn number_of(bits: &mut Vec<String>, name: &str) -> u16 {
-    let idx = bits.iter().position(|known| known == name).unwrap_or_else(|| {
-        bits.push(name.to_string());
-        bits.len() - 1
-    });
-    u16::try_from(idx).unwrap_or(u16::MAX)
 }

@@ -1,8 +1,9 @@
 //! One direction of a TCP connection: its bytes in order, as far back as rules look.
 //!
 //! What came first counts: bytes that come again are compared with what is kept, and the segment is to be looked at by
-//! itself if they differ or are no longer kept. Segments that come early wait for what is before them. Where the other side
-//! acknowledges what was never seen here, or too much waits, the stream goes on behind the gap.
+//! itself if they differ or are no longer kept. Segments that come early wait for what is before them, and are then treated
+//! like any other that comes at that moment. Where the other side acknowledges what was never seen here, or too much waits,
+//! the stream goes on behind the gap.
 
 use std::collections::VecDeque;
 
@@ -137,11 +138,8 @@ impl Stream {
         if ahead == 0 {
             return Offer::Next(0);
         }
-        let behind = next.wrapping_sub(sequence) as usize;
         if (ahead as i32) < 0 {
-            let offer = self.compare(behind, payload);
-            counts.retransmissions += u64::from(matches!(offer, Offer::Alone | Offer::Differs(_)));
-            return offer;
+            return self.compare(next.wrapping_sub(sequence), payload, counts);
         }
         if ahead > MAX_AHEAD {
             counts.retransmissions += 1;
@@ -155,11 +153,13 @@ impl Stream {
     }
 
     /// What becomes of a segment that begins so many bytes before the next one.
-    fn compare(&self, behind: usize, payload: &[u8]) -> Offer {
+    fn compare(&self, behind: u32, payload: &[u8], counts: &mut StreamCounts) -> Offer {
+        let behind = behind as usize;
         let n_old = behind.min(payload.len());
         let begin = self.buffer.len().checked_sub(behind);
         let kept = begin.and_then(|begin| self.buffer.get(begin..begin + n_old));
         let is_same = kept.is_some() && kept == payload.get(..n_old);
+        counts.retransmissions += u64::from(!is_same);
         match (is_same, n_old < payload.len()) {
             (true, true) => Offer::Next(n_old),
             (true, false) => Offer::Seen,
@@ -192,26 +192,15 @@ impl Stream {
         true
     }
 
-    /// The next bytes of a segment that waited, with how many of its first are old; the stream's buffer is not theirs yet.
-    pub fn take_ready(&mut self, memory: &mut Memory) -> Option<(Vec<u8>, usize)> {
-        let next = self.next?;
-        loop {
-            let first = self.waiting.front()?;
-            let behind = next.wrapping_sub(first.sequence);
-            if (behind as i32) < 0 {
-                return None;
-            }
-            let waiting = self.waiting.pop_front()?;
-            if (behind as usize) < waiting.bytes.len() {
-                return Some((waiting.bytes, behind as usize));
-            }
-            memory.give(waiting.bytes);
+    /// A segment that need not wait any longer, and what becomes of it: others may have brought its bytes before.
+    pub fn take_ready(&mut self, counts: &mut StreamCounts) -> Option<(Vec<u8>, Offer)> {
+        let behind = self.next?.wrapping_sub(self.waiting.front()?.sequence);
+        if (behind as i32) < 0 {
+            return None;
         }
-    }
-
-    /// Gives back what [`Stream::take_ready`] gave.
-    pub fn give_back(&mut self, bytes: Vec<u8>, memory: &mut Memory) {
-        memory.give(bytes);
+        let Waiting { bytes, .. } = self.waiting.pop_front()?;
+        let offer = self.compare(behind, &bytes, counts);
+        Some((bytes, offer))
     }
 
     /// Goes on behind a gap if too much waits, or if the other side has acknowledged what was not seen.

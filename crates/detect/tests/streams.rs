@@ -117,6 +117,38 @@ fn segments_that_come_early_wait() {
 }
 
 #[test]
+fn segments_that_wait_and_differ_are_both_looked_at() {
+    let rules = r#"
+        alert tcp any any -> any any (content:"attack"; sid:1;)
+        alert tcp any any -> any any (content:"harmless"; sid:2;)
+    "#;
+    let early = |segments: &[&[u8]]| {
+        let mut detector = detector(rules, LIMITS);
+        open(&mut detector, 0);
+        for segment in segments {
+            assert!(fired(&mut detector, &tcp(true, 4, 7001, ACK, segment), 0).is_empty());
+        }
+        let mut all = fired(&mut detector, &tcp(true, 1, 7001, ACK, b"abc"), 0);
+        all.sort_unstable();
+        (all, detector.flows().counts.retransmissions)
+    };
+    let (harmless, longer, shorter) = (&b"harmless"[..], &b"an attack"[..], &b"attack"[..]);
+    assert_eq!(early(&[harmless, longer]), (vec![1, 2], 1));
+    assert_eq!(early(&[longer, harmless]), (vec![1, 2], 1));
+    assert_eq!(early(&[harmless, shorter]), (vec![1, 2], 1));
+    assert_eq!(early(&[longer, longer, b"an att"]), (vec![1], 0));
+}
+
+#[test]
+fn without_memory_all_of_a_segment_is_looked_at() {
+    let rules = r#"alert tcp any any -> any any (content:"attack"; sid:1;)"#;
+    let mut detector = detector(rules, Limits { stream_memory: 0, ..LIMITS });
+    open(&mut detector, 0);
+    let payload = [vec![b'.'; 3000], b"attack".to_vec()].concat();
+    assert_eq!(fired(&mut detector, &tcp(true, 1, 7001, ACK, &payload), 0), [1]);
+}
+
+#[test]
 fn early_segments_and_tiny_ones_are_bounded() {
     let rules = r#"alert tcp any any -> any any (content:"attack"; content:"never"; sid:1;)"#;
     let limits = Limits { n_flows: 50, stream_memory: 64 << 10, ..LIMITS };
@@ -155,6 +187,26 @@ fn flow_options_follow_the_connection() {
     assert_eq!(fired(&mut detector, &tcp(true, 500, 0, SYN, b""), 0), [3]);
     assert_eq!(fired(&mut detector, &tcp(true, 501, 0, ACK, b"y"), 0), [6]);
     assert_eq!(detector.flows().counts.gaps, 0);
+}
+
+#[test]
+fn a_detector_goes_on_with_the_flows_and_counts_of_another_by_its_own_rules() {
+    let before = r#"
+        alert tcp any any -> any any (content:"hello"; flowbits:set,greeted; sid:1;)
+        alert tcp any any -> any any (content:"attack"; sid:2;)
+    "#;
+    let after = r#"
+        alert tcp any any -> any any (content:"x"; flowbits:set,other; sid:3;)
+        alert tcp any any -> any any (flowbits:isset,greeted; content:"bye"; sid:4;)
+    "#;
+    let mut old = detector(before, LIMITS);
+    open(&mut old, 0);
+    assert_eq!(fired(&mut old, &tcp(true, 1, 7001, ACK, b"hello attack b"), 0), [1, 2]);
+    let mut new = detector(after, Limits { depth: 17, ..LIMITS });
+    new.take_over(old);
+    assert_eq!(fired(&mut new, &tcp(true, 15, 7001, ACK, b"ye attack"), 0), [4]);
+    assert_eq!(fired(&mut new, &tcp(true, 24, 7001, ACK, b"bye"), 0), [0; 0]);
+    assert_eq!((new.flows().len(), new.counts().n_packets, new.counts().n_alerts), (1, 6, 3));
 }
 
 #[test]

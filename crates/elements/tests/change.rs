@@ -90,6 +90,24 @@ fn a_graph_that_cannot_be_leaves_the_old_one_as_it_was() {
 }
 
 #[test]
+fn a_refused_change_leaves_the_counts_of_drops_as_they_were() {
+    check(
+        "s :: RatedSource(DATA \\<00>, RATE 10, LIMIT 30) -> c :: CheckIPHeader -> d :: Discard;",
+        &["s :: RatedSource(DATA \\<00>, RATE 10, LIMIT 30) -> c :: ToIPSummaryDump(/nonexistent/x);"],
+        200,
+        &["s.count", "drops"],
+        expect![[r#"
+            c: IP header check failed: tiny packet
+            config:1: While initializing 'c :: ToIPSummaryDump':
+              /nonexistent/x: No such file or directory
+            s.count: 14
+            drops: c	tiny-packet	14
+
+        "#]],
+    );
+}
+
+#[test]
 fn a_puller_that_sleeps_wakes_when_it_is_given_a_queue_that_holds_packets() {
     check(
         "InfiniteSource(LIMIT 5) -> full :: Queue -> Idle; Idle -> empty :: Queue -> u :: Unqueue -> d :: Discard;",

@@ -14,6 +14,7 @@ mod mark_ip;
 #[cfg(test)]
 mod offload_source;
 mod raw_transport;
+mod refusals;
 pub mod segment;
 mod send_queue;
 pub mod stage;

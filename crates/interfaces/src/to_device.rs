@@ -2,7 +2,8 @@
 //!
 //! Pulls packets, which must begin with the device's link-layer header, and sends them as they are; packets with offload
 //! metadata are sent with it, and the kernel segments them and completes their checksums. When the device has no room the
-//! packets wait. Sent packets leave by output 0 and packets that could not be sent by output 1, if these are connected.
+//! packets wait. Sent packets leave by output 0 and packets that could not be sent by output 1, if these are connected. Why
+//! they could not is told when that begins, not for each packet.
 //!
 //! ```click
 //! FromDevice(eth0) -> Queue -> ToDevice(eth1);
@@ -20,6 +21,7 @@ use sys::packet_socket::{Tx, TxFrame, TxOptions};
 use sys::SysError;
 
 use crate::device::{check_up, refusal, words};
+use crate::refusals::Refusals;
 use crate::segment::segment;
 use crate::traffic::Traffic;
 use crate::vnet;
@@ -68,6 +70,7 @@ pub struct ToDevice {
     /// Pulled and not yet sent.
     queue: VecDeque<Packet>,
     backoff_us: u32,
+    refusals: Refusals,
     n_pulls: u64,
     traffic: Traffic,
     puller: Option<Puller>,
@@ -101,6 +104,7 @@ impl Element for ToDevice {
             tx: None,
             queue: VecDeque::new(),
             backoff_us: 0,
+            refusals: Refusals::default(),
             n_pulls: 0,
             traffic: Traffic::default(),
             puller: None,
@@ -287,7 +291,9 @@ impl ToDevice {
             self.queue = parts;
             return;
         }
-        ctx.chatter(&format!("ToDevice({}): {}", self.device, words(error)));
+        if self.refusals.is_new(error.errno(), ctx.recent_steady_ns()) {
+            ctx.chatter(&format!("ToDevice({}): {}", self.device, words(error)));
+        }
         ctx.emit_or_drop(1, NOT_SENT, Batch::of(packet));
     }
 }

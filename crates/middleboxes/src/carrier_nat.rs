@@ -11,12 +11,16 @@
 //! endpoint-independent; FILTERING says who may send to them. With DETERMINISTIC the first address of INSIDE has the first block
 //! of the first external address, the second one the next block, and so on; what is left is assigned as needed.
 //!
-//! TCP connections are followed, so that mappings live as long as they do. ICMP queries are translated by their identifiers,
+//! TCP connections are followed, so that mappings live as long as they do. One from outside passes as FILTERING says, but is
+//! followed, and counts as a session, only when the subscriber answers its SYN; at most half of SESSIONS may be in use then, so
+//! that the rest is left for the subscriber's own connections. What is received never puts the end of a session or a mapping
+//! off, but for the ACK that completes a connection from outside: nobody outside can keep them. ICMP queries are translated by their identifiers,
 //! ICMP errors together with the packet they are about. Later fragments are translated as their first one was; those that
 //! come before it are refused, unless an IPReassembler stands in front.
 //!
 //! Lines of the LOG are `TIME assigned SUBSCRIBER ADDRESS FIRST-LAST`, likewise with `released`, and with LOG_SESSIONS
-//! `TIME mapped PROTOCOL INSIDE EXTERNAL`, likewise with `unmapped`.
+//! `TIME mapped PROTOCOL INSIDE EXTERNAL`, likewise with `unmapped`. If it cannot be written packets flow on; that is told, and
+//! `log_lost` counts the records that were lost.
 //!
 //! Follows RFC 4787, 5382, 5508, 6888, 7422 and 7857. With several cores it runs on the first one.
 //!
@@ -26,16 +30,13 @@
 //! FromDump(outside.pcap, FORCE_IP true) -> [1]nat;   nat[1] -> ToDump(to-inside.pcap, ENCAP IP);
 //! ```
 
-use std::io::Write;
-
-use element::output::create_text_file;
 use element::{
     same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Role,
     TimerId, Verdict,
 };
 
 use crate::cgnat::listing;
-use crate::cgnat::log::Journal;
+use crate::cgnat::log::{Journal, Log};
 use crate::cgnat::look::{look, Seen};
 use crate::cgnat::nat::{Nat, TICK_NS};
 use crate::cgnat::plan::CHUNK;
@@ -61,7 +62,7 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether each address of INSIDE has a block of its own from the start, which is not logged. Default false.",
     ),
-    Arg::keyword("SESSIONS", "unsigned", "Most sessions of a subscriber. Default 8192."),
+    Arg::keyword("SESSIONS", "unsigned", "Most sessions of a subscriber; connections from outside are accepted up to half of them. Default 8192."),
     Arg::keyword("CAPACITY", "unsigned", "Most mappings, and most sessions. Default 4194304."),
     Arg::keyword(
         "FILTERING",
@@ -72,7 +73,7 @@ const ARGS: &[Arg] = &[
     Arg::keyword("POOLING", "word", "`paired`, the default, or `arbitrary`: blocks of other addresses too."),
     Arg::keyword("PARITY", "bool", "Whether external ports are odd or even like inside ones. Default false."),
     Arg::keyword("RANDOM", "bool", "Whether ports of a block are used in random order. Default true."),
-    Arg::keyword("TCP_TIMEOUT", "time", "Time-out of established TCP sessions. Default 2 hours 4 minutes."),
+    Arg::keyword("TCP_TIMEOUT", "time", "Time-out of established TCP sessions, which only packets from inside renew. Default 2 hours 4 minutes."),
     Arg::keyword("TCP_TRANSITORY_TIMEOUT", "time", "Of TCP sessions that begin or end. Default 4 minutes."),
     Arg::keyword("UDP_TIMEOUT", "time", "Of UDP, which only packets from inside renew. Default 5 minutes."),
     Arg::keyword("ICMP_TIMEOUT", "time", "Of ICMP queries. Default 60 seconds."),
@@ -99,6 +100,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("utilisation", "How many blocks and ports of each external address are in use.")
         .flags("expensive"),
     Handler::read("failures", "Packets that were not translated, by reason."),
+    Handler::read("log_lost", "Records that could not be written to the LOG."),
     Handler::read_param("table", "Mappings of a subscriber, or at an external ADDRESS:PORT."),
     Handler::read_param("lookup", "The block that an external ADDRESS:PORT is in, or a subscriber's blocks."),
     Handler::write("flush", "Ends all mappings, or those of the subscriber written.").flags("button"),
@@ -112,7 +114,10 @@ const DROPS: &[DropReason; N_REFUSALS] = &[
     DropReason::new("protocol", "Neither TCP nor UDP nor an ICMP query or error."),
     DropReason::new("no-mapping", "To an external port that is nobody's, or about such a packet."),
     DropReason::new("filtered", "From an endpoint to which the subscriber has not sent."),
-    DropReason::new("out-of-state", "TCP without SYN that belongs to no connection."),
+    DropReason::new(
+        "out-of-state",
+        "TCP without SYN that belongs to no connection, but for a RST from inside, which refuses one.",
+    ),
     DropReason::new("port-limit", "The subscriber has no port left and may have no further block."),
     DropReason::new("no-block", "No block is free for the subscriber."),
     DropReason::new("capacity", "There are as many mappings or sessions as CAPACITY allows."),
@@ -133,7 +138,7 @@ const SHORT_PAUSE_NS: u64 = 1_000_000;
 pub struct CarrierNAT {
     nat: Nat,
     log_name: String,
-    log: Option<Box<dyn Write + Send>>,
+    log: Option<Log>,
     /// Whether the log is one that another element has begun.
     goes_on: bool,
     timer: Option<TimerId>,
@@ -166,7 +171,7 @@ impl Element for CarrierNAT {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.log_name.is_empty() && !self.goes_on {
-            self.log = Some(create_text_file(&self.log_name)?);
+            self.log = Some(Log::create(&self.log_name)?);
         }
         if self.nat.settings.is_random {
             // RFC 6056: ports that nobody can foretell are hard to hit. A seed of 0 would be none.
@@ -200,10 +205,7 @@ impl Element for CarrierNAT {
         self.is_ticking = false;
         let is_done = self.nat.expire(now_ns, N_VISITS);
         self.write_log(ctx);
-        if let Some(log) = &mut self.log {
-            // A full disk must not stop the packets.
-            let _ = log.flush();
-        }
+        self.flush_log(ctx);
         if is_done {
             self.tick(ctx, now_ns);
         } else {
@@ -225,6 +227,7 @@ impl Element for CarrierNAT {
             "blocks" => listing::blocks(nat),
             "utilisation" => listing::utilisation(nat),
             "failures" => self.failures(),
+            "log_lost" => self.log.as_ref().map_or(0, Log::n_lost).to_string(),
             "table" => listing::table(nat, param, now_ns)?,
             "lookup" => listing::lookup(nat, param)?,
             _ => return Err(format!("no {name} read handler")),
@@ -244,11 +247,9 @@ impl Element for CarrierNAT {
         Ok(())
     }
 
-    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
-        if let Some(mut log) = self.log.take() {
-            // There is nobody left to tell of a failure.
-            let _ = log.flush();
-        }
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        self.flush_log(ctx);
+        self.log = None;
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
@@ -265,14 +266,22 @@ impl Element for CarrierNAT {
     }
 
     fn foresee(&mut self, old: &dyn Element) {
-        self.goes_on =
-            same_ref::<CarrierNAT>(old).is_some_and(|old| old.log.is_some() && old.log_name == self.log_name);
+        self.goes_on = same_ref::<CarrierNAT>(old)
+            .and_then(|old| old.log.as_ref())
+            .is_some_and(|log| log.name() == self.log_name);
     }
 }
 
 /// The time of time-outs.
 fn now_ns(ctx: &mut Ctx<'_>) -> u64 {
     u64::try_from(ctx.recent_steady_ns()).unwrap_or(0)
+}
+
+/// Says what is the matter with the log, if anything is.
+fn tell(ctx: &mut Ctx<'_>, text: Option<String>) {
+    if let Some(text) = text {
+        ctx.chatter(&format!("{}: {text}", ctx.own_name()));
+    }
 }
 
 impl CarrierNAT {
@@ -298,8 +307,13 @@ impl CarrierNAT {
 
     fn write_log(&mut self, ctx: &mut Ctx<'_>) {
         if let Some(log) = self.log.as_mut().filter(|_| !self.nat.journal.is_empty()) {
-            self.nat.journal.write(log, ctx.now_ns());
+            let now_ns = ctx.now_ns();
+            tell(ctx, log.write(&mut self.nat.journal, now_ns));
         }
+    }
+
+    fn flush_log(&mut self, ctx: &mut Ctx<'_>) {
+        tell(ctx, self.log.as_mut().and_then(Log::flush));
     }
 
     /// Lets the timer run when something may have ended.
@@ -390,6 +404,22 @@ mod tests {
                 no-mapping 1
 
             "#]],
+        );
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_told_of() {
+        let graph = "InfiniteSource(LENGTH 4, LIMIT 3, BURST 3) -> UDPIPEncap(100.64.0.1, 5000, 198.51.100.1, 53, true)
+            -> CheckIPHeader -> nat :: CarrierNAT(203.0.113.0/31, LOG /dev/full, LOG_SESSIONS true) -> Discard;
+            Idle -> [1] nat [1] -> Discard; DriverManager(wait 3, stop)";
+        check_reading(
+            graph,
+            &["nat.nmappings", "nat.log_lost"],
+            expect![[r#"
+            nat: /dev/full: No space left on device; records get lost
+            nat.nmappings: 1
+            nat.log_lost: 0
+        "#]],
         );
     }
 

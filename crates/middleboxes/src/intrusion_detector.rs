@@ -10,7 +10,8 @@
 //! not take is better not searched. Fragments are not put together: `IPReassembler` does that. All memory has limits: what
 //! is beyond is searched packet by packet, or, where a flow ends early, begins anew.
 //!
-//! Writing `rules_file` takes other rules while packets flow, all or, if there is a mistake in them, none.
+//! A change of the graph reads and prepares rules beside it, and goes on with flows and counts. Writing `rules_file` takes the
+//! rules of other files too, all or, if there is a mistake in them, none, but packets wait while these are read and prepared.
 //!
 //! ```click
 //! FromDump(in.pcap, STOP true) -> Strip(14) -> CheckIPHeader
@@ -161,12 +162,7 @@ impl Element for IntrusionDetector {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(mut old) = same::<IntrusionDetector>(ctx, old) else { return };
         self.eve.go_on_from(ctx, &mut old.eve);
-        // Rules that cannot be read any more begin without flows.
-        if let Ok(rules) = self.sources.read() {
-            old.detector.set_limits(self.detector.limits());
-            old.detector.replace_rules(rules);
-            self.detector = old.detector;
-        }
+        self.detector.take_over(old.detector);
     }
 
     fn foresee(&mut self, old: &dyn Element) {

@@ -1,5 +1,6 @@
 //! Tests of what elements of this crate take over from those whose places they take in a graph that changes.
 
+use engine::world::World;
 use expect_test::{expect, Expect};
 use testing::Library;
 
@@ -174,6 +175,38 @@ fn flows_of_a_detector_and_its_file_go_on_with_other_rules() {
     );
     let sids: Vec<String> = eve.read().lines().map(|line| value(line, "signature_id")).collect();
     assert_eq!(sids, ["1", "3"]);
+}
+
+#[test]
+fn a_detector_goes_on_by_the_rules_that_were_read_when_the_change_was_prepared() {
+    let rules = Scratch::new("rules");
+    let write = |text: &str| std::fs::write(&rules.0, text).expect("it can be written");
+    let graph = |name: &str, interface: &str| {
+        format!(
+            "{name} :: InfiniteSource(DATA \\<4500001e000000004011000001000001 0a010002 00010035000a0000 6162>, LIMIT 1) -> MarkIPHeader
+                 -> ids :: IntrusionDetector(RULES {}, IN_IFACE {interface}) -> Discard;",
+            rules.0
+        )
+    };
+    let library = Library::new(elements::FOLDERS.iter().map(|(_, classes)| *classes).chain([crate::CLASSES]));
+    let reads = ["ids.packets", "ids.rules", "ids.alerts_by_sid"];
+    let mut round = 0;
+    write("alert udp any any -> any 53 (content:\"ab\"; sid:1;)\n");
+    let text = library.run(testing::simulated(), &graph("a", "eth0"), &reads, |world: &mut World| {
+        round += 1;
+        if round == 50 {
+            world.change_to(&graph("b", "eth1")).expect("the rules can be read");
+            write("no rule");
+        }
+        round == 100
+    });
+    expect![[r#"
+        ids.packets: 2
+        ids.rules: 1
+        ids.alerts_by_sid: 1 1 2
+
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]

@@ -51,10 +51,28 @@ impl Program {
         Program { rules, groups, bits: set.bits }
     }
 
+    /// Numbers the bits as others did, by their names: flows know them by these numbers. New ones come behind.
+    pub fn keep_bits(&mut self, before: &[String]) {
+        let mut bits = before.to_vec();
+        let numbers: Vec<u16> = self.bits.iter().map(|name| number_of(&mut bits, name)).collect();
+        for (_, bit) in self.rules.iter_mut().flat_map(|compiled| &mut compiled.rule.bits) {
+            *bit = numbers.get(usize::from(*bit)).copied().unwrap_or(*bit);
+        }
+        self.bits = bits;
+    }
+
     /// The rule with an index.
     pub fn rule(&self, idx: u32) -> Option<&Rule> {
         self.rules.get(idx as usize).map(|compiled| &compiled.rule)
     }
+}
+
+fn number_of(bits: &mut Vec<String>, name: &str) -> u16 {
+    let idx = bits.iter().position(|known| known == name).unwrap_or_else(|| {
+        bits.push(name.to_string());
+        bits.len() - 1
+    });
+    u16::try_from(idx).unwrap_or(u16::MAX)
 }
 
 impl Compiled {

@@ -6,6 +6,9 @@
 //! dropped; so do the oldest packets when more than HIMEM bytes are kept, until three quarters of it are. Malformed fragments and
 //! packets without a marked IPv4 header are dropped.
 //!
+//! Fragments may make up a payload of 65535 bytes, as in Click. With its header a packet is then longer than IPv4 can say, and
+//! its total length wraps; a CheckIPHeader behind the element drops it.
+//!
 //! A packet counts for its payload and 40 bytes, as in Click. What it really takes is at most about ten times as much, and 4 MiB.
 //!
 //! ```click
@@ -255,6 +258,25 @@ mod tests {
             cached chunk data:
 
         "#]],
+        );
+    }
+
+    #[test]
+    fn a_packet_that_is_too_long_is_clicks_and_fails_the_next_check() {
+        let first = "\\<4500fffc 0001 2000 4011 0000 01000001 02000002>";
+        let second = "\\<4500002b 0001 1ffd 4011 0000 01000001 02000002>";
+        check_reading(
+            &format!(
+                "m :: MarkIPHeader -> IPReassembler -> Print(p) -> c :: CheckIPHeader(VERBOSE true) -> Discard;
+                 InfiniteSource(DATA {first}, LENGTH 65532, LIMIT 1) -> m;
+                 InfiniteSource(DATA {second}, LENGTH 43, LIMIT 1, STOP true) -> m;"
+            ),
+            &["c.drops"],
+            expect![[r#"
+                p: 65555 | 45000013 00010000 401177d7 01000001 02000002 4500fffc
+                c: IP header check failed: bad IP length
+                c.drops: 1
+            "#]],
         );
     }
 

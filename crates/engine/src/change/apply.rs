@@ -82,6 +82,8 @@ struct Old {
     takes_state: bool,
     element: Option<Box<dyn Element>>,
     hand: Option<Box<dyn Element>>,
+    /// Its drops, if an element of another class counts there now.
+    drops: Option<Drops>,
     tasks: Vec<TaskId>,
     timers: Vec<TimerId>,
 }
@@ -176,9 +178,8 @@ impl World {
             self.notifiers.replace(idx, element.notifies());
             self.flow_codes.remove(&idx);
         }
-        if !is_own_class {
-            self.drops[idx] = Drops::of(self.classes[idx]);
-        }
+        let drops =
+            (!is_own_class).then(|| std::mem::replace(&mut self.drops[idx], Drops::of(self.classes[idx])));
         if how == How::Added {
             (self.home_threads[idx], self.given_threads[idx]) = (0, None);
             self.tickets[idx] = self.schedule.tickets(Runtime::name(self, idx));
@@ -190,7 +191,7 @@ impl World {
         let tasks = self.tasks.of_element(idx).collect();
         let timers = self.timers.of_element(idx).collect();
         let element = self.slots[idx].replace(element);
-        Old { idx, how, takes_state, element, hand, tasks, timers }
+        Old { idx, how, takes_state, element, hand, drops, tasks, timers }
     }
 
     /// Makes as many places as there are elements, the last of which nobody has if there were more.
@@ -232,7 +233,10 @@ impl World {
         drop(self.selects.take_elements(is_new));
         self.selects.append(selects);
         for old in olds {
-            let Old { idx, how, element, hand, tasks, timers, .. } = old;
+            let Old { idx, how, element, hand, drops, tasks, timers, .. } = old;
+            if let Some(drops) = drops {
+                self.drops[idx] = drops;
+            }
             if how != How::Reconfigured {
                 self.forget_tasks(idx, |task| !tasks.contains(&task), |timer| !timers.contains(&timer));
             }

@@ -179,6 +179,13 @@ impl Nat {
         Some(block)
     }
 
+    /// Whether a mapping's subscriber may answer another connection from outside. However many come, half of its sessions are
+    /// left for its own.
+    pub fn may_answer(&self, mapping: u32) -> bool {
+        let subscriber = self.mappings.get(mapping).and_then(|(_, it)| self.subscribers.get(it.subscriber));
+        subscriber.is_some_and(|(_, it)| it.n_sessions < self.settings.n_sessions.div_ceil(2))
+    }
+
     /// Adds a session to a mapping.
     pub fn begin_session(&mut self, key: SessionKey, state: State, until_ns: u64) -> Result<(), Refusal> {
         let Some((inside, mapping)) = self.mappings.get_mut(key.mapping) else {

@@ -1,6 +1,7 @@
 //! What becomes of each packet: it is planned here and then written by `rewrite`.
 
 use table::prefetch::prefetch;
+use wire::tcp_flag::RST;
 
 use super::entries::Inside;
 use super::fragments::FragmentKey;
@@ -192,8 +193,17 @@ impl Nat {
         let key = self.key(idx, protocol, remote);
         match self.sessions.find(&key) {
             Some(session) => self.step(session, protocol, Way::Out, flags, now_ns),
-            None if protocol == Protocol::Tcp && !tcp::begins(flags) => return Err(Refusal::OutOfState),
-            None => self.begin_session(key, State::Opening(Way::Out), self.until_ns(protocol, now_ns))?,
+            None if protocol == Protocol::Tcp && !tcp::begins(flags) => {
+                // What refuses a connection from outside, which has no session yet, needs none.
+                return if flags & RST != 0 { Ok(()) } else { Err(Refusal::OutOfState) };
+            }
+            None => {
+                let state = State::opened_by(flags);
+                if state == State::Opening(Way::In) && !self.may_answer(idx) {
+                    return Err(Refusal::SessionLimit);
+                }
+                self.begin_session(key, state, self.until_ns(protocol, now_ns))?;
+            }
         }
         Ok(())
     }
@@ -219,7 +229,8 @@ impl Nat {
             None if protocol != Protocol::Tcp => return Err(Refusal::Filtered),
             None if !tcp::begins(flags) => return Err(Refusal::OutOfState),
             None if !self.lets_in(&key) => return Err(Refusal::Filtered),
-            None => self.begin_session(key, State::Opening(Way::In), self.until_ns(protocol, now_ns))?,
+            // The session begins when the subscriber answers: who only sends to it uses up nothing.
+            None => {}
         }
         Ok(endpoint)
     }
@@ -245,6 +256,8 @@ impl Nat {
     fn step(&mut self, idx: u32, protocol: Protocol, way: Way, flags: u8, now_ns: u64) {
         let timeouts = self.settings.timeouts;
         let Some(session) = self.sessions.get_mut(idx) else { return };
+        let was_opening = matches!(session.state, State::Opening(_));
+        let before_ns = session.until_ns;
         let lease_ns = if protocol == Protocol::Tcp {
             let (state, lease) = session.state.next(way, flags);
             session.state = state;
@@ -258,7 +271,11 @@ impl Nat {
         } else {
             return;
         };
-        self.sessions.renew(idx, now_ns.saturating_add(lease_ns));
+        let until_ns = now_ns.saturating_add(lease_ns);
+        // What is received opens a session or brings its end nearer, but does not put that off: nobody outside can keep the
+        // mapping (RFC 7857, section 7).
+        let is_put_off = way == Way::Out || was_opening;
+        self.sessions.renew(idx, if is_put_off { until_ns } else { until_ns.min(before_ns) });
     }
 
     /// Ends a mapping that lives as long as its sessions and has none.

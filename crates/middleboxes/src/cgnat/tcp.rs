@@ -1,6 +1,6 @@
 //! What a NAT sees of a TCP connection (RFC 6146, section 3.5.2, and RFC 7857, section 2).
 
-use wire::tcp_flag::{FIN, RST, SYN};
+use wire::tcp_flag::{ACK, FIN, RST, SYN};
 
 /// Which way a segment goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Way {
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// A SYN was seen one way.
+    /// The subscriber has sent a SYN: its own (`Out`), or the answer to one from outside (`In`).
     Opening(Way),
     /// SYN was seen both ways.
     Established,
@@ -38,6 +38,11 @@ pub enum Lease {
 }
 
 impl State {
+    /// The state that a subscriber's SYN begins.
+    pub fn opened_by(flags: u8) -> State {
+        State::Opening(if flags & ACK == 0 { Way::Out } else { Way::In })
+    }
+
     /// The state after a segment, and what becomes of the time-out.
     #[inline]
     pub fn next(self, way: Way, flags: u8) -> (State, Lease) {
@@ -49,12 +54,20 @@ impl State {
             };
         }
         let is_syn = flags & SYN != 0;
+        match (self, way) {
+            (State::Opening(Way::Out), Way::In) if is_syn => return (State::Established, Lease::Established),
+            (State::Opening(Way::In), Way::In) if flags & ACK != 0 => {
+                return State::Established.next(way, flags)
+            }
+            (State::Opening(_) | State::Closed | State::Reset, Way::Out) if is_syn => {
+                return (State::opened_by(flags), Lease::Transitory)
+            }
+            _ => {}
+        }
         match self {
-            State::Opening(first) if is_syn && first != way => (State::Established, Lease::Established),
-            State::Opening(_) if is_syn => (self, Lease::Transitory),
-            State::Opening(_) => (self, Lease::Keep),
-            State::Closed | State::Reset if is_syn => (State::Opening(way), Lease::Transitory),
-            State::Closed => (State::Closed, Lease::Keep),
+            State::Opening(_) | State::Closed => (self, Lease::Keep),
+            // Nobody outside opens a connection again: the subscriber may, by its answer.
+            State::Reset if is_syn => (self, Lease::Keep),
             State::Reset => (State::Established, Lease::Established),
             State::Closing(first) if flags & FIN != 0 && first != way => (State::Closed, Lease::Transitory),
             State::Established if flags & FIN != 0 => (State::Closing(way), Lease::Established),
@@ -75,7 +88,7 @@ impl State {
     }
 }
 
-/// Whether a segment may begin a session.
+/// Whether a segment may begin a connection.
 #[inline]
 pub fn begins(flags: u8) -> bool {
     flags & (SYN | RST | FIN) == SYN
@@ -84,7 +97,6 @@ pub fn begins(flags: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::tcp_flag::ACK;
     use Way::{In, Out};
 
     fn run(segments: &[(Way, u8)]) -> Vec<(State, Lease)> {
@@ -119,6 +131,25 @@ mod tests {
                 (State::Opening(Out), Lease::Transitory),
             ]
         );
+    }
+
+    #[test]
+    fn a_connection_from_outside_opens_when_the_subscriber_has_answered() {
+        let run = |segments: &[(Way, u8)]| {
+            let mut state = State::opened_by(SYN | ACK);
+            segments.iter().for_each(|&(way, flags)| state = state.next(way, flags).0);
+            state
+        };
+        assert_eq!(run(&[]), State::Opening(In));
+        assert_eq!(run(&[(In, SYN), (In, RST), (Out, SYN | ACK)]), State::Opening(In));
+        assert_eq!(run(&[(In, ACK)]), State::Established);
+        assert_eq!(run(&[(In, FIN | ACK)]), State::Closing(In));
+        // Both sides begin at once: each answers the other's SYN.
+        assert_eq!(run(&[(In, SYN | ACK)]), State::Established);
+        let closed = [(In, ACK), (In, FIN | ACK), (Out, FIN | ACK)];
+        assert_eq!(run(&[&closed[..], &[(In, SYN)]].concat()), State::Closed);
+        assert_eq!(run(&[&closed[..], &[(In, SYN), (Out, SYN | ACK)]].concat()), State::Opening(In));
+        assert_eq!(run(&[(In, ACK), (In, RST), (In, SYN)]), State::Reset);
     }
 
     #[test]

@@ -421,7 +421,7 @@ fn tcp_mappings_live_as_long_as_their_connections() {
             [0] tcp 203.0.113.0:1024 > 198.51.100.2:80
             OutOfState
             [1] tcp 198.51.100.3:9 > 100.64.0.1:5000
-            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.3:9 opening-in expires 240, 198.51.100.2:80 opening-out expires 240, 198.51.100.1:80 established expires 7440
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.2:80 opening-out expires 240, 198.51.100.1:80 established expires 7440
             tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 established expires 7199
             [0] tcp 203.0.113.0:1024 > 198.51.100.1:80
             [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
@@ -451,20 +451,20 @@ fn filters_let_in_whom_the_subscriber_has_sent_to() {
         settings(Filtering::Address),
         script,
         expect![[r#"
-        [0] udp 203.0.113.0:1024 > 198.51.100.1:53
-        [0] tcp 203.0.113.0:1024 > 198.51.100.1:80
-        [1] udp 198.51.100.1:53 > 100.64.0.1:5000
-        [1] udp 198.51.100.1:54 > 100.64.0.1:5000
-        Filtered
-        [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
-        [1] tcp 198.51.100.1:81 > 100.64.0.1:5000
-        Filtered
-        tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:81 opening-in expires 240, 198.51.100.1:80 established expires 7440
-        udp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:0 expires 300
-        [1] udp 198.51.100.1:53 > 100.64.0.1:5000
-        NoMapping
-        tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 established expires 7139
-    "#]],
+            [0] udp 203.0.113.0:1024 > 198.51.100.1:53
+            [0] tcp 203.0.113.0:1024 > 198.51.100.1:80
+            [1] udp 198.51.100.1:53 > 100.64.0.1:5000
+            [1] udp 198.51.100.1:54 > 100.64.0.1:5000
+            Filtered
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.1:81 > 100.64.0.1:5000
+            Filtered
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 established expires 7440
+            udp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:0 expires 300
+            [1] udp 198.51.100.1:53 > 100.64.0.1:5000
+            NoMapping
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 established expires 7139
+        "#]],
     );
     check(
         settings(Filtering::AddressPort),
@@ -612,8 +612,96 @@ fn sessions_of_a_subscriber_are_limited() {
             [0] tcp 203.0.113.0:1024 > 198.51.100.2:80
             SessionLimit
             SessionLimit
-            SessionLimit
+            [1] tcp 198.51.100.3:9 > 100.64.0.1:5000
             tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.2:80 opening-out expires 240, 198.51.100.1:80 opening-out expires 240
+        "#]],
+    );
+}
+
+#[test]
+fn who_calls_from_outside_uses_up_nothing_and_is_served_when_answered() {
+    check(
+        Settings { n_sessions: 4, ..settings(Filtering::EndpointIndependent) },
+        "out tcp 100.64.0.1:5000 > 198.51.100.1:80 S
+         in tcp 198.51.100.2:1 > 203.0.113.0:1024 S
+         in tcp 198.51.100.2:2 > 203.0.113.0:1024 S
+         in tcp 198.51.100.2:3 > 203.0.113.0:1024 S
+         in tcp 198.51.100.2:4 > 203.0.113.0:1024 S
+         list
+         out tcp 100.64.0.1:5000 > 198.51.100.2:1 RA
+         out tcp 100.64.0.1:5000 > 198.51.100.2:2 A
+         out tcp 100.64.0.1:5000 > 198.51.100.2:3 SA
+         out tcp 100.64.0.1:5000 > 198.51.100.2:4 SA
+         list
+         in tcp 198.51.100.2:3 > 203.0.113.0:1024 A
+         out tcp 100.64.0.1:5001 > 198.51.100.1:80 S
+         out tcp 100.64.0.1:5002 > 198.51.100.1:80 S
+         list",
+        expect![[r#"
+            [0] tcp 203.0.113.0:1024 > 198.51.100.1:80
+            [1] tcp 198.51.100.2:1 > 100.64.0.1:5000
+            [1] tcp 198.51.100.2:2 > 100.64.0.1:5000
+            [1] tcp 198.51.100.2:3 > 100.64.0.1:5000
+            [1] tcp 198.51.100.2:4 > 100.64.0.1:5000
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 opening-out expires 240
+            [0] tcp 203.0.113.0:1024 > 198.51.100.2:1
+            OutOfState
+            [0] tcp 203.0.113.0:1024 > 198.51.100.2:3
+            SessionLimit
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.2:3 opening-in expires 240, 198.51.100.1:80 opening-out expires 240
+            [1] tcp 198.51.100.2:3 > 100.64.0.1:5000
+            [0] tcp 203.0.113.0:1025 > 198.51.100.1:80
+            [0] tcp 203.0.113.0:1026 > 198.51.100.1:80
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.2:3 established expires 7440, 198.51.100.1:80 opening-out expires 240
+            tcp 100.64.0.1:5001 203.0.113.0:1025, 198.51.100.1:80 opening-out expires 240
+            tcp 100.64.0.1:5002 203.0.113.0:1026, 198.51.100.1:80 opening-out expires 240
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_outside_keeps_a_tcp_mapping() {
+    check(
+        settings(Filtering::EndpointIndependent),
+        "out tcp 100.64.0.1:5000 > 198.51.100.1:80 S
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 SA
+         wait 200
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 R
+         in tcp 198.51.100.2:80 > 203.0.113.0:1024 S
+         list
+         wait 200
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 A
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 R
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 S
+         in tcp 198.51.100.2:80 > 203.0.113.0:1024 S
+         list
+         wait 41
+         in tcp 198.51.100.1:80 > 203.0.113.0:1024 S
+         out tcp 100.64.0.2:5000 > 198.51.100.1:80 S
+         in tcp 198.51.100.1:80 > 203.0.113.1:1024 SA
+         wait 7000
+         in tcp 198.51.100.1:80 > 203.0.113.1:1024 A
+         list
+         out tcp 100.64.0.2:5000 > 198.51.100.1:80 A
+         list",
+        expect![[r#"
+            [0] tcp 203.0.113.0:1024 > 198.51.100.1:80
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.2:80 > 100.64.0.1:5000
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 reset expires 240
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.1:80 > 100.64.0.1:5000
+            [1] tcp 198.51.100.2:80 > 100.64.0.1:5000
+            tcp 100.64.0.1:5000 203.0.113.0:1024, 198.51.100.1:80 reset expires 40
+            NoMapping
+            [0] tcp 203.0.113.1:1024 > 198.51.100.1:80
+            [1] tcp 198.51.100.1:80 > 100.64.0.2:5000
+            [1] tcp 198.51.100.1:80 > 100.64.0.2:5000
+            tcp 100.64.0.2:5000 203.0.113.1:1024, 198.51.100.1:80 established expires 440
+            [0] tcp 203.0.113.1:1024 > 198.51.100.1:80
+            tcp 100.64.0.2:5000 203.0.113.1:1024, 198.51.100.1:80 established expires 7440
         "#]],
     );
 }
@@ -715,9 +803,7 @@ proptest! {
         if which < 2 {
             prop_assert_eq!(nat.mappings.len(), known.len());
         }
-        let mut journal = Vec::new();
-        nat.journal.write(&mut journal, 0);
-        let journal = String::from_utf8(journal).unwrap();
+        let journal: String = nat.journal.records(0).collect();
         prop_assert_eq!(journal.matches(" unmapped ").count(), known.len() - nat.mappings.len(), "{}", journal);
         for answer in answers {
             // It belongs to who it did, or to nobody.
