@@ -33,7 +33,9 @@ impl fmt::Display for Anno {
 
 /// Parses the name or the offset of an annotation of `size` bytes; of any size if 0.
 pub fn anno(text: &str, scope: &Scope<'_>, size: u8) -> Result<Anno, String> {
-    let value = scope.integer_or_number(NameKind::Annotation, text).ok_or_else(parse_error)?;
+    // A signed number, as in Click: -0 is one.
+    let number = || crate::integer::<i32>(text).ok().and_then(|number| u32::try_from(number).ok());
+    let value = scope.integer(NameKind::Annotation, text).or_else(number).ok_or_else(parse_error)?;
     let (offset, known_size) = (value & 0xffff, value >> 16);
     let wanted_size = u32::from(size);
     let fits = match wanted_size {
@@ -69,6 +71,7 @@ mod tests {
         check("20", 4, expect!["20+4"]);
         check("47", 1, expect!["47+1"]);
         check("20", 0, expect!["20+0"]);
+        check("-0", 4, expect!["0+4"]);
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub trait Environment {
     fn replica(&self) -> (usize, usize) {
         (0, 1)
     }
+    /// Whether only this element is given a new configuration, by its handler `config`, and the graph stays as it is.
+    fn is_alone(&self) -> bool {
+        false
+    }
     /// `require`d features and the like: what the user asked for on the command line, such as the default burst.
     fn default_burst(&self) -> usize;
 }

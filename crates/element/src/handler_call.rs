@@ -67,6 +67,7 @@ fn missing(ctx: &Ctx<'_>, name: &str, way: &str) -> String {
             format!("no element named '{element}'")
         }
         _ if name.is_empty() => "syntax error".to_string(),
-        _ => format!("no '{name}' {way} handler"),
+        // A global handler may be called `.handler`.
+        _ => format!("no '{}' {way} handler", name.strip_prefix('.').unwrap_or(name)),
     }
 }

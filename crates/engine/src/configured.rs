@@ -74,7 +74,9 @@ impl Configured {
         wiring.shorten(&classes);
         let order = order_of(&classes);
         let Setup { time, burst, replica, n_threads, .. } = *setup;
-        let site = Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads };
+        let is_alone = false;
+        let site =
+            Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads, is_alone };
         let names = Arc::new(setup.names.of_same_host());
         let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
         let (clock, chatter) = (Clock::new(time), setup.chatter.clone());
@@ -147,6 +149,8 @@ pub(crate) struct Site<'a> {
     pub burst: usize,
     pub replica: (usize, usize),
     pub n_threads: usize,
+    /// Whether only one element is given a new configuration.
+    pub is_alone: bool,
 }
 
 impl Environment for Site<'_> {
@@ -192,6 +196,10 @@ impl Environment for Site<'_> {
 
     fn replica(&self) -> (usize, usize) {
         self.replica
+    }
+
+    fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     fn default_burst(&self) -> usize {
@@ -258,7 +266,7 @@ impl World {
         let graph = self.graph.clone();
         let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
         let (wiring, classes) = (&self.wiring, self.classes.as_slice());
-        let site = Site { graph: &graph, wiring, classes, burst, replica, n_threads };
+        let site = Site { graph: &graph, wiring, classes, burst, replica, n_threads, is_alone: true };
         let (made, told) = configure_one(&site, &self.names, class, idx, config);
         let Some(made) = made else {
             let lines = told.into_iter().map(|told| line(&told));

@@ -306,22 +306,27 @@ mod tests {
         check(
             &format!(
                 "d :: Discard; Socket(FOO, 1) -> d; Socket(TCP, 1.2.3.4, SNAPLEN x, VERBOSE y) -> d; Socket(TCP, x, y) -> d;
-                 Socket(UDP, 1.2.3.4, 5, DENY d) -> d; Socket(UDP, 1.2.3.4, 5, ALLOW e) -> d; Socket(UNIX, {long}) -> d"
+                 Socket(UDP, 1.2.3.4, 5, DENY d) -> d; Socket(UDP, 1.2.3.4, 5, ALLOW e) -> d; Socket(UNIX, {long}) -> d;
+                 Socket(TYPE UDP, 1.2.3.4) -> d; Socket(TYPE UDP, SNAPLEN 9, 1.2.3.4, 5, 0.0.0.0, 6, 7) -> d"
             ),
             expect![[r#"
-                config:1: While configuring 'Socket@4 :: Socket':
-                  ADDR: parse error
-                  PORT: parse error
                 config:1: While configuring 'Socket@2 :: Socket':
                   unknown socket type `FOO'
                 config:1: While configuring 'Socket@3 :: Socket':
                   SNAPLEN: invalid number
+                config:1: While configuring 'Socket@4 :: Socket':
+                  ADDR: parse error
+                  PORT: parse error
                 config:2: While configuring 'Socket@5 :: Socket':
                   d is not an IPRouteTable
                 config:2: While configuring 'Socket@6 :: Socket':
                   ALLOW: does not name an element
                 config:2: While configuring 'Socket@7 :: Socket':
                   remote filename 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' too long
+                config:3: While configuring 'Socket@8 :: Socket':
+                  PORT: required argument missing
+                config:3: While configuring 'Socket@9 :: Socket':
+                  too many arguments
                 Router could not be initialized!
             "#]],
         );

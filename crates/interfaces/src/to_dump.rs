@@ -135,9 +135,8 @@ impl Element for ToDump {
             conf.args.fail("specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'");
         } else if link_type.is_none() {
             conf.args.fail("bad encapsulation type");
-        }
-        let missing = encap_from.iter().find_map(|name| conf.element_called(name, &[]).err());
-        if let Some(message) = missing {
+        } else if let Some(message) = encap_from.iter().find_map(|name| conf.element_called(name, &[]).err())
+        {
             conf.args.fail(message);
         }
         conf.finish()?;
@@ -475,7 +474,7 @@ mod tests {
             "#]],
         );
         check(
-            "i :: Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM i);",
+            "Idle -> ToDump(/tmp/x, ENCAP IP, USE_ENCAP_FROM j);",
             expect![[r#"
                 config:1: While configuring 'ToDump@2 :: ToDump':
                   specify at most one of 'ENCAP' and 'USE_ENCAP_FROM'

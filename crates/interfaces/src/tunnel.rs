@@ -422,6 +422,10 @@ mod tests {
             check("InfiniteSource(LENGTH 60, LIMIT 1, STOP true) -> MarkIPHeader -> KernelTun(10.9.0.1/24, DEVNAME x0) -> Discard;", expect![[r#"
                 KernelTun(x0): unknown IP version 5
             "#]]);
+            check("InfiniteSource(LIMIT 0, STOP true) -> KernelTun(10.9.0.1/24, DEVNAME x0, MTU 63) -> Discard;", expect![[r#"
+                config:1: While initializing 'KernelTun@2 :: KernelTun':
+                  warning: could not set interface MTU: Invalid argument
+            "#]]);
         });
     }
 

@@ -94,8 +94,14 @@ impl Element for AggregatePacketCounter {
                 let counts = self.counts.iter().map(|(_, _, count)| u64::from(*count));
                 return Ok(counts.sum::<u64>().to_string());
             }
-            "received" => self.received(self.aggregate(param)?),
-            "undelivered" => self.undelivered(self.aggregate(param)?),
+            "received" => {
+                let aggregate = self.aggregate(param)?;
+                self.received(aggregate)
+            }
+            "undelivered" => {
+                let aggregate = self.aggregate(param)?;
+                self.undelivered(aggregate)
+            }
             _ => return Err(format!("no {name} read handler")),
         };
         Ok(numbers.into_iter().map(|number| format!("{number}\n")).collect())
@@ -151,12 +157,14 @@ impl AggregatePacketCounter {
         }
     }
 
-    fn aggregate(&self, param: &str) -> Result<u32, String> {
-        match param {
-            "" => Ok(0),
-            _ => args::integer(&args::uncomment(param))
-                .map_err(|_| "argument should be aggregate number".into()),
-        }
+    /// The aggregate that is asked for; as in Click, there is one from then on.
+    fn aggregate(&mut self, param: &str) -> Result<u32, String> {
+        let aggregate = match param {
+            "" => 0,
+            _ => args::integer(&args::uncomment(param)).map_err(|_| "argument should be aggregate number")?,
+        };
+        self.has_aggregates |= aggregate != 0;
+        Ok(aggregate)
     }
 
     fn received(&self, aggregate: u32) -> Vec<u32> {

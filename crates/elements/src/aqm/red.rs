@@ -61,6 +61,8 @@ pub struct Red {
     n_drops: u64,
     /// Whether it was there when the graph began, rather than made for a new configuration.
     is_original: bool,
+    /// Whether the queues are those of the one that it replaces.
+    keeps_queues: bool,
 }
 
 impl Element for Red {
@@ -172,10 +174,13 @@ impl Red {
             conf.args.fail(message);
             conf.finish()?;
         }
+        // As in Click, `config` does not change the queues, whatever it says of them.
+        let keeps_queues = conf.environment.is_alone();
+        let names = names.filter(|_| !keeps_queues);
         let queues = WatchedQueues::named(conf, names);
         conf.finish()?;
         let decision = Decision::new(parameters.stability);
-        Ok(Red { parameters, decision, queues, n_drops: 0, is_original: false })
+        Ok(Red { parameters, decision, queues, n_drops: 0, is_original: false, keeps_queues })
     }
 
     /// Goes on from another one's average; one that was made for a new configuration is the other one in all but that.
@@ -184,7 +189,7 @@ impl Red {
         self.n_drops = old.n_drops;
         if !self.is_original {
             self.is_original = true;
-            if self.queues.find(ctx).is_err() {
+            if self.keeps_queues || self.queues.find(ctx).is_err() {
                 self.queues = old.queues;
             }
         }
@@ -249,6 +254,23 @@ mod tests {
                 c.count: 51
                 d.count: 49
                 r.drops: 49
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_new_configuration_does_not_change_the_queues() {
+        check_reading(
+            "Idle -> r :: RED(5, 50, 0.02, QUEUES b) -> a :: Queue -> Discard; Idle -> b :: Queue -> Discard;
+             y :: ClickyInfo(2, 4, 0.2, QUEUES nosuch); z :: ClickyInfo(2, 3, 0.2, QUEUES a);
+             DriverManager(write r.config $(y.config), read r.config, write r.config $(z.config))",
+            &["r.queues", "r.max_thresh"],
+            expect![[r#"
+                r.config:
+                2, 4, 0.2, QUEUES b, STABILITY 4
+                r.queues: b
+
+                r.max_thresh: 3
             "#]],
         );
     }

@@ -52,8 +52,10 @@ pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h"
 const ARGS: &[Arg] =
     &[Arg::rest("PATTERN", "pattern", "The packets of an output; one pattern for each output.")];
 
-const HANDLERS: &[Handler] =
-    &[Handler::read("program", "The decision program: a test of a word a line, and where to go.")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("program", "The decision program: a test of a word a line, and where to go."),
+    Handler::read("config", "The patterns.").flags("calm"),
+];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-match", "No pattern matches.")];
 const NO_MATCH: usize = 0;
@@ -62,6 +64,8 @@ const NO_MATCH: usize = 0;
 pub struct IPClassifier {
     /// As written.
     texts: Vec<String>,
+    /// The configuration as it was given, or as it became when a pattern was written.
+    config: String,
     rules: filter::IpFilter,
 }
 
@@ -74,7 +78,7 @@ impl Element for IPClassifier {
             report(conf, &rules.unused_outputs(conf.n_outputs));
         }
         conf.finish()?;
-        Ok(IPClassifier { texts, rules: rules.ok_or("no patterns")? })
+        Ok(IPClassifier { texts, config: conf.config.to_string(), rules: rules.ok_or("no patterns")? })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
@@ -98,6 +102,7 @@ impl Element for IPClassifier {
         match pattern_number(name) {
             Some(number) => Ok(self.texts.get(number).cloned().unwrap_or_default()),
             None if name == "program" => Ok(self.rules.program().to_string()),
+            None if name == "config" => Ok(self.config.clone()),
             None => Err(format!("no {name} read handler")),
         }
     }
@@ -113,6 +118,7 @@ impl Element for IPClassifier {
         }
         let message = || errors.iter().map(|error| error.text()).collect::<Vec<_>>().join("\n");
         self.rules = rules.ok_or_else(message)?;
+        self.config = args::join_args(&texts);
         self.texts = texts;
         Ok(())
     }
@@ -147,7 +153,7 @@ mod tests {
             "Idle -> c :: IPClassifier(tcp dst port 80, \"udp\");
             c[0] -> Discard; c[1] -> Discard;
             Script(write c.pattern1 icmp, write c.pattern0 nonsense, write c.pattern2 tcp, stop);",
-            &["c.pattern0", "c.pattern1", "c.pattern2", "c.pattern00", "c.program", "c.handlers"],
+            &["c.pattern0", "c.pattern1", "c.pattern2", "c.pattern00", "c.config", "c.program", "c.handlers"],
             expect![[r#"
                 While executing 'Script@5 :: Script':
                   While calling 'c.pattern0 nonsense':
@@ -159,6 +165,7 @@ mod tests {
                 c.pattern1: icmp
                 c.pattern2: no 'c.pattern2' read handler
                 c.pattern00: no 'c.pattern00' read handler
+                c.config: tcp dst port 80, icmp
                 c.program:  0 264/00060000%00ff0000  yes->step 1  no->step 3
                  1 260/00000000%00001fff  yes->step 2  no->[X]
                  2 512/00000050%0000ffff  yes->[0]  no->[X]

@@ -15,7 +15,7 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use args::{Args, Filename, Port, Word};
+use args::{Filename, Port, Word};
 use element::output::reason;
 use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TimerId};
 
@@ -53,10 +53,8 @@ const ARGS: &[Arg] = &[
     RETRIES,
     RETRY_WARNINGS,
 ];
-/// The arguments before the type is known, and as each TYPE has them.
+/// The arguments before the type is known; what they leave over is that type's.
 const KEYWORDS: &[Arg] = &[TYPE, CHANNEL, QUIET_CHANNEL, GREETING, RETRIES, RETRY_WARNINGS, PLACE];
-const TCP: &[Arg] = &[TYPE, PORT, CHANNEL, QUIET_CHANNEL, GREETING, RETRIES, RETRY_WARNINGS];
-const UNIX: &[Arg] = &[TYPE, FILENAME, CHANNEL, QUIET_CHANNEL, GREETING, RETRIES, RETRY_WARNINGS];
 
 /// The IP protocol number of TCP.
 const TCP_PROTOCOL: u8 = 6;
@@ -79,17 +77,14 @@ pub struct ChatterSocket {
 impl Element for ChatterSocket {
     fn configure(conf: &mut Configure<'_>) -> Result<ChatterSocket, Failed> {
         // Keywords are judged before it is known what else there has to be.
-        let mut args = Args::new(conf.config, KEYWORDS, conf.scope);
-        let ty: String = args.need("TYPE");
-        if !args.is_ok() {
-            return finish(args).and(Err(Failed::default()));
-        }
-        let Word(channel) = args.get_or("CHANNEL", Word("default".to_string()));
-        let is_quiet = args.get_or("QUIET_CHANNEL", true);
-        let greets = args.get_or("GREETING", true);
-        let n_retries = args.get_or("RETRIES", 0);
-        let warns = args.get_or("RETRY_WARNINGS", true);
-        finish(args)?;
+        conf.go_on_with(args::split_args(conf.config), KEYWORDS)?;
+        let ty: String = conf.args.need("TYPE");
+        conf.proceed()?;
+        let Word(channel) = conf.args.get_or("CHANNEL", Word("default".to_string()));
+        let is_quiet = conf.args.get_or("QUIET_CHANNEL", true);
+        let greets = conf.args.get_or("GREETING", true);
+        let n_retries = conf.args.get_or("RETRIES", 0);
+        let warns = conf.args.get_or("RETRY_WARNINGS", true);
         let place = place(conf, &ty.to_ascii_uppercase())?;
         let attempts = Attempts::new(n_retries, warns);
         let (listener, goes_on, audience) = (None, false, None);
@@ -172,29 +167,29 @@ impl Element for ChatterSocket {
     }
 }
 
-fn finish(args: Args<'_>) -> Result<(), Failed> {
-    args.finish().map_err(|errors| Failed { errors })
-}
-
 /// Reads where to listen.
-fn place(conf: &Configure<'_>, ty: &str) -> Result<Place, Failed> {
+fn place(conf: &mut Configure<'_>, ty: &str) -> Result<Place, Failed> {
+    let rest = conf.args.rest();
     match ty {
         "TCP" => {
-            let mut args = Args::new(conf.config, TCP, conf.scope);
-            let Port::<TCP_PROTOCOL>(port) = args.need("PORT");
-            finish(args)?;
+            conf.go_on_with(rest, &[PORT])?;
+            let Port::<TCP_PROTOCOL>(port) = conf.args.need("PORT");
+            conf.finish()?;
             Ok(Place::Tcp { port, or_next: false, is_local: false })
         }
         "UNIX" => {
-            let mut args = Args::new(conf.config, UNIX, conf.scope);
-            let Filename(path) = args.need("FILENAME");
-            finish(args)?;
+            conf.go_on_with(rest, &[FILENAME])?;
+            let Filename(path) = conf.args.need("FILENAME");
+            conf.finish()?;
             if path.len() >= PATH_MAX {
                 return Err("filename too long".into());
             }
             Ok(Place::Unix { path })
         }
-        other => Err(format!("unknown socket type `{other}'").into()),
+        other => {
+            conf.proceed()?;
+            Err(format!("unknown socket type `{other}'").into())
+        }
     }
 }
 
@@ -360,6 +355,22 @@ mod tests {
             Router could not be initialized!
         "#]],
         );
+    }
+
+    #[test]
+    fn the_type_may_be_given_by_keyword() {
+        let file = File::new("keyword");
+        let told = run_until(
+            &format!("ChatterSocket(TYPE UNIX, {}); ChatterSocket(TYPE TCP, x)", file.name()),
+            &[],
+            || true,
+        );
+        expect![[r#"
+            config:1: While configuring 'ChatterSocket@2 :: ChatterSocket':
+              PORT: parse error
+            Router could not be initialized!
+        "#]]
+        .assert_eq(&told);
     }
 
     #[test]

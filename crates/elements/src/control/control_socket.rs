@@ -29,7 +29,6 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use args::Args;
 use element::output::reason;
 use element::{
     same, same_ref, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId,
@@ -72,11 +71,8 @@ const ARGS: &[Arg] = &[
     RETRY_WARNINGS,
     LOCALHOST,
 ];
-/// The arguments as each TYPE has them, and before the type is known.
+/// The arguments before the type is known; what they leave over is that type's.
 const KEYWORDS: &[Arg] = &[TYPE, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST, PLACE];
-const TCP: &[Arg] = &[TYPE, PORT, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
-const UNIX: &[Arg] = &[TYPE, FILENAME, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
-const SOCKET: &[Arg] = &[TYPE, FD, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST];
 
 const HANDLERS: &[Handler] =
     &[Handler::read("port", "The TCP port."), Handler::read("filename", "The name of the Unix socket.")];
@@ -104,24 +100,15 @@ pub struct ControlSocket {
 impl Element for ControlSocket {
     fn configure(conf: &mut Configure<'_>) -> Result<ControlSocket, Failed> {
         // Keywords are judged before it is known what else there has to be.
-        let mut args = Args::new(conf.config, KEYWORDS, conf.scope);
-        let ty: String = args.need("TYPE");
-        if !args.is_ok() {
-            return finish(args).and(Err(Failed::default()));
-        }
-        let is_read_only = args.get_or("READONLY", false);
-        let proxy = args.get("PROXY").and_then(|args::Raw(name)| {
-            let found = conf.environment.find(&name, conf.element);
-            if found.is_none() {
-                args.error("PROXY", "does not name an element");
-            }
-            found
-        });
-        let is_verbose = args.get_or("VERBOSE", false);
-        let n_retries = args.get_or("RETRIES", 0);
-        let warns = args.get_or("RETRY_WARNINGS", true);
-        let is_local = args.get_or("LOCALHOST", false);
-        finish(args)?;
+        conf.go_on_with(args::split_args(conf.config), KEYWORDS)?;
+        let ty: String = conf.args.need("TYPE");
+        conf.proceed()?;
+        let is_read_only = conf.args.get_or("READONLY", false);
+        let proxy = conf.element("PROXY", &[]);
+        let is_verbose = conf.args.get_or("VERBOSE", false);
+        let n_retries = conf.args.get_or("RETRIES", 0);
+        let warns = conf.args.get_or("RETRY_WARNINGS", true);
+        let is_local = conf.args.get_or("LOCALHOST", false);
         let place = place(conf, &ty, is_local)?;
         let address = Arc::new(Mutex::new(place.address()));
         Ok(ControlSocket {
@@ -221,18 +208,14 @@ impl Element for ControlSocket {
     }
 }
 
-fn finish(args: Args<'_>) -> Result<(), Failed> {
-    args.finish().map_err(|errors| Failed { errors })
-}
-
 /// Reads where to listen.
-fn place(conf: &Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed> {
-    let args = |facts: &'static [Arg]| Args::new(conf.config, facts, conf.scope);
+fn place(conf: &mut Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed> {
+    let rest = conf.args.rest();
     match ty.to_ascii_uppercase().as_str() {
         "TCP" => {
-            let mut args = args(TCP);
-            let text: args::Word = args.need("PORT");
-            finish(args)?;
+            conf.go_on_with(rest, &[PORT])?;
+            let text: args::Word = conf.args.need("PORT");
+            conf.finish()?;
             if let Ok(port) = args::port(&text.0, conf.scope, TCP_PROTOCOL) {
                 return Ok(Place::Tcp { port, or_next: false, is_local });
             }
@@ -241,21 +224,24 @@ fn place(conf: &Configure<'_>, ty: &str, is_local: bool) -> Result<Place, Failed
             Ok(Place::Tcp { port, or_next: true, is_local })
         }
         "UNIX" => {
-            let mut args = args(UNIX);
-            let path: args::Filename = args.need("FILENAME");
-            finish(args)?;
+            conf.go_on_with(rest, &[FILENAME])?;
+            let path: args::Filename = conf.args.need("FILENAME");
+            conf.finish()?;
             if path.0.len() >= PATH_MAX {
                 return Err("filename too long".into());
             }
             Ok(Place::Unix { path: path.0 })
         }
         "SOCKET" => {
-            let mut args = args(SOCKET);
-            let fd = args.need("FD");
-            finish(args)?;
+            conf.go_on_with(rest, &[FD])?;
+            let fd = conf.args.need("FD");
+            conf.finish()?;
             Ok(Place::Socket { fd })
         }
-        other => Err(format!("unknown socket type '{other}'").into()),
+        other => {
+            conf.proceed()?;
+            Err(format!("unknown socket type '{other}'").into())
+        }
     }
 }
 
@@ -370,7 +356,7 @@ mod tests {
     use crate::testing::{check, run_until};
     use expect_test::expect;
     use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-    use std::io::{ErrorKind, Read};
+    use std::io::{ErrorKind, Read, Write};
     use std::os::unix::net::UnixStream;
 
     #[test]
@@ -410,25 +396,71 @@ mod tests {
         assert_eq!(heard[CONNECTIONS_MAX..], [Some(0), banner]);
     }
 
+    /// What a client hears that sends these commands, without the greeting.
+    fn answers(name: &str, config: &str, commands: &str) -> String {
+        let path = std::env::temp_dir().join(format!("weir-control-{name}-{}", std::process::id()));
+        let mut client: Option<UnixStream> = None;
+        let mut heard = Vec::new();
+        let socket = format!("ControlSocket(TYPE UNIX, {}); {config}", path.display());
+        run_until(&socket, &[], || {
+            let client = client.get_or_insert_with(|| {
+                let mut client = UnixStream::connect(&path).unwrap();
+                client.write_all(format!("{commands}quit\n").as_bytes()).unwrap();
+                client.set_nonblocking(true).unwrap();
+                client
+            });
+            !matches!(client.read_to_end(&mut heard), Err(error) if error.kind() == ErrorKind::WouldBlock)
+        });
+        let heard = String::from_utf8(heard).unwrap().replace('\r', "");
+        heard.lines().skip(1).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_write_that_only_warns_is_none_that_fails() {
+        let heard = answers(
+            "warns",
+            "Idle -> p :: Print(a) -> Discard; Idle -> s :: Shaper(5) -> Idle",
+            "write p.config a, LENGTH 5\nwrite p.config a, LENGTH x\nwrite s.rate 4294967295\nread s.rate\n",
+        );
+        expect![[r#"
+            220-Write handler 'p.config' OK with warnings:
+            220 LENGTH: warning: argument deprecated
+            520-Write handler 'p.config' error:
+            520-LENGTH: warning: argument deprecated
+            520 LENGTH: invalid number
+            520-Write handler 's.rate' error:
+            520 rate too large; lowered to 4096000000
+            200 Read handler 's.rate' OK
+            DATA 10
+            4096000000200 Goodbye!
+        "#]]
+        .assert_eq(&heard);
+    }
+
     #[test]
     fn mistakes_are_told() {
         check(
             "ControlSocket(); ControlSocket(FOO); ControlSocket(TCP); ControlSocket(tcp, foo);
-            ControlSocket(TCP, 1, RETRIES x, FOO); ControlSocket(UNIX, f, PROXY nobody); ControlSocket(TCP, 1, 2)",
+            ControlSocket(TCP, 1, RETRIES x, FOO); ControlSocket(UNIX, f, PROXY nobody); ControlSocket(TCP, 1, 2);
+            ControlSocket(TYPE TCP, foo); ControlSocket(TYPE TCP, 1, VERBOSE true, 2)",
             expect![[r#"
-                config:1: While configuring 'ControlSocket@4 :: ControlSocket':
-                  PORT requires TCP port
+                config:1: While configuring 'ControlSocket@1 :: ControlSocket':
+                  TYPE: required argument missing
                 config:1: While configuring 'ControlSocket@2 :: ControlSocket':
                   unknown socket type 'FOO'
                 config:1: While configuring 'ControlSocket@3 :: ControlSocket':
                   PORT: required argument missing
-                config:1: While configuring 'ControlSocket@1 :: ControlSocket':
-                  TYPE: required argument missing
+                config:1: While configuring 'ControlSocket@4 :: ControlSocket':
+                  PORT requires TCP port
                 config:2: While configuring 'ControlSocket@5 :: ControlSocket':
                   RETRIES: invalid number
                 config:2: While configuring 'ControlSocket@6 :: ControlSocket':
                   PROXY: does not name an element
                 config:2: While configuring 'ControlSocket@7 :: ControlSocket':
+                  too many arguments
+                config:3: While configuring 'ControlSocket@8 :: ControlSocket':
+                  PORT requires TCP port
+                config:3: While configuring 'ControlSocket@9 :: ControlSocket':
                   too many arguments
                 Router could not be initialized!
             "#]],

@@ -27,10 +27,13 @@ impl Element for FlowInfo {
         for argument in conf.args.rest() {
             // Mistakes do not end the start, as in Click.
             match args::split_words(&argument).as_slice() {
-                [name, code] => match conf.environment.find(name, conf.element) {
-                    Some(idx) => codes.push((idx, code.clone())),
-                    None => conf.note(format!("'{name}' does not name an element")),
-                },
+                [name, code] => {
+                    let name = args::unquote_text(name);
+                    match conf.environment.find(&name, conf.element) {
+                        Some(idx) => codes.push((idx, code.clone())),
+                        None => conf.note(format!("'{name}' does not name an element")),
+                    }
+                }
                 _ => conf.note("expected 'ELEMENT CODE'"),
             }
         }
@@ -63,7 +66,7 @@ mod tests {
         "#]],
         );
         check_reading(
-            &format!("FlowInfo(s x/x, nobody x, s, s x y); {graph}"),
+            &format!("FlowInfo(\"s\" x/x, \"nobody\" x, s, s x y); {graph}"),
             &["u.scheduled"],
             expect![[r#"
                 config:1: While configuring 'FlowInfo@1 :: FlowInfo':

@@ -46,7 +46,11 @@ fn define(scope: &Scope<'_>, argument: &str) -> Option<()> {
         Some((port, protocol)) => (port, Some(protocol)),
         None => (*port, None),
     };
-    let port: u32 = args::integer(port).ok()?;
+    // As in Click, a number is cut off where it is too large, and may be missing in front of a protocol.
+    let port: u32 = match (port, protocol) {
+        ("", Some(_)) => 0,
+        _ => args::saturating_integer(port).ok()?,
+    };
     let protocols = match protocol {
         None => vec![protocol::TCP, protocol::UDP],
         Some("tcp") => vec![protocol::TCP],
@@ -73,7 +77,7 @@ mod tests {
     #[test]
     fn ports_have_names() {
         check_reading(
-            "PortInfo(game 9999/udp # a game, , # nothing, web 88 www, odd 7/nosuch);
+            "PortInfo(game 9999/udp # a game, , # nothing, web 88 www, odd 7/nosuch, none /, much 4294967296);
              Idle -> u :: UDPIPEncap(1.0.0.1, game, 2.0.0.2, www) -> Discard;
              Script(write u.sport web, write u.dport odd, return)",
             &["u.sport", "u.dport"],

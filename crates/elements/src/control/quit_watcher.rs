@@ -55,9 +55,10 @@ impl Element for QuitWatcher {
     }
 }
 
-/// The full name of the handler that a text names, which must be readable.
+/// The full name of the handler that a text names, which must be readable. The element is called by its name, not by its number.
 pub(super) fn readable(ctx: &Ctx<'_>, text: &str) -> Result<String, String> {
     let call = HandlerCall::parse(text)?;
+    call.check_element(|element| ctx.find(element).is_some())?;
     ctx.check_handler(&call.name, HandlerUse::Read(&call.value))
 }
 
@@ -88,15 +89,17 @@ mod tests {
     #[test]
     fn elements_without_tasks_are_told_of() {
         check(
-            "QuitWatcher(nobody, c, 'a b', d, ); Idle -> c :: Counter -> d :: Discard",
+            "QuitWatcher(nobody, c, 'a b', d, , 1); Idle -> c :: Counter -> d :: Discard",
             expect![[r#"
-            config:1: While initializing 'QuitWatcher@1 :: QuitWatcher':
-              no element named 'nobody'
-              no 'c.scheduled' read handler
-              no element named 'a b'
-              no 'd.scheduled' read handler
-            Router could not be initialized!
-        "#]],
+                config:1: While initializing 'QuitWatcher@1 :: QuitWatcher':
+                  no element named 'nobody'
+                  no 'c.scheduled' read handler
+                  no element named 'a b'
+                  no 'd.scheduled' read handler
+                  no 'scheduled' read handler
+                  no element named '1'
+                Router could not be initialized!
+            "#]],
         );
     }
 }

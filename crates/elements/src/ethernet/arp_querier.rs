@@ -123,7 +123,7 @@ impl Element for ARPQuerier {
         conf.args = Args::new(conf.config, KEYWORDS, conf.scope);
         let mut limits = Limits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
-        let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"]);
+        let table = table(conf);
         if limits.slim_factor == 0 && table.is_none() {
             // As in Click: told, but no reason to refuse the element.
             conf.note(NO_SLIM_FACTOR);
@@ -295,6 +295,19 @@ impl Element for ARPQuerier {
             self.cache = old.cache.clone();
         }
     }
+}
+
+/// The element that TABLE names. As in Click, an ARPQuerier has a table only once it is configured in its turn.
+fn table(conf: &mut Configure<'_>) -> Option<ElementIdx> {
+    let table = conf.element("TABLE", &["ARPTable", "ARPQuerier"])?;
+    let order = conf.environment.configure_order();
+    let is_configured = conf.environment.is_alone()
+        || order.into_iter().take_while(|idx| *idx != conf.element).any(|idx| idx == table);
+    if conf.environment.class(table) == "ARPQuerier" && !is_configured {
+        conf.args.error("TABLE", "element type mismatch, expected ARPTable");
+        return None;
+    }
+    Some(table)
 }
 
 /// The cache of the element that TABLE names.
@@ -489,6 +502,24 @@ mod tests {
                 config:1: While configuring 'q :: ARPQuerier':
                   CAPACITY_SLIM_FACTOR cannot be zero
                 q.count: 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_table_is_that_of_an_element_that_comes_first() {
+        check_reading(
+            "d :: Discard; Idle -> x :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, TABLE y) -> d; Idle -> [1]x;
+             Idle -> y :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1) -> d; Idle -> [1]y;
+             Idle -> z :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, TABLE z) -> d; Idle -> [1]z;
+             Idle -> w :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, TABLE y) -> d; Idle -> [1]w",
+            &[],
+            expect![[r#"
+                config:1: While configuring 'x :: ARPQuerier':
+                  TABLE: element type mismatch, expected ARPTable
+                config:3: While configuring 'z :: ARPQuerier':
+                  TABLE: element type mismatch, expected ARPTable
+                Router could not be initialized!
             "#]],
         );
     }

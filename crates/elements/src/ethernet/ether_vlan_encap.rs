@@ -102,7 +102,8 @@ impl EtherVlanEncap {
         let keyword = name.to_ascii_uppercase();
         let mut list = args::split_args(&self.config());
         list.retain(|other| args::next_word(other).0 != keyword);
-        match list.get_mut(3).filter(|_| name == "vlan_tci") {
+        // `VLAN_ID 1` there is given by keyword and stays.
+        match list.get_mut(3).filter(|place| name == "vlan_tci" && *place == "ANNO") {
             Some(place) => *place = value.trim().to_string(),
             None => list.push(format!("{keyword} {}", value.trim())),
         }
@@ -170,7 +171,8 @@ mod tests {
             "Idle -> e :: EtherVLANEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2, VLAN_ID 5, VLAN_PCP 3, NATIVE_VLAN 9) -> Discard;
              Idle -> a :: EtherVLANEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2, ANNO) -> Discard;
              DriverManager(write e.src 3:3:3:3:3:3, write e.dst x, write e.ethertype 70000, write e.ethertype 5,
-                 write e.vlan_id 6, write e.vlan_tci 7, write e.native_vlan 8, write e.vlan_pcp 2, write a.vlan_tci 7)",
+                 write e.vlan_id 6, write e.vlan_tci 7, write e.native_vlan 8, write e.vlan_pcp 2, write a.vlan_tci 7,
+                 write e.vlan_tci keep 0 1, write e.vlan_tci)",
             &["e.config", "e.src", "e.dst", "e.ethertype", "e.vlan_tci", "e.vlan_id", "e.vlan_pcp", "e.native_vlan",
               "a.config", "a.vlan_tci", "a.vlan_id", "a.vlan_pcp", "a.native_vlan"],
             expect![[r#"
@@ -193,6 +195,14 @@ mod tests {
                 While calling 'a.vlan_tci 7':
                   ETHERTYPE: invalid number
                   DST: parse error
+                While calling 'e.vlan_tci keep 0 1':
+                  ETHERTYPE: invalid number
+                  DST: parse error
+                  VLAN_TCI: parse error
+                While calling 'e.vlan_tci':
+                  ETHERTYPE: invalid number
+                  DST: parse error
+                  too many arguments
                 e.config: 03-03-03-03-03-03, 02-02-02-02-02-02, 5, VLAN_ID 5, VLAN_PCP 3, NATIVE_VLAN 9
                 e.src: 03-03-03-03-03-03
                 e.dst: 02-02-02-02-02-02

@@ -292,8 +292,12 @@ impl RouteLookup {
                 Ok(old.map_or(Change::Remove(route), Change::Set))
             }
             Change::Remove(route) => {
-                let old = self.table.remove(&route).ok_or_else(|| format!("route '{route}' not found"))?;
-                Ok(Change::Add(old))
+                match self.table.remove(&route) {
+                    Some(old) => Ok(Change::Add(old)),
+                    // Which changes nothing, and is undone by nothing.
+                    None if self.table.has_left_place(&route) => Ok(Change::Remove(route)),
+                    None => Err(format!("route '{route}' not found")),
+                }
             }
         }
     }
@@ -452,6 +456,19 @@ mod tests {
                 ! route '3.0.0.0/8 - -1' not found
                 ! expected 'ADDR/MASK [GATEWAY OUTPUT]'
                 1.0.0.0/8		-		1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_place_that_a_route_has_left_counts_as_the_route_of_address_zero_that_can_be_removed() {
+        check(
+            Order::first_free(),
+            "add 1/8 1\nremove 0.0.0.0\nremove 1/8\nremove 0.0.0.0\nremove 0.0.0.0 1\nadd 1/8 1\nremove 0.0.0.0",
+            expect![[r#"
+                ! route '0.0.0.0/32 - -1' not found
+                ! route '0.0.0.0/32 - 1' not found
+                ! route '0.0.0.0/32 - -1' not found
             "#]],
         );
     }

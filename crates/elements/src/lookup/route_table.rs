@@ -132,6 +132,12 @@ impl RouteTable {
         Some(found)
     }
 
+    /// Whether `route` is what Click leaves in the place of a removed route, if places are filled in order: address 0 with any output.
+    pub fn has_left_place(&self, route: &Route) -> bool {
+        let is_left = route.prefix == Prefix::new(Ipv4Addr::UNSPECIFIED, 32) && route.output < 0;
+        is_left && matches!(&self.order, Order::FirstFree { free, .. } if !free.is_empty())
+    }
+
     /// What else removing a route at `key` changes.
     fn settle(&mut self, removed: &Route, key: u64) {
         match self.order {

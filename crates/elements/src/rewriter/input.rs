@@ -93,9 +93,11 @@ impl Input {
     pub fn parse(text: &str, n_outputs: usize, around: &mut impl Surroundings) -> Result<Input, String> {
         let (word, rest) = args::next_word(text);
         let rest = rest.trim();
+        let word = args::unquote_text(word);
         let input = |action, outputs| Ok(Input { action, outputs, failures: 0, named: None });
-        match args::unquote_text(word).as_str() {
-            "" => Err("empty argument".to_string()),
+        match word.as_str() {
+            // As Click says of whatever is no word.
+            _ if !args::is_word(&word) => Err("empty argument".to_string()),
             "pass" | "passthrough" | "nochange" => {
                 let number = if rest.is_empty() { Ok(0) } else { args::integer::<i32>(rest) };
                 let number = number.map_err(|_| "syntax error, expected 'nochange [OUTPUT]'")?;
@@ -114,7 +116,7 @@ impl Input {
                     named,
                 })
             }
-            _ => match around.element(word) {
+            _ => match around.element(&word) {
                 Some(_) if !rest.is_empty() => Err("syntax error, expected element name".to_string()),
                 Some((idx, class)) if mappers::is_one(&class) => input(Action::Mapper(idx), [0, 0]),
                 Some(_) => Err("element is not an IPMapper".to_string()),

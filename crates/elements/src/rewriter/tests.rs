@@ -281,6 +281,17 @@ fn mistakes_in_specifications_are_told() {
         "#]],
     );
     check(
+        r#"IPRewriter("keep 0 1", \<0a>)"#,
+        &[],
+        &[],
+        expect![[r#"
+            config:1: While configuring 'rw :: IPRewriter':
+              input spec 0: empty argument
+              input spec 1: empty argument
+            Router could not be initialized!
+        "#]],
+    );
+    check(
         "IPRewriter(drop, pass, drop)",
         &[],
         &[],

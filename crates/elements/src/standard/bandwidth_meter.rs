@@ -2,7 +2,7 @@
 //!
 //! Below the first RATE packets go to output 0, below the second to output 1, and so on; above all of them to the last output.
 //! The bandwidth is a moving average over some milliseconds. Unlike with `BandwidthRatedSplitter`, all packets leave by a later
-//! output while the bandwidth is above a rate. Rates may be as high as a bandwidth can be written.
+//! output while the bandwidth is above a rate. A rate is at most 4194303 bytes per second.
 //!
 //! ```click
 //! InfiniteSource(LENGTH 1000) -> m :: BandwidthMeter(1MBps, 10MBps) -> Discard;
@@ -66,6 +66,8 @@ pub(super) struct Meter {
 
 /// Bits of fraction of rates.
 const SCALE: u32 = 10;
+/// The highest rate that has room for them.
+const RATE_MAX: u32 = u32::MAX >> SCALE;
 
 impl Meter {
     /// Reads the arguments: bandwidths, one less than there are outputs.
@@ -86,6 +88,9 @@ impl Meter {
                 conf.warning(format!("no units for bandwidth argument {}, assuming Bps", i + 1));
             }
             rates.push(rate.bytes_per_s);
+        }
+        if let Some(at) = rates.iter().position(|rate| *rate > RATE_MAX) {
+            return Err(format!("rate {} too large (max {RATE_MAX})", at + 1).into());
         }
         if rates.len() + 1 != conf.n_outputs {
             let n = conf.n_outputs.saturating_sub(1);
@@ -173,6 +178,15 @@ mod tests {
             expect![[r#"
                 config:1: While configuring 'm :: BandwidthMeter':
                   argument 2 syntax error
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &meter("4194303Bps, 4194304Bps"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'm :: BandwidthMeter':
+                  rate 2 too large (max 4194303)
                 Router could not be initialized!
             "#]],
         );

@@ -12,7 +12,8 @@ pub fn anno(conf: &mut Configure<'_>) -> usize {
     anno.map_or(annotation::PAINT, |anno| usize::from(anno.offset))
 }
 
-/// The colour that is written to a handler.
+/// The colour, or other byte, that is written to a handler: a signed number, as in Click, so that -0 is one.
 pub fn parse(value: &str) -> Result<u8, String> {
-    args::integer::<u8>(value.trim()).map_err(|_| "expected uint8_t".to_string())
+    let number = args::integer::<i32>(value.trim()).ok();
+    number.and_then(|number| u8::try_from(number).ok()).ok_or_else(|| "expected uint8_t".to_string())
 }

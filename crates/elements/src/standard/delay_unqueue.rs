@@ -90,7 +90,7 @@ impl Element for DelayUnqueue {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "delay" => {
-                self.delay = args::timestamp(value.trim()).map_err(|_| "expected time in seconds")?;
+                self.delay = args::signed_timestamp(value.trim()).map_err(|_| "expected time in seconds")?;
                 Ok(())
             }
             _ => Err(format!("no {name} write handler")),
@@ -123,7 +123,7 @@ mod tests {
         check_reading(
             "TimedSource(0.1) -> Queue -> d :: DelayUnqueue(0.25) -> c :: Counter -> Discard;
              DriverManager(wait 0.34, read c.count, wait 0.02, read c.count, write d.delay 0.05, write d.delay x,
-                 wait 0.5, stop)",
+                 wait 0.5, write d.delay -1, stop)",
             &["c.count", "d.delay"],
             expect![[r#"
                 c.count:
@@ -134,7 +134,7 @@ mod tests {
                   While calling 'd.delay x':
                     expected time in seconds
                 c.count: 8
-                d.delay: 50ms
+                d.delay: -1.000000s
             "#]],
         );
     }

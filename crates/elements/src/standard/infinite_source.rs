@@ -123,9 +123,12 @@ impl Element for InfiniteSource {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<InfiniteSource>(ctx, old) {
-            self.shared.get().pace.take_over(&old.shared.get().pace);
-            self.shared.wake(ctx);
+            self.shared.take_over(ctx, &old.shared);
         }
+    }
+
+    fn foresee(&mut self, _old: &dyn Element) {
+        self.shared.get().pace.foresee();
     }
 }
 
@@ -180,6 +183,27 @@ mod tests {
                 false
                 i.count: 3
                 d.count: 6
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_new_configuration_does_not_start_a_source_that_rests() {
+        check_reading(
+            "i :: InfiniteSource(abc, 5) -> Discard; j :: InfiniteSource(LIMIT 2) -> PullNull -> d :: Discard;
+             DriverManager(wait 0.1s, write i.config LIMIT 3, write j.config LIMIT 2, read i.scheduled, wait 1ms,
+                 read i.count, read d.scheduled, write i.limit 4, wait 1ms, stop)",
+            &["i.count", "j.count", "d.count"],
+            expect![[r#"
+                i.scheduled:
+                false
+                i.count:
+                0
+                d.scheduled:
+                false
+                i.count: 4
+                j.count: 0
+                d.count: 2
             "#]],
         );
     }

@@ -71,13 +71,16 @@ mod tests {
             r"
             i :: InfiniteSource(x, LIMIT 1, STOP true) -> p :: Paint(2, 47) -> Print(PRINTANNO true)
                 -> Discard;
-            DriverManager(write p.color red, write p.color 18, read p.color, wait_stop);
+            Idle -> q :: Paint(2, -0) -> Discard;
+            DriverManager(write p.color red, write p.color 18, read p.color, write q.color -0, read q.color, wait_stop);
             ",
             expect![[r#"
                 While calling 'p.color red':
                   expected uint8_t
                 p.color:
                 18
+                q.color:
+                0
                    1 | 000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000012 | 78
             "#]],
         );

@@ -104,6 +104,7 @@ impl Element for RandomBitErrors {
                 self.probability = probability;
                 self.errors = BitErrors::new(probability);
             }
+            "error_kind" if value.is_empty() => return Err("KIND: parse error".to_string()),
             "error_kind" => self.kind = Kind::named(value)?,
             _ => return Err(format!("no {name} write handler")),
         }
@@ -194,7 +195,7 @@ mod tests {
             "Idle -> r :: RandomBitErrors(0.25, ACTIVE false) -> Discard;
              DriverManager(write r.active true, read r.active, write r.p_bit_error 0.125, read r.active, read r.p_bit_error,
                  write r.p_bit_error 2, write r.p_bit_error x, write r.p_bit_error 0, write r.error_kind x,
-                 write r.active x, write r.error_kind set, stop)",
+                 write r.active x, write r.error_kind, write r.error_kind set, stop)",
             &["r.p_bit_error", "r.error_kind", "r.config"],
             expect![[r#"
                 r.active:
@@ -213,6 +214,8 @@ mod tests {
                   bad action 'x' (must be 'set', 'clear', or 'flip')
                 While calling 'r.active x':
                   expected boolean
+                While calling 'r.error_kind':
+                  KIND: parse error
                 While calling 'r.error_kind set':
                   warning: zero bit error probability (underflow?)
                 r.p_bit_error: 0

@@ -113,9 +113,12 @@ impl Element for RandomSource {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<RandomSource>(ctx, old) {
-            self.shared.get().pace.take_over(&old.shared.get().pace);
-            self.shared.wake(ctx);
+            self.shared.take_over(ctx, &old.shared);
         }
+    }
+
+    fn foresee(&mut self, _old: &dyn Element) {
+        self.shared.get().pace.foresee();
     }
 }
 

@@ -6,6 +6,8 @@
 
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
+use super::color;
+
 /// The class.
 pub const CLASS: Class =
     Class::new::<SetAnnoByte>("SetAnnoByte", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
@@ -47,7 +49,7 @@ impl Element for SetAnnoByte {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "value" => self.value = args::integer(value.trim()).map_err(|_| "expected uint8_t")?,
+            "value" => self.value = color::parse(value)?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

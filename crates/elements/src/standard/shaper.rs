@@ -79,6 +79,9 @@ impl Element for Shaper {
                     Unit::Bytes => args::bandwidth(value).map(|bandwidth| bandwidth.bytes_per_s),
                 };
                 let rate = rate.map_err(|error| format!("RATE: {error}"))?;
+                if rate > MAX_RATE {
+                    ctx.tell(&too_large());
+                }
                 self.rate.set_rate(rate, ctx.now_ns());
             }
             "reset" => self.rate.reset(),
@@ -111,7 +114,7 @@ impl Shaper {
         };
         conf.finish()?;
         if rate > MAX_RATE {
-            conf.note(format!("rate too large; lowered to {MAX_RATE}"));
+            conf.note(too_large());
         }
         Ok(Shaper { rate: GapRate::new(rate), unit })
     }
@@ -126,6 +129,10 @@ impl Shaper {
         }
         batch
     }
+}
+
+fn too_large() -> String {
+    format!("rate too large; lowered to {MAX_RATE}")
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct Pace {
     /// Only with a push output.
     task: Option<TaskId>,
     nonfull: Signal,
+    /// Whether it takes part in a change of the graph, which starts it as if it were new; `config` alone does not.
+    is_changed: bool,
 }
 
 impl Pace {
@@ -36,6 +38,7 @@ impl Pace {
             count: 0,
             task: None,
             nonfull: Signal::Busy,
+            is_changed: false,
         }
     }
 
@@ -64,12 +67,9 @@ impl Pace {
         self.end_call.as_ref().map_or(Ok(()), |call| call.check_writable(ctx))
     }
 
-    /// Takes over the task of the source that this one replaces while the graph runs.
-    pub fn take_over(&mut self, old: &Pace) {
-        if self.task.is_none() {
-            self.task = old.task;
-            self.nonfull = old.nonfull.clone();
-        }
+    /// Takes part in a change of the graph.
+    pub fn foresee(&mut self) {
+        self.is_changed = true;
     }
 
     /// What the task is to do.
@@ -197,6 +197,22 @@ impl<S: Source> Shared<S> {
             ctx.set_empty_signal(false);
         }
         batch
+    }
+
+    /// Takes over the task of the source that this one replaces while the graph runs.
+    pub fn take_over(&self, ctx: &mut Ctx<'_>, old: &Shared<S>) {
+        let is_changed = {
+            let (mut source, mut old) = (self.get(), old.get());
+            let (pace, old) = (source.pace(), old.pace());
+            if pace.task.is_none() {
+                pace.task = old.task;
+                pace.nonfull = old.nonfull.clone();
+            }
+            pace.is_changed
+        };
+        if is_changed {
+            self.wake(ctx);
+        }
     }
 
     /// Lets the source go on after a handler was written.

@@ -2,13 +2,9 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use args::{Args, Filename, Port};
+use args::{Filename, Port};
 use element::{Arg, Configure, Failed};
 use socket2::{Domain, Protocol, SockAddr, Type};
-
-use super::settings::{
-    ALLOW, CLIENT, DENY, HEADROOM, NODELAY, PROPER, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP, VERBOSE,
-};
 
 /// Bytes of the longest name of a Unix socket, and its end.
 pub const PATH_MAX: usize = 108;
@@ -24,15 +20,8 @@ const LOCAL_PORT: Arg = Arg::optional("LOCAL_PORT", "port", "A client's own port
 const FILENAME: Arg = Arg::required("FILENAME", "filename", "The server's file.");
 const LOCAL_FILENAME: Arg = Arg::optional("LOCAL_FILENAME", "filename", "A client's own file.");
 
-macro_rules! with_settings {
-    ($($place:ident),*) => {
-        &[
-            TYPE, $($place,)* VERBOSE, SNAPLEN, HEADROOM, TIMESTAMP, RCVBUF, SNDBUF, NODELAY, CLIENT, PROPER, ALLOW, DENY,
-        ]
-    };
-}
-const INTERNET: &[Arg] = with_settings![ADDR, PORT, LOCAL_ADDR, LOCAL_PORT];
-const UNIX: &[Arg] = with_settings![FILENAME, LOCAL_FILENAME];
+const INTERNET: &[Arg] = &[ADDR, PORT, LOCAL_ADDR, LOCAL_PORT];
+const UNIX: &[Arg] = &[FILENAME, LOCAL_FILENAME];
 
 /// Which socket, where, and with what at its other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +35,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// Reads the arguments that TYPE `ty` has.
-    pub fn read(conf: &Configure<'_>, ty: &str) -> Result<Place, Failed> {
+    /// Reads the arguments that TYPE `ty` has, from what the others left over.
+    pub fn read(conf: &mut Configure<'_>, ty: &str) -> Result<Place, Failed> {
         match ty {
             "TCP" => internet::<TCP>(conf),
             "UDP" => internet::<UDP>(conf),
@@ -122,13 +111,14 @@ impl Place {
     }
 }
 
-fn internet<const PROTOCOL: u8>(conf: &Configure<'_>) -> Result<Place, Failed> {
-    let mut args = Args::new(conf.config, INTERNET, conf.scope);
-    let remote: Ipv4Addr = args.need("ADDR");
-    let Port::<PROTOCOL>(remote_port) = args.need("PORT");
-    let local = args.get_or("LOCAL_ADDR", Ipv4Addr::UNSPECIFIED);
-    let Port::<PROTOCOL>(local_port) = args.get_or("LOCAL_PORT", Port(0));
-    args.finish().map_err(|errors| Failed { errors })?;
+fn internet<const PROTOCOL: u8>(conf: &mut Configure<'_>) -> Result<Place, Failed> {
+    let rest = conf.args.rest();
+    conf.go_on_with(rest, INTERNET)?;
+    let remote: Ipv4Addr = conf.args.need("ADDR");
+    let Port::<PROTOCOL>(remote_port) = conf.args.need("PORT");
+    let local = conf.args.get_or("LOCAL_ADDR", Ipv4Addr::UNSPECIFIED);
+    let Port::<PROTOCOL>(local_port) = conf.args.get_or("LOCAL_PORT", Port(0));
+    conf.finish()?;
     Ok(Place::Internet {
         has_datagrams: PROTOCOL == UDP,
         remote: SocketAddrV4::new(remote, remote_port),
@@ -136,11 +126,12 @@ fn internet<const PROTOCOL: u8>(conf: &Configure<'_>) -> Result<Place, Failed> {
     })
 }
 
-fn unix(conf: &Configure<'_>, has_datagrams: bool) -> Result<Place, Failed> {
-    let mut args = Args::new(conf.config, UNIX, conf.scope);
-    let Filename(remote) = args.need("FILENAME");
-    let Filename(local) = args.get_or("LOCAL_FILENAME", Filename::default());
-    args.finish().map_err(|errors| Failed { errors })?;
+fn unix(conf: &mut Configure<'_>, has_datagrams: bool) -> Result<Place, Failed> {
+    let rest = conf.args.rest();
+    conf.go_on_with(rest, UNIX)?;
+    let Filename(remote) = conf.args.need("FILENAME");
+    let Filename(local) = conf.args.get_or("LOCAL_FILENAME", Filename::default());
+    conf.finish()?;
     for (name, whose) in [(&remote, "remote"), (&local, "local")] {
         // A name that begins with a zero byte belongs to no file and needs no byte to end it.
         let room = if name.starts_with('\0') { PATH_MAX } else { PATH_MAX - 1 };

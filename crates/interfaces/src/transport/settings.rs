@@ -132,22 +132,18 @@ impl Settings {
 
     /// Reads the arguments. Keywords are judged before it is known what else there has to be.
     pub fn read(conf: &mut Configure<'_>) -> Result<Settings, Failed> {
-        let mut args = Args::new(conf.config, KEYWORDS, conf.scope);
-        let ty: String = args.need("TYPE");
-        if !args.is_ok() {
-            return Err(failed(args));
-        }
-        let is_verbose = args.get_or("VERBOSE", false);
-        let receiving = Receiving::read(&mut args);
-        let receive_buffer = args.get_or("RCVBUF", -1);
-        let send_buffer = args.get_or("SNDBUF", -1);
-        let no_delay = args.get_or("NODELAY", 1) != 0;
-        let is_client = args.get_or("CLIENT", conf.n_outputs == 0);
-        args.get::<bool>("PROPER");
-        let tables = ["ALLOW", "DENY"].map(|name| element(conf, &mut args, name));
-        if !args.is_ok() {
-            return Err(failed(args));
-        }
+        conf.go_on_with(args::split_args(conf.config), KEYWORDS)?;
+        let ty: String = conf.args.need("TYPE");
+        conf.proceed()?;
+        let is_verbose = conf.args.get_or("VERBOSE", false);
+        let receiving = Receiving::read(&mut conf.args);
+        let receive_buffer = conf.args.get_or("RCVBUF", -1);
+        let send_buffer = conf.args.get_or("SNDBUF", -1);
+        let no_delay = conf.args.get_or("NODELAY", 1) != 0;
+        let is_client = conf.args.get_or("CLIENT", conf.n_outputs == 0);
+        conf.args.get::<bool>("PROPER");
+        let tables = [conf.element("ALLOW", &[]), conf.element("DENY", &[])];
+        conf.proceed()?;
         let [allow, deny] = tables.map(|table| table.map(|idx| route_table(conf, idx)).transpose());
         let (allow, deny) = (allow?, deny?);
         let place = Place::read(conf, &ty.to_ascii_uppercase())?;
@@ -163,19 +159,6 @@ impl Settings {
             deny,
         })
     }
-}
-
-fn failed(args: Args<'_>) -> Failed {
-    Failed { errors: args.finish().err().unwrap_or_default() }
-}
-
-fn element(conf: &Configure<'_>, args: &mut Args<'_>, name: &'static str) -> Option<ElementIdx> {
-    let args::Raw(text) = args.get(name)?;
-    let found = conf.environment.find(&text, conf.element);
-    if found.is_none() {
-        args.error(name, "does not name an element");
-    }
-    found
 }
 
 /// The element if it is a route table.

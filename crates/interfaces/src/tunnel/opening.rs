@@ -39,12 +39,12 @@ impl Tunnel {
         }
         if let Some(address) = self.hardware_address {
             if let Err(error) = link::set_hardware_address(name, address.0) {
-                ctx.chatter(&format!("warning: could not set interface Ethernet address: {}", words(&error)));
+                ctx.warn(&format!("could not set interface Ethernet address: {}", words(&error)));
             }
         }
         if self.mtu != given.map_or(DEFAULT_MTU, |given| given.mtu) {
             if let Err(error) = link::set_mtu(name, self.mtu.unsigned_abs()) {
-                ctx.chatter(&format!("warning: could not set interface MTU: {}", words(&error)));
+                ctx.warn(&format!("could not set interface MTU: {}", words(&error)));
             }
         }
         link::set_up(name, true).map_err(|error| format!("SIOCSIFFLAGS failed: {}", words(&error)))?;

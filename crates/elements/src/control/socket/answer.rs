@@ -115,7 +115,7 @@ impl ControlSocket {
             return permission_denied(handler);
         }
         let (result, told) = ctx.hear(|ctx| ctx.runtime().write_handler(TOP, &found.name, value));
-        let only_warned = result.is_ok() && told.iter().all(|message| message.starts_with("warning: "));
+        let only_warned = result.is_ok() && told.iter().all(|message| is_warning(message));
         let (code, outcome) = match only_warned {
             true if told.is_empty() => (Code::Ok, "OK"),
             true => (Code::OkWithWarnings, "OK with warnings"),
@@ -188,6 +188,13 @@ fn element_called(ctx: &mut Ctx<'_>, element: &str) -> Option<ElementIdx> {
     let runtime = ctx.runtime();
     let number = || args::integer::<usize>(element).ok()?.checked_sub(1);
     runtime.find(element, TOP).or_else(number).filter(|n| *n < runtime.n_elements())
+}
+
+/// Whether a message is a warning, be it about one argument (`LENGTH: warning: ...`).
+fn is_warning(message: &str) -> bool {
+    let is_argument = |name: &str| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+    let about = message.split_once(": ").filter(|(name, _)| is_argument(name));
+    about.map_or(message, |(_, rest)| rest).starts_with("warning: ")
 }
 
 pub(super) fn permission_denied(name: &str) -> Reply {
