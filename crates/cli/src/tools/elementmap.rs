@@ -115,7 +115,9 @@ mod tests {
     fn map(text: &str) -> ElementMap {
         let data = text.as_bytes().to_vec();
         let member = lang::Member { name: NAMES[0].to_vec(), data, date_s: 0, owner: (0, 0), mode: 0o644 };
-        ElementMap::of(&Router { archive: vec![member], ..Router::default() })
+        let mut router = tools::router(&lang::Outline::default());
+        router.archive.push(member);
+        ElementMap::of(&router)
     }
 
     #[test]
