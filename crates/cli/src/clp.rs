@@ -3,8 +3,10 @@
 /// An option.
 #[derive(Clone, Copy, Debug)]
 pub struct Opt {
-    /// Its name, without dashes.
+    /// Its name, without dashes; empty if it has a letter only.
     pub long: &'static str,
+    /// The name of the option that it is another name of.
+    same_as: &'static str,
     /// Its letter, or 0.
     pub short: char,
     /// Whether it takes a value.
@@ -34,17 +36,29 @@ pub enum Item {
 impl Opt {
     /// An option without a value.
     pub const fn flag(long: &'static str, short: char, help: &'static str) -> Opt {
-        Opt { long, short, value: Value::None, negatable: false, help: ("", help) }
+        Opt { long, same_as: long, short, value: Value::None, negatable: false, help: ("", help) }
     }
 
     /// An option with a value.
     pub const fn with(long: &'static str, short: char, value: &'static str, help: &'static str) -> Opt {
-        Opt { long, short, value: Value::Required, negatable: false, help: (value, help) }
+        Opt { long, same_as: long, short, value: Value::Required, negatable: false, help: (value, help) }
     }
 
     /// An option that may have a value.
     pub const fn maybe(long: &'static str, short: char) -> Opt {
-        Opt { long, short, value: Value::Optional, negatable: false, help: ("", "") }
+        Opt { long, same_as: long, short, value: Value::Optional, negatable: false, help: ("", "") }
+    }
+
+    /// It is another name of an option.
+    pub const fn same_as(mut self, long: &'static str) -> Opt {
+        self.same_as = long;
+        self
+    }
+
+    /// Whether both are names of one option; of the tools' they have one letter and one text.
+    fn is(&self, other: &Opt) -> bool {
+        let is_alias = !self.help.1.is_empty() && (self.short, self.help) == (other.short, other.help);
+        self.same_as == other.same_as || is_alias
     }
 
     /// It may be negated.
@@ -113,7 +127,9 @@ impl<'a> Line<'a> {
             Value::Required if value.is_none() && !negated => {
                 Some(self.args.next().cloned().ok_or_else(|| lacks_value(&told))?)
             }
-            Value::None if value.is_some() => return Err(format!("‘{told}’ can’t take an argument")),
+            _ if value.is_some() && (negated || option.value == Value::None) => {
+                return Err(format!("‘{told}’ can’t take an argument"))
+            }
             _ => value,
         };
         Ok(Item::Option { name: option.long, told, value, negated })
@@ -125,7 +141,10 @@ impl<'a> Line<'a> {
         let found = self.options.iter().find(|option| option.short == letter && letter != '\0');
         let sign = if plus { '+' } else { '-' };
         let option = found.filter(|option| !plus || option.negatable);
-        let told = format!("{sign}{letter}");
+        let told = match letter {
+            '\u{1}'..='\u{1f}' => format!("{sign}^{}", char::from(letter as u8 + 64)),
+            letter => format!("{sign}{letter}"),
+        };
         let option = option.ok_or_else(|| format!("unrecognized option ‘{told}’"))?;
         let rest = rest.as_str().to_string();
         let value = match option.value {
@@ -144,36 +163,73 @@ impl<'a> Line<'a> {
 
     /// The option with this name or unambiguous beginning of a name, and whether it is negated.
     fn option(&self, name: &str, arg: &str) -> Result<(Opt, bool), String> {
-        let candidates = |name: &str| -> Vec<Opt> {
-            let mut options = self.options.iter().filter(|option| !option.long.is_empty());
-            if let Some(exact) = options.clone().find(|option| option.long == name) {
-                return vec![*exact];
+        let (mut rest, mut is_negated, mut possible) = (name, false, Vec::new());
+        loop {
+            if let Some(option) = self.find(rest, is_negated, rest != name, &mut possible) {
+                return Ok((option, is_negated));
             }
-            let mut list: Vec<Opt> =
-                options.by_ref().filter(|option| option.long.starts_with(name)).copied().collect();
-            list.dedup_by(|a, b| a.short == b.short && a.help == b.help);
-            list
-        };
-        if let [option] = candidates(name).as_slice() {
-            return Ok((*option, false));
+            // A name may be negated twice.
+            let Some(positive) = rest.strip_prefix("no-") else { break };
+            (rest, is_negated) = (positive, !is_negated);
         }
-        if let Some(positive) = name.strip_prefix("no-") {
-            let negatable: Vec<Opt> =
-                candidates(positive).into_iter().filter(|option| option.negatable).collect();
-            if let [option] = negatable.as_slice() {
-                return Ok((*option, true));
+        if possible.is_empty() {
+            return Err(format!("unrecognized option ‘{arg}’"));
+        }
+        Err(format!("option ‘{arg}’ is ambiguous\n(Possibilities are {}.)", listed(&possible)))
+    }
+
+    /// The option that `name` is enough to know by; else those that begin with it become possible.
+    fn find(&self, name: &str, is_negated: bool, has_no: bool, possible: &mut Vec<String>) -> Option<Opt> {
+        let options =
+            || self.options.iter().filter(|one| !one.long.is_empty() && (!is_negated || one.negatable));
+        let n_before = possible.len();
+        for fewer_dashes in [false, true] {
+            for option in options() {
+                let Some(n_given) = n_given(option.long, name, fewer_dashes) else { continue };
+                let others = options().filter(|other| !other.is(option));
+                let needed = others.map(|other| n_needed(option.long, other.long)).max().unwrap_or(1);
+                if n_given >= needed.max(1) {
+                    return Some(*option);
+                }
+                possible.push(format!("‘--{}{}’", if has_no { "no-" } else { "" }, option.long));
+            }
+            if possible.len() > n_before {
+                break;
             }
         }
-        let many = candidates(name);
-        if many.len() > 1 {
-            let names: Vec<String> = many.iter().map(|option| format!("‘--{}’", option.long)).collect();
-            let names = match names.as_slice() {
-                [before @ .., last] if before.len() > 1 => format!("{}, and {last}", before.join(", ")),
-                names => names.join(" and "),
-            };
-            return Err(format!("option ‘--{name}’ is ambiguous\n(Possibilities are {names}.)"));
+        None
+    }
+}
+
+/// How much of an option's name is given, if it begins so; dashes may be left out.
+fn n_given(long: &str, given: &str, fewer_dashes: bool) -> Option<usize> {
+    let (long, given) = (long.as_bytes(), given.as_bytes());
+    let (mut at, mut n) = (0, 0);
+    while let Some(byte) = given.get(n) {
+        match long.get(at) {
+            Some(expected) if expected == byte => n += 1,
+            Some(b'-') if fewer_dashes && long.get(at + 1) == Some(byte) => {}
+            _ => return None,
         }
-        Err(format!("unrecognized option ‘{arg}’"))
+        at += 1;
+    }
+    Some(at)
+}
+
+/// How much of an option's name tells it from another.
+fn n_needed(long: &str, other: &str) -> usize {
+    let n_common = long.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    long.len().min(n_common + 1)
+}
+
+/// Names in a sentence, four at most.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 4;
+    match names {
+        [first, second] => format!("{first} and {second}"),
+        [.., _] if names.len() > MOST => format!("{}, and others", names[..MOST].join(", ")),
+        [before @ .., last] if !before.is_empty() => format!("{}, and {last}", before.join(", ")),
+        names => names.concat(),
     }
 }
 
@@ -212,6 +268,9 @@ mod tests {
         Opt::flag("help", '\0', ""),
         Opt::flag("hotconfig", 'R', ""),
         Opt::maybe("simtime", 's'),
+        Opt::maybe("simulation-time", '\0').same_as("simtime"),
+        Opt::flag("so-on", '\0', ""),
+        Opt::flag("allow", '\0', "").negatable(),
     ];
 
     fn check(line: &str, expect: Expect) {
@@ -229,7 +288,7 @@ mod tests {
     #[test]
     fn options_are_known_by_letters_and_beginnings() {
         check(
-            "-qsx --q --no-quit +q --ha=1 x -h 2",
+            "-qsx --q --no-quit +q --ha=1 x -h 2 --sim --simulationtime --no-no-allow --soon",
             expect![[r#"
                 quit -q None false
                 simtime -s Some("x") false
@@ -239,6 +298,10 @@ mod tests {
                 handler --handler Some("1") false
                 x
                 handler -h Some("2") false
+                simtime --simtime None false
+                simulation-time --simulation-time None false
+                allow --allow None false
+                so-on --so-on None false
             "#]],
         );
     }
@@ -250,6 +313,29 @@ mod tests {
         check("--qui=1", expect!["click: ‘--quit’ can’t take an argument\n"]);
         check("--ha", expect!["click: ‘--handler’ requires an argument\n"]);
         check("-h", expect!["click: ‘-h’ requires an argument\n"]);
+        check("-\u{1}", expect!["click: unrecognized option ‘-^A’\n"]);
+        check("--no-quit=1", expect!["click: ‘--no-quit’ can’t take an argument\n"]);
+        check(
+            "--no-",
+            expect![[r#"
+                click: option ‘--no-’ is ambiguous
+                click: (Possibilities are ‘--no-quit’ and ‘--no-allow’.)
+            "#]],
+        );
+        check(
+            "--=1",
+            expect![[r#"
+                click: option ‘--=1’ is ambiguous
+                click: (Possibilities are ‘--quit’, ‘--handler’, ‘--help’, ‘--hotconfig’, and others.)
+            "#]],
+        );
+        check(
+            "--s",
+            expect![[r#"
+                click: option ‘--s’ is ambiguous
+                click: (Possibilities are ‘--simtime’, ‘--simulation-time’, and ‘--so-on’.)
+            "#]],
+        );
         check(
             "--h",
             expect![[r#"

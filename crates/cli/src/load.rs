@@ -56,10 +56,10 @@ impl Origin {
         }
     }
 
-    /// The file of this name; `-` is the standard input.
+    /// The file of this name; `-` and no name at all are the standard input.
     pub fn named(name: &str) -> Origin {
         match name {
-            "-" => Origin::Stdin,
+            "" | "-" => Origin::Stdin,
             name => Origin::File(name.to_string()),
         }
     }

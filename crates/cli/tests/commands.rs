@@ -99,6 +99,89 @@ fn click_prints_handlers_in_turn_with_elements() {
 }
 
 #[test]
+fn click_exits_with_what_a_handler_call_gives() {
+    let graph = "s :: Script(TYPE PASSIVE, return $(s.add $1 1)); c :: RatedSource -> Discard";
+    let cases = [
+        ("s.run 5", 6, ""),
+        (" \"s\".run 5 ", 6, ""),
+        ("s.eq 1 1", 0, ""),
+        ("s.add 3 4", 7, ""),
+        ("c.rate 5", 255, "read handler 'c.rate' does not take parameters\n"),
+        ("1.name", 255, "no element named '1'\n"),
+        ("s.none", 255, "no 's.none' read handler\n"),
+        ("s.add x", 255, "exit handler value should be integer\n"),
+        (" ", 255, "syntax error\n"),
+    ];
+    for (call, code, told) in cases {
+        let output = weir(&["click", "-q", "-e", graph, "-x", call]);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(code), told), "{call}");
+    }
+}
+
+#[test]
+fn click_takes_a_variables_first_value() {
+    let output =
+        weir(&["click", "-q", "a=1", "-e", "Idle -> Strip($a) -> Discard", "a=2", "-h", "Strip@2.config"]);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("1\n", Some(0)));
+    assert_eq!(stderr(&output), "parameter 'a' multiply defined\n");
+}
+
+#[test]
+fn click_makes_control_sockets_of_ports_files_and_descriptors() {
+    let path = scratch("options.socket");
+    let options = ["-u", &path, "--socket", "0", "-p", "0", "-p", "http"];
+    let first = ["click", "-q", "-o", "-", "-e", "Idle -> Discard"];
+    // Nobody else need be able to have port 80.
+    let output = weir(&[&first[..], &options[..6]].concat());
+    let sockets: Vec<String> = stdout(&output)
+        .lines()
+        .filter_map(|line| Some(line.split_once(":: Control")?.1.to_string()))
+        .collect();
+    let expected =
+        ["Socket(TCP, 0);".to_string(), format!("Socket(UNIX, {path});"), "Socket(SOCKET, 0);".to_string()];
+    assert_eq!(sockets, expected, "{}", stderr(&output));
+    let output = weir(&["click", "-q", "-p", "http+", "-e", "Idle"]);
+    assert!(stderr(&output).starts_with("click: ‘-p’ expects a TCP port number, not ‘http+’\n"));
+    let output = weir(&["click", "-q", "-u", "", "-e", "Idle -> Discard"]);
+    assert!(stderr(&output).contains("  FILENAME: required argument missing\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn click_reads_the_standard_input_where_a_name_is_empty() {
+    for args in [&["click", "-q", ""][..], &["click", "-q", "-f", ""], &["click", "-q", "--file="]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(args)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("the command runs");
+        assert_eq!((stderr(&output).as_str(), output.status.code()), ("", Some(0)), "{args:?}");
+    }
+}
+
+#[test]
+fn click_lists_hotconfig_among_the_handlers() {
+    let output = weir(&["click", "-q", "-R", "-e", "Idle -> Discard", "-h", "handlers"]);
+    assert!(stdout(&output).ends_with("packages\tr\nhotconfig\tw%\ntimewarp\trw\n"), "{}", stdout(&output));
+}
+
+#[test]
+fn click_tells_texts_that_look_like_places_as_they_are() {
+    let told = |graph: &str| stderr(&weir(&["click", "-e", graph]));
+    assert!(
+        told("FromDump(/no/01T12:30) -> Discard").contains("\n  /no/01T12:30: No such file or directory\n")
+    );
+    let script = "While executing 'Script@1 :: Script':\n";
+    assert_eq!(told("Script(write stop, error 12:30: hello)"), format!("{script}  12:30: hello\n"));
+    assert_eq!(told("Script(write stop, error {a} b)"), format!("{script}   b\n"));
+    assert_eq!(told("Script(write stop, error {l:f:1}b)"), format!("f:1: {script}f:1:   b\n"));
+    let dump = scratch("1.2.3.4");
+    std::fs::write(&dump, "1 2\n").expect("the file can be written");
+    let told = told(&format!("FromIPSummaryDump({dump}, STOP true) -> Discard"));
+    assert!(told.contains(&format!("\n{dump}:0:   warning: missing banner line")), "{told}");
+    assert!(told.contains(&format!("\n{dump}:1: no '!data' provided")), "{told}");
+}
+
+#[test]
 fn click_does_not_warp_simulated_time() {
     let graph = "DriverManager(write timewarp 2, stop)";
     let output = weir(&["click", "--simtime", "-e", graph, "-h", "timewarp"]);

@@ -234,3 +234,46 @@ fn split_commands(block: &str) -> (String, String) {
     }
     (script, expected)
 }
+
+#[test]
+fn classes_that_the_text_does_not_define_can_be_extended() {
+    let text = "elementclass Null { $a | -> Print($a) -> || ... } Idle -> Null(1) -> Null -> d :: Discard";
+    let names = "Idle@1\nNull@2/Print@1\nNull@3\nd\n";
+    check("click-flatten", &["--names", "-e", text], 0, names, "");
+    check("click-check", &["-e", text], 0, "", "config: configuration OK in userlevel driver\n");
+}
+
+#[test]
+fn mistakes_in_a_text_are_told_as_clicks_tools_tell_them() {
+    let cases = [
+        ("define($a 5, $a 6)", "parameter 'a' multiply defined"),
+        ("Idle, , Discard", "syntax error before ','"),
+        (
+            "elementclass F { input :: Idle; input -> output }",
+            "redeclaration of element 'input'\nconfig:1: 'input' previously declared here",
+        ),
+    ];
+    for (text, told) in cases {
+        check("click-flatten", &["-e", text], 1, "", &format!("config:1: {told}\n"));
+    }
+    check("click-flatten", &["-n", "-e", "require(library) Idle"], 0, "Idle@1\n", "");
+    let output = tool("click-combine", &["A="], "");
+    assert!(stderr(&output).starts_with("<stdin>: warning: empty configuration\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_archive_may_tell_of_its_own_classes() {
+    let member = |name: &str, text: &str| format!("{name:<16}{:<32}{:<10}`\n{text}", "0", text.len());
+    let map =
+        "<elementmap><entry name='Foo' portcount='1/1' processing='a/a' flowcode='x/x' /></elementmap>\n";
+    let config = member("config", "Idle -> Foo -> Discard;\n");
+    let archive = format!("!<arch>\n{config}{}", member("elementmap.xml", map));
+    let output = tool("click-check", &[], &archive);
+    assert_eq!(stderr(&output), "<stdin>: configuration OK in userlevel driver\n");
+    assert_eq!(
+        stderr(&tool("click-undead", &["-c"], &archive)),
+        "warning: no live elements in configuration\n"
+    );
+    let output = tool("click-check", &[], &format!("!<arch>\n{config}"));
+    assert_eq!(stderr(&output).lines().next(), Some("unknown element class 'Foo'"));
+}

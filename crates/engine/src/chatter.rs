@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use element::Ear;
+use element::{spoken, Ear};
 
 /// Prints lines for the user.
 pub type Chatter = Box<dyn FnMut(&str) + Send>;
@@ -38,16 +38,18 @@ impl Voice {
 
     /// Prints text, a line or several.
     pub fn say(&self, text: &str) {
+        let text = spoken(text);
         let channels = &mut *self.lock();
-        (channels.print)(text);
-        tell(&mut channels.ears, text);
+        (channels.print)(&text);
+        tell(&mut channels.ears, &text);
     }
 
     /// Prints text that an element says.
     pub fn say_as(&self, element: &str, text: &str) {
+        let text = spoken(text);
         let channels = &mut *self.lock();
-        channels.say(element, text);
-        tell(&mut channels.ears, text);
+        channels.say(element, &text);
+        tell(&mut channels.ears, &text);
     }
 
     /// Gives what elements print to `hear` instead.
@@ -60,12 +62,13 @@ impl Voice {
         if is_default(name) {
             return self.say_as(element, text);
         }
+        let text = spoken(text);
         let channels = &mut *self.lock();
         let Some(idx) = channels.others.iter().position(|channel| channel.name == name) else { return };
         if !channels.others[idx].is_quiet {
-            channels.say(element, text);
+            channels.say(element, &text);
         }
-        tell(&mut channels.others[idx].ears, text);
+        tell(&mut channels.others[idx].ears, &text);
     }
 
     /// Lets `ear` hear all that is said on a channel from now on; who opens a channel says whether it is quiet.

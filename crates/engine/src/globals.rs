@@ -30,7 +30,8 @@ const TIMEWARP_OF_SIMULATION: Handler = Handler { kind: HandlerKind::Read, ..TIM
 
 /// The handler of graphs that may be changed.
 const HOTCONFIG: Handler =
-    Handler::write("hotconfig", "Runs this configuration from now on, in the place of the one that runs.");
+    Handler::write("hotconfig", "Runs this configuration from now on, in the place of the one that runs.")
+        .flags("raw");
 
 /// How a global handler is used, if it exists.
 pub fn kind(world: &World, name: &str) -> Option<HandlerKind> {
@@ -40,7 +41,7 @@ pub fn kind(world: &World, name: &str) -> Option<HandlerKind> {
 /// The global handlers of a graph.
 fn all(world: &World) -> impl Iterator<Item = &'static Handler> {
     let timewarp = if world.clock.is_simulated() { &TIMEWARP_OF_SIMULATION } else { &TIMEWARP };
-    HANDLERS.iter().chain([timewarp]).chain(world.has_hotconfig.then_some(&HOTCONFIG))
+    HANDLERS.iter().chain(world.has_hotconfig.then_some(&HOTCONFIG)).chain([timewarp])
 }
 
 /// Reads a global handler.

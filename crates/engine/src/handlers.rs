@@ -42,11 +42,6 @@ fn resolve<'n>(world: &World, from: ElementIdx, name: &'n str) -> Result<(Target
     if globals::kind(world, name).is_some() {
         return Ok((Target::Global, name));
     }
-    // Elements can be named by number: the first is 1.
-    let number = element.parse::<usize>().ok();
-    if let Some(idx) = number.and_then(|n| n.checked_sub(1)).filter(|n| *n < world.n_elements()) {
-        return Ok((Target::Element(idx), handler));
-    }
     Err(format!("no element named '{element}'"))
 }
 

@@ -1,21 +1,25 @@
 //! What elements tell while they are configured and initialised, on its way to the diagnostics.
 
 use args::Told;
-use element::Placed;
+use element::{split_notes, Placed};
 use graph::{Diagnostics, Place, Severity};
 
-/// What is told, as a line.
+/// What is told, as a line; notes stay in front.
 pub(crate) fn line((severity, message): &Told) -> String {
     match severity {
-        Severity::Warning => format!("warning: {message}"),
+        Severity::Warning => {
+            let (notes, message) = split_notes(message);
+            format!("{notes}warning: {message}")
+        }
         Severity::Error | Severity::Message => message.clone(),
     }
 }
 
 /// A line that an element told while it was initialised.
 pub(crate) fn remark(line: String) -> Told {
-    match line.strip_prefix("warning: ") {
-        Some(warning) => (Severity::Warning, warning.to_string()),
+    let (notes, message) = split_notes(&line);
+    match message.strip_prefix("warning: ") {
+        Some(warning) => (Severity::Warning, format!("{notes}{warning}")),
         None => (Severity::Message, line),
     }
 }
@@ -23,12 +27,13 @@ pub(crate) fn remark(line: String) -> Told {
 /// Passes what an element told on, in order, under a heading.
 pub(crate) fn tell(diagnostics: &mut Diagnostics, during: &str, element: &graph::Element, told: Vec<Told>) {
     for (severity, message) in told {
-        let placed = Placed::new(&message).or_else(|| Placed::in_line(&message));
-        let landmark = placed.map(|placed| Place { file: Some(placed.place.into()), line: 0, column: 0 });
-        let file = placed.filter(|placed| placed.is_declared);
-        let file = file.map(|placed| format!("({})", placed.place)).unwrap_or_default();
+        let Placed { place, is_declared, .. } = Placed::new(&message);
+        let file = place.as_ref().filter(|_| is_declared);
+        let file = file.map(|place| format!("({place})")).unwrap_or_default();
         let context = format!("{during} '{}{file}'", element.declaration());
-        let message = placed.map(|placed| placed.message.to_string()).unwrap_or(message);
+        let lines: Vec<&str> = message.split('\n').map(|line| split_notes(line).1).collect();
+        let message = lines.join("\n");
+        let landmark = place.map(|place| Place { file: Some(place.into()), line: 0, column: 0 });
         let told = match severity {
             Severity::Error => diagnostics.error(&element.place, message),
             Severity::Warning => diagnostics.warning(&element.place, message),

@@ -51,12 +51,15 @@ pub struct Diagnostics {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A name given by `#line` may bring its own separator.
+        let ends = |file: &str| file.ends_with(|c: char| c == ':' || c.is_ascii_whitespace());
+        let colon = if self.file.as_deref().is_some_and(ends) { "" } else { ":" };
         match (&self.file, self.line, self.column) {
             (None, 0, _) => Ok(()),
             (None, line, _) => write!(f, "line {line}"),
             (Some(file), 0, _) => f.write_str(file),
-            (Some(file), line, 0) => write!(f, "{file}:{line}"),
-            (Some(file), line, column) => write!(f, "{file}:{line}:{column}"),
+            (Some(file), line, 0) => write!(f, "{file}{colon}{line}"),
+            (Some(file), line, column) => write!(f, "{file}{colon}{line}:{column}"),
         }
     }
 }

@@ -64,7 +64,11 @@ impl Parser<'_, '_> {
 
     /// `...` in a compound: the older class of that name goes on being tried.
     fn extension(&mut self, name: &str, is_last: bool) -> Option<TypeIdx> {
-        if self.types.find(name).is_none() {
+        if self.open && name.is_empty() {
+            self.error("cannot extend anonymous compound element class");
+        } else if self.types.find(name).is_none() && self.open {
+            self.types.assume(name);
+        } else if self.types.find(name).is_none() {
             let help = self.types.help(name);
             self.error(format!("cannot extend unknown element class '{name}'")).help(help);
             self.types.define(name, Type::Error);

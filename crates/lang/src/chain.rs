@@ -51,6 +51,7 @@ pub(crate) struct Step {
 }
 
 /// How reading a mention ended.
+#[derive(Clone, Copy, PartialEq)]
 enum Found {
     Element,
     /// Nothing, but elements came before.
@@ -99,12 +100,13 @@ impl Parser<'_, '_> {
     /// Reads the elements up to an arrow or the chain's end; false if there is no element.
     fn step(&mut self, block: &Block, first: bool, step: &mut Step) -> bool {
         loop {
-            match self.mention(block, first, step) {
-                Found::End => return false,
-                Found::Element | Found::Nothing => {}
+            let found = self.mention(block, first, step);
+            if found == Found::End {
+                return false;
             }
             let token = self.lex();
-            if !token.is(b',') {
+            // Click's tools end the list where an element is missing.
+            if !token.is(b',') || (found == Found::Nothing && self.open) {
                 let is_arrow = token.is_arrow();
                 self.unlex(token);
                 if step.any_implicit && !first && is_arrow {
@@ -246,6 +248,9 @@ impl Parser<'_, '_> {
             self.error("stranded port ignored");
         }
         if !step.mentions.is_empty() {
+            if self.open {
+                self.unlex(token);
+            }
             return Found::Nothing;
         }
         if if self.open { !first } else { block.nested && first } {

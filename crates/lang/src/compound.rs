@@ -75,7 +75,7 @@ impl Compound {
     }
 
     pub fn add_parameter(&mut self, name: &str, keyword: &str, place: &Place, diagnostics: &mut Diagnostics) {
-        if !self.define(name, keyword, place, diagnostics) {
+        if !self.define(name, keyword, ("$", place), diagnostics) {
             return;
         }
         self.n_parameters = self.variables.len();
@@ -92,11 +92,17 @@ impl Compound {
         }
     }
 
-    /// Defines a variable; false if there is one of that name.
-    pub fn define(&mut self, name: &str, value: &str, place: &Place, diagnostics: &mut Diagnostics) -> bool {
+    /// Defines a variable; false if there is one of that name, which is told with `sign` in front.
+    pub fn define(
+        &mut self,
+        name: &str,
+        value: &str,
+        (sign, place): (&str, &Place),
+        diagnostics: &mut Diagnostics,
+    ) -> bool {
         if self.variables.iter().any(|(known, _)| known == name) {
             diagnostics
-                .error(place, format!("parameter '${name}' multiply defined"))
+                .error(place, format!("parameter '{sign}{name}' multiply defined"))
                 .help("rename one of them");
             return false;
         }

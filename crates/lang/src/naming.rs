@@ -54,7 +54,8 @@ impl Parser<'_, '_> {
         self.diagnostics
             .error(place, message)
             .help("rename one of them, or leave `:: Class` out to mean the first");
-        let old = self.c.items.get(idx).filter(|item| item.kind != TUNNEL);
+        // Click's tools know where `input` and `output` come from.
+        let old = self.c.items.get(idx).filter(|item| self.open || item.kind != TUNNEL);
         if let Some(old) = old.map(|item| item.place.clone()) {
             let what = if self.open { "" } else { "element " };
             self.diagnostics.error(&old, format!("{what}'{name}' previously declared here"));

@@ -51,9 +51,13 @@ pub fn weir_text(diagnostic: &Diagnostic) -> String {
 }
 
 fn write_click(diagnostic: &Diagnostic, heading: bool, text: &mut String) {
-    let landmark = |place: &Place| match place.landmark().trim_end().trim_end_matches(':') {
-        "" => String::new(),
-        place => format!("{place}: "),
+    let landmark = |place: &Place| {
+        let place = place.landmark();
+        let place = place.trim_ascii_end();
+        match place.strip_suffix(':').unwrap_or(place) {
+            "" => String::new(),
+            place => format!("{place}: "),
+        }
     };
     let mark = if diagnostic.severity == Severity::Warning { "warning: " } else { "" };
     if let Some(context) = diagnostic.context.as_ref().filter(|_| heading) {
@@ -77,6 +81,18 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use graph::Diagnostics;
+
+    #[test]
+    fn files_may_bring_their_own_separator() {
+        let told = |file: &str, line| {
+            let place = Place { file: Some(file.into()), line, column: 0 };
+            let mut diagnostics = Diagnostics::default();
+            click_text(diagnostics.error(&place, "wrong"))
+        };
+        assert_eq!(told("gen: ", 3), "gen: 3: wrong\n");
+        assert_eq!(told("my file:", 3), "my file:3: wrong\n");
+        assert_eq!(told("input:: ", 0), "input:: wrong\n");
+    }
 
     #[test]
     fn both_forms() {

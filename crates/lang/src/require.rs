@@ -21,7 +21,9 @@ impl Parser<'_, '_> {
             let (variable, value) = config::shift_word(definition);
             match variable.strip_prefix('$') {
                 Some(name) if !name.is_empty() && name.bytes().all(config::is_name) => {
-                    self.c.define(name, value, &place, self.diagnostics);
+                    // Click's tools leave the dollar sign out.
+                    let sign = if self.open { "" } else { "$" };
+                    self.c.define(name, value, (sign, &place), self.diagnostics);
                 }
                 _ => {
                     self.error("bad 'define' declaration: not a variable")
@@ -44,6 +46,8 @@ impl Parser<'_, '_> {
             let kind = kind.unwrap_or_default();
             match (kind.as_str(), words.as_slice()) {
                 (_, []) => {}
+                // Click's tools take it for the name of a package.
+                ("library", [_]) if self.open => self.package(&kind),
                 ("compact_config", [_]) => self.requirements.push((kind, String::new())),
                 ("package", [_, name]) => self.package(&config::unquote(name)),
                 ("library", [_, file]) => self.library(&config::unquote(file)),

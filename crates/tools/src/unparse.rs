@@ -35,6 +35,10 @@ pub fn unparse(router: &Router) -> String {
 }
 
 fn line_directive(place: &Place, text: &mut String) {
+    if let (Some(file), 1..) = (&place.file, place.line) {
+        let _ = writeln!(text, "# {} \"{file}\"", place.line);
+        return;
+    }
     let landmark = match place.landmark() {
         landmark if landmark.is_empty() => "<unknown>".to_string(),
         landmark => landmark,

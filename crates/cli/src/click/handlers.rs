@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use element::output::StandardOutput;
-use element::Runtime;
+use element::{HandlerCall, HandlerUse, Runtime};
 use engine::Engine;
 
 /// No element: names are looked up from the top.
@@ -63,8 +63,7 @@ fn print_one(engine: &mut Engine, name: &str, with_name: bool) -> bool {
     if with_name {
         let _ = writeln!(output, "{name}:");
     }
-    // Click says nothing of a handler that fails here.
-    if let Ok(mut text) = engine.world.read_handler(TOP, name, "") {
+    if let Ok(mut text) = read_silently(engine, name, "") {
         if !text.is_empty() && !text.ends_with('\n') && !engine.world.handler_is_raw(name) {
             text.push('\n');
         }
@@ -77,15 +76,26 @@ fn print_one(engine: &mut Engine, name: &str, with_name: bool) -> bool {
     true
 }
 
-/// The exit code that a handler gives: a number, or a boolean (true is 0).
-pub fn exit_value(engine: &mut Engine, name: &str) -> i32 {
-    let text = match engine.world.read_handler(TOP, name, "") {
-        Err(message) if !engine.world.handler_exists(TOP, name).0 => {
+/// Reads a handler; neither Click nor we say what it has to say besides, nor that it fails.
+fn read_silently(engine: &mut Engine, name: &str, param: &str) -> Result<String, String> {
+    let outer = engine.world.collect_told(Some(Vec::new()));
+    let result = engine.world.read_handler(TOP, name, param);
+    engine.world.collect_told(outer);
+    result
+}
+
+/// The exit code that a handler call gives: a number, or a boolean (true is 0).
+pub fn exit_value(engine: &mut Engine, call: &str) -> i32 {
+    let found = HandlerCall::parse(&args::uncomment(call)).and_then(|call| {
+        engine.world.check_handler(TOP, &call.name, HandlerUse::Read(&call.value))?;
+        Ok(call)
+    });
+    let text = match found {
+        Ok(call) => read_silently(engine, &call.name, &call.value).unwrap_or_default(),
+        Err(message) => {
             eprintln!("{message}");
             return -1;
         }
-        // Click says nothing of a handler that fails here.
-        result => result.unwrap_or_default(),
     };
     let text = args::uncomment(&text);
     let text = text.trim();
@@ -99,48 +109,59 @@ pub fn exit_value(engine: &mut Engine, name: &str) -> i32 {
     }
 }
 
-/// Whether a shell pattern (`*`, `?`, `[set]`) matches a name.
+/// Whether a pattern matches a name, as Click has it: `*`, `?`, and `[set]`, whose first character is not in the set unless
+/// it is `^`, which excludes the set but for its first character; there are no ranges.
 fn glob(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) => (0..=name.len()).any(|n| glob(rest, name.get(n..).unwrap_or(&[]))),
-        (Some((b'?', rest)), Some((_, tail))) => glob(rest, tail),
-        (Some((b'[', rest)), Some((first, tail))) => match set(rest) {
-            Some((members, negated, rest)) => {
-                let member = members.iter().any(|(low, high)| (low..=high).contains(&first));
-                member != negated && glob(rest, tail)
-            }
-            None => *first == b'[' && glob(rest, tail),
-        },
-        (Some((b'\\', rest)), Some((first, tail))) if !rest.is_empty() => {
-            rest.first() == Some(first) && glob(&rest[1..], tail)
+    let mut at = Progress { pattern: 0, name: 0 };
+    // Where to go on behind the last star when what follows it does not match.
+    let mut back: Option<Progress> = None;
+    while at.name < name.len() || at.pattern < pattern.len() {
+        if pattern.get(at.pattern) == Some(&b'*') {
+            at.pattern += 1;
+            back = Some(at);
+            continue;
         }
-        (Some((p, rest)), Some((first, tail))) => p == first && glob(rest, tail),
-        _ => false,
+        match one(&pattern[at.pattern..], name.get(at.name).copied()) {
+            Some(len) => at = Progress { pattern: at.pattern + len, name: at.name + 1 },
+            None => match &mut back {
+                Some(star) if star.name < name.len() => {
+                    star.name += 1;
+                    at = *star;
+                }
+                _ => return false,
+            },
+        }
     }
+    true
 }
 
-/// Ranges of bytes, first and last.
-type Members = Vec<(u8, u8)>;
+/// How much of a pattern and of a name has been compared.
+#[derive(Clone, Copy)]
+struct Progress {
+    pattern: usize,
+    name: usize,
+}
 
-/// The members of a set, whether they are excluded, and what follows the closing bracket.
-fn set(text: &[u8]) -> Option<(Members, bool, &[u8])> {
-    let negated = matches!(text.first(), Some(b'^' | b'!'));
-    let mut rest = if negated { &text[1..] } else { text };
-    let mut members = Vec::new();
-    loop {
-        match rest {
-            [b']', tail @ ..] if !members.is_empty() => return Some((members, negated, tail)),
-            [low, b'-', high, tail @ ..] if *high != b']' => {
-                members.push((*low, *high));
-                rest = tail;
+/// The length of the pattern's part that matches one byte of the name.
+fn one(pattern: &[u8], byte: Option<u8>) -> Option<usize> {
+    let byte = byte?;
+    match pattern {
+        [b'?', ..] => Some(1),
+        [b'[', rest @ ..] => {
+            let is_negated = rest.first() == Some(&b'^');
+            let set = rest.get(1 + usize::from(is_negated)..).unwrap_or(&[]);
+            match set.iter().position(|member| *member == b']') {
+                Some(last) => {
+                    // The closing bracket counts, too.
+                    let found = set[..=last].contains(&byte);
+                    (found != is_negated).then_some(3 + usize::from(is_negated) + last)
+                }
+                None => (byte == b'[').then_some(1),
             }
-            [byte, tail @ ..] => {
-                members.push((*byte, *byte));
-                rest = tail;
-            }
-            [] => return None,
         }
+        [b'\\', literal, ..] => (byte == *literal).then_some(2),
+        [literal, ..] => (byte == *literal).then_some(1),
+        [] => None,
     }
 }
 
@@ -149,8 +170,23 @@ mod tests {
     use super::glob;
 
     #[test]
-    fn shell_patterns() {
-        let cases = [("c*", "c1", true), ("c?", "c", false), ("[a-c]x", "bx", true), ("[^a]x", "ax", false)];
+    fn patterns_match_as_in_click() {
+        let cases = [
+            ("c*", "c1", true),
+            ("c?", "c", false),
+            ("*b*d", "abcbd", true),
+            ("*b", "bc", false),
+            ("\\*", "*", true),
+            ("[ic]", "c", true),
+            ("[ic]", "i", false),
+            ("[!c]", "c", true),
+            ("[^c]", "c", true),
+            ("[^xc]", "c", false),
+            ("[c-i]", "i", true),
+            ("[c-i]", "d", false),
+            ("[c", "[c", true),
+            ("[xa]b*", "abc", true),
+        ];
         for (pattern, name, expected) in cases {
             assert_eq!(glob(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
         }

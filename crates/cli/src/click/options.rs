@@ -1,8 +1,10 @@
 //! Click's command line.
 
+use args::Names;
 use graph::{Element, Graph, Place};
 
 use crate::clp::{self, Item, Line, Opt};
+use crate::host::ThisHost;
 use crate::load::Origin;
 
 /// What the command line asks for.
@@ -25,6 +27,7 @@ pub struct Options {
     pub exit_handler: Option<String>,
     pub ports: Vec<String>,
     pub unix_sockets: Vec<String>,
+    pub descriptors: Vec<String>,
     pub quit: bool,
     pub time: bool,
     pub warnings: bool,
@@ -45,21 +48,25 @@ const OPTIONS: &[Opt] = &[
     Opt::with("handler", 'h', "", ""),
     Opt::flag("help", '\0', ""),
     Opt::with("output", 'o', "", ""),
+    Opt::with("socket", '\0', "", ""),
     Opt::with("port", 'p', "", ""),
     Opt::flag("quit", 'q', ""),
     Opt::maybe("simtime", '\0'),
-    Opt::maybe("simulation-time", '\0'),
+    Opt::maybe("simulation-time", '\0').same_as("simtime"),
     Opt::with("threads", 'j', "", ""),
-    Opt::with("cores", '\0', "", ""),
-    Opt::maybe("cpu", '\0').negatable(),
+    Opt::maybe("cpu", '\0').same_as("affinity").negatable(),
     Opt::maybe("affinity", 'a').negatable(),
     Opt::flag("time", 't', ""),
     Opt::with("unix-socket", 'u', "", ""),
     Opt::flag("version", 'v', ""),
     Opt::flag("warnings", '\0', "").negatable(),
     Opt::with("exit-handler", 'x', "", ""),
-    Opt::flag("no-warnings", 'w', ""),
+    Opt::with("cores", '\0', "", ""),
+    Opt::flag(NO_WARNINGS, 'w', ""),
 ];
+
+/// The option `-w`, which has no long name.
+const NO_WARNINGS: &str = "";
 
 /// The seconds at which simulated time begins unless told otherwise.
 const SIMULATION_BEGINS: f64 = 1e9;
@@ -122,10 +129,14 @@ fn apply(
         "output" => options.output = value,
         "port" => options.ports.push(port(told, &text)?),
         "unix-socket" => options.unix_sockets.push(text),
+        "socket" => {
+            number(told, &text)?;
+            options.descriptors.push(text);
+        }
         "quit" => options.quit = true,
         "time" => options.time = true,
         "warnings" => options.warnings = !negated,
-        "no-warnings" => options.warnings = false,
+        NO_WARNINGS => options.warnings = false,
         "allow-reconfigure" => options.allow_reconfigure = !negated,
         "clickpath" => options.clickpath = value,
         "threads" => options.n_threads = number(told, &text)?.clamp(1, crate::cores::MAX.into()) as usize,
@@ -162,11 +173,17 @@ fn number(told: &str, text: &str) -> Result<i64, Stop> {
     Ok(i64::from(number))
 }
 
+/// A TCP port as a control socket is given it: the number of a port or service, or a number and a plus sign.
 fn port(told: &str, text: &str) -> Result<String, Stop> {
-    let digits = text.strip_suffix('+').unwrap_or(text);
-    match args::integer::<u16>(digits) {
-        Ok(port) if port > 0 => Ok(text.to_string()),
-        _ => Err(Stop::BadOption(format!("‘{told}’ expects a TCP port number, not ‘{text}’"))),
+    const TCP: u8 = 6;
+    let names = Names::new(Box::new(ThisHost));
+    if let Ok(port) = args::port(text, &args::Scope::new(&names, ""), TCP) {
+        return Ok(port.to_string());
+    }
+    let first = text.strip_suffix('+').and_then(|number| args::integer::<u16>(number).ok());
+    match first.filter(|port| *port > 0) {
+        Some(port) => Ok(format!("{port}+")),
+        None => Err(Stop::BadOption(format!("‘{told}’ expects a TCP port number, not ‘{text}’"))),
     }
 }
 
@@ -180,8 +197,12 @@ fn origin(options: &mut Options, origin: Origin) -> Result<(), Stop> {
 
 /// An argument that is no option: `VAR=value`, or the router file.
 fn word(options: &mut Options, word: &str) -> Result<(), Stop> {
-    if let Some(definition) = clp::definition(word) {
-        options.variables.push(definition);
+    if let Some((name, value)) = clp::definition(word) {
+        match options.variables.iter().any(|(known, _)| *known == name) {
+            // The first value stays.
+            true => eprintln!("parameter '{name}' multiply defined"),
+            false => options.variables.push((name, value)),
+        }
         return Ok(());
     }
     origin(options, Origin::named(word))
@@ -193,9 +214,9 @@ const FIRST_SOCKET: &str = "click_driver@@ControlSocket";
 /// Adds the control sockets that `-p` and `-u` ask for to a graph.
 pub fn with_control_sockets(mut graph: Graph, options: &Options) -> Graph {
     let tcp = options.ports.iter().map(|port| format!("TCP, {port}"));
-    let unix = options.unix_sockets.iter().map(|path| format!("unix, {}", args::quote(path)));
-    let unix_retry: Vec<String> = tcp.chain(unix).collect();
-    for (i, config) in unix_retry.into_iter().enumerate() {
+    let unix = options.unix_sockets.iter().map(|path| format!("UNIX, {path}"));
+    let given = options.descriptors.iter().map(|fd| format!("SOCKET, {fd}"));
+    for (i, config) in tcp.chain(unix).chain(given).enumerate() {
         graph.elements.push(Element {
             name: if i == 0 { FIRST_SOCKET.to_string() } else { format!("{FIRST_SOCKET}@{i}") },
             class: "ControlSocket".to_string(),
@@ -227,6 +248,7 @@ Options:
   -a, --affinity[=N]            Pin threads to CPUs starting at #N (default 0).
   -p, --port PORT               Listen for control connections on TCP port.
   -u, --unix-socket FILE        Listen for control connections on Unix socket.
+      --socket FD               Add a file descriptor control connection.
   -R, --allow-reconfigure       Provide a writable 'hotconfig' handler.
   -h, --handler ELEMENT.H       Call ELEMENT's read handler H after running
                                 driver and print result to standard output.

@@ -150,12 +150,13 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
 fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, String>> {
     const TOP: usize = usize::MAX;
     let nothing = |result: Result<(), String>| result.map(|()| String::new());
+    let told = |message: String| element::spoken(&message).into_owned();
     match ask {
         Ask::Read { handler, parameter } => {
-            reach.ask(move |world| world.read_handler(TOP, &handler, &parameter))
+            reach.ask(move |world| world.read_handler(TOP, &handler, &parameter).map_err(told))
         }
         Ask::Write { handler, value } => {
-            reach.ask(move |world| world.write_handler(TOP, &handler, &value)).map(nothing)
+            reach.ask(move |world| world.write_handler(TOP, &handler, &value).map_err(told)).map(nothing)
         }
         Ask::Status => reach.ask(|world| as_json(&crate::stage::status::of(world)?)),
         Ask::Retire => {

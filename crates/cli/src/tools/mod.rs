@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use graph::ClassFacts;
 
+mod elementmap;
 mod graphs;
 mod input;
 mod parts;
@@ -145,7 +146,8 @@ impl Tool {
     }
 
     fn usage(&self, program: &str) -> String {
-        let words = self.words;
+        // Here Click is brief.
+        let words = if matches!(self.name, "combine" | "uncombine") { "[ROUTERFILE]" } else { self.words };
         format!("Usage: {program} [OPTION]... {words}\nTry '{program} --help' for more information.\n")
     }
 

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use graph::{Diagnostics, Place, Severity};
 use tools::{Pattern, Router};
 
+use super::elementmap::ElementMap;
 use super::input::{read, stamp, told, Input};
-use super::{facts, write, Failure, Given};
+use super::{write, Failure, Given};
 use crate::clp::{self, Item};
 use crate::load::Origin;
 
@@ -82,6 +83,7 @@ pub fn check(given: &mut Given) -> Outcome {
         }
     }
     let router = input.flat(false)?;
+    let map = ElementMap::of(&router);
     let is_output = filter || input.output.is_some();
     let name = input.name();
     let mut diagnostics = Diagnostics::default();
@@ -93,7 +95,7 @@ pub fn check(given: &mut Given) -> Outcome {
             diagnostics.error(&nowhere, message);
         } else if is_chosen {
             let before = diagnostics.list.len();
-            tools::check(&router, &facts, &mut diagnostics);
+            tools::check(&router, &|class| map.facts(class), &mut diagnostics);
             let is_said = |severity| matches!(severity, Severity::Error | Severity::Warning);
             let is_ok = !diagnostics.list[before..].iter().any(|told| is_said(told.severity));
             if is_ok && !is_output && !quiet {
@@ -122,7 +124,8 @@ pub fn undead(given: &mut Given) -> Outcome {
     }
     let mut router = input.flat(false)?;
     let mut diagnostics = Diagnostics::default();
-    let is_live = tools::undead(&mut router, &facts, verbose, &mut diagnostics);
+    let map = ElementMap::of(&router);
+    let is_live = tools::undead(&mut router, &|class| map.facts(class), verbose, &mut diagnostics);
     // As in Click, errors in dead code do not keep it from going.
     let _ = told(&diagnostics);
     match (is_live, config_only) {

@@ -131,8 +131,8 @@ impl Element for FromIpSummaryDump {
         let name = if is_named { dump.input.name() } else { "<stdin>" };
         for remark in remarks {
             match remark {
-                Remark::Warning(message) => conf.warning(format!("{name}:0: {message}")),
-                Remark::Error(message) => conf.note(format!("{name}:0: {message}")),
+                Remark::Warning(message) => conf.warning(before_lines(name, &message)),
+                Remark::Error(message) => conf.note(before_lines(name, &message)),
             }
         }
         if is_missing {
@@ -164,8 +164,10 @@ impl Element for FromIpSummaryDump {
         let remark = self.dump.begin()?;
         let name = self.dump.input.name();
         match remark {
-            Some(Remark::Warning(message)) => ctx.tell(&format!("warning: {name}:0: {message}")),
-            Some(Remark::Error(message)) => ctx.tell(&format!("{name}:0: {message}")),
+            Some(Remark::Warning(message)) => {
+                ctx.tell(&before_lines(name, &format!("warning: {message}")));
+            }
+            Some(Remark::Error(message)) => ctx.tell(&before_lines(name, &message)),
             None => {}
         }
         Ok(())
@@ -320,6 +322,11 @@ impl FromIpSummaryDump {
             ctx.drop_packet(NOT_SAMPLED, packet);
         }
     }
+}
+
+/// A message about a file of which no line is read yet.
+fn before_lines(name: &str, message: &str) -> String {
+    element::at_place(&format!("{name}:0"), message)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use element::output::reason;
 use element::{Arg, Class, Configure, Ctx, Element, Failed, HandlerKind, Role};
 use rustix::fs::{access, Access};
 
-use super::socket::Code;
+use super::socket::{printable, Code};
 
 /// The class.
 pub const CLASS: Class =
@@ -203,16 +203,6 @@ fn check_name(name: &str) -> Result<(), Complaint> {
         return bad_name();
     }
     Ok(())
-}
-
-/// A text in which every byte can be seen: `^A` is a control character, `\200` a byte beyond ASCII.
-fn printable(text: &str) -> String {
-    let show = |byte: u8| match byte {
-        32..127 => char::from(byte).to_string(),
-        0..32 => format!("^{}", char::from(byte + 64)),
-        _ => format!("\\{byte:03o}"),
-    };
-    text.bytes().map(show).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Prints a message while the graph is configured.
 //!
-//! TYPE is `MESSAGE`, `WARNING` or `ERROR`; the graph starts only with the first.
+//! TYPE is `MESSAGE`, `WARNING` or `ERROR`; the graph starts only with the first, or if there is nothing to print.
 //!
 //! ```click
 //! Message("This graph needs a device eth0.");
@@ -26,6 +26,8 @@ impl Element for Message {
         conf.finish()?;
         match ty.as_deref() {
             None | Some("MESSAGE") => conf.note(message),
+            // An empty message has no line that would count as a warning or an error.
+            Some("WARNING" | "ERROR") if message.is_empty() => conf.note(message),
             Some("WARNING") => {
                 conf.warning(message);
                 return Err(Failed::default());
@@ -49,6 +51,35 @@ mod tests {
             expect![[r#"
                 config:1: While configuring 'Message@1 :: Message':
                   a b
+            "#]],
+        );
+    }
+
+    #[test]
+    fn nothing_is_told_under_the_elements_name() {
+        check(
+            r#"Message(""); Message("", WARNING); Message("", ERROR)"#,
+            expect![[r#"
+                config:1: While configuring 'Message@1 :: Message':
+                config:1: While configuring 'Message@2 :: Message':
+                config:1: While configuring 'Message@3 :: Message':
+            "#]],
+        );
+    }
+
+    #[test]
+    fn notes_in_front_of_a_message_are_not_printed() {
+        check(
+            r#"Message("{a} b {c}"); Message("<5>x"); Message("{l:foo:3}y"); Message("12:30: z")"#,
+            expect![[r#"
+                config:1: While configuring 'Message@1 :: Message':
+                   b {c}
+                config:1: While configuring 'Message@2 :: Message':
+                  x
+                config:1: While configuring 'Message@3 :: Message':
+                foo:3:   y
+                config:1: While configuring 'Message@4 :: Message':
+                  12:30: z
             "#]],
         );
     }

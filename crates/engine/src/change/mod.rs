@@ -12,7 +12,7 @@ mod subscribers;
 
 use std::sync::Arc;
 
-use element::{Class, Configure, Element, ElementIdx, Failed};
+use element::{at_place, Class, Configure, Element, ElementIdx, Failed};
 use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
 use crate::world::World;
@@ -95,6 +95,19 @@ pub(crate) fn present(graph: &Graph) -> impl Iterator<Item = (ElementIdx, &graph
     graph.elements.iter().enumerate().filter(|(_, element)| !element.name.is_empty())
 }
 
+/// What is told of a diagnostic, with the place as a note in front of each line, so that it stays there when the lines are
+/// indented.
+fn noted(text: String, told: &Diagnostic) -> String {
+    let place = told.landmark.as_ref().unwrap_or(&told.place);
+    let names = [told.place.to_string(), told.place.landmark(), place.landmark()];
+    let lines = text.trim_end().lines().map(|line| {
+        let rest = |name: &&String| !name.is_empty() && line.starts_with(&format!("{name}: "));
+        let placed = names.iter().find(rest).map(|name| at_place(name, &line[name.len() + 2..]));
+        placed.unwrap_or_else(|| line.to_string())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 impl World {
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
@@ -127,8 +140,8 @@ impl World {
             prepared
         });
         let Some(prepared) = prepared else {
-            let lines = diagnostics.list.iter().map(|told| snapshot.loader.text(told));
-            return Err(lines.collect::<String>().trim_end().to_string());
+            let lines = diagnostics.list.iter().map(|told| noted(snapshot.loader.text(told), told));
+            return Err(lines.collect::<Vec<_>>().join("\n"));
         };
         self.awaited_change = Some((prepared, text.to_string()));
         Ok(())

@@ -143,7 +143,7 @@ impl Input {
     /// A message about what was read last, with its place in front.
     pub fn at(&self, message: &str) -> String {
         let record = if self.has_records { "record " } else { "" };
-        format!("{}:{record}{}: {message}", self.name(), self.n_lines)
+        element::at_place(&format!("{}:{record}{}", self.name(), self.n_lines), message)
     }
 
     /// From here on there are binary records.

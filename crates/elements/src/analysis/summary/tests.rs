@@ -35,7 +35,7 @@ fn print(dump: Vec<u8>, fields: &[&str]) -> String {
         text.pop();
         text.push(b'\n');
     }
-    String::from_utf8_lossy(&text).into_owned() + &told
+    String::from_utf8_lossy(&text).into_owned() + &element::spoken(&told)
 }
 
 fn check(dump: &str, fields: &[&str], expect: Expect) {

@@ -5,6 +5,7 @@ use element::Ctx;
 use super::program::{Kind, Op, Target};
 use super::report::Report;
 use super::steps::{How, Outcome, Runner};
+use crate::control::socket::printable;
 
 impl Runner {
     /// After a run: what became of it and what it returned. A signal script that came to its end waits for the next signal.
@@ -38,6 +39,10 @@ impl Runner {
             }
             Err(message) => {
                 report.error(ctx, message);
+                if name == "goto" {
+                    // The script goes on under the name of the handler that failed.
+                    return (Outcome::Failed, String::new());
+                }
                 (Outcome::Failed, String::new())
             }
         };
@@ -135,7 +140,7 @@ impl Runner {
         }
         let mut state = self.state();
         let Some(variable) = state.variable_mut(name, handler == "set") else {
-            return Err(format!("undefined variable '{name}'"));
+            return Err(format!("undefined variable '{}'", printable(name)));
         };
         match handler {
             "get" => Ok(variable.clone()),

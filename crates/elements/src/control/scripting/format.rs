@@ -63,18 +63,10 @@ impl Source<'_> {
         while let Some(flag) = self.format.next_if(|c| "0#- +".contains(*c)) {
             conversion.set_flag(flag);
         }
-        if self.format.next_if_eq(&'*').is_some() {
-            let width = integer::<i32>(self.value()).map_err(|_| syntax_error())?;
-            conversion.is_left |= width < 0;
-            conversion.width = width.unsigned_abs() as usize;
-        } else {
-            conversion.width = self.number().unwrap_or(0);
-        }
+        // A `*` in place of a number is refused, as Click does not get past it.
+        conversion.width = self.number().unwrap_or(0);
         if self.format.next_if_eq(&'.').is_some() {
-            conversion.precision = match self.format.next_if_eq(&'*') {
-                Some(_) => Some(integer::<u32>(self.value()).map_err(|_| syntax_error())? as usize),
-                None => self.number(),
-            };
+            conversion.precision = self.number();
         }
         while let Some(flag) = self.format.next_if(|c| "hlLq".contains(*c)) {
             conversion.is_short = flag == 'h';
@@ -179,7 +171,7 @@ mod tests {
             expect!["00012|ff   |+3| 4|0x10|a b|  007"],
         );
         check("%hd|%hx|%ld 70000 0x1ffff -9", expect!["4464|ffff|-9"]);
-        check("%*d|%-*d|%.*x 5 1 -4 2 3 3", expect!["    1|2   |003"]);
+        check("%5d|%-4d|%.3x 1 2 3", expect!["    1|2   |003"]);
         check("%#o|%#o|%3%|%.2s|%03s 9 8 abc x", expect!["011|10|  %|ab|00x"]);
     }
 
@@ -190,7 +182,8 @@ mod tests {
         check("% 1", expect!["error: syntax error"]);
         check("%d 1 2", expect!["error: syntax error"]);
         check("%u -1", expect!["error: syntax error"]);
-        check("%.*d -1 2", expect!["error: syntax error"]);
+        check("%*d 5 6", expect!["error: syntax error"]);
+        check("%.*s 2 abcd", expect!["error: syntax error"]);
     }
 
     proptest::proptest! {

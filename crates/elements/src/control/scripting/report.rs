@@ -1,6 +1,6 @@
 //! Where the errors of a running script go.
 
-use element::{Ctx, Placed};
+use element::{split_notes, Ctx};
 
 /// Tells errors as they happen, or keeps them for whoever called the script.
 #[derive(Debug, Default)]
@@ -46,18 +46,18 @@ impl Report {
     pub fn error(&mut self, ctx: &mut Ctx<'_>, message: &str) {
         self.n_errors += 1;
         let mut lines = Vec::new();
-        let place = Placed::in_line(message).map(|placed| format!("{}: ", placed.place)).unwrap_or_default();
+        let (notes, _) = split_notes(message);
         for (depth, (context, is_told)) in self.contexts.iter_mut().enumerate() {
             if !std::mem::replace(is_told, true) {
                 // A value that is part of it may have several lines.
                 let indent = 2 * depth;
-                lines.extend(context.split('\n').map(|line| format!("{place}{:indent$}{line}", "")));
+                lines.extend(context.split('\n').map(|line| format!("{notes}{:indent$}{line}", "")));
             }
         }
         let indent = 2 * self.contexts.len();
-        lines.extend(message.lines().map(|line| match Placed::in_line(line) {
-            Some(Placed { place, message, .. }) => format!("{place}: {:indent$}{message}", ""),
-            None => format!("{:indent$}{line}", ""),
+        lines.extend(message.lines().map(|line| {
+            let (notes, line) = split_notes(line);
+            format!("{notes}{:indent$}{line}", "")
         }));
         match &mut self.kept {
             Some(kept) => kept.append(&mut lines),

@@ -1,6 +1,6 @@
 //! Answering commands.
 
-use element::{Ctx, ElementIdx, LlrpcError};
+use element::{split_notes, Ctx, ElementIdx, LlrpcError};
 
 use super::command::Command;
 use super::connection::Connection;
@@ -115,7 +115,7 @@ impl ControlSocket {
             return permission_denied(handler);
         }
         let (result, told) = ctx.hear(|ctx| ctx.runtime().write_handler(TOP, &found.name, value));
-        let only_warned = result.is_ok() && told.iter().all(|message| is_warning(message));
+        let only_warned = result.is_ok() && told.iter().all(|message| is_warning(split_notes(message).1));
         let (code, outcome) = match only_warned {
             true if told.is_empty() => (Code::Ok, "OK"),
             true => (Code::OkWithWarnings, "OK with warnings"),

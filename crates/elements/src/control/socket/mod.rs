@@ -13,4 +13,4 @@ pub use attempts::Attempts;
 pub use audience::{Audience, State};
 pub use connection::Connection;
 pub use listener::{adopt, Listener, Place, PATH_MAX};
-pub use reply::Code;
+pub use reply::{printable, Code};

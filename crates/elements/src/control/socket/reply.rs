@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use element::spoken;
+
 /// What a reply says of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -51,12 +53,13 @@ impl Reply {
 
     /// A line, and below it what a handler told.
     pub fn with_messages(code: Code, message: &str, told: &[String]) -> Reply {
-        let told: Vec<&str> = told.iter().flat_map(|text| text.lines()).collect();
-        if told.is_empty() {
-            return Reply::line(code, message);
-        }
+        let told: Vec<_> = told.iter().map(|text| spoken(text)).collect();
+        let told = told.iter().flat_map(|text| text.lines());
         let heading = format!("{message}:");
         let all: Vec<&str> = std::iter::once(heading.as_str()).chain(told).collect();
+        if all.len() == 1 {
+            return Reply::line(code, message);
+        }
         Reply::lines(code, &all)
     }
 
@@ -86,22 +89,14 @@ impl Reply {
     }
 }
 
-/// The text with all but printable ASCII characters written out.
-fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            32..=126 => printable.push(char::from(byte)),
-            0..=31 => {
-                printable.push('^');
-                printable.push(char::from(byte + 64));
-            }
-            _ => {
-                printable += &format!("\\{byte:03o}");
-            }
-        }
-    }
-    printable
+/// A text in which every byte can be seen: `^A` is a control character, `\200` a byte beyond ASCII.
+pub fn printable(text: &str) -> String {
+    let show = |byte: u8| match byte {
+        32..127 => char::from(byte).to_string(),
+        0..32 => format!("^{}", char::from(byte + 64)),
+        _ => format!("\\{byte:03o}"),
+    };
+    text.bytes().map(show).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +110,7 @@ mod tests {
     #[test]
     fn replies_end_with_a_line_without_a_dash() {
         assert_eq!(shown(&Reply::lines(Code::Ok, &["a", "b"])), "200-a|200 b|");
-        let told = ["x\ny".to_string()];
+        let told = ["x\n{a}y".to_string()];
         assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &told)), "520-e:|520-x|520 y|");
         assert_eq!(shown(&Reply::with_messages(Code::HandlerError, "e", &[])), "520 e|");
         assert_eq!(shown(&Reply::data("ok", "é\n".as_bytes())), "200 ok|DATA 3|é\n");
