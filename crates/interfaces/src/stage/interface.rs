@@ -41,8 +41,10 @@ pub struct Interface {
     sent: Traffic,
     /// Packets that the other side did not read.
     n_unread: u64,
-    /// Whether it has an output, had one, may get one, or is to have none.
+    /// Whether it has an output, had one, or is to have none.
     has_way_out: bool,
+    /// Whether it may get an output: who feeds it may turn out to take packets.
+    may_get_output: bool,
     /// Packets beyond those that wait for an output.
     n_beyond: u64,
     /// Who is at the other end, as far as known: the number of its process.
@@ -95,6 +97,7 @@ impl Interface {
             sent: Traffic::default(),
             n_unread: 0,
             has_way_out: false,
+            may_get_output: false,
             n_beyond: 0,
             neighbour: None,
             faults: Vec::new(),

@@ -18,8 +18,8 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
-pub use inputs::{mark_file_read, refuse_input};
-pub use life::{end_with, has_failed, life, note_failure, retire, Life};
+pub use inputs::{guard_inputs, mark_file_read, refuse_input};
+pub use life::{end_with, has_failed, life, retire, Life};
 pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.

@@ -24,6 +24,14 @@ impl Interface {
 
     /// Packets that were sent though the interface can only be read.
     pub fn n_lost(&self) -> u64 {
+        if self.may_get_output {
+            return 0;
+        }
+        self.n_left_over()
+    }
+
+    /// As [`Interface::n_lost`], once nobody can come any more who would take them.
+    pub fn n_left_over(&self) -> u64 {
         match self.has_way_out {
             true => 0,
             false => self.waiting.len() as u64 + self.n_beyond,

@@ -1,8 +1,9 @@
 //! When a stage ends.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use element::failure;
 
 use super::{lock, opened, table, Endpoint, Source};
 
@@ -14,17 +15,9 @@ static RETIRED: Mutex<Option<Instant>> = Mutex::new(None);
 /// How long a stage that is taken out of its chain waits for the neighbours to say that nothing more comes from them.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Whether an element failed at what it is there for.
-static HAS_FAILED: AtomicBool = AtomicBool::new(false);
-
-/// Says that an element, such as one that writes a file, failed and told so: so has the stage in the end.
-pub fn note_failure() {
-    HAS_FAILED.store(true, Ordering::Relaxed);
-}
-
 /// Whether anything failed that was told.
 pub fn has_failed() -> bool {
-    HAS_FAILED.load(Ordering::Relaxed) || opened().iter().any(|shared| lock(shared).has_failed())
+    failure::is_noted() || opened().iter().any(|shared| lock(shared).has_failed())
 }
 
 /// Says that the stage is being taken out of its chain: its neighbours go on without it, each way.
