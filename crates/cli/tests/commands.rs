@@ -215,7 +215,7 @@ fn records_that_cannot_be_written_are_told_and_fail_the_run() {
     for (graph, due) in [
         (format!("{source} -> ToDump(/dev/full)"), format!("ToDump(/dev/full): {full}")),
         (format!("{source} -> MarkIPHeader(14) -> IPPrint(OUTFILE /dev/full) -> Discard"), format!("/dev/full: {full}")),
-        (format!("{source} -> MarkMACHeader -> ARPPrint(OUTFILE /dev/full) -> Discard"), format!("/dev/full: {full}")),
+        (format!("{source} -> MarkMACHeader(0, 14) -> ARPPrint(OUTFILE /dev/full) -> Discard"), format!("/dev/full: {full}")),
         (format!("{source} -> MarkIPHeader(14) -> ToIPSummaryDump(/dev/full)"), format!("/dev/full: {full}")),
         (
             format!("{source} -> b :: PPPoEServer(2:0:0:0:0:1, 10.0.0.1, STATIC 2:0:0:0:0:2 7 10.0.0.7, ACCOUNTING /dev/full) -> Discard; Idle -> [1] b; b[1] -> Discard"),

@@ -78,7 +78,7 @@ fn the_examples_of_all_pages_run() {
         let page = entry.unwrap().path();
         for line in examples(&page) {
             let scratch = Scratch::new();
-            let printed = scratch.succeed(&line);
+            let printed = scratch.succeed(&format!("{{ {line}; }} 2>&1"));
             match line.split_whitespace().last().unwrap() {
                 "true" => assert!(printed.contains(" 1 received"), "{line} printed {printed}"),
                 written => {

@@ -4,7 +4,7 @@
 //! timestamp, with ETHER the addresses of the Ethernet header, and what is asked or answered.
 //!
 //! ```click
-//! FromDump(in.pcap) -> MarkMACHeader -> Classifier(12/0806) -> ARPPrint(arp, TIMESTAMP false) -> Discard;
+//! FromDump(in.pcap) -> MarkMACHeader(0, 14) -> Classifier(12/0806) -> ARPPrint(arp, TIMESTAMP false) -> Discard;
 //! ```
 
 use std::fmt::Write as _;
