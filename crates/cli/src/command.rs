@@ -199,7 +199,7 @@ pub struct RunOptions {
     /// Print neither progress nor summary.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print this read handler's value at the end (can be repeated).
+    /// Print this read handler's value at the end, with --json as part of the summary (can be repeated).
     #[arg(long, value_name = "ELEMENT.HANDLER")]
     pub read: Vec<String>,
     /// Programs for events.
