@@ -8,6 +8,9 @@
 // guessed passwords, knocks at closed ports. `rules` describes them; alerts are written as Suricata writes them, a line of
 // JSON each. record.sh recorded the capture.
 //
+// One VLAN tag is taken off by VLANDecap (another one in front of it takes off the outer of two, with ETHERTYPE 0x88a8). Where
+// packets go on to a wire, VLANEncap(ANNO) behind the detector puts it back.
+//
 // For a detector in the path of packets replace FromDump and Discard by FromDevice and ToDevice, and give INLINE true: then
 // `drop` rules drop.
 
@@ -16,6 +19,7 @@ define($IN in.pcap, $RULES rules, $EVE eve.json);
 // Put CheckIPHeader and IPReassembler in front where damaged packets and fragments are to be expected: a receiver puts
 // fragments together and throws damaged packets away, and so should the detector.
 FromDump($IN, STOP true)
+    -> VLANDecap
     -> MarkIPHeader(14)
     -> ids :: IntrusionDetector(RULES $RULES, EVE $EVE);
 

@@ -1,5 +1,5 @@
 copies :: Null -> enabled :: Switch({{ 0 if enabled else -1 }}) -> filter :: PcapFilter({{ filter | quoted }})
-    -> file :: ToDump({{ file | quoted }}, SNAPLEN {{ snaplen }}, UNBUFFERED true, MAX_PACKETS {{ max_packets }}, MAX_BYTES {{ max_bytes }}, FILES {{ files }});
+    -> file :: ToDump({{ file | quoted }}, SNAPLEN {{ snaplen }}, UNBUFFERED true, FORMAT auto, MAX_PACKETS {{ max_packets }}, MAX_BYTES {{ max_bytes }}, FILES {{ files }});
 {# A direction, written or not. #}
 {% macro pass(there, here, is_written) %}
 {% if is_written %}

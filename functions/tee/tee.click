@@ -2,7 +2,7 @@
 {% if file == "-" %}
 {{ raise("FILE `-`: standard output is where packets go; name a file or a pipe made by mkfifo") }}
 {% endif %}
-copy :: ToDump({{ file | quoted }}, SNAPLEN {{ snaplen }}, UNBUFFERED true);
+copy :: ToDump({{ file | quoted }}, SNAPLEN {{ snaplen }}, UNBUFFERED true, FORMAT auto);
 {% call(side) each_way(direction) %}
 Tee
 {%- endcall %}

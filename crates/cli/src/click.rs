@@ -24,6 +24,7 @@ use options::{Options, Parsed};
 pub fn main(args: Vec<String>) -> ExitCode {
     // Whoever reads an output, or has a control connection, may go away.
     sys::signals::ignore_broken_pipe();
+    element::failure::tell_as_click();
     let program = args.first().and_then(|name| name.rsplit('/').next()).unwrap_or("click").to_string();
     match options::parse(&program, args.get(1..).unwrap_or(&[])) {
         Parsed::Run(options) => ExitCode::from(run(*options) as u8),

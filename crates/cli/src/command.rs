@@ -2,6 +2,9 @@
 
 pub mod examples;
 
+use std::io::Write;
+use std::process::ExitCode;
+
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::ArgValueCompleter;
 
@@ -77,8 +80,9 @@ pub enum Command {
     Elements(ElementsOptions),
     /// Show the page of an element class or of a function, or the help of a command.
     Help {
-        /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`.
-        element: String,
+        /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`. Without it,
+        /// the commands are listed.
+        element: Option<String>,
     },
     /// Read or write a handler of a running graph.
     Handler(HandlerOptions),
@@ -100,8 +104,8 @@ pub enum Command {
     },
     /// Print the manual page or that of a command, or write all pages into a folder.
     Man {
-        /// Folder to write `weir.1`, `weir-run.1`, ... into; or a command, such as `nat`, whose page to print. What is both
-        /// is the folder.
+        /// Folder to write `weir.1`, `weir-run.1`, ... into: one that is there, or a path with a `/`, such as `man/`; or a command,
+        /// such as `nat`, whose page to print. What is both is the folder.
         #[arg(value_name = "FOLDER|COMMAND")]
         what: Option<String>,
     },
@@ -127,6 +131,18 @@ pub fn of(args: &[String]) -> clap::Command {
     match crate::functions::command(word) {
         Some(function) => clap::Command::new("weir").disable_help_subcommand(true).subcommand(function),
         None => full(),
+    }
+}
+
+/// Prints help, the version, or what is wrong with a command line; the program's exit code.
+pub fn tell(told: &clap::Error) -> ExitCode {
+    let printed = told.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        Err(error) if !told.use_stderr() => {
+            eprintln!("weir: standard output: {}", element::output::reason(&error));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::from(told.exit_code() as u8),
     }
 }
 
@@ -183,7 +199,7 @@ pub struct RunOptions {
     /// Print neither progress nor summary.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print this read handler's value at the end (can be repeated).
+    /// Print this read handler's value at the end, with --json as part of the summary (can be repeated).
     #[arg(long, value_name = "ELEMENT.HANDLER")]
     pub read: Vec<String>,
     /// Programs for events.
@@ -205,7 +221,7 @@ pub struct CheckOptions {
 /// Options of `weir fmt`.
 #[derive(Args)]
 pub struct FmtOptions {
-    /// Files to format; the standard input if none.
+    /// Files to format; the standard input if none, or for `-`.
     pub files: Vec<String>,
     /// Rewrite the files.
     #[arg(short, long)]

@@ -1,6 +1,7 @@
 //! `weir elements` and `weir help`: what the class facts say.
 
 use std::fmt::Write;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use element::Class;
@@ -95,7 +96,10 @@ fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
 }
 
 /// `weir help ELEMENT`, `weir help FUNCTION`, or `weir help COMMAND`.
-pub fn help(name: &str) -> Result<ExitCode, String> {
+pub fn help(name: Option<&str>) -> Result<ExitCode, String> {
+    let Some(name) = name else {
+        return help_printed(crate::command::full().print_help());
+    };
     if let Some(page) = crate::functions::page(name) {
         print!("{page}");
         return Ok(ExitCode::SUCCESS);
@@ -111,7 +115,7 @@ pub fn help(name: &str) -> Result<ExitCode, String> {
     }
     let known = stock.sorted_names();
     if let Some(class) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-        return help(class);
+        return help(Some(class));
     }
     let known = known.into_iter().chain(commands.get_subcommands().map(clap::Command::get_name));
     let near = known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or("Null");
@@ -124,8 +128,12 @@ fn help_of_command(commands: &mut clap::Command, name: &str) -> Result<ExitCode,
         return Ok(crate::tools::main(tool, &format!("weir {name}"), &["--help".to_string()]));
     }
     commands.build();
-    let printed = commands.find_subcommand_mut(name).map(clap::Command::print_long_help);
-    printed.transpose().map_err(|error| format!("<stdout>: {}", element::output::reason(&error)))?;
+    help_printed(commands.find_subcommand_mut(name).map_or(Ok(()), clap::Command::print_long_help))
+}
+
+fn help_printed(printed: std::io::Result<()>) -> Result<ExitCode, String> {
+    let printed = printed.and_then(|()| std::io::stdout().flush());
+    printed.map_err(|error| format!("standard output: {}", element::output::reason(&error)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,6 +13,7 @@ mod command;
 mod complete;
 mod control;
 mod cores;
+mod drops;
 mod elements;
 mod functions;
 mod host;
@@ -56,14 +57,18 @@ fn main() -> ExitCode {
         args.remove(0);
         return click::main(args);
     }
-    let matches = command::of(&args).get_matches();
+    sys::signals::fail_on_large_files();
+    let matches = match command::of(&args).try_get_matches_from(&args) {
+        Ok(matches) => matches,
+        Err(told) => return command::tell(&told),
+    };
     if let Some((function, matches)) = functions::chosen(&matches) {
         sys::signals::ignore_broken_pipe();
         return report(functions::run(function, matches, args.get(2..).unwrap_or_default()));
     }
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(told) => return command::tell(&told),
     };
     if command::runs_graphs(&cli.command) {
         // The other outputs of a graph are to be complete even if the reader of one goes away.
@@ -89,7 +94,7 @@ fn main() -> ExitCode {
         Command::Fmt(options) => texts::format(options),
         Command::Graph(options) => texts::graph(options),
         Command::Elements(options) => elements::list(options),
-        Command::Help { element } => elements::help(&element),
+        Command::Help { element } => elements::help(element.as_deref()),
         Command::Handler(options) => control::client::handler(options),
         Command::Live(options) => live::run(options),
         Command::Trace(options) => control::client::trace(options),

@@ -26,6 +26,15 @@ pub fn man(what: Option<&str>) -> Result<ExitCode, String> {
     let mut all = full();
     let only = what.filter(|what| !Path::new(what).exists()).and_then(|what| all.find_subcommand(what));
     let only = only.map(|command| command.get_name().to_string());
+    if let (Some(what), None) = (what, &only) {
+        if !what.contains('/') && !Path::new(what).exists() {
+            let names = all.get_subcommands().map(Command::get_name);
+            let near = names.min_by_key(|name| strsim::damerau_levenshtein(name, what)).unwrap_or("run");
+            return Err(format!(
+                "man: no command `{what}`, and no folder\n  help: did you mean `{near}`? `{what}/` makes a folder of that name"
+            ));
+        }
+    }
     let written = match (what, only) {
         (None, _) => page(all).and_then(|page| std::io::stdout().write_all(&page)),
         (_, Some(name)) => {

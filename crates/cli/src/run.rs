@@ -4,15 +4,17 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use element::Runtime;
+use element::{failure, Runtime};
 use engine::world::World;
 use engine::Layout;
 use graph::Diagnostics;
+use interfaces::stage::table;
 use serde_json::json;
 
 use crate::command::RunOptions;
 use crate::control::server::Server;
 use crate::cores;
+use crate::drops::{self, Dropped};
 use crate::load::{self, Request};
 use crate::stop::Stop;
 
@@ -38,9 +40,13 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     }
     request.cpus = cores::cpus(request.layout, true);
     let text = request.text.read()?;
+    warn_of_variables(&request, &text);
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&request, &text, &mut diagnostics);
+    // Later changes may well write what was read before.
+    table::guard_inputs(true);
     let engine = graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
+    table::guard_inputs(false);
     load::tell(&diagnostics);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
     if engine.world.n_elements() == 0 {
@@ -61,28 +67,48 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     });
     progress.clear();
     let elapsed = begin.elapsed();
-    let mut code = ExitCode::SUCCESS;
+    let mut has_failed = false;
+    let mut values = serde_json::Map::new();
     for name in &options.read {
         match engine.world.read_handler(TOP, name, "") {
+            Ok(value) if options.json => drop(values.insert(name.clone(), json!(value.trim_end()))),
             Ok(value) => println!("{name}: {}", value.trim_end()),
             Err(message) => {
                 eprintln!("weir: {message}");
-                code = ExitCode::FAILURE;
+                has_failed = true;
             }
         }
     }
     if let Some(hooks) = server.as_ref().and_then(|server| server.herald().hub.hooks()) {
         hooks.finish();
     }
-    let summary = Summary::of(&mut engine.world, elapsed);
+    let mut summary = Summary::of(&mut engine.world, elapsed);
     engine.cleanup();
+    has_failed |= failure::is_noted();
+    if has_failed {
+        summary.count_again(&mut engine.world);
+    }
     drop(server);
     if options.json {
-        println!("{:#}", summary.as_json());
+        let mut object = summary.as_json();
+        if !values.is_empty() {
+            object["read"] = values.into();
+        }
+        println!("{object:#}");
     } else if !options.quiet {
         eprint!("{}", summary.as_text());
     }
-    Ok(code)
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Warns of variables that the configuration does not mention. Of one that takes in others not all is known.
+fn warn_of_variables(request: &Request, text: &str) {
+    if text.contains("require") {
+        return;
+    }
+    for (name, _) in request.variables.iter().filter(|(name, _)| !text.contains(name.as_str())) {
+        eprintln!("weir: warning: {name}=...: {} has no variable ${name}", request.text.name());
+    }
 }
 
 /// Answers and tells events, if anybody is to ask or to hear.
@@ -154,7 +180,7 @@ impl Progress {
 struct Summary {
     elapsed: Duration,
     interfaces: Vec<Interface>,
-    drops: Vec<(String, &'static str, &'static str, u64)>,
+    drops: Vec<Dropped>,
 }
 
 struct Interface {
@@ -164,29 +190,34 @@ struct Interface {
     tx: Option<(u64, u64)>,
 }
 
+/// Packets and bytes that an element received (`rx`) or sent (`tx`).
+fn counts(world: &mut World, element: &str, way: &str) -> Option<(u64, u64)> {
+    let mut number = |what: &str| {
+        let value = world.read_handler(TOP, &format!("{element}.{way}_{what}"), "").ok()?;
+        value.trim().parse::<u64>().ok()
+    };
+    Some((number("packets")?, number("bytes")?))
+}
+
 impl Summary {
     fn of(world: &mut World, elapsed: Duration) -> Summary {
         let mut interfaces = Vec::new();
-        let mut drops = Vec::new();
         for idx in 0..world.n_elements() {
             let element = world.name(idx).to_string();
-            for (reason, n) in world.drops(idx) {
-                drops.push((element.clone(), world.class(idx), reason, n));
-            }
             let Ok(name) = world.read_handler(TOP, &format!("{element}.interface_name"), "") else {
                 continue;
             };
-            let mut pair = |way: &str| {
-                let mut number = |what: &str| {
-                    let value = world.read_handler(TOP, &format!("{element}.{way}_{what}"), "").ok()?;
-                    value.trim().parse::<u64>().ok()
-                };
-                Some((number("packets")?, number("bytes")?))
-            };
-            let (rx, tx) = (pair("rx"), pair("tx"));
+            let (rx, tx) = (counts(world, &element, "rx"), counts(world, &element, "tx"));
             interfaces.push(Interface { element, name: name.trim().to_string(), rx, tx });
         }
-        Summary { elapsed, interfaces, drops }
+        Summary { elapsed, interfaces, drops: drops::of(world) }
+    }
+
+    /// Looks again at what went out: what was to be written in the end may have failed.
+    fn count_again(&mut self, world: &mut World) {
+        for interface in &mut self.interfaces {
+            interface.tx = counts(world, &interface.element, "tx").or(interface.tx);
+        }
     }
 
     fn as_text(&self) -> String {
@@ -201,7 +232,7 @@ impl Summary {
                 }
             }
         }
-        for (element, class, reason, n) in &self.drops {
+        for Dropped { element, class, reason, n, .. } in drops::losses(&self.drops) {
             text +=
                 &format!("  drop {reason:<28} {n:>10} packets                     ({element} :: {class})\n");
         }
@@ -220,7 +251,7 @@ impl Summary {
                 "out": counts(interface.tx),
             })
         });
-        let drops = self.drops.iter().map(|(element, class, reason, n)| {
+        let drops = self.drops.iter().map(|Dropped { element, class, reason, n, .. }| {
             json!({ "element": element, "class": class, "reason": reason, "packets": n })
         });
         json!({

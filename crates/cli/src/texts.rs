@@ -1,6 +1,7 @@
 //! Texts about graphs that do not run: `flatten`, `fmt`, `graph`.
 
-use std::io::Read;
+use std::io::Error;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use graph::{Diagnostics, Graph};
@@ -45,22 +46,20 @@ pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
     Ok(if checked.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// What names standard input.
+const STDIN: &str = "-";
+
 /// `weir fmt`.
 pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
-    if options.files.is_empty() {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(|e| format!("<stdin>: {}", reason(&e)))?;
-        return Ok(match formatted("<stdin>", &text) {
-            Some(new) => {
-                print!("{new}");
-                ExitCode::SUCCESS
-            }
-            None => ExitCode::FAILURE,
-        });
-    }
     let mut code = ExitCode::SUCCESS;
-    for file in &options.files {
-        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {}", reason(&e)))?;
+    let stdin = [STDIN.to_string()];
+    let files = if options.files.is_empty() { &stdin[..] } else { &options.files };
+    for file in files {
+        let is_stdin = file == STDIN;
+        let file = if is_stdin { "<stdin>" } else { file };
+        let text =
+            if is_stdin { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
+        let text = text.map_err(|error| format!("{file}: {}", reason(&error)))?;
         let Some(new) = formatted(file, &text) else {
             code = ExitCode::FAILURE;
             continue;
@@ -68,24 +67,29 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
         if options.check && new != text {
             println!("{file}");
             code = ExitCode::FAILURE;
-        } else if options.write && new != text {
+        } else if options.write && !is_stdin && new != text {
             replace(file, &new)?;
-        } else if !options.check && !options.write {
+        } else if !options.check && (is_stdin || !options.write) {
             print!("{new}");
         }
     }
     Ok(code)
 }
 
-/// Replaces a file at once, so that an interruption leaves the old or the new text.
+/// Replaces a file at once, so that an interruption leaves the old or the new text. A link stays: the file that it leads to is
+/// replaced.
 fn replace(file: &str, text: &str) -> Result<(), String> {
-    let beside = format!("{file}.weir-fmt");
-    std::fs::write(&beside, text).map_err(|e| format!("{beside}: {}", reason(&e)))?;
-    if let Ok(metadata) = std::fs::metadata(file) {
+    let failed = |path: &Path, error: Error| format!("{}: {}", path.display(), reason(&error));
+    let file = std::fs::canonicalize(file).map_err(|error| failed(Path::new(file), error))?;
+    let mut beside = file.clone().into_os_string();
+    beside.push(".weir-fmt");
+    let beside = PathBuf::from(beside);
+    std::fs::write(&beside, text).map_err(|error| failed(&beside, error))?;
+    if let Ok(metadata) = std::fs::metadata(&file) {
         // Keeping the mode is a courtesy: the text matters.
         let _ = std::fs::set_permissions(&beside, metadata.permissions());
     }
-    std::fs::rename(&beside, file).map_err(|e| format!("{file}: {}", reason(&e)))
+    std::fs::rename(&beside, &file).map_err(|error| failed(&file, error))
 }
 
 fn formatted(name: &str, text: &str) -> Option<String> {

@@ -271,6 +271,10 @@ fn a_full_disk_and_a_message_that_nobody_receives_are_no_panic() {
         &["help", "Queue"],
         &["elements", "--json"],
         &["flatten", "-e", "Idle -> Discard"],
+        &["help"],
+        &["--help"],
+        &["--version"],
+        &["run", "--help"],
     ] {
         let output =
             Command::new(env!("CARGO_BIN_EXE_weir")).args(args).stdout(full()).output().expect("it runs");
@@ -285,6 +289,62 @@ fn a_full_disk_and_a_message_that_nobody_receives_are_no_panic() {
             .status();
         assert_eq!(status.expect("it runs").code(), Some(1), "{args:?}");
     }
+}
+
+#[test]
+fn records_that_cannot_be_written_are_told_and_fail_the_run() {
+    let source = "FromDump(captures/lan.pcap, STOP true)";
+    let full = "No space left on device";
+    for (graph, due) in [
+        (format!("{source} -> ToDump(/dev/full)"), format!("ToDump(/dev/full): {full}")),
+        (format!("{source} -> MarkIPHeader(14) -> IPPrint(OUTFILE /dev/full) -> Discard"), format!("/dev/full: {full}")),
+        (format!("{source} -> MarkMACHeader(0, 14) -> ARPPrint(OUTFILE /dev/full) -> Discard"), format!("/dev/full: {full}")),
+        (format!("{source} -> MarkIPHeader(14) -> ToIPSummaryDump(/dev/full)"), format!("/dev/full: {full}")),
+        (
+            format!("{source} -> b :: PPPoEServer(2:0:0:0:0:1, 10.0.0.1, STATIC 2:0:0:0:0:2 7 10.0.0.7, ACCOUNTING /dev/full) -> Discard; Idle -> [1] b; b[1] -> Discard"),
+            format!("/dev/full: {full}"),
+        ),
+    ] {
+        let output = weir(&["run", "-e", &graph]);
+        let told = stderr(&output);
+        assert_eq!((output.status.code(), told.matches(&due).count()), (Some(1), 1), "{graph}\n{told}");
+        assert!(!told.contains("  out  ") || told.contains("  out  /dev/full                             0 packets"), "{told}");
+    }
+    let graph = format!("{source} -> MarkIPHeader(14) -> IPPrint(OUTFILE /dev/full) -> Discard");
+    let output = weir(&["click", "-e", &graph]);
+    assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), ""), "Click says nothing");
+}
+
+#[test]
+fn a_capture_that_is_cut_off_fails_the_run() {
+    let (cut, whole) =
+        (scratch("cut.pcap"), std::fs::read(root().join("captures/lan.pcap")).expect("it is there"));
+    std::fs::write(&cut, &whole[..50_000]).expect("a temporary file can be written");
+    let graph = format!("FromDump({cut}, STOP true) -> c :: Counter -> Discard");
+    let output = weir(&["run", "--json", "--read", "c.count", "--read", "c.class", "-e", &graph]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("truncated record"), "{}", stderr(&output));
+    let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("all of it is JSON");
+    assert_eq!(summary["read"], serde_json::json!({ "c.count": "78", "c.class": "Counter" }));
+    assert_eq!(weir(&["click", "-e", &graph]).status.code(), Some(0), "as Click");
+}
+
+#[test]
+fn a_run_writes_no_file_that_it_reads_and_warns_of_variables_that_nothing_mentions() {
+    let file = scratch("own.pcap");
+    std::fs::copy(root().join("captures/lan.pcap"), &file).expect("it can be copied");
+    let before = std::fs::read(&file).expect("it is there");
+    let graph = "FromDump($IN, STOP true) -> ToDump($OUT)";
+    let output = weir(&["run", "-e", graph, &format!("IN={file}"), &format!("OUT={file}")]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("input file is output file; write to another one"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(std::fs::read(&file).expect("it is there") == before);
+    let output = weir(&["run", "-q", "-e", "Idle -> Discard; DriverManager(stop)", "FOO=1"]);
+    assert_eq!(stderr(&output), "weir: warning: FOO=...: config has no variable $FOO\n");
 }
 
 #[test]
@@ -379,6 +439,19 @@ fn formatting_is_stable_and_keeps_the_meaning() {
 }
 
 #[test]
+fn formatting_writes_through_links_and_reads_standard_input() {
+    let (file, link) = (scratch("linked.click"), scratch("link.click"));
+    std::fs::write(&file, "Idle->Discard").expect("a temporary file can be written");
+    std::os::unix::fs::symlink("linked.click", &link).expect("links can be made");
+    assert!(weir(&["fmt", "-w", &link]).status.success());
+    assert!(std::fs::symlink_metadata(&link).expect("it is there").is_symlink());
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "Idle -> Discard;\n");
+    let input = std::fs::File::open(&file).expect("it is there");
+    let output = Command::new(env!("CARGO_BIN_EXE_weir")).args(["fmt", "-"]).stdin(input).output();
+    assert_eq!(stdout(&output.expect("it runs")), "Idle -> Discard;\n");
+}
+
+#[test]
 fn pages_come_from_the_definitions() {
     assert!(stdout(&weir(&["help", "DecIPTTL"])).starts_with("# DecIPTTL\n"));
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/functions/nat.md"));
@@ -392,6 +465,7 @@ fn pages_come_from_the_definitions() {
         let help = stdout(&weir(&["help", command]));
         assert!(help.contains(&format!("Usage: weir {command} ")) && help.contains("Examples:\n"), "{help}");
     }
+    assert!(stdout(&weir(&["help"])).contains("Usage: weir <COMMAND>") && weir(&["help"]).status.success());
     assert!(stderr(&weir(&["help", "linx"])).contains("did you mean `linux`?"));
     assert!(stdout(&weir(&["graph", "--mermaid", "examples/source.click"])).contains("Counter"));
 }
@@ -404,10 +478,14 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     let text = stdout(&page);
     assert!(text.contains(".TH weir-nat 1") && text.contains("\n.SH EXAMPLES\n.nf\n"), "{text}");
     assert!(!Path::new(&folder).join("nat").exists());
-    let output = weir_in(Path::new(&folder), &["man", "pages"]);
+    let output = weir_in(Path::new(&folder), &["man", "pages/"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let written = Path::new(&folder).join("pages/weir-nat.1");
     assert_eq!(std::fs::read_to_string(written).expect("the page was written"), text);
+    let output = weir_in(Path::new(&folder), &["man", "nta"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no command `nta`") && stderr(&output).contains("did you mean `nat`?"));
+    assert!(!Path::new(&folder).join("nta").exists());
     std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
     assert_eq!(stdout(&weir_in(Path::new(&folder), &["man", "nat"])), "");
     assert!(Path::new(&folder).join("nat/weir.1").exists());

@@ -70,6 +70,44 @@ fn links_between_documents_lead_somewhere() {
     assert!(n > 10, "only {n} links were found");
 }
 
+/// Lines of shell in a document that work on the bundled captures and write a file in /tmp.
+fn pipelines(document: &str) -> Vec<String> {
+    let text = read(document);
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    let lines = blocks.flat_map(|(block, _)| block.lines());
+    let is_run = |line: &&str| !line.contains(" --explain ") && !line.contains(" --dot ");
+    let is_whole = |line: &&str| line.contains("captures/") && line.contains(" /tmp/");
+    lines.filter(is_whole).filter(is_run).map(str::to_string).collect()
+}
+
+#[test]
+fn pipelines_in_documents_write_packets() {
+    const EMPTY: u64 = 24;
+    let folder = std::env::temp_dir().join(format!("weir-documents-{}", std::process::id()));
+    let weir = Path::new(env!("CARGO_BIN_EXE_weir")).parent().expect("it is in a folder");
+    let path = format!("{}:{}", weir.display(), std::env::var("PATH").unwrap_or_default());
+    let mut n = 0;
+    for document in ["README.md", "docs/stages.md", "docs/chain.md"] {
+        for line in pipelines(document) {
+            std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+            let line = line.replace(" /tmp/", &format!(" {}/", folder.display()));
+            let mut shell = std::process::Command::new("bash");
+            shell.args(["-o", "pipefail", "-c", &line]).current_dir(root()).env("PATH", &path);
+            let output = shell.output().expect("the shell runs");
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{document}: {line}\n{told}");
+            for file in std::fs::read_dir(&folder).expect("the folder is there") {
+                let file = file.expect("it can be read");
+                let len = file.metadata().expect("it is a file").len();
+                assert!(len > EMPTY, "{document}: {line}\nwrote no packet to {:?}\n{told}", file.file_name());
+                n += 1;
+            }
+            std::fs::remove_dir_all(&folder).expect("it is ours");
+        }
+    }
+    assert!(n >= 6, "only {n} files were written");
+}
+
 #[test]
 fn the_element_reference_is_up_to_date() {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_weir")).arg("reference").output();

@@ -66,6 +66,8 @@ fn examples(page: &Path) -> Vec<String> {
     blocks.map(|(line, _)| line.to_string()).collect()
 }
 
+/// Bytes of a capture without packets.
+const EMPTY: u64 = 24;
 /// Packets in the capture that the examples read.
 const LAN: usize = 799;
 
@@ -76,9 +78,14 @@ fn the_examples_of_all_pages_run() {
         let page = entry.unwrap().path();
         for line in examples(&page) {
             let scratch = Scratch::new();
-            scratch.succeed(&line);
-            let written = line.split_whitespace().last().unwrap();
-            assert!(scratch.0.join(written).exists(), "{line} wrote no {written}");
+            let printed = scratch.succeed(&format!("{{ {line}; }} 2>&1"));
+            match line.split_whitespace().last().unwrap() {
+                "true" => assert!(printed.contains(" 1 received"), "{line} printed {printed}"),
+                written => {
+                    let len = std::fs::metadata(scratch.0.join(written)).map_or(0, |about| about.len());
+                    assert!(len > EMPTY, "{line} wrote {len} bytes of {written}");
+                }
+            }
             n += 1;
         }
     }

@@ -168,4 +168,9 @@ impl Drop {
     pub const fn new(name: &'static str, doc: &'static str) -> Drop {
         Drop { name, doc }
     }
+
+    /// Whether a reason of this name is no loss: the packet has done at the element what it came for, and goes no further.
+    pub fn is_usual(name: &str) -> bool {
+        ["dumped", "control"].contains(&name)
+    }
 }

@@ -20,11 +20,11 @@ use std::io;
 
 use args::{Filename, Word};
 use element::{
-    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
-    Packet, Phase, Role, Signal, TaskId, Wake, BATCH_MAX,
+    annotation, failure, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed,
+    Handler, Packet, Phase, Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
-use crate::capture::{link, Encoder, Format, Output, Precision, Timestamp, Writer};
+use crate::capture::{is_named_pcapng, link, Encoder, Format, Output, Precision, Timestamp, Writer};
 use crate::segment::segment;
 use crate::stage::table;
 use crate::traffic::Traffic;
@@ -68,6 +68,11 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether to do what offload left to be done before writing. Default true.",
     ),
+    Arg::keyword(
+        "FORMAT",
+        "word",
+        "`pcap`, `pcapng`, or `auto`, which is pcapng if FILENAME ends with `.pcapng`, compressed or not. Default pcap.",
+    ),
     Arg::keyword("MAX_PACKETS", "unsigned", "Most packets of a file; 0 is no limit. Default 0."),
     Arg::keyword(
         "MAX_BYTES",
@@ -102,14 +107,17 @@ pub struct ToDump {
     counts_extra: bool,
     is_unbuffered: bool,
     precision: Precision,
+    format: Format,
     segments: bool,
     writer: Option<Writer<Output>>,
     /// What the file holds if it is one that another element has begun.
-    goes_on: Option<(u32, Precision)>,
+    goes_on: Option<(u32, Precision, Format)>,
     rotation: Rotation,
     is_active: bool,
     count: u64,
     traffic: Traffic,
+    /// What of it is no longer in this process.
+    written: Traffic,
     puller: Option<(TaskId, Signal)>,
 }
 
@@ -124,10 +132,21 @@ impl Element for ToDump {
         let is_nano = conf.args.get_or("NANO", true);
         conf.args.get::<bool>("PER_NODE");
         let segments = conf.args.get_or("SEGMENT", true);
+        let format = match conf.args.get::<Word>("FORMAT").as_ref().map(|word| word.0.as_str()) {
+            None | Some("pcap") => Format::Pcap,
+            Some("pcapng") => Format::Pcapng,
+            Some("auto") if is_named_pcapng(&filename) => Format::Pcapng,
+            Some("auto") => Format::Pcap,
+            Some(other) => {
+                conf.args.fail(format!("FORMAT: `{other}` is no format; choose pcap, pcapng or auto"));
+                Format::Pcap
+            }
+        };
         let rotation = Rotation::new(
             conf.args.get_or("MAX_PACKETS", 0),
             conf.args.get_or("MAX_BYTES", 0),
             conf.args.get_with("FILES", args::bounded(1u32, 10_000)).unwrap_or(1),
+            format,
         );
         let link_type = encap.as_deref().map_or(Some(link::ETHERNET), link::parse);
         let encap_from = encap_from.unwrap_or_default();
@@ -148,6 +167,7 @@ impl Element for ToDump {
             counts_extra,
             is_unbuffered,
             precision: if is_nano { Precision::Nano } else { Precision::Micro },
+            format,
             segments,
             writer: None,
             goes_on: None,
@@ -155,6 +175,7 @@ impl Element for ToDump {
             is_active: true,
             count: 0,
             traffic: Traffic::default(),
+            written: Traffic::default(),
             puller: None,
         })
     }
@@ -163,7 +184,7 @@ impl Element for ToDump {
         if !self.encap_from.is_empty() {
             self.link_type = encap_of(ctx, &self.encap_from)?;
         }
-        if self.goes_on != Some((self.link_type, self.precision)) {
+        if self.goes_on != Some((self.link_type, self.precision, self.format)) {
             self.create()?;
         }
         if self.filename == "-" {
@@ -244,14 +265,14 @@ impl Element for ToDump {
                 writer.set_snaplen(self.snaplen);
             }
         }
-        (self.count, self.traffic) = (old.count, old.traffic);
+        (self.count, self.traffic, self.written) = (old.count, old.traffic, old.written);
         old.cleanup(ctx);
     }
 
     fn foresee(&mut self, old: &dyn Element) {
         let Some(old) = same_ref::<ToDump>(old).filter(|old| old.writer.is_some()) else { return };
         if old.filename == self.filename || old.filename == STDOUT && self.filename == "-" {
-            self.goes_on = Some((old.link_type, old.precision));
+            self.goes_on = Some((old.link_type, old.precision, old.format));
         }
     }
 }
@@ -281,7 +302,7 @@ impl ToDump {
     }
 
     fn begin(&self) -> io::Result<Writer<Output>> {
-        let encoder = Encoder::new(Format::Pcap, self.precision, self.link_type, self.snaplen);
+        let encoder = Encoder::new(self.format, self.precision, self.link_type, self.snaplen);
         Writer::create(&self.filename, encoder)
     }
 
@@ -290,6 +311,7 @@ impl ToDump {
     fn rotate(&mut self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
             writer.finish()?.finish()?;
+            self.written = self.traffic;
         }
         self.rotation.make_room(&self.filename)?;
         self.writer = Some(self.begin()?);
@@ -317,6 +339,9 @@ impl ToDump {
         }
         if self.is_unbuffered && result.is_ok() {
             result = self.writer.as_mut().map_or(Ok(()), Writer::flush);
+            if result.is_ok() {
+                self.written = self.traffic;
+            }
         }
         if let Err(error) = result {
             self.is_active = error.kind() == io::ErrorKind::WouldBlock;
@@ -344,15 +369,21 @@ impl ToDump {
         let time = Timestamp { seconds: time.sec(), nanoseconds: time.nsec() };
         let extra = if self.counts_extra { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
         let wire_len = (packet.len() as u32).wrapping_add(extra);
+        let n_pending = writer.n_pending();
         writer.write(time, wire_len, packet.data())?;
+        if writer.n_pending() < n_pending {
+            self.written = self.traffic;
+        }
         self.count += 1;
         self.traffic.add(packet);
         Ok(())
     }
 
-    fn complain(&self, ctx: &mut Ctx<'_>, error: &io::Error) {
+    #[cold]
+    fn complain(&mut self, ctx: &mut Ctx<'_>, error: &io::Error) {
         ctx.chatter(&format!("ToDump({}): {}", self.filename, reason(error)));
-        table::note_failure();
+        failure::note();
+        self.traffic = self.written;
     }
 }
 

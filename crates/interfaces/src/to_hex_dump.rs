@@ -147,7 +147,7 @@ impl ToHexDump {
             self.out = None;
             let name = self.filename.as_deref().unwrap_or("<stderr>");
             ctx.chatter(&format!("ToHexDump({name}): {}", reason(&error)));
-            table::note_failure();
+            element::failure::note();
         }
     }
 

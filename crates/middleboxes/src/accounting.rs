@@ -1,9 +1,9 @@
 //! Accounts of sessions: counts each way, rates, and records with the attributes of RFC 2866 as lines of JSON.
 
 use std::fmt::Write as _;
-use std::io::Write;
 
 use args::Scope;
+use element::{Ctx, RecordFile};
 
 /// Counts and limit of one direction of a session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -210,7 +210,7 @@ fn put_string(line: &mut String, text: &str) {
 /// The file that records go to.
 #[derive(Default)]
 pub struct Journal {
-    file: Option<Box<dyn Write + Send>>,
+    file: Option<RecordFile>,
     n_accounts: u64,
     has_news: bool,
 }
@@ -219,7 +219,7 @@ impl Journal {
     /// Opens the file; an empty name is none.
     pub fn open(&mut self, filename: &str) -> Result<(), String> {
         if !filename.is_empty() {
-            self.file = Some(element::output::create_text_file(filename)?);
+            self.file = Some(RecordFile::create(filename)?);
         }
         Ok(())
     }
@@ -238,17 +238,17 @@ impl Journal {
     /// Writes a record.
     pub fn write(&mut self, record: &Record<'_>) {
         if let Some(file) = &mut self.file {
-            // A full disk must not end sessions.
-            let _ = file.write_all(record.to_line().as_bytes());
+            file.write(record.to_line().as_bytes());
             self.has_news = true;
         }
     }
 
-    /// Hands what was written to the system.
-    pub fn flush(&mut self) {
+    /// Hands what was written to the system. A full disk does not end sessions.
+    pub fn flush(&mut self, ctx: &mut Ctx<'_>) {
         if std::mem::take(&mut self.has_news) {
             if let Some(file) = &mut self.file {
-                let _ = file.flush();
+                file.flush();
+                file.tell_fault(ctx);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use detect::alert::{self, Style};
 use detect::detector::{Detector, Outcome};
-use element::Ctx;
+use element::{failure, Ctx};
 
 use super::rule_files::reason;
 
@@ -86,6 +86,7 @@ impl Eve {
         let Some(file) = &mut self.file else { return };
         if let Err(error) = file.write_all(&self.lines).and_then(|()| file.flush()) {
             ctx.chatter(&format!("{}: {}; no more alerts are written", self.name, reason(&error)));
+            failure::note();
             self.file = None;
         }
         self.lines.clear();

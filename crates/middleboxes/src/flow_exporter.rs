@@ -364,6 +364,7 @@ impl FlowExporter {
         }
         if let Some(error) = self.outlet.error.take() {
             ctx.chatter(&format!("FlowExporter({}): {error}", self.filename));
+            element::failure::note();
         }
     }
 }

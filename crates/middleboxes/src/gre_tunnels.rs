@@ -224,7 +224,7 @@ impl Element for GreTunnels {
         if !self.goes_on {
             self.journal.open(&self.filename)?;
             (0..self.tunnels.len()).for_each(|idx| self.begin(idx, now_ns));
-            self.journal.flush();
+            self.journal.flush(ctx);
         }
         if self.interim_ns > 0 && !self.filename.is_empty() {
             let timer = ctx.new_timer();
@@ -243,7 +243,7 @@ impl Element for GreTunnels {
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
         let now_ns = ctx.now_ns();
-        self.record(Status::Interim, now_ns);
+        self.record(ctx, Status::Interim, now_ns);
         ctx.reschedule_after(timer, self.interim_ns);
     }
 
@@ -265,14 +265,14 @@ impl Element for GreTunnels {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let now_ns = ctx.now_ns();
-        self.record(Status::Stop("NAS-Reboot"), now_ns);
+        self.record(ctx, Status::Stop("NAS-Reboot"), now_ns);
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(mut old) = same::<GreTunnels>(ctx, old) else { return };
         if self.goes_on {
             let now_ns = ctx.now_ns();
-            return self.go_on_from(&mut old, now_ns);
+            return self.go_on_from(ctx, &mut old, now_ns);
         }
         // Its accounts end in another file, but not the tunnels.
         for tunnel in &mut self.tunnels {
@@ -381,7 +381,7 @@ impl GreTunnels {
     }
 
     /// Goes on with the tunnels of another element that are still here, and ends the accounts of the others.
-    fn go_on_from(&mut self, old: &mut GreTunnels, now_ns: i64) {
+    fn go_on_from(&mut self, ctx: &mut Ctx<'_>, old: &mut GreTunnels, now_ns: i64) {
         self.journal.go_on_from(&mut old.journal);
         let mut is_kept = vec![false; old.tunnels.len()];
         for idx in 0..self.tunnels.len() {
@@ -402,12 +402,12 @@ impl GreTunnels {
             old.record_one(idx, Status::Stop("Admin-Reset"), now_ns);
         }
         std::mem::swap(&mut self.journal, &mut old.journal);
-        self.journal.flush();
+        self.journal.flush(ctx);
     }
 
-    fn record(&mut self, status: Status, now_ns: i64) {
+    fn record(&mut self, ctx: &mut Ctx<'_>, status: Status, now_ns: i64) {
         (0..self.tunnels.len()).for_each(|idx| self.record_one(idx, status, now_ns));
-        self.journal.flush();
+        self.journal.flush(ctx);
     }
 
     fn record_one(&mut self, idx: usize, status: Status, now_ns: i64) {

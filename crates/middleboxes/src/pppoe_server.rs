@@ -221,6 +221,7 @@ impl Element for PppoeServer {
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let now = now(ctx);
         self.server.close(now);
+        self.server.journal.flush(ctx);
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
@@ -341,7 +342,7 @@ impl PppoeServer {
         for packet in self.server.out.drain(..) {
             ctx.emit_packet(0, packet);
         }
-        self.server.journal.flush();
+        self.server.journal.flush(ctx);
         let (Some(timer), Some(at)) = (self.timer, self.server.next_at()) else { return };
         if !ctx.timer_is_scheduled(timer) || ctx.timer_expiry(timer) > at {
             ctx.schedule_at(timer, at);

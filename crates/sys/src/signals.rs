@@ -126,6 +126,22 @@ pub fn end_on_broken_pipe() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
+/// Lets writing beyond the limit of a file's size return EFBIG instead of ending the process. Programs that it starts are ended as
+/// ever: a handler ends with `exec`, which an ignored signal does not.
+pub fn fail_on_large_files() {
+    extern "C" fn do_nothing(_: libc::c_int) {}
+    // SAFETY: all fields of sigaction may be zero, and the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        libc::sigaction(libc::SIGXFSZ, std::ptr::null(), &mut action);
+        if action.sa_sigaction == libc::SIG_DFL {
+            action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(libc::SIGXFSZ, &action, std::ptr::null_mut());
+        }
+    }
+}
+
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// One bit a signal number.
 static PENDING: AtomicU64 = AtomicU64::new(0);

@@ -19,7 +19,7 @@ const READ: [Example; 3] = [
 ];
 const WRITE: [Example; 2] = [
     ("Keep some packets of a capture", "weir read lan.pcap | weir filter udp | weir write udp.pcap"),
-    ("Compressed, in another format", "weir read lan.pcap | weir write --format pcapng out.pcapng.gz"),
+    ("Compressed, in another format", "weir read lan.pcap | weir write out.pcapng.gz"),
 ];
 const PORT: [Example; 2] = [
     ("Count what comes by a network device (as root)", "weir port eth0 | weir count | weir write out.pcap"),

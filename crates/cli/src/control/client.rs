@@ -1,6 +1,6 @@
 //! The client's side: `weir handler`, `weir trace`, `weir tap`.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
@@ -131,6 +131,14 @@ pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
 pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
     const ETHERNET: u32 = 1;
     const RAW_IP: u32 = 101;
+    let is_stdout = matches!(options.output.as_deref(), None | Some("-"));
+    if is_stdout && std::io::stdout().is_terminal() {
+        return Err(
+            "standard output is a terminal: give packets to a pipe (`... | tcpdump -nr -`) or a file \
+                    (`--output FILE`)"
+                .to_string(),
+        );
+    }
     let link_type = if options.link == "ip" { RAW_IP } else { ETHERNET };
     let (answer, mut reader) = ask(&options.graph, &Ask::Tap { edge: options.edge, link_type })?;
     answer?;

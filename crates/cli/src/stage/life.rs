@@ -11,6 +11,7 @@ use interfaces::stage::table::{self, lock, Life};
 
 use super::options::StageOptions;
 use crate::control::server::Server;
+use crate::drops;
 use crate::stop::Stop;
 
 /// What the shell sees of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
@@ -136,6 +137,7 @@ impl Stage {
         if life != Life::Closed {
             self.finish(&stop);
             tell_lost();
+            self.tell_drops();
         }
         tell_faults();
         self.engine.cleanup();
@@ -182,6 +184,21 @@ impl Stage {
         life
     }
 
+    /// Tells what was dropped if nothing at all went out: to drop some packets is what many stages are for.
+    fn tell_drops(&self) {
+        let sent = table::opened()
+            .iter()
+            .filter_map(|shared| {
+                let interface = lock(shared);
+                interface.is_written().then(|| interface.report().sent.packets)
+            })
+            .collect::<Vec<u64>>();
+        let dropped = drops::line(&drops::of(&self.engine.world));
+        if !sent.is_empty() && sent.iter().all(|n| *n == 0) && !dropped.is_empty() {
+            eprintln!("weir: nothing went out; dropped: {dropped}");
+        }
+    }
+
     /// Waits until everything that was sent is out, and says that nothing will follow. A user who stops the stage does not
     /// wait for a reader that does not read.
     fn finish(&mut self, stop: &Stop) {
@@ -200,7 +217,7 @@ impl Stage {
 fn tell_lost() {
     for shared in table::opened() {
         let interface = lock(&shared);
-        let (name, n) = (interface.name(), interface.n_lost());
+        let (name, n) = (interface.name(), interface.n_left_over());
         if n > 0 {
             eprintln!("weir: interface {name} can only be read; packets sent to it and lost: {n}");
         }

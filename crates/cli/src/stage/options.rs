@@ -2,6 +2,7 @@
 
 use clap::Args;
 use graph::Graph;
+use interfaces::capture::is_named_pcapng;
 use interfaces::stage::{table, Endpoint, Format, Spec};
 use tools::fuse;
 
@@ -13,7 +14,7 @@ pub struct StageOptions {
     #[arg(long = "if", value_name = "NAME=KIND", global = true, value_parser = interface)]
     pub interfaces: Vec<String>,
     /// How packets are written to a pipe that another program reads: pcap (nanoseconds), pcapng, or ascii, a packet a line
-    /// [default: pcap]. What is read tells its format itself.
+    /// [default: pcap, and pcapng for a file whose name says so]. What is read tells its format itself.
     #[arg(long, value_name = "FORMAT", global = true, value_parser = Format::NAMES)]
     pub format: Option<String>,
     /// Packets that elements move at a time where the graph does not say [default: 64].
@@ -157,6 +158,7 @@ impl StageOptions {
         refuse_shared(&specs)?;
         let mut declared: Vec<Declared> = Vec::new();
         for (name, spec) in specs {
+            let format = self.format.is_none().then(|| of_file(&spec)).flatten().unwrap_or(format);
             let format = format_of(&name, format, environment)?;
             let new = Declared { name, spec, format };
             match declared.iter_mut().find(|known| known.name == new.name) {
@@ -192,6 +194,14 @@ impl StageOptions {
 
     fn format(&self) -> Format {
         self.format.as_deref().and_then(Format::named).unwrap_or_default()
+    }
+}
+
+/// The format that the name of a file asks for.
+fn of_file(spec: &Spec) -> Option<Format> {
+    match spec.output.as_ref().or(spec.input.as_ref()) {
+        Some(Endpoint::File(path)) if is_named_pcapng(path) => Some(Format::Pcapng),
+        _ => None,
     }
 }
 

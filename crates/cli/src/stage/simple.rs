@@ -40,7 +40,7 @@ pub struct ReadOptions {
 /// Options of `weir write`.
 #[derive(Args)]
 pub struct WriteOptions {
-    /// Capture file; compressed if its name ends with `.gz` or `.bz2`.
+    /// Capture file: pcapng if its name ends with `.pcapng`, else pcap; compressed if `.gz` or `.bz2` follows.
     #[arg(value_name = "FILE")]
     pub file: String,
     /// What all stages have; `--format` is the file's.

@@ -230,6 +230,71 @@ fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
 }
 
 #[test]
+fn packets_sent_into_a_pipe_that_is_only_read_are_told() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(300));
+        let graph = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToInterface(left);";
+        let told = "weir: interface left can only be read; packets sent to it and lost: 300\n";
+        let stage = format!("weir stage -e '{graph}'");
+        for script in [
+            format!("cat in.pcap | {stage} > out.pcap"),
+            format!("mkfifo fifo; cat in.pcap > fifo & {stage} --if left=fifo:fifo > out.pcap"),
+        ] {
+            let finished = place.run(&script);
+            assert_eq!((finished.code, &*finished.stderr), (0, told), "{script}");
+            assert_eq!(n_packets(place, "out.pcap"), 300);
+        }
+    });
+}
+
+#[test]
+fn a_stage_that_drops_everything_tells_who_did_and_why() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(300));
+        let run = |rule: &str| {
+            let graph = format!("FromInterface(left) -> f :: {rule} -> ToInterface(right)");
+            place.run(&format!("weir stage -e '{graph}' < in.pcap > out.pcap"))
+        };
+        let finished = run("IPFilter(allow udp)");
+        assert_eq!(
+            (finished.code, &*finished.stderr),
+            (0, "weir: nothing went out; dropped: f denied 300\n")
+        );
+        assert_eq!(run("RandomSample(0.5)").stderr, "", "some went out");
+    });
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_told_as_a_full_disk_is() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(3000));
+        let script = "ulimit -f 100; (weir read in.pcap | weir filter -- | weir write out.pcap); exit ${PIPESTATUS[0]}";
+        let finished = place.run(script);
+        assert_eq!((finished.code, &*finished.stderr), (1, "weir: out.pcap: File too large\n"));
+        // What is started is ended by the signal as ever: 128 and the number of SIGXFSZ.
+        let command = "weir linux --while-running -- sh -c 'ulimit -f 1; exec head -c 9999 /dev/zero > big'";
+        assert_eq!(place.run(command).code, 153);
+    });
+}
+
+#[test]
+fn a_name_may_ask_for_pcapng() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(30));
+        for stage in ["weir write", "weir tee >/dev/null", "weir capture >/dev/null"] {
+            for (name, unpack) in [("a.pcapng", "cat"), ("b.pcapng.gz", "gzip -dc")] {
+                let (stage, rest) = stage.split_once(" >").unwrap_or((stage, "/dev/null"));
+                place.output(&format!("{stage} {name} < in.pcap > {rest}"));
+                let head = place.output(&format!("{unpack} {name} | head -c 4 | od -An -tx1"));
+                assert_eq!(head.trim(), "0a 0d 0d 0a", "{stage} {name}");
+                place.output(&format!("weir read {name} | cmp - in.pcap"));
+            }
+        }
+        place.output("weir write --format pcap c.pcapng < in.pcap; cmp c.pcapng in.pcap");
+    });
+}
+
+#[test]
 fn only_packets_wait_in_what_status_tells() {
     as_each_user(|place| {
         let graph = "RatedSource(LENGTH 64, RATE 10) -> CheckLength(1500) -> ToInterface(right); \

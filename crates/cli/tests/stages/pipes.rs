@@ -273,6 +273,8 @@ fn terminals_are_refused_with_what_to_do() {
             finished.stdout.contains("standard output is a terminal: give packets to a pipe"),
             "{finished:?}"
         );
+        let finished = place.run("script -qec 'weir tap -g edge ttl' /dev/null");
+        assert!(finished.stdout.contains("standard output is a terminal: give packets to"), "{finished:?}");
     });
 }
 

@@ -13,13 +13,11 @@
 //! ```
 
 use std::collections::HashMap;
-use std::io::Write;
 
 use args::{Filename, Seconds};
-use element::output::create_text_file;
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, TimerId,
+    Handler, Packet, RecordFile, TimerId,
 };
 
 use super::aggregate_events::Listeners;
@@ -60,7 +58,7 @@ pub struct AggregateIPFlows {
     seen: Vec<Seen>,
     fragments: Option<bool>,
     has_warned: bool,
-    trace: Option<Box<dyn Write + Send>>,
+    trace: Option<RecordFile>,
     trace_name: String,
     /// Whether the description is one that another element has begun.
     goes_on: bool,
@@ -144,13 +142,14 @@ impl Element for AggregateIPFlows {
         Ok(())
     }
 
-    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         self.flows.end_all();
-        self.write_trace();
+        self.write_trace(ctx);
         if let Some(mut trace) = self.trace.take() {
             let end = if self.trace_name == "-" { "" } else { "</trace>\n" };
-            // There is nobody left to tell of a failure.
-            let _ = trace.write_all(end.as_bytes()).and_then(|()| trace.flush());
+            trace.write(end.as_bytes());
+            trace.flush();
+            trace.tell_fault(ctx);
         }
     }
 
@@ -271,23 +270,23 @@ impl AggregateIPFlows {
         if self.goes_on {
             return Ok(());
         }
-        let mut trace = create_text_file(&self.trace_name)?;
+        let mut trace = RecordFile::create(&self.trace_name)?;
         let name = name.and_then(|handler| ctx.read_handler(&handler, "").ok()).unwrap_or_default();
         let file = if name.trim().is_empty() { String::new() } else { format!(" file='{}'", name.trim()) };
         let head = format!("<?xml version='1.0' standalone='yes'?>\n<trace{file}>\n");
-        trace.write_all(head.as_bytes()).map_err(|error| format!("{}: {error}", self.trace_name))?;
+        trace.write(head.as_bytes());
         self.trace = Some(trace);
         Ok(())
     }
 
     /// Describes the flows that have ended since the last time.
-    fn write_trace(&mut self) {
+    fn write_trace(&mut self, ctx: &mut Ctx<'_>) {
         let Some(trace) = &mut self.trace else { return };
         for (key, flow) in self.flows.ended.drain(..) {
             let filepos = self.positions.remove(&flow.number);
-            // A full disk must not stop the packets.
-            let _ = trace.write_all(describe(&key, &flow, filepos).as_bytes());
+            trace.write(describe(&key, &flow, filepos).as_bytes());
         }
+        trace.tell_fault(ctx);
     }
 
     /// Describes the flows that have ended since the last time, and tells who listens.
@@ -295,7 +294,7 @@ impl AggregateIPFlows {
         for (_, flow) in &self.flows.ended {
             self.listeners.tell(ctx, flow.number);
         }
-        self.write_trace();
+        self.write_trace(ctx);
         self.flows.ended.clear();
     }
 

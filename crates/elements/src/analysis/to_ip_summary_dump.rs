@@ -14,13 +14,10 @@
 //! FromIPSummaryDump(in.dump, STOP true) -> ToIPSummaryDump(-, FIELDS timestamp ip_src ip_dst ip_len);
 //! ```
 
-use std::io::Write;
-
 use args::{Filename, Raw, Timestamp};
-use element::output::create_text_file;
 use element::{
     annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Packet, Role, Signal, TaskId, Wake, BATCH_MAX,
+    Handler, Packet, RecordFile, Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -82,7 +79,7 @@ pub struct ToIpSummaryDump {
     is_careful: bool,
     counts_extra_length: bool,
     is_binary: bool,
-    file: Option<Box<dyn Write + Send>>,
+    file: Option<RecordFile>,
     /// Whether the file is one that another element has begun.
     goes_on: bool,
     buf: Vec<u8>,
@@ -132,7 +129,7 @@ impl Element for ToIpSummaryDump {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.goes_on {
-            self.file = Some(create_text_file(&self.filename)?);
+            self.file = Some(RecordFile::create(&self.filename)?);
         }
         if !ctx.input_is_push(0) {
             let task = ctx.new_task();
@@ -143,7 +140,7 @@ impl Element for ToIpSummaryDump {
         if self.has_header && !self.goes_on {
             let now = Timestamp::from_nanos(ctx.now_ns());
             self.write_header(now);
-            self.write_out();
+            self.write_out(ctx);
         }
         Ok(())
     }
@@ -152,7 +149,7 @@ impl Element for ToIpSummaryDump {
         for packet in batch.iter_mut() {
             self.dump(packet);
         }
-        self.write_out();
+        self.write_out(ctx);
         ctx.emit_or_drop(0, DUMPED, batch);
     }
 
@@ -169,27 +166,27 @@ impl Element for ToIpSummaryDump {
         worked
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
         match name {
-            "flush" => self.flush(),
+            "flush" => self.flush(ctx),
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
     }
 
-    fn cleanup(&mut self, _ctx: &mut Ctx<'_>) {
-        self.flush();
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        self.flush(ctx);
         self.file = None;
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(mut old) = same::<ToIpSummaryDump>(ctx, old) else { return };
         if self.goes_on {
-            old.write_out();
+            old.write_out(ctx);
             self.file = old.file.take();
             if self.has_header && old.data_line() != self.data_line() {
                 self.buf.extend_from_slice(self.data_line().as_bytes());
-                self.write_out();
+                self.write_out(ctx);
             }
         }
         old.cleanup(ctx);
@@ -314,7 +311,7 @@ impl ToIpSummaryDump {
             self.buf.extend_from_slice(&record);
         }
         if self.buf.len() >= 1 << 16 {
-            self.write_out();
+            self.put();
         }
     }
 
@@ -344,18 +341,27 @@ impl ToIpSummaryDump {
         }
     }
 
-    /// Hands what was described to the file; as in Click, nobody is told if it cannot be written.
-    fn write_out(&mut self) {
+    /// Puts what was described into the file.
+    fn put(&mut self) {
         if let Some(file) = &mut self.file {
-            let _ = file.write_all(&self.buf);
+            file.write(&self.buf);
         }
         self.buf.clear();
     }
 
-    fn flush(&mut self) {
-        self.write_out();
+    /// As [`ToIpSummaryDump::put`]; tells if that failed.
+    fn write_out(&mut self, ctx: &mut Ctx<'_>) {
+        self.put();
         if let Some(file) = &mut self.file {
-            let _ = file.flush();
+            file.tell_fault(ctx);
+        }
+    }
+
+    fn flush(&mut self, ctx: &mut Ctx<'_>) {
+        self.write_out(ctx);
+        if let Some(file) = &mut self.file {
+            file.flush();
+            file.tell_fault(ctx);
         }
     }
 }

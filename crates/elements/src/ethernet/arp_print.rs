@@ -4,16 +4,16 @@
 //! timestamp, with ETHER the addresses of the Ethernet header, and what is asked or answered.
 //!
 //! ```click
-//! FromDump(in.pcap) -> MarkMACHeader -> Classifier(12/0806) -> ARPPrint(arp, TIMESTAMP false) -> Discard;
+//! FromDump(in.pcap) -> MarkMACHeader(0, 14) -> Classifier(12/0806) -> ARPPrint(arp, TIMESTAMP false) -> Discard;
 //! ```
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Filename, Timestamp};
-use element::output::create_text_file;
-use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, RecordFile,
+};
 use wire::{ethertype, Arp};
 
 /// The class.
@@ -44,7 +44,7 @@ pub struct ARPPrint {
     has_ether: bool,
     is_active: bool,
     filename: String,
-    file: Option<Box<dyn Write + Send>>,
+    file: Option<RecordFile>,
     /// Whether the file is one that another element has begun.
     goes_on: bool,
 }
@@ -63,7 +63,7 @@ impl Element for ARPPrint {
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.filename.is_empty() && !self.goes_on {
-            self.file = Some(create_text_file(&self.filename)?);
+            self.file = Some(RecordFile::create(&self.filename)?);
         }
         Ok(())
     }
@@ -95,8 +95,9 @@ impl Element for ARPPrint {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(Err(error)) = self.file.take().map(|mut file| file.flush()) {
-            ctx.chatter(&format!("{}: {error}", self.filename));
+        if let Some(mut file) = self.file.take() {
+            file.flush();
+            file.tell_fault(ctx);
         }
     }
 
@@ -122,10 +123,12 @@ impl ARPPrint {
         for packet in batch.iter() {
             let Some(line) = self.line(packet) else { continue };
             match &mut self.file {
-                // As Click: a full disk does not stop packets.
-                Some(file) => drop(writeln!(file, "{line}")),
+                Some(file) => file.write((line + "\n").as_bytes()),
                 None => ctx.chatter(&line),
             }
+        }
+        if let Some(file) = &mut self.file {
+            file.tell_fault(ctx);
         }
     }
 

@@ -7,12 +7,10 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPPrint(in, TTL true, PAYLOAD ASCII) -> Discard;
 //! ```
 
-use std::io::Write;
-
 use args::{Filename, Timestamp, Word};
-use element::output::create_text_file;
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet,
+    RecordFile,
 };
 use wire::protocol;
 
@@ -92,7 +90,7 @@ struct Format {
 enum Output {
     Channel(String),
     Nowhere,
-    File(Box<dyn Write + Send>),
+    File(RecordFile),
 }
 
 impl Element for IPPrint {
@@ -129,7 +127,7 @@ impl Element for IPPrint {
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !self.filename.is_empty() && !self.goes_on {
-            self.output = Output::File(create_text_file(&self.filename)?);
+            self.output = Output::File(RecordFile::create(&self.filename)?);
         }
         Ok(())
     }
@@ -162,9 +160,8 @@ impl Element for IPPrint {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         if let Output::File(file) = &mut self.output {
-            if let Err(error) = file.flush() {
-                ctx.chatter(&format!("{}: {error}", self.filename));
-            }
+            file.flush();
+            file.tell_fault(ctx);
         }
         self.output = Output::Nowhere;
     }
@@ -197,10 +194,15 @@ impl IPPrint {
             self.format.line(&mut line, packet);
             match &mut self.output {
                 Output::Channel(channel) => ctx.chatter_on(channel, &line),
-                // As Click: a full disk does not stop packets.
-                Output::File(file) => drop(writeln!(file, "{line}")),
+                Output::File(file) => {
+                    line.push('\n');
+                    file.write(line.as_bytes());
+                }
                 Output::Nowhere => {}
             }
+        }
+        if let Output::File(file) = &mut self.output {
+            file.tell_fault(ctx);
         }
     }
 }

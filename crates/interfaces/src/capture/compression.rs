@@ -23,6 +23,12 @@ pub fn decompress<R: Read + Send + 'static>(head: &[u8], input: R) -> Result<Box
     }
 }
 
+/// Whether the name of a file says that it is pcapng, compressed or not.
+pub fn is_named_pcapng(path: &str) -> bool {
+    let plain = [".gz", ".bz2"].iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(path);
+    plain.ends_with(".pcapng")
+}
+
 /// A file to write a capture to, compressed if its name ends with `.gz` or `.bz2`.
 pub enum Output {
     /// Written as it is.

@@ -18,7 +18,7 @@ mod reader;
 mod tests;
 mod writer;
 
-pub use compression::{decompress, Output, HEAD_LEN};
+pub use compression::{decompress, is_named_pcapng, Output, HEAD_LEN};
 pub use decoder::{Decoder, Progress};
 pub use encoder::{Encoder, Format, Precision};
 pub use error::{CaptureError, Rule};

@@ -67,6 +67,11 @@ impl<W: Write> Writer<W> {
         self.out.take().ok_or_else(|| io::Error::other("the writer was finished before"))
     }
 
+    /// How many bytes are buffered.
+    pub fn n_pending(&self) -> usize {
+        self.pending.len()
+    }
+
     /// The stream; what is buffered was not written to it.
     pub fn get_ref(&self) -> Option<&W> {
         self.out.as_ref()

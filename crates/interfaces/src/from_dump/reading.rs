@@ -92,6 +92,7 @@ impl FromDump {
             Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
             Next::Fault(message) if is_first => {
                 ctx.chatter(&message);
+                element::failure::note();
                 Step::End
             }
             next => {

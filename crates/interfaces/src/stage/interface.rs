@@ -45,8 +45,10 @@ pub struct Interface {
     sent: Traffic,
     /// Packets that the other side did not read.
     n_unread: u64,
-    /// Whether it has an output, had one, may get one, or is to have none.
+    /// Whether it has an output, had one, or is to have none.
     has_way_out: bool,
+    /// Whether it may get an output: who feeds it may turn out to take packets.
+    may_get_output: bool,
     /// Packets that were sent though it never had a way out.
     n_lost: u64,
     /// Who is at the other end, as far as known: the number of its process.
@@ -101,6 +103,7 @@ impl Interface {
             sent: Traffic::default(),
             n_unread: 0,
             has_way_out: false,
+            may_get_output: false,
             n_lost: 0,
             neighbour: None,
             faults: Vec::new(),

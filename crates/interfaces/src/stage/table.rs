@@ -18,10 +18,8 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
-pub use inputs::{mark_file_read, refuse_input};
-pub use life::{
-    end_with, has_failed, is_asked_to_stop, is_ending, life, note_failure, retire, stop_with, Life,
-};
+pub use inputs::{guard_inputs, mark_file_read, refuse_input};
+pub use life::{end_with, has_failed, is_asked_to_stop, is_ending, life, retire, stop_with, Life};
 pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.

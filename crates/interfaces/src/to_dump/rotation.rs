@@ -2,9 +2,7 @@
 
 use std::io;
 
-/// Bytes of a pcap file in front of the packets, and of a packet's record in front of its data.
-const FILE_HEADER_LEN: u64 = 24;
-const RECORD_HEADER_LEN: u64 = 16;
+use crate::capture::Format;
 
 /// What a file may hold, and what it holds.
 #[derive(Clone, Copy, Default, Debug)]
@@ -12,6 +10,7 @@ pub struct Rotation {
     most_packets: u64,
     most_bytes: u64,
     n_files: u32,
+    is_pcapng: bool,
     packets: u64,
     bytes: u64,
     /// Files that became full.
@@ -20,8 +19,29 @@ pub struct Rotation {
 
 impl Rotation {
     /// With files of so many packets and bytes at most, 0 being any number, of which `n_files` are kept.
-    pub fn new(most_packets: u64, most_bytes: u64, n_files: u32) -> Rotation {
-        Rotation { most_packets, most_bytes, n_files, bytes: FILE_HEADER_LEN, ..Rotation::default() }
+    pub fn new(most_packets: u64, most_bytes: u64, n_files: u32, format: Format) -> Rotation {
+        let is_pcapng = format == Format::Pcapng;
+        let empty = Rotation { most_packets, most_bytes, n_files, is_pcapng, ..Rotation::default() };
+        Rotation { bytes: empty.header_len(), ..empty }
+    }
+
+    /// Bytes of a file in front of the packets.
+    fn header_len(&self) -> u64 {
+        if self.is_pcapng {
+            60
+        } else {
+            24
+        }
+    }
+
+    /// Bytes of a packet's record.
+    #[inline]
+    fn record_len(&self, len: usize) -> u64 {
+        if self.is_pcapng {
+            32 + len.next_multiple_of(4) as u64
+        } else {
+            16 + len as u64
+        }
     }
 
     /// Whether files ever become full.
@@ -37,7 +57,7 @@ impl Rotation {
     /// Whether a packet of which `len` bytes are written still belongs into the file. One always does.
     #[inline]
     pub fn has_room(&self, len: usize) -> bool {
-        let bytes = self.bytes + RECORD_HEADER_LEN + len as u64;
+        let bytes = self.bytes + self.record_len(len);
         let fits = |value: u64, most: u64| most == 0 || value <= most;
         self.packets == 0 || fits(self.packets + 1, self.most_packets) && fits(bytes, self.most_bytes)
     }
@@ -46,7 +66,7 @@ impl Rotation {
     #[inline]
     pub fn note(&mut self, len: usize) {
         self.packets += 1;
-        self.bytes += RECORD_HEADER_LEN + len as u64;
+        self.bytes += self.record_len(len);
     }
 
     /// Renames the full file and those before it; the oldest goes.
@@ -58,7 +78,7 @@ impl Rotation {
                 _ => {}
             }
         }
-        (self.packets, self.bytes) = (0, FILE_HEADER_LEN);
+        (self.packets, self.bytes) = (0, self.header_len());
         self.n_full += 1;
         Ok(())
     }

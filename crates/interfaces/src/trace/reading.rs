@@ -67,6 +67,7 @@ impl<T: Trace> TraceSource<T> {
             Ok(None) => return Record::End,
             Err(message) => {
                 ctx.chatter(&format!("{}: {message}", self.cells.name()));
+                element::failure::note();
                 return Record::End;
             }
         };

@@ -175,7 +175,6 @@ impl Server {
                 self.put_back(id, subscriber);
             }
         }
-        self.journal.flush();
     }
 
     /// Whether there is such a session of this station.

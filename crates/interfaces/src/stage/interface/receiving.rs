@@ -10,8 +10,7 @@ impl Interface {
     /// Reads from `input` once all inputs before it have ended.
     pub fn add_input(&mut self, mut input: Box<dyn Input>) -> sys::Result<()> {
         self.has_ended = false;
-        // The neighbour at the other end of a pipe may turn out to take packets.
-        self.has_way_out |= input.pipe().is_some_and(|pipe| pipe.stream().id().is_some());
+        self.may_get_output |= input.pipe().is_some_and(|pipe| pipe.stream().id().is_some());
         if self.inputs.is_empty() {
             input.watch(&mut self.rx_poller)?;
         }

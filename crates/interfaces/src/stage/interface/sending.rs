@@ -45,6 +45,14 @@ impl Interface {
         self.n_lost
     }
 
+    /// As [`Interface::n_lost`], once nobody can come any more who would take what waits.
+    pub fn n_left_over(&self) -> u64 {
+        match self.has_way_out {
+            true => self.n_lost,
+            false => self.n_lost + self.waiting.len() as u64,
+        }
+    }
+
     /// Sends a batch; what there is no room for waits, as does what nobody is there to read yet. The packets that cannot even wait are
     /// left in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
     pub fn send(&mut self, batch: &mut Batch) {
@@ -93,7 +101,7 @@ impl Interface {
         }
         let Some(output) = self.outputs.front_mut() else {
             self.is_blocked = false;
-            if self.is_over || !self.has_way_out {
+            if self.is_over || !(self.has_way_out || self.may_get_output) {
                 self.give_up_waiting();
             }
             return;

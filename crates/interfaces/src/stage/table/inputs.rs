@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{table, usage, Declared, Endpoint, Source};
@@ -24,10 +25,18 @@ pub fn mark_file_read(path: &str) {
     }
 }
 
-/// Refuses to write a file that this process, as a stage, reads.
+/// Whether the files that elements read are guarded though this process is no stage.
+static GUARDS: AtomicBool = AtomicBool::new(false);
+
+/// Refuses to write files that elements read, from now on or no longer; a stage always does.
+pub fn guard_inputs(guards: bool) {
+    GUARDS.store(guards, Ordering::Relaxed);
+}
+
+/// Refuses to write a file that this process, as a stage or while its graph begins, reads.
 pub fn refuse_input(path: &str) -> Result<(), String> {
     let table = table();
-    if table.is_empty() {
+    if table.is_empty() && !GUARDS.load(Ordering::Relaxed) {
         return Ok(());
     }
     note(&table);

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use element::failure;
+
 use super::{lock, opened, table, Endpoint, Source};
 
 /// The interfaces whose end is that of the stage, if it is not that of all.
@@ -13,9 +15,6 @@ static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 static RETIRED: Mutex<Option<Instant>> = Mutex::new(None);
 /// How long a stage that is taken out of its chain waits for the neighbours to say that nothing more comes from them.
 const FAREWELL: Duration = Duration::from_secs(1);
-
-/// Whether an element failed at what it is there for.
-static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Where it is told that the user asks the stage to stop.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -31,14 +30,9 @@ pub fn is_asked_to_stop() -> bool {
     STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// Says that an element, such as one that writes a file, failed and told so: so has the stage in the end.
-pub fn note_failure() {
-    HAS_FAILED.store(true, Ordering::Relaxed);
-}
-
 /// Whether anything failed that was told.
 pub fn has_failed() -> bool {
-    HAS_FAILED.load(Ordering::Relaxed) || opened().iter().any(|shared| lock(shared).has_failed())
+    failure::is_noted() || opened().iter().any(|shared| lock(shared).has_failed())
 }
 
 /// Says that the stage is being taken out of its chain: its neighbours go on without it, each way.
