@@ -74,7 +74,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
             Ok(value) if options.json => drop(values.insert(name.clone(), json!(value.trim_end()))),
             Ok(value) => println!("{name}: {}", value.trim_end()),
             Err(message) => {
-                eprintln!("weir: {message}");
+                eprintln!("weir: {}", element::spoken(&message));
                 has_failed = true;
             }
         }

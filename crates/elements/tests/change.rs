@@ -19,7 +19,10 @@ fn check(first: &str, changes: &[&str], n_rounds: usize, reads: &[&str], expecte
             match changes.get(round / n_rounds - 1) {
                 Some(change) => {
                     let result = world.change_to(change);
-                    told += &result.err().map(|error| error + "\n").unwrap_or_default();
+                    told += &result
+                        .err()
+                        .map(|error| element::spoken(&error).into_owned() + "\n")
+                        .unwrap_or_default();
                 }
                 None => return true,
             }
