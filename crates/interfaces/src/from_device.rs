@@ -582,7 +582,6 @@ mod tests {
             let told = testing::run_until(config, &["d.count", "e.count", "to.q"], has_reached("d.count", 2));
             expect![[r#"
                 ToDevice(left): Message too long
-                ToDevice(left): Message too long
                 d.count: 2
                 e.count: 0
                 to.q: false

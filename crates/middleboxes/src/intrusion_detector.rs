@@ -275,8 +275,8 @@ mod tests {
         let taken = crate::testing::run(&graph, &["ids.rules", "ids.rules_file"]).replace(&name, "FILE");
         std::fs::remove_file(&path).expect("it can be removed");
         expect![[r#"
-            FILE:2:1: While calling 'ids.rules_file FILE':
-            FILE:2:1:   a rule begins with seven words, here are 2; write `alert tcp any any -> any 80 (...)`
+            While calling 'ids.rules_file FILE':
+              FILE:2:1: a rule begins with seven words, here are 2; write `alert tcp any any -> any 80 (...)`
             While calling 'ids.rules_file /nowhere/at/all':
               /nowhere/at/all: No such file or directory
             ids.rules: 2
@@ -294,8 +294,8 @@ mod tests {
             expect![[r#"
                 config:1: While configuring 'IntrusionDetector@2 :: IntrusionDetector':
                   /nowhere/at/all: No such file or directory
-                RULE:1:30:   there is no option `foo`; docs/intrusion-detection.md lists the options
-                RULE:1:30:   the rule has no number; add `sid:1000001;`
+                  RULE:1:30: there is no option `foo`; docs/intrusion-detection.md lists the options
+                  RULE:1:30: the rule has no number; add `sid:1000001;`
                 Router could not be initialized!
             "#]],
         );
