@@ -217,7 +217,7 @@ impl Stage {
 fn tell_lost() {
     for shared in table::opened() {
         let interface = lock(&shared);
-        let (name, n) = (interface.name(), interface.n_left_over());
+        let (name, n) = (interface.name(), interface.n_lost());
         if n > 0 {
             eprintln!("weir: interface {name} can only be read; packets sent to it and lost: {n}");
         }

@@ -89,10 +89,8 @@ pub fn ends(memory: &Memfd, side: Side, bells: [Bells; 2], line: &Line) -> Resul
     Ok((input, output))
 }
 
-/// What the line is watched for: only its end. What else a neighbour says on it now is not listened to.
-const END: Interest = Interest { readable: false, writable: false };
-
-/// Whether the process at the other end of the line is gone.
+/// Whether the process at the other end of the line is gone. Only for that the line is watched: what else a neighbour says on it now is
+/// not listened to.
 fn is_gone(line: &Line) -> bool {
     sys::pipe::is_unread(line)
 }
@@ -232,7 +230,7 @@ impl Input for RingIn {
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
         watch_fd(poller, self.bells.data.as_fd(), Interest::READ)?;
-        watch_fd(poller, self.line.as_fd(), END)
+        watch_fd(poller, self.line.as_fd(), Interest::default())
     }
 
     fn unwatch(&self, poller: &mut Poller) {
@@ -434,7 +432,7 @@ impl Output for RingOut {
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
         watch_fd(poller, self.bells.room.as_fd(), Interest::READ)?;
-        watch_fd(poller, self.line.as_fd(), END)
+        watch_fd(poller, self.line.as_fd(), Interest::default())
     }
 
     fn set_blocked(&mut self, _poller: &mut Poller, is_blocked: bool) {

@@ -145,15 +145,15 @@ impl Neighbour for Offer {
         }
         let mut peer = Peer::from_fd(handle).map_err(|error| error.to_string())?;
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = stack.join_veth(name, &mut peer, peer_name) {
+        let joined = stack.join_veth(name, &mut peer, peer_name).inspect_err(|error| {
             if let Error::Lost { .. } = error {
                 tell(format_args!(
                     "weir: {error}\n  help: both stacks have lost these devices: start them again"
                 ));
             }
-            self.wishes.note(name, &error.to_string());
-            return Err(error.to_string());
-        }
+        });
+        let joined = joined.map_err(|error| error.to_string());
+        joined.inspect_err(|error| self.wishes.note(name, error))?;
         let_go(name);
         drop(stack);
         self.peers.insert(name.to_string(), (peer, peer_name.to_string()));

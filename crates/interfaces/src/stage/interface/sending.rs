@@ -40,13 +40,8 @@ impl Interface {
         (self.has_way_out, self.is_over) = (true, true);
     }
 
-    /// Packets that were sent though the interface can only be read.
+    /// Packets that were sent though the interface can only be read, once nobody can come any more who would take what waits.
     pub fn n_lost(&self) -> u64 {
-        self.n_lost
-    }
-
-    /// As [`Interface::n_lost`], once nobody can come any more who would take what waits.
-    pub fn n_left_over(&self) -> u64 {
         match self.has_way_out {
             true => self.n_lost,
             false => self.n_lost + self.waiting.len() as u64,
