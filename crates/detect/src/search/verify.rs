@@ -218,6 +218,10 @@ impl Search<'_> {
         let mut is_known = false;
         starts.retain(|at| {
             let (first, last) = self.range(*at);
+            // Nowhere: nothing is found, and it says nothing of where the next start's range begins.
+            if first > last {
+                return true;
+            }
             if !is_known || place.is_some_and(|place| place < first) {
                 (place, is_known) = (self.next(first, fits), true);
             }
@@ -259,7 +263,24 @@ mod tests {
 
     use super::*;
 
+    fn content(bytes: &str, offset: i32, depth: Option<u32>, is_last: bool) -> Content {
+        let bytes = bytes.as_bytes().to_vec().into_boxed_slice();
+        let finder = Finder::new(&bytes).into_owned();
+        let (ignores_case, is_anchored, is_fast) = (false, false, false);
+        Content { bytes, finder, ignores_case, offset, depth, is_last, is_anchored, is_fast }
+    }
+
+    #[test]
+    fn a_place_whose_range_is_empty_says_nothing_of_the_next() {
+        // Counted from 0, the content would have to begin before the payload.
+        let content = content("bb", -3, Some(4), false);
+        let mut kept = vec![0, 1];
+        Search { content: &content, hay: b"bb", origin: 0 }.keep_without(&mut kept);
+        assert_eq!(kept, [0]);
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
         #[test]
         fn places_without_a_content_are_those_from_which_a_search_finds_none(
             hay in "[ab]{0,30}",
@@ -269,10 +290,7 @@ mod tests {
             depth in proptest::option::of(3u32..9),
             is_last: bool,
         ) {
-            let bytes = bytes.into_bytes().into_boxed_slice();
-            let finder = Finder::new(&bytes).into_owned();
-            let (ignores_case, is_anchored, is_fast) = (false, false, false);
-            let content = Content { bytes, finder, ignores_case, offset, depth, is_last, is_anchored, is_fast };
+            let content = content(&bytes, offset, depth, is_last);
             starts.retain(|at| *at <= hay.len());
             let search = Search { content: &content, hay: hay.as_bytes(), origin: 0 };
             let mut kept: Vec<usize> = starts.iter().copied().collect();
