@@ -95,7 +95,7 @@ impl Exporter {
 
     /// Goes on where another exporter stopped; templates come first, for they may have changed.
     pub fn continue_from(&mut self, old: &Exporter) {
-        self.sequence = old.sequence;
+        (self.sequence, self.now_ns) = (old.sequence, old.now_ns);
         self.totals = old.totals;
     }
 
@@ -130,7 +130,8 @@ impl Exporter {
         if self.message.is_empty() {
             return;
         }
-        let export_s = (now_ns / 1_000_000_000).max(0) as u32;
+        self.now_ns = self.now_ns.max(now_ns);
+        let export_s = (self.now_ns / 1_000_000_000).max(0) as u32;
         let head = Head { export_s, sequence: self.sequence, domain: self.settings.domain };
         self.sequence = self.sequence.wrapping_add(self.message.n_records());
         let bytes = self.message.finish(head);

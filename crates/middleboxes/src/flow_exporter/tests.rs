@@ -243,6 +243,16 @@ fn templates_are_sent_again() {
 }
 
 #[test]
+fn the_time_of_messages_never_turns_back() {
+    // A packet of 117 s that ends no flow has the message of 100 s sent; packets of before then fill the next ones.
+    let packet = |time: &str, n: u32| format!("{time} 1.0.0.{n} 1 1.0.0.2 2 U - 40 0\n");
+    let late: String = (10..110).map(|n| packet("116.5", n)).collect();
+    let packets = packet("100", 1) + &packet("100", 2) + &packet("117", 2) + &late;
+    let (_, bytes) = export(&packets, "CAPACITY 1, IDLE 60, MTU 576", &[]);
+    decode(&bytes).expect("the messages are right");
+}
+
+#[test]
 fn messages_stay_within_the_mtu_and_fill_it() {
     let packets: String = (0..100).map(|n| format!("100 1.0.0.{n} 1 1.0.0.2 2 U - 40 0\n")).collect();
     let (_, bytes) = export(&packets, "MTU 600", &[]);
