@@ -13,6 +13,7 @@ pub mod failure;
 mod handler_call;
 pub mod handlers;
 pub mod llrpc;
+pub mod offload;
 mod outbox;
 pub mod output;
 mod placed;

@@ -9,11 +9,12 @@ use packet::{Gso, Offload};
 use wire::checksum;
 use wire::word::{put_u16, u16_at};
 
+use headers::Headers;
+
+mod headers;
+
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-const VLAN_TYPES: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
-const ETHERNET: usize = 14;
-const TAG: usize = 4;
 const UDP_HEADER: usize = 8;
 
 /// Most segments of a packet: 64 KiB with its headers, cut at the least size that Linux gives segments of TCP, which is 48 bytes.
@@ -37,6 +38,16 @@ pub fn segment(packet: &Packet, mut emit: impl FnMut(Packet)) {
     }
 }
 
+/// Whether a kernel can do what is left to be done: of packets in tunnels it is not told where they begin.
+#[inline]
+pub fn is_for_kernel(packet: &Packet) -> bool {
+    !packet.has_offload() || !is_in_tunnel(packet)
+}
+
+fn is_in_tunnel(packet: &Packet) -> bool {
+    Plan::of(packet, &packet.offload()).is_some_and(|plan| plan.headers.are_in_tunnel())
+}
+
 /// The packet with its partial checksum completed.
 fn completed(packet: &Packet, offload: &Offload) -> Packet {
     let mut packet = packet.clone();
@@ -50,8 +61,7 @@ fn completed(packet: &Packet, offload: &Offload) -> Packet {
 
 /// Where the headers of a packet to be segmented are; everything lies within the packet.
 struct Plan {
-    ip_at: usize,
-    is_v6: bool,
+    headers: Headers,
     transport_at: usize,
     payload_at: usize,
     protocol: u8,
@@ -69,7 +79,7 @@ impl Plan {
         };
         let data = packet.data();
         let transport_at = usize::from(offload.checksum_start);
-        let (ip_at, is_v6) = find_ip(packet, transport_at, protocol)?;
+        let headers = Headers::of(packet, transport_at, protocol)?;
         let header_len = match protocol {
             TCP => usize::from(data.get(transport_at + 12)? >> 4) * 4,
             _ => UDP_HEADER,
@@ -77,8 +87,13 @@ impl Plan {
         let payload_at = transport_at + header_len;
         let min_len = if protocol == TCP { 20 } else { UDP_HEADER };
         let size = usize::from(offload.gso_size);
-        let fits = header_len >= min_len && payload_at < data.len() && data.len() <= size * MAX_SEGMENTS;
-        fits.then_some(Plan { ip_at, is_v6, transport_at, payload_at, protocol, size })
+        let at = if protocol == TCP { 16 } else { 6 };
+        let is_partial = offload.needs_checksum && usize::from(offload.checksum_offset) == at;
+        let fits = is_partial
+            && header_len >= min_len
+            && payload_at < data.len()
+            && data.len() <= size * MAX_SEGMENTS;
+        fits.then_some(Plan { headers, transport_at, payload_at, protocol, size })
     }
 
     /// Segment number `i`, which carries `part`.
@@ -90,33 +105,19 @@ impl Plan {
             to_headers.copy_from_slice(headers);
             to_part.copy_from_slice(part);
         }
-        self.fix_ip(data, i);
+        self.headers.fix(data, i as u16);
         match self.protocol {
             TCP => self.fix_tcp(data, i, is_last),
             _ => put_u16(data, self.transport_at + 4, (UDP_HEADER + part.len()) as u16),
         }
-        self.fix_checksum(data);
+        self.fix_checksum(data, whole.len());
         packet.copy_annotations(whole);
         if let Some(at) = whole.mac_offset().and_then(|at| usize::try_from(at).ok()) {
             packet.set_mac_offset(at);
         }
-        packet.set_network_header(self.ip_at, self.transport_at - self.ip_at);
+        let (at, end) = self.headers.outer();
+        packet.set_network_header(at, end - at);
         packet
-    }
-
-    /// Sets length, identification and checksum of the IP header.
-    fn fix_ip(&self, data: &mut [u8], i: usize) {
-        let len = data.len() - self.ip_at;
-        if self.is_v6 {
-            return put_u16(data, self.ip_at + 4, (len - 40) as u16);
-        }
-        put_u16(data, self.ip_at + 2, len as u16);
-        let id = get(data, self.ip_at + 4);
-        put_u16(data, self.ip_at + 4, id.wrapping_add(i as u16));
-        put_u16(data, self.ip_at + 10, 0);
-        let header = data.get(self.ip_at..self.transport_at).unwrap_or_default();
-        let sum = checksum::checksum(header);
-        put_u16(data, self.ip_at + 10, sum);
     }
 
     /// Sets sequence number and flags: only the first segment tells that the window was reduced, only the last ends.
@@ -137,16 +138,15 @@ impl Plan {
         }
     }
 
-    fn fix_checksum(&self, data: &mut [u8]) {
+    /// Goes on from the sum of the pseudo-header that the partial checksum holds, which counts the whole packet's length.
+    fn fix_checksum(&self, data: &mut [u8], whole_len: usize) {
         let at = self.transport_at + if self.protocol == TCP { 16 } else { 6 };
+        let len = data.len() - self.transport_at;
+        let Some(partial) = u16_at(data, at) else { return };
+        let longer_by = checksum::fold((whole_len - self.transport_at) as u64);
+        let pseudo = checksum::add(checksum::add(partial, !longer_by), checksum::fold(len as u64));
         put_u16(data, at, 0);
-        let addresses =
-            if self.is_v6 { self.ip_at + 8..self.ip_at + 40 } else { self.ip_at + 12..self.ip_at + 20 };
         let transport = data.get(self.transport_at..).unwrap_or_default();
-        let addresses = checksum::sum(data.get(addresses).unwrap_or_default());
-        // The rest of the pseudo-header: protocol and length.
-        let rest = checksum::fold(u64::from(self.protocol) + transport.len() as u64);
-        let pseudo = checksum::add(addresses, rest);
         let mut sum = checksum::transport(pseudo, transport);
         if self.protocol == UDP {
             sum = checksum::nonzero(sum);
@@ -155,51 +155,16 @@ impl Plan {
     }
 }
 
-/// Where the IP header is whose transport header is at `transport_at`, and whether it is IPv6.
-fn find_ip(packet: &Packet, transport_at: usize, protocol: u8) -> Option<(usize, bool)> {
-    let data = packet.data();
-    let marked = packet.network_offset().and_then(|at| usize::try_from(at).ok());
-    let candidates = [marked, behind_ethernet(data), Some(0)];
-    candidates.into_iter().flatten().find_map(|at| {
-        let header = data.get(at..transport_at)?;
-        match *header.first()? >> 4 {
-            4 => {
-                let header_len = usize::from(header.first()? & 0x0f) * 4;
-                let fits = header_len >= 20 && header_len == header.len() && *header.get(9)? == protocol;
-                fits.then_some((at, false))
-            }
-            6 => {
-                let is_plain = *header.get(6)? == protocol && header.len() == 40;
-                (is_plain || header.len() > 40).then_some((at, true))
-            }
-            _ => None,
-        }
-    })
-}
-
-/// Where the payload of an Ethernet frame starts, behind up to two tags.
-fn behind_ethernet(data: &[u8]) -> Option<usize> {
-    let mut at = ETHERNET;
-    for _ in 0..2 {
-        let kind = data.get(at.checked_sub(2)?..at)?;
-        if !VLAN_TYPES.iter().any(|tag| tag == kind) {
-            break;
-        }
-        at += TAG;
-    }
-    Some(at)
-}
-
-fn get(data: &[u8], at: usize) -> u16 {
-    u16_at(data, at).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use expect_test::{expect, Expect};
     use proptest::prelude::*;
     use wire::checksum::{add, fold, sum};
+
+    fn get(data: &[u8], at: usize) -> u16 {
+        u16_at(data, at).expect("the packet is so long")
+    }
 
     /// An Ethernet (or bare) IP packet with a transport header and `n` bytes of payload, its checksum partial.
     fn packet(is_v6: bool, is_tagged: bool, protocol: u8, n: usize) -> Vec<u8> {
@@ -228,6 +193,9 @@ mod tests {
             transport.extend([(len >> 8) as u8, len as u8, 0, 0]);
         }
         transport.extend((0..n).map(|i| i as u8));
+        let addresses = if is_v6 { &ip[8..40] } else { &ip[12..20] };
+        let pseudo = add(sum(addresses), fold(u64::from(protocol) + u64::from(len)));
+        put_u16(&mut transport, if protocol == TCP { 16 } else { 6 }, pseudo);
         ether.append(&mut ip);
         ether.append(&mut transport);
         ether
@@ -319,6 +287,63 @@ mod tests {
         );
     }
 
+    /// The lengths of segments of a TCP packet behind these headers, and whether all that its headers say of them is right.
+    fn in_tunnel(front: &[u8], is_v6: bool) -> Vec<usize> {
+        let inner = &packet(is_v6, false, TCP, 250)[14..];
+        let mut packet = Packet::from_bytes(&[front, inner].concat());
+        let start = front.len() + if is_v6 { 40 } else { 20 };
+        packet.set_offload(Offload {
+            needs_checksum: true,
+            gso: Gso::TcpV4,
+            gso_size: 100,
+            checksum_start: start as u16,
+            checksum_offset: 16,
+            ..Offload::default()
+        });
+        let mut lens = Vec::new();
+        segment(&packet, |part| {
+            let text = describe(part.data(), front.len());
+            assert!(!text.contains("BAD"), "{text}");
+            let part = part.data();
+            match part[12..] {
+                _ if part[0] == 0x45 => {
+                    assert!(checksum::is_valid(&part[..20]) && usize::from(get(part, 2)) == part.len());
+                }
+                _ if part[0] == 0x60 => assert_eq!(usize::from(get(part, 4)) + 40, part.len()),
+                [0x88, 0x64, ..] => assert_eq!(usize::from(get(part, 18)) + 20, part.len()),
+                _ => panic!("{part:02x?}"),
+            }
+            lens.push(part.len() - front.len());
+        });
+        assert!(!is_for_kernel(&packet));
+        packet.strip(front.len());
+        assert!(is_for_kernel(&packet));
+        lens
+    }
+
+    #[test]
+    fn what_is_in_tunnels_is_cut() {
+        let v4 = |protocol: u8| {
+            [&[0x45, 0, 0, 0, 0, 0, 0, 0, 64, protocol, 0, 0][..], &[10, 1, 1, 1], &[10, 2, 2, 2]].concat()
+        };
+        let v6 = |next: u8| [&[0x60, 0, 0, 0, 0, 0, next, 64][..], &[7; 32]].concat();
+        let options = [60, 0, 1, 4, 0, 0, 0, 0];
+        let pppoe = |protocol: u8| [&[2; 12][..], &[0x88, 0x64, 0x11, 0, 0, 1, 0, 0, 0, protocol]].concat();
+        assert_eq!(in_tunnel(&v4(4), false), [140, 140, 90]);
+        assert_eq!(in_tunnel(&v4(41), true), [160, 160, 110]);
+        assert_eq!(in_tunnel(&v6(41), true), [160, 160, 110]);
+        assert_eq!(in_tunnel(&[&v6(0)[..], &[4, 0, 1, 4, 0, 0, 0, 0]].concat(), false), [140, 140, 90]);
+        assert_eq!(
+            in_tunnel(&[&v6(0)[..], &options, &[4, 0, 1, 4, 0, 0, 0, 0]].concat(), false),
+            [140, 140, 90]
+        );
+        assert_eq!(in_tunnel(&[v4(47), vec![0, 0, 8, 0]].concat(), false), [140, 140, 90]);
+        assert_eq!(in_tunnel(&[v4(47), vec![0x20, 0, 8, 0, 0, 0, 0, 1]].concat(), false), [140, 140, 90]);
+        assert_eq!(in_tunnel(&[v4(4), v4(41)].concat(), true), [160, 160, 110]);
+        assert_eq!(in_tunnel(&pppoe(0x21), false), [140, 140, 90]);
+        assert_eq!(in_tunnel(&pppoe(0x57), true), [160, 160, 110]);
+    }
+
     #[test]
     fn udp_is_cut_into_datagrams() {
         check(
@@ -344,10 +369,7 @@ mod tests {
 
     #[test]
     fn a_partial_checksum_is_completed() {
-        let mut bytes = packet(true, false, TCP, 33);
-        let pseudo = add(sum(&bytes[22..54]), fold(u64::from(TCP) + 53));
-        put_u16(&mut bytes, 14 + 40 + 16, pseudo);
-        check(&bytes, 14, Gso::None, 0, expect!["len 93 seq fffffff0 flags 99"]);
+        check(&packet(true, false, TCP, 33), 14, Gso::None, 0, expect!["len 93 seq fffffff0 flags 99"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use socket2::{SockAddr, Socket};
 use sys::datagrams::{self, BATCH};
 
 use crate::idle_task::IdleTask;
+use crate::segment::segment;
 
 const ENOBUFS: i32 = 105;
 const MSG_NOSIGNAL: i32 = 0x4000;
@@ -65,10 +66,15 @@ impl SendQueue {
         SendQueue { takes_empty: true, ..SendQueue::default() }
     }
 
-    /// Adds packets.
+    /// Adds packets; what is still to be cut or summed for a wire is, for who reads the socket gets bytes only.
     pub fn add(&mut self, batch: &mut Batch) {
-        let takes_empty = self.takes_empty;
-        self.waiting.extend(batch.drain().filter(|packet| takes_empty || !packet.is_empty()));
+        for packet in batch.drain() {
+            if packet.has_offload() {
+                segment(&packet, |part| self.waiting.push_back(part));
+            } else if self.takes_empty || !packet.is_empty() {
+                self.waiting.push_back(packet);
+            }
+        }
     }
 
     /// Makes the task that pulls, if input 0 is to be pulled from.
@@ -275,4 +281,30 @@ fn destination(packet: &Packet) -> Option<Ipv4Addr> {
 /// Whether there is no room for more now.
 fn is_full(error: &Error) -> bool {
     error.kind() == ErrorKind::WouldBlock || error.raw_os_error() == Some(ENOBUFS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::{Gso, Offload};
+
+    #[test]
+    fn a_socket_gets_what_would_be_on_a_wire() {
+        let mut bytes = vec![0; 20 + 8 + 250];
+        [bytes[0], bytes[9], bytes[24], bytes[25]] = [0x45, 17, 1, 2];
+        let mut packet = Packet::from_bytes(&bytes);
+        packet.set_offload(Offload {
+            needs_checksum: true,
+            gso: Gso::UdpSegment,
+            gso_size: 100,
+            checksum_start: 20,
+            checksum_offset: 6,
+            ..Offload::default()
+        });
+        let mut queue = SendQueue::default();
+        queue.add(&mut Batch::of(packet));
+        let lens: Vec<usize> = queue.waiting.iter().map(|packet| packet.len()).collect();
+        assert_eq!(lens, [128, 128, 78]);
+        assert!(queue.waiting.iter().all(|packet| !packet.has_offload() && packet.data()[26..28] != [0, 0]));
+    }
 }

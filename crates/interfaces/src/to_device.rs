@@ -22,7 +22,7 @@ use sys::SysError;
 
 use crate::device::{check_up, refusal, words};
 use crate::refusals::Refusals;
-use crate::segment::segment;
+use crate::segment::{is_for_kernel, segment};
 use crate::traffic::Traffic;
 use crate::vnet;
 
@@ -230,7 +230,13 @@ impl ToDevice {
         let missing = wanted - self.queue.len();
         let mut batch = ctx.pull(0, missing);
         self.n_pulls += batch.len() as u64 + u64::from(batch.len() < missing);
-        self.queue.extend(batch.drain());
+        for packet in batch.drain() {
+            if is_for_kernel(&packet) {
+                self.queue.push_back(packet);
+            } else {
+                segment(&packet, |part| self.queue.push_back(part));
+            }
+        }
     }
 
     /// Sends from the queue what there is room for.

@@ -45,7 +45,8 @@ pub const ARGS: &[Arg] = &[
     Arg::keyword(
         "OFFLOAD",
         "bool",
-        "Whether the kernel may leave segmentation and checksums undone. Default true.",
+        "Whether the kernel may leave segmentation and checksums undone. Default true, but false in `weir click`, where packets \
+         are as in Click.",
     ),
 ];
 
@@ -181,7 +182,8 @@ impl Tunnel {
         }
         let old_name = conf.args.get::<String>("DEV_NAME");
         let name = conf.args.get::<String>("DEVNAME").or(old_name).unwrap_or_default();
-        let offloads = conf.args.get_or("OFFLOAD", true);
+        // Where packets go one by one as in Click, they are also as long.
+        let offloads = conf.args.get_or("OFFLOAD", conf.environment.default_burst() > 1);
         if gateway.is_some_and(|gateway| !near.contains(gateway)) {
             conf.args.fail("bad GATEWAY");
         } else if burst < 1 {

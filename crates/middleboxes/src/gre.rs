@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::Packet;
+use element::{offload, Packet};
 use wire::{checksum, protocol, Ipv4};
 
 /// Bytes of the header without options.
@@ -154,8 +154,14 @@ impl Encapsulation {
             (None, 6) => wire::ethertype::IPV6,
             _ => return Err(Unfit::Unknown),
         };
+        if self.has_checksum || self.next_sequence.is_some() {
+            // They are of the inner packet, which must not change any more, nor become several.
+            offload::settle(packet);
+        }
         let overhead = self.overhead();
-        let total_len = u16::try_from(packet.len() + overhead).map_err(|_| Unfit::TooLong)?;
+        u16::try_from(offload::frame_len(packet) + overhead).map_err(|_| Unfit::TooLong)?;
+        // What is still to be cut may be longer; its segments get lengths of their own.
+        let total_len = (packet.len() + overhead) as u16;
         let inner_tos = match first {
             Some([_, tos]) if version == 4 => tos,
             Some([high, low]) if version == 6 => high << 4 | low >> 4,

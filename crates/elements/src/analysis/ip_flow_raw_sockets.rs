@@ -33,8 +33,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use element::output::reason;
 use element::{
-    annotation, handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    annotation, handlers, offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx,
+    Failed, Handler, Packet, Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use packet::DEFAULT_HEADROOM;
 use sys::datagrams::{Datagram, Inbox};
@@ -237,7 +237,8 @@ fn received(datagram: &Datagram<'_>, headroom: usize, now_ns: i64) -> Option<Pac
 }
 
 impl IpFlowRawSockets {
-    fn send(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
+    fn send(&mut self, ctx: &mut Ctx<'_>, mut packet: Packet) {
+        offload::settle(&mut packet);
         let aggregate = packet.anno_u32(annotation::AGGREGATE);
         if aggregate == 0 {
             self.saw_others = true;

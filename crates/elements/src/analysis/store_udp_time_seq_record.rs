@@ -14,7 +14,8 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, same, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 use wire::{checksum, protocol};
 
@@ -120,6 +121,7 @@ impl StoreUdpTimeSeqRecord {
         }
         self.count = self.count.wrapping_add(1);
         let now_ns = clock.now_ns();
+        offload::settle(packet);
         let Some(bytes) = packet.data_mut().get_mut(datagram..) else { return Verdict::drop(SHORT) };
         let (header, payload) = bytes.split_at_mut(UDP_HEADER);
         if let (Some(sum), Some(record)) = (header.last_chunk_mut(), payload.first_chunk_mut()) {

@@ -8,7 +8,7 @@
 //! ```
 
 use args::{sized_anno, Anno, EtherAddr};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::address_place::{self, DROPS, OUT_OF_RANGE};
 use super::set_ether_address::address_written;
@@ -75,6 +75,7 @@ impl StoreEtherAddress {
             return Verdict::port_or_drop(1, OUT_OF_RANGE);
         }
         let address = self.anno.map_or(self.address.0, |anno| packet.anno(anno));
+        offload::settle_before(packet, self.offset + 6);
         let rest = packet.data_mut().get_mut(self.offset..);
         if let Some(place) = rest.and_then(|rest| rest.first_chunk_mut()) {
             *place = address;

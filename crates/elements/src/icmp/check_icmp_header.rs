@@ -7,10 +7,9 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow icmp) -> CheckICMPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{Class, Ctx, DropReason, Packet};
+use element::{offload, Class, Ctx, DropReason, Packet};
 use wire::{checksum, icmp_type, protocol};
 
-use crate::ip::offload;
 use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.

@@ -3,10 +3,8 @@
 use std::net::Ipv4Addr;
 
 use args::Scope;
-use element::{Handler, Packet, Verdict};
+use element::{offload, Handler, Packet, Verdict};
 use wire::{checksum, icmp_type, protocol, Icmp};
-
-use crate::ip::offload;
 
 const IP: usize = 20;
 const TTL: u8 = 255;

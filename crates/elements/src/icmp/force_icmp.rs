@@ -8,11 +8,10 @@
 //! ```
 
 use args::{NameKind, Word};
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{offload, Arg, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::{checksum, Icmp};
 
 use crate::ip::forced::{forced, Lengths, DROPS};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ForceICMP>("ForceICMP", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);

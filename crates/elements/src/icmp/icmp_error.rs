@@ -20,14 +20,13 @@ use std::sync::Arc;
 
 use args::{NameKind, Word};
 use element::{
-    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Packet, Verdict,
+    annotation, offload, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Packet, Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmp_code, icmp_type, protocol};
 
 use super::source_route::{self, SourceRoute};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x")

@@ -8,10 +8,8 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> ICMPPingResponder -> ToDump(out.pcap, ENCAP IP);
 //! ```
 
-use element::{per_packet, Class, Clock, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Clock, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::{checksum, icmp_type, protocol};
-
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> EraseIPPayload -> ToDump(out.pcap);
 //! ```
 
-use element::{per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::protocol;
 
 /// The class.
@@ -40,6 +40,7 @@ impl EraseIPPayload {
             Some(protocol::ICMP) => return Verdict::PASS,
             _ => return Verdict::drop(UNKNOWN),
         };
+        offload::settle(packet);
         let transport = packet.transport_mut();
         if let Some(payload) = transport.get_mut(header_len..) {
             payload.fill(0);

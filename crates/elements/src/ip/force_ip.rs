@@ -7,7 +7,7 @@
 //! RandomSource(60, LIMIT 10) -> ForceIP -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, same, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, same, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 /// The class.
@@ -34,6 +34,7 @@ impl Element for ForceIP {
 
 impl ForceIP {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
+        offload::settle(packet);
         let bytes = packet.data_mut();
         let len = bytes.len();
         let is_whole = self.n_packets % 8 != 1;

@@ -12,11 +12,13 @@
 
 use std::net::Ipv4Addr;
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+};
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option};
 
-use super::{offload, pieces::Pieces, set_ip_checksum};
+use super::{pieces::Pieces, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")

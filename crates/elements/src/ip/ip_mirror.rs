@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPMirror -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::protocol;
 
 /// The class.
@@ -35,6 +35,10 @@ impl Element for IPMirror {
 impl IPMirror {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
+        if packet.has_offload() && packet.network().get(9) == Some(&protocol::TCP) {
+            // Segments would be numbered by what was the acknowledgement.
+            offload::settle(packet);
+        }
         let header_len = packet.network_header_len();
         let bytes = packet.network_mut();
         let Some(header) = bytes.first_chunk_mut::<20>() else { return Verdict::PASS };

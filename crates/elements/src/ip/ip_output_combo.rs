@@ -15,10 +15,12 @@
 
 use std::net::Ipv4Addr;
 
-use element::{annotation, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{
+    annotation, offload, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet,
+};
 
 use super::gateway_options::Router;
-use super::{dec_ip_ttl, drop_broadcasts, fix_ip_src, offload, set_ip_checksum};
+use super::{dec_ip_ttl, drop_broadcasts, fix_ip_src, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class =

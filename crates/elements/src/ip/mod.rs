@@ -8,7 +8,6 @@ pub(crate) mod forced;
 pub mod fragments;
 pub mod gateway_options;
 pub mod header_check;
-pub mod offload;
 pub mod own_networks;
 pub mod payload_check;
 pub mod pieces;

@@ -13,7 +13,7 @@
 //! FromDump(in.pcap, FORCE_IP true) -> StripToNetworkHeader -> RFC2507Comp -> RFC2507Decomp -> IPPrint -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{offload, Batch, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::protocol;
 
 use super::compressed_header::{self as form, Headers, ID_FIELD, LEN, N_CONTEXTS, TCP_FIELDS};
@@ -58,7 +58,8 @@ impl Element for RFC2507Comp {
 impl RFC2507Comp {
     fn compress_all(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch) -> Batch {
         let mut compressed = Batch::new();
-        for packet in batch.drain() {
+        for mut packet in batch.drain() {
+            offload::settle(&mut packet);
             compressed.push(self.compress(ctx, &packet));
         }
         compressed

@@ -8,7 +8,7 @@
 //! FromDump(in.pcap, FORCE_IP true) -> StripToNetworkHeader -> RFC2507Comp -> RFC2507Decomp -> IPPrint -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{offload, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
 use wire::checksum;
 
 use super::compressed_header::{self as form, Headers, ID_FIELD, LEN, N_CONTEXTS, TCP_FIELDS};
@@ -56,7 +56,8 @@ impl Element for RFC2507Decomp {
 impl RFC2507Decomp {
     fn restore_all(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) -> Batch {
         let mut whole = Batch::new();
-        for packet in batch.drain() {
+        for mut packet in batch.drain() {
+            offload::settle(&mut packet);
             if packet.len() >= 2 && packet.data().first() == Some(&form::FULL) {
                 ctx.chatter("2507d: got full header");
             }

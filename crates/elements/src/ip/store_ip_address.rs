@@ -12,10 +12,8 @@
 use std::net::Ipv4Addr;
 
 use args::{Args, Word};
-use element::{per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::{checksum, protocol};
-
-use super::offload;
 
 /// The class.
 pub const CLASS: Class =

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> StripIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x");
@@ -29,7 +29,9 @@ impl StripIPHeader {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         if let Some(offset) = packet.transport_offset() {
             // Behind the start already: Click takes the negative number for a large one and strips all.
-            packet.strip(usize::try_from(offset).unwrap_or(usize::MAX));
+            let n_bytes = usize::try_from(offset).unwrap_or(usize::MAX);
+            offload::settle_before(packet, n_bytes);
+            packet.strip(n_bytes);
         }
         Verdict::PASS
     }

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> MarkIPHeader(14) -> StripToNetworkHeader -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StripToNetworkHeader>("StripToNetworkHeader", "1/1", "a/a", "x/x");
@@ -28,7 +28,10 @@ impl StripToNetworkHeader {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         match packet.network_offset() {
-            Some(offset) if offset >= 0 => packet.strip(offset.unsigned_abs()),
+            Some(offset) if offset >= 0 => {
+                offload::settle_before(packet, offset.unsigned_abs());
+                packet.strip(offset.unsigned_abs());
+            }
             Some(offset) => packet.unstrip(offset.unsigned_abs()),
             None => {}
         }

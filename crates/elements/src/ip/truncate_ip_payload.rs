@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TruncateIPPayload -> ToDump(headers.pcap);
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::{protocol, Icmp};
 
 /// The class.
@@ -51,6 +51,7 @@ impl TruncateIPPayload {
         };
         let n_removed = present.saturating_sub(headers + self.payload_len);
         if n_removed > 0 {
+            offload::settle(packet);
             if self.adds_extra_length {
                 let extra = packet.anno_u32(annotation::EXTRA_LENGTH);
                 packet.set_anno_u32(annotation::EXTRA_LENGTH, extra.wrapping_add(n_removed as u32));

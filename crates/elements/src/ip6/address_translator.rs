@@ -23,13 +23,14 @@
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::{icmpv6, protocol, Ipv6};
 
 use super::address_map::{AddressMap, Direction, Side};
 use super::port_map::PortMap;
 use super::segment::renew_checksum;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =

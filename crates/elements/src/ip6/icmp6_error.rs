@@ -17,13 +17,12 @@
 use std::net::Ipv6Addr;
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmpv6, protocol, Ipv6};
 
 use super::segment::renew_checksum;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMP6Error>("ICMP6Error", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);

@@ -19,13 +19,14 @@
 
 use std::net::Ipv6Addr;
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, offload, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+};
 use packet::PacketType;
 use wire::{icmpv6, protocol, upper_layer, Ipv6};
 
 use super::icmp_message;
 use super::own_addresses::Interfaces;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =

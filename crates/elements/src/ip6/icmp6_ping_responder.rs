@@ -14,12 +14,13 @@
 
 use std::net::Ipv6Addr;
 
-use element::{annotation, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::{checksum, icmpv6, protocol, upper_layer, Ipv6};
 
 use super::own_addresses::Interfaces;
 use super::segment::renew_checksum;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMP6PingResponder>("ICMP6PingResponder", "1/1-2", "a/ah", "x/x")

@@ -10,10 +10,8 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
-
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6Fragmenter>("IP6Fragmenter", "1/1-2", "h/h", "x/x")
@@ -72,7 +70,7 @@ impl Element for IP6Fragmenter {
 /// Whether a packet that is still to be cut into segments will not be too long then.
 #[inline]
 fn is_cut_later(packet: &Packet, mtu: u32) -> bool {
-    packet.has_offload() && offload::wire_len(packet) <= mtu as usize
+    packet.has_offload() && offload::frame_len(packet) <= mtu as usize
 }
 
 #[cfg(test)]
@@ -102,7 +100,8 @@ mod tests {
         let mut packet = Packet::zeroed(40 + 20 + 5000);
         packet.data_mut()[52] = 0x50;
         packet.set_network_header(0, 40);
-        let offload = |gso_size| Offload { gso: Gso::TcpV6, gso_size, ..Offload::default() };
+        let offload =
+            |gso_size| Offload { gso: Gso::TcpV6, gso_size, checksum_start: 40, ..Offload::default() };
         packet.set_offload(offload(1440));
         assert!(is_cut_later(&packet, 1500) && !is_cut_later(&packet, 1499));
         packet.set_offload(Offload::default());

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> IP6Mirror -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::{protocol, Ipv6};
 
 /// The class.
@@ -28,6 +28,7 @@ impl Element for IP6Mirror {
 impl IP6Mirror {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
+        offload::settle_before(packet, packet.network_offset().unwrap_or(0).max(0) as usize + Ipv6::LEN);
         let Some(header) = packet.network_mut().first_chunk_mut::<{ Ipv6::LEN }>() else {
             return Verdict::PASS;
         };

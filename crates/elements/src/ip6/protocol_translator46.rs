@@ -9,11 +9,10 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> ProtocolTranslator46 -> IP6Fragmenter(1500) -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::{checksum, icmp_code, icmp_type, icmpv6, ip_flag, protocol, Ipv4, Ipv6};
 
 use super::translation::{translate_segment, BAD_PACKET, FRAGMENT_HEADER, GROWTH, UNTRANSLATABLE};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =

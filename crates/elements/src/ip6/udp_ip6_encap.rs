@@ -12,12 +12,11 @@ use std::net::Ipv6Addr;
 
 use args::{Port, Raw, Scope};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
 };
 use wire::{checksum, protocol, Ipv6, Udp};
 
 use super::segment::renew_checksum;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =

@@ -19,14 +19,13 @@
 
 use std::net::Ipv4Addr;
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, ElementIdx, Failed, Packet};
+use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, ElementIdx, Failed, Packet};
 use wire::word::{put_u16, u16_at};
 use wire::{checksum, protocol};
 
 use super::flow_id::FlowId;
 use super::rewriters;
 use super::style::u32_from;
-use crate::ip::offload;
 use crate::standard::neighbours::{nearest, Towards};
 use crate::tcpudp::segment::Outer;
 

@@ -8,7 +8,7 @@
 //! ```
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 /// The class.
@@ -57,7 +57,7 @@ impl Element for CheckLength {
 impl CheckLength {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if packet.len() <= self.max_len as usize {
+        if offload::frame_len(packet) <= self.max_len as usize {
             Verdict::PASS
         } else {
             Verdict::port_or_drop(1, TOO_LONG)

@@ -11,7 +11,7 @@
 //! FromDump(others.pcap) -> [1]c[1] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed};
+use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed};
 
 use super::source::MAX_LENGTH;
 
@@ -103,7 +103,10 @@ impl Clipboard {
             0 => batch.iter().for_each(|packet| self.copy(packet.data())),
             _ => {
                 let is_long = |packet: &&mut element::Packet| packet.len() >= self.min_len;
-                batch.iter_mut().filter(is_long).for_each(|packet| self.paste(packet.data_mut()));
+                batch.iter_mut().filter(is_long).for_each(|packet| {
+                    offload::settle_before(packet, self.min_len);
+                    self.paste(packet.data_mut());
+                });
             }
         }
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use args::FixedPoint;
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 
 use super::bit_errors::{BitErrors, BITS, CERTAIN};
 
@@ -133,6 +133,7 @@ impl RandomBitErrors {
     }
 
     fn change(&self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
+        offload::settle(packet);
         for byte in packet.data_mut() {
             let wrong = self.errors.draw(|| ctx.random());
             match self.kind {

@@ -16,7 +16,9 @@
 use std::collections::VecDeque;
 use std::io::Read;
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, BATCH_MAX};
+use element::{
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, BATCH_MAX,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Reframe>("Reframe", "1/1", "h/a", "x/x").args(ARGS).drops(DROPS);
@@ -93,7 +95,8 @@ impl Element for Reframe {
         let is_push = ctx.output_is_push(0);
         // Frames of one packet go one by one, as in Click.
         let most = if batch.len() == 1 { 1 } else { BATCH_MAX };
-        for packet in batch.drain() {
+        for mut packet in batch.drain() {
+            offload::settle(&mut packet);
             if self.stream.len() + packet.len() > MAX_STREAM {
                 self.drop_stream(ctx, NOT_PULLED);
                 continue;

@@ -8,7 +8,7 @@
 //! ```
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 /// The class.
@@ -77,10 +77,17 @@ impl Resize {
         if n_added > MOST {
             return Verdict::drop(TOO_LONG);
         }
+        if self.tail != 0 {
+            offload::settle(packet);
+        }
         match self.head {
             0 => {}
             1.. => drop(packet.prepend(n(self.head))),
-            _ => packet.strip(n(self.head).min(packet.len())),
+            _ => {
+                let n_bytes = n(self.head).min(packet.len());
+                offload::settle_before(packet, n_bytes);
+                packet.strip(n_bytes);
+            }
         }
         match self.tail {
             0 => {}

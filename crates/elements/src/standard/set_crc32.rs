@@ -6,7 +6,7 @@
 //! FromDump(in.pcap) -> SetCRC32 -> RandomSample(0.9) -> CheckCRC32 -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::crc32;
 
@@ -28,6 +28,7 @@ impl Element for SetCrc32 {
 impl SetCrc32 {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
+        offload::settle(packet);
         let sum = crc32::of(packet.data());
         let len = packet.len();
         packet.append(crc32::LEN)[len..].copy_from_slice(&sum);

@@ -6,7 +6,7 @@
 //! FromDump(in.pcap) -> StoreData(12, \<0800>) -> ToDump(out.pcap);
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StoreData>("StoreData", "1/1", "a/a", "x/x").args(ARGS);
@@ -37,6 +37,7 @@ impl StoreData {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         if self.offset < packet.len() {
+            offload::settle_before(packet, self.offset + self.data.len());
             let tail = packet.data_mut().get_mut(self.offset..).unwrap_or_default();
             match (self.data.as_slice(), tail) {
                 ([byte], [first, ..]) => *first = *byte,

@@ -7,7 +7,7 @@
 //! InfiniteSource(LIMIT 3) -> SetTimestamp -> StoreTimestamp(TAIL true) -> Print(MAXLENGTH -1) -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class =
@@ -54,6 +54,7 @@ impl StoreTimestamp {
         if end > MOST {
             return Verdict::drop(TOO_LONG);
         }
+        offload::settle_before(packet, end);
         if end > packet.len() {
             packet.append(end - packet.len());
         }

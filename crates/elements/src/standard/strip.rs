@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").args(ARGS);
@@ -58,6 +58,7 @@ impl ShortPackets {
         if packet.len() < n_bytes {
             self.note(packet.len());
         }
+        offload::settle_before(packet, n_bytes);
         packet.strip(n_bytes);
     }
 

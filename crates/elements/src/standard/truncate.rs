@@ -8,7 +8,7 @@
 //! ```
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
 };
 
 /// The class.
@@ -59,6 +59,7 @@ impl Truncate {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let n_removed = packet.len().saturating_sub(self.max_len as usize);
         if n_removed > 0 {
+            offload::settle(packet);
             if self.adds_extra_length {
                 let extra = packet.anno_u32(annotation::EXTRA_LENGTH);
                 packet.set_anno_u32(annotation::EXTRA_LENGTH, extra.wrapping_add(n_removed as u32));

@@ -8,11 +8,10 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> CheckTCPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{Class, Ctx, DropReason, Packet};
+use element::{offload, Class, Ctx, DropReason, Packet};
 use wire::protocol;
 
 use super::segment::Outer;
-use crate::ip::offload;
 use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.

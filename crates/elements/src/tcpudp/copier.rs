@@ -1,6 +1,6 @@
 //! Elements that copy something of the packets at input 0 into those at input 1.
 
-use element::{same, Arg, Batch, Configure, Ctx, Element, Failed, Packet};
+use element::{offload, same, Arg, Batch, Configure, Ctx, Element, Failed, Packet};
 
 /// Their argument.
 pub const ARGS: &[Arg] = &[Arg::rest("ANYTHING", "anything", "Ignored, as in Click.")];
@@ -53,6 +53,7 @@ impl<T: Copied> Element for Copier<T> {
 
 impl<T: Copied> Copier<T> {
     fn process(&mut self, port: usize, batch: &mut Batch) {
+        batch.iter_mut().for_each(offload::settle);
         match port {
             0 => batch.iter().for_each(|packet| self.0.remember(packet)),
             _ => batch.iter_mut().for_each(|packet| self.0.write_into(packet)),

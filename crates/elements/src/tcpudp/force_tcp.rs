@@ -10,11 +10,10 @@
 //! ```
 
 use args::Port;
-use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{offload, same, Arg, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::Tcp;
 
 use crate::ip::forced::{forced, Lengths, DROPS};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ForceTCP>("ForceTCP", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);

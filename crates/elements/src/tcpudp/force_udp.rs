@@ -8,10 +8,9 @@
 //! ```
 
 use args::Port;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{offload, Arg, Class, Configure, Ctx, Element, Failed, Packet};
 
 use crate::ip::forced::{forced, Lengths, DROPS};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ForceUDP>("ForceUDP", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);

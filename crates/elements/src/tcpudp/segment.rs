@@ -116,8 +116,8 @@ mod tests {
             ..packet::Offload::default()
         };
         packet.set_offload(offload);
-        assert!(crate::ip::offload::is_trusted(&packet));
+        assert!(element::offload::is_trusted(&packet));
         packet.set_network_header(0, 24);
-        assert!(!crate::ip::offload::is_trusted(&packet));
+        assert!(!element::offload::is_trusted(&packet));
     }
 }

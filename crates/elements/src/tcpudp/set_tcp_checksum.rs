@@ -8,12 +8,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> SetTCPChecksum -> Discard;
 //! ```
 
-use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 use super::segment::Outer;
 use crate::ip::failures::{per_told_packet, Failures};
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =
@@ -59,7 +58,7 @@ impl SetTCPChecksum {
 
     #[inline(always)]
     fn set(&self, packet: &mut Packet) -> Option<()> {
-        let is_partial = offload::is_partial(packet);
+        let is_partial = offload::keep_partial(packet, 16);
         let outer = Outer::of(packet)?;
         let len = outer.total_len().checked_sub(outer.header_len())?;
         let pseudo = outer.pseudo_header_sum(len as u16);

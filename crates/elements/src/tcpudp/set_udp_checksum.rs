@@ -8,12 +8,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::checksum;
 
 use super::segment::Outer;
 use crate::ip::failures::Failures;
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").drops(DROPS);
@@ -82,7 +81,7 @@ impl SetUDPChecksum {
 
 #[inline(always)]
 fn set(packet: &mut Packet) -> Option<()> {
-    let is_partial = offload::is_partial(packet);
+    let is_partial = offload::keep_partial(packet, 6);
     let outer = Outer::of(packet).filter(|outer| !outer.is_fragment())?;
     let len =
         packet.transport().first_chunk::<8>().map(|header| u16::from_be_bytes([header[4], header[5]]))?;

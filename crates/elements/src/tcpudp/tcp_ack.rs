@@ -15,7 +15,8 @@
 
 use args::Seconds;
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, TimerId,
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet,
+    TimerId,
 };
 use wire::{protocol, tcp_flag};
 
@@ -105,7 +106,13 @@ impl Element for TCPAck {
 }
 
 impl TCPAck {
-    fn process(&mut self, ctx: &mut Ctx<'_>, port: usize, packet: Packet) -> Result<Packet, (usize, Packet)> {
+    fn process(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        port: usize,
+        mut packet: Packet,
+    ) -> Result<Packet, (usize, Packet)> {
+        offload::settle(&mut packet);
         let Some(sequence) = Sequence::of(&packet) else { return Err((NO_HEADER, packet)) };
         match port {
             0 => self.receive(ctx, sequence, packet),

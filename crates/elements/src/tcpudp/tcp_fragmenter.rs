@@ -8,11 +8,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TCPFragmenter(MTU 576) -> ToDump(out.pcap);
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
 use wire::{checksum, tcp_flag, Tcp};
 
 use super::segment::Outer;
-use crate::ip::{offload, pieces::Pieces};
+use crate::ip::pieces::Pieces;
 
 /// The class.
 pub const CLASS: Class =

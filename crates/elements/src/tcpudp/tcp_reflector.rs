@@ -8,10 +8,8 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> IPFilter(allow tcp && dst port 99) -> TCPReflector -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
+use element::{offload, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet};
 use wire::{checksum, tcp_flag, Tcp};
-
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class = Class::new::<TCPReflector>("TCPReflector", "1/1", "a/a", "x/x").drops(DROPS);

@@ -10,10 +10,10 @@
 use std::net::Ipv4Addr;
 
 use args::{Port, Raw, Scope};
-use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    offload, per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
 use wire::{checksum, protocol};
-
-use crate::ip::offload;
 
 /// The class.
 pub const CLASS: Class =
@@ -143,10 +143,8 @@ impl UDPIPEncap {
     /// Puts the headers in front of a packet.
     #[inline(always)]
     pub(super) fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if self.has_checksum {
-            // The checksum covers the inner packet, which must not change any more.
-            offload::settle(packet);
-        }
+        // Length and checksum are of the inner packet, which must not change any more.
+        offload::settle(packet);
         let destination = self.destination.unwrap_or_else(|| packet.dst_ip());
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);

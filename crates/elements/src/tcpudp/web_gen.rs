@@ -19,7 +19,9 @@ mod table;
 use std::net::Ipv4Addr;
 
 use args::{Prefix, PrefixOrAddress};
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, TimerId};
+use element::{
+    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, TimerId,
+};
 
 use self::connection::{Heard, Outgoing, Segment};
 use self::table::{Key, Table};
@@ -210,7 +212,8 @@ impl WebGen {
     }
 
     /// A packet of the server's.
-    fn take_in(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
+    fn take_in(&mut self, ctx: &mut Ctx<'_>, mut packet: Packet) {
+        offload::settle(&mut packet);
         let Some(segment) = Segment::of(packet.data()) else {
             return ctx.drop_packet(NOT_TCP, packet);
         };

@@ -13,7 +13,7 @@ use sys::vnet::VnetHeader;
 use super::relay::{self, Relayed};
 use super::tap_port::{self, TapIn, TapOut};
 use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
-use crate::segment::{segment, MAX_SEGMENTS};
+use crate::segment::{is_for_kernel, segment, MAX_SEGMENTS};
 use crate::traffic::Traffic;
 use crate::vnet;
 
@@ -290,6 +290,10 @@ impl RingOut {
 
     #[cold]
     fn push_with_header(&mut self, packet: &Packet) -> Result<(), Refused> {
+        if !is_for_kernel(packet) {
+            // The reader may be a kernel. Its segments go instead.
+            return Err(Refused::TooLong);
+        }
         let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
         let header = Header {
             wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),

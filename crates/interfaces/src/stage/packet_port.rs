@@ -12,7 +12,7 @@ use sys::poll::{Interest, Poller};
 
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::{check_up, from_frame, refusal, words};
-use crate::segment::segment;
+use crate::segment::{is_for_kernel, segment};
 use crate::vnet;
 
 const ENETDOWN: i32 = 100;
@@ -105,8 +105,13 @@ impl Output for PacketOut {
             let frames: Vec<TxFrame<'_>> = waiting
                 .iter()
                 .take(BATCH)
+                .take_while(|packet| is_for_kernel(packet))
                 .map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() })
                 .collect();
+            if frames.is_empty() {
+                self.give_up_first(waiting);
+                continue;
+            }
             match self.tx.send_batch(&frames) {
                 Ok(0) => {
                     self.pause(poller);

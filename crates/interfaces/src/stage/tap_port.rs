@@ -14,7 +14,7 @@ use super::relay::{self, Relayed};
 use super::spec::Endpoint;
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::words;
-use crate::segment::segment;
+use crate::segment::{is_for_kernel, segment};
 use crate::vnet;
 
 /// Room for the longest packet with its link-layer header.
@@ -150,6 +150,13 @@ impl Input for TapIn {
 }
 
 impl TapOut {
+    fn send_segments(&mut self, packet: &Packet) {
+        segment(packet, |part| {
+            let is_sent = self.tap.send(vnet::header_of(&part), part.data());
+            self.n_refused += u64::from(!matches!(is_sent, Ok(true)));
+        });
+    }
+
     /// Writes a packet if nothing stands in its way.
     pub fn write(&self, header: VnetHeader, data: Source<'_>) -> bool {
         matches!(self.tap.send(vnet::unverified(header), data), Ok(true))
@@ -159,6 +166,10 @@ impl TapOut {
 impl Output for TapOut {
     fn send(&mut self, waiting: &mut Ring, _poller: &mut Poller) -> Dispatch {
         while let Some(packet) = waiting.pop_front() {
+            if !is_for_kernel(&packet) {
+                self.send_segments(&packet);
+                continue;
+            }
             match self.tap.send(vnet::header_of(&packet), packet.data()) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -171,10 +182,7 @@ impl Output for TapOut {
                 }
                 // The metadata is not to the kernel's liking: it gets what the packet stands for.
                 Err(error) if packet.has_offload() && error.errno() != Some(ENOBUFS) => {
-                    segment(&packet, |part| {
-                        let is_sent = self.tap.send(vnet::header_of(&part), part.data());
-                        self.n_refused += u64::from(!matches!(is_sent, Ok(true)));
-                    });
+                    self.send_segments(&packet);
                 }
                 // The device is down, or has no memory for this packet.
                 Err(_) => self.n_refused += 1,

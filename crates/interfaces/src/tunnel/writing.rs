@@ -4,7 +4,7 @@ use element::{Batch, Ctx, Packet, TaskId, BATCH_MAX};
 use sys::tap::Kind;
 
 use super::{Tunnel, BAD_PACKET, ENOBUFS, IP_HEADER, NOT_WRITTEN, TOO_LONG};
-use crate::segment::segment;
+use crate::segment::{is_for_kernel, segment};
 use crate::vnet;
 
 const ETHERNET_HEADER: usize = 14;
@@ -46,7 +46,7 @@ impl Tunnel {
     }
 
     fn write_packet(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        if self.offloads || !packet.has_offload() {
+        if !packet.has_offload() || self.offloads && is_for_kernel(&packet) {
             return self.write_part(ctx, packet);
         }
         segment(&packet, |part| self.write_part(ctx, part));

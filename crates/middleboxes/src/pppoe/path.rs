@@ -1,6 +1,6 @@
 //! The path of subscribers' packets: out of their frames and into them.
 
-use element::{annotation, Packet};
+use element::{annotation, offload, Packet};
 use table::prefetch::prefetch_whole;
 use wire::{ethertype, Ipv4};
 
@@ -127,7 +127,7 @@ impl Server {
         if session.address != destination || destination == 0 {
             return Outcome::NoSession;
         }
-        if len > usize::from(session.mru) {
+        if offload::frame_len(packet) > usize::from(session.mru) {
             return Outcome::TooBig;
         }
         if !session.down.take(len, now_ns) {

@@ -1,6 +1,6 @@
 //! Packets whose checksum or segmentation is left to be done (virtio-net metadata), as header rewriters see them.
 
-use element::Packet;
+use crate::Packet;
 use packet::{Gso, Offload};
 use wire::checksum;
 
@@ -14,6 +14,17 @@ pub fn is_partial(packet: &Packet) -> bool {
 fn is_partial_offload(packet: &Packet) -> bool {
     let offload = packet.offload();
     offload.needs_checksum && packet.transport_offset() == Some(offload.checksum_start as isize)
+}
+
+/// Whether the checksum of the marked transport header is partial and `offset` bytes behind the header's start; one
+/// that is elsewhere is completed.
+#[inline(always)]
+pub fn keep_partial(packet: &mut Packet, offset: u16) -> bool {
+    let is_kept = is_partial(packet) && packet.offload().checksum_offset == offset;
+    if !is_kept {
+        settle(packet);
+    }
+    is_kept
 }
 
 /// Whether the checksum of the marked transport header need not be looked at: it is partial, or a device has verified it.
@@ -40,27 +51,47 @@ fn settle_offload(packet: &mut Packet) {
     packet.set_offload(Offload { checksum_valid: offload.needs_checksum, ..Offload::default() });
 }
 
-/// Bytes from the network header on of the longest packet that will be on the wire: of a segment if the packet is still to
-/// be cut into segments.
+/// Settles a packet whose first `n` bytes are to change or to go, if its checksum covers some of them.
 #[inline(always)]
-pub fn wire_len(packet: &Packet) -> usize {
+pub fn settle_before(packet: &mut Packet, n: usize) {
+    if packet.has_offload() && n > usize::from(packet.offload().checksum_start) {
+        settle_offload(packet);
+    }
+}
+
+/// Bytes of the longest packet that will be on the wire: of a segment if the packet is still to be cut into segments.
+#[inline(always)]
+pub fn frame_len(packet: &Packet) -> usize {
     if packet.has_offload() {
         segment_len(packet)
     } else {
-        packet.network().len()
+        packet.len()
+    }
+}
+
+/// As [`frame_len`], from the network header on.
+#[inline(always)]
+pub fn wire_len(packet: &Packet) -> usize {
+    let whole = packet.network().len();
+    if packet.has_offload() {
+        whole.saturating_sub(packet.len() - segment_len(packet))
+    } else {
+        whole
     }
 }
 
 #[inline(never)]
 fn segment_len(packet: &Packet) -> usize {
     let offload = packet.offload();
-    let whole = packet.network().len();
+    let start = usize::from(offload.checksum_start);
     let transport_header_len = match offload.gso {
-        Gso::None | Gso::UdpFragment => return whole,
-        Gso::TcpV4 | Gso::TcpV6 => packet.transport().get(12).map_or(20, |byte| usize::from(byte >> 4) * 4),
+        Gso::None | Gso::UdpFragment => return packet.len(),
+        Gso::TcpV4 | Gso::TcpV6 => {
+            packet.data().get(start + 12).map_or(20, |byte| usize::from(byte >> 4) * 4)
+        }
         Gso::UdpSegment => 8,
     };
-    whole.min(packet.network_header_len() + transport_header_len + usize::from(offload.gso_size))
+    packet.len().min(start + transport_header_len + usize::from(offload.gso_size))
 }
 
 #[cfg(test)]
@@ -90,6 +121,18 @@ mod tests {
     fn a_segment_is_as_long_as_its_headers_and_its_share() {
         assert_eq!(wire_len(&partial(&[0; 500])), 140);
         assert_eq!(wire_len(&partial(&[0; 50])), 90);
+        let mut framed = partial(&[0; 500]);
+        framed.prepend(14);
+        assert_eq!((frame_len(&framed), wire_len(&framed)), (154, 140));
+    }
+
+    #[test]
+    fn what_a_checksum_covers_is_left_alone_until_it_is_complete() {
+        let mut packet = partial(&[1; 50]);
+        settle_before(&mut packet, 20);
+        assert!(packet.has_offload());
+        settle_before(&mut packet, 21);
+        assert!(!packet.has_offload() && checksum::is_valid(packet.transport()));
     }
 
     proptest! {
