@@ -182,6 +182,11 @@ fn handlers_are_merged_and_written_everywhere() {
     let reads = ["s.count", "c.count", "q.capacity", "u.active", "u.count", "q.length", "c.class", "q.drops"];
     let expected = ["200", "200", "600", "true", "200", "0", "Counter", "0"];
     assert_eq!(values(&["--cores", "2"], graph, &reads), expected);
+    // What is no count is not added up.
+    let settings = "InfiniteSource(LIMIT 100, STOP true) -> a :: AggregateIP(ip src/8) -> t :: TimeRange -> n :: SetAnnoByte(17, 3)
+         -> q :: Queue(500) -> s :: Shaper(1000000) -> u :: Unqueue -> m :: Meter(10) -> Discard; m[1] -> Discard; DriverManager(stop)";
+    let reads = ["s.config", "a.bit_length", "m.meters", "n.anno", "q.capacity"];
+    assert_eq!(values(&["--cores", "2"], settings, &reads), ["1000000", "8", "9.766", "17", "500"]);
     let output = weir(&["click", "--cores", "2", "-e", graph, "-h", "c.count", "-h", "nobody.count"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).starts_with("c.count:\n200\n"), "{}", stdout(&output));

@@ -411,7 +411,6 @@ fn read_task(world: &World, idx: ElementIdx, handler: &str) -> Option<String> {
 
 fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) -> Option<Result<(), String>> {
     let task = first_task(world, idx)?;
-    let value = value.trim();
     Some(match handler {
         "scheduled" => args::boolean(value).map_err(|_| "syntax error".to_string()).map(|on| match on {
             true => world.schedule(task),

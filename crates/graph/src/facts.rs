@@ -139,7 +139,7 @@ impl Handler {
         Handler { name, kind: HandlerKind::ReadParam, doc, flags: "" }
     }
 
-    /// With Click's flags.
+    /// With Click's flags, and those that tell how the answers of several cores become one: `least`, `most`, `alike`.
     pub const fn flags(mut self, flags: &'static str) -> Handler {
         self.flags = flags;
         self

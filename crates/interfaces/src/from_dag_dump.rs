@@ -44,7 +44,7 @@ const ARGS: &[Arg] = &[
 const HANDLERS: &[Handler] = &[
     trace::SAMPLING_PROB,
     trace::IS_ACTIVE,
-    Handler::read("encap", "The last packet's link type."),
+    Handler::read("encap", "The last packet's link type.").flags("alike"),
     Handler::write("stop", "Becomes inactive and stops the driver."),
     trace::EXTEND_INTERVAL,
     trace::FILE[0],

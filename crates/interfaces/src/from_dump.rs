@@ -67,14 +67,15 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("filename", "The file's name."),
-    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known."),
+    Handler::read("filename", "The file's name.").flags("alike"),
+    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known.").flags("alike"),
     Handler::read_write("filepos", "Position in the uncompressed file, in bytes."),
-    Handler::read("sampling_prob", "Probability with which a packet is emitted."),
+    Handler::read("sampling_prob", "Probability with which a packet is emitted.").flags("alike"),
     Handler::read_write("active", "Whether packets are emitted.").flags("checkbox"),
-    Handler::read("encap", "The capture's link type."),
+    Handler::read("encap", "The capture's link type.").flags("alike"),
     Handler::write("stop", "Becomes inactive and stops the driver.").flags("button"),
-    Handler::read("packet_filepos", "Where in the uncompressed file the last packet's record starts."),
+    Handler::read("packet_filepos", "Where in the uncompressed file the last packet's record starts.")
+        .flags("alike"),
     Handler::write("extend_interval", "Moves the end time by this interval and becomes active."),
     Handler::read("count", "Packets emitted."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
@@ -267,7 +268,6 @@ impl Element for FromDump {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "active" => {
                 self.is_active = args::boolean(value).map_err(|_| "type mismatch")?;

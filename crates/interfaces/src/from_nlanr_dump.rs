@@ -50,9 +50,10 @@ const ARGS: &[Arg] = &[
 const HANDLERS: &[Handler] = &[
     trace::SAMPLING_PROB,
     trace::IS_ACTIVE,
-    Handler::read("encap", "The kind of packets: IP."),
+    Handler::read("encap", "The kind of packets: IP.").flags("alike"),
     Handler::write("stop", "Becomes inactive and stops the driver.").flags("button"),
-    Handler::read("packet_filepos", "Where in the uncompressed file the last record that was read starts."),
+    Handler::read("packet_filepos", "Where in the uncompressed file the last record that was read starts.")
+        .flags("alike"),
     trace::EXTEND_INTERVAL,
     trace::FILE[0],
     trace::FILE[1],

@@ -65,7 +65,7 @@ impl IdleTask {
         let Some(tickets) = self.tickets.as_mut().filter(|_| name == "tickets") else {
             return Err(format!("no {name} write handler"));
         };
-        let wanted = args::saturating_integer::<i32>(value.trim()).map_err(|_| "syntax error")?;
+        let wanted = args::saturating_integer::<i32>(value).map_err(|_| "syntax error")?;
         *tickets = wanted.clamp(1, MOST_TICKETS);
         if *tickets != wanted {
             ctx.warn(&format!("tickets pinned at {tickets}"));

@@ -182,7 +182,7 @@ impl Element for ToDevice {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "debug" => self.is_debugging = args::boolean(value.trim()).map_err(|_| "type mismatch")?,
+            "debug" => self.is_debugging = args::boolean(value).map_err(|_| "type mismatch")?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

@@ -83,7 +83,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("filename", "The file's name."),
+    Handler::read("filename", "The file's name.").flags("alike"),
     Handler::read("count", "Packets written."),
     Handler::read("full_files", "Files that became full.").flags("unlisted"),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),

@@ -37,8 +37,10 @@ const ARGS: &[Arg] = &[
     Arg::keyword("MAXLENGTH", "unsigned", "Most bytes to write of a packet; 0 is no limit. Default 0."),
 ];
 
-const HANDLERS: &[Handler] =
-    &[Handler::read("filename", "The file's name."), Handler::read("count", "Packets written.")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("filename", "The file's name.").flags("alike"),
+    Handler::read("count", "Packets written."),
+];
 
 /// See the page above.
 pub struct ToHexDump {

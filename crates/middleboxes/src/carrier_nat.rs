@@ -90,7 +90,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("nsubscribers", "Number of subscribers that have a block."),
     Handler::read("nblocks", "Number of blocks that subscribers have."),
     Handler::read("nfragments", "Number of packets whose later fragments are awaited."),
-    Handler::read("capacity", "Most mappings."),
+    Handler::read("capacity", "Most mappings.").flags("alike"),
     Handler::read("mappings", "All mappings: protocol, inside, outside, and when they end.")
         .flags("expensive"),
     Handler::read("subscribers", "All subscribers: address, external address, and how much they have.")

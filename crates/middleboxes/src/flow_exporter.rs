@@ -85,7 +85,8 @@ const HANDLERS: &[Handler] = &[
     Handler::read(
         "templates",
         "The templates, a line each: number, and information elements with numbers and lengths.",
-    ),
+    )
+    .flags("alike"),
     Handler::write("flush", "Ends and exports all flows.").flags("button"),
 ];
 

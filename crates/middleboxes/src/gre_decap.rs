@@ -38,7 +38,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("sequence", "The last number; nothing if there was none."),
+    Handler::read("sequence", "The last number; nothing if there was none.").flags("most"),
     Handler::write("reset", "Forgets the last number."),
 ];
 

@@ -37,8 +37,9 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("overhead", "Bytes that each packet gets in front."),
-    Handler::read("sequence", "The next packet's number; nothing if packets are not numbered."),
+    Handler::read("overhead", "Bytes that each packet gets in front.").flags("alike"),
+    Handler::read("sequence", "The next packet's number; nothing if packets are not numbered.")
+        .flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[

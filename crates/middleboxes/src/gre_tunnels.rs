@@ -54,7 +54,7 @@ const ARGS: &[Arg] = &[
 const HANDLERS: &[Handler] = &[
     Handler::read("tunnels", "The tunnels: number, name, remote address, key, then packets, bytes and drops up and down, spoofed and late packets."),
     Handler::read_param("lookup", "The tunnel of a name or an inner address, as `tunnels` lists it."),
-    Handler::read("count", "Number of tunnels."),
+    Handler::read("count", "Number of tunnels.").flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[

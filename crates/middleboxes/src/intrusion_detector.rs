@@ -52,7 +52,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("packets", "Packets searched."),
     Handler::read("alerts", "Matches that were told."),
     Handler::read("alerts_by_sid", "For each rule that matched generator, number and matches, a line each."),
-    Handler::read("rules", "Number of rules."),
+    Handler::read("rules", "Number of rules.").flags("alike"),
     Handler::read("flows", "Flows that are followed."),
     Handler::read("flows_evicted", "Flows that ended early for want of memory."),
     Handler::read("stream_memory", "Bytes of streams that are kept."),

@@ -70,7 +70,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("connections", "A line for each connection: flow, backend, state, counts, seconds left.")
         .flags("expensive"),
     Handler::read("n_connections", "Number of connections."),
-    Handler::read("capacity", "Most connections at a time."),
+    Handler::read("capacity", "Most connections at a time.").flags("alike"),
     Handler::read("n_clients", "Number of clients that AFFINITY remembers."),
     Handler::read(
         "n_untracked",

@@ -53,7 +53,7 @@ impl Element for AdjustTimestamp {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "time" => {
-                self.time = args::signed_timestamp(value.trim()).map_err(|_| "expected time in seconds")?;
+                self.time = args::signed_timestamp(value).map_err(|_| "expected time in seconds")?;
                 Ok(())
             }
             _ => Err(format!("no {name} write handler")),

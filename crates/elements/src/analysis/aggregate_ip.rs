@@ -29,10 +29,10 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("header", "The header that holds the field."),
-    Handler::read("bit_offset", "Where the field begins in its header."),
-    Handler::read("bit_length", "Length of the field."),
-    Handler::read("field", "The field as it could be written."),
+    Handler::read("header", "The header that holds the field.").flags("alike"),
+    Handler::read("bit_offset", "Where the field begins in its header.").flags("alike"),
+    Handler::read("bit_length", "Length of the field.").flags("alike"),
+    Handler::read("field", "The field as it could be written.").flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-field", "The packet does not have the field.")];

@@ -61,12 +61,12 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("sampling_prob", "The probability that a packet is emitted."),
+    Handler::read("sampling_prob", "The probability that a packet is emitted.").flags("alike"),
     Handler::read_write("active", "Whether packets are made.").flags("checkbox"),
-    Handler::read("encap", "The kind of packets: IP."),
+    Handler::read("encap", "The kind of packets: IP.").flags("alike"),
     Handler::write("stop", "Stops making packets, and the driver.").flags("button"),
-    Handler::read("filename", "Name of the dump."),
-    Handler::read("filesize", "Size of the dump in bytes, or `-`."),
+    Handler::read("filename", "Name of the dump.").flags("alike"),
+    Handler::read("filesize", "Size of the dump in bytes, or `-`.").flags("alike"),
     Handler::read("filepos", "Bytes of the dump that were read."),
     handlers::SCHEDULED,
     handlers::TICKETS,

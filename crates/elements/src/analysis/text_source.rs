@@ -31,11 +31,11 @@ pub const SAMPLE: Arg =
 /// The handler `active`.
 pub const IS_ACTIVE: Handler = Handler::read_write("active", "Whether packets are made.").flags("checkbox");
 /// The handler `encap`.
-pub const ENCAP: Handler = Handler::read("encap", "The kind of packets: IP.");
+pub const ENCAP: Handler = Handler::read("encap", "The kind of packets: IP.").flags("alike");
 /// The handlers about the file and the task.
-pub const FILE_NAME: Handler = Handler::read("filename", "Name of the file.");
+pub const FILE_NAME: Handler = Handler::read("filename", "Name of the file.").flags("alike");
 /// See [`FILE_NAME`].
-pub const FILE_SIZE: Handler = Handler::read("filesize", "Size of the file in bytes, or `-`.");
+pub const FILE_SIZE: Handler = Handler::read("filesize", "Size of the file in bytes, or `-`.").flags("alike");
 /// See [`FILE_NAME`].
 pub const FILE_POSITION: Handler = Handler::read("filepos", "Bytes of the file that were read.");
 /// The handlers of the task.

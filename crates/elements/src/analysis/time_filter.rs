@@ -46,7 +46,7 @@ const HANDLERS: &[Handler] = &[
         "end",
         "The first timestamp that does not pass; written, the time from `start` to it.",
     ),
-    Handler::read("interval", "Seconds from `start` to `end`."),
+    Handler::read("interval", "Seconds from `start` to `end`.").flags("alike"),
     Handler::write("extend_interval", "Moves `end` back by a time."),
 ];
 
@@ -130,7 +130,7 @@ impl Element for TimeFilter {
     }
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let time = args::timestamp(value.trim()).map_err(|_| "expected time")?;
+        let time = args::timestamp(value).map_err(|_| "expected time")?;
         let mut window = self.window();
         match name {
             "start" => window.set_first(time),

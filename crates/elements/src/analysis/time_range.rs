@@ -19,10 +19,10 @@ const ARGS: &[Arg] = &[Arg::keyword(
 )];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("first", "The earliest timestamp; 0 before the first packet."),
-    Handler::read("last", "The latest timestamp; 0 before the first packet."),
+    Handler::read("first", "The earliest timestamp; 0 before the first packet.").flags("least"),
+    Handler::read("last", "The latest timestamp; 0 before the first packet.").flags("most"),
     Handler::read("range", "The earliest and the latest timestamp."),
-    Handler::read("interval", "Seconds from the earliest to the latest timestamp."),
+    Handler::read("interval", "Seconds from the earliest to the latest timestamp.").flags("most"),
     Handler::write("reset", "Forgets the range.").flags("button"),
 ];
 

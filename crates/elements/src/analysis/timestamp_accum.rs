@@ -15,7 +15,8 @@ pub const CLASS: Class =
 const HANDLERS: &[Handler] = &[
     Handler::read("count", "Packets that have passed."),
     Handler::read("time", "Seconds from packets' timestamps until they passed, added up."),
-    Handler::read("average_time", "Seconds from packets' timestamps until they passed, on average."),
+    Handler::read("average_time", "Seconds from packets' timestamps until they passed, on average.")
+        .flags("alike"),
     Handler::write("reset_counts", "Sets the count and the time to 0.").flags("button"),
 ];
 

@@ -45,7 +45,7 @@ const HANDLERS: &[Handler] = &[
         .flags("setting=INTERVAL"),
     Handler::read_write("codel_target", "How long packets may wait.").flags("setting=TARGET"),
     Handler::read("stats", "Length of the queues and drops."),
-    Handler::read("queues", "Names of the queues, one per line."),
+    Handler::read("queues", "Names of the queues, one per line.").flags("alike"),
     Handler::read("config", "The parameters.").flags("calm"),
 ];
 
@@ -127,7 +127,7 @@ impl Element for CoDel {
             "codel_interval" => ("INTERVAL", &mut self.parameters.interval_ns),
             _ => return Err(format!("no {name} write handler")),
         };
-        *place = args::timestamp(value.trim()).map_err(|error| format!("{argument}: {error}"))?.as_nanos();
+        *place = args::timestamp(value).map_err(|error| format!("{argument}: {error}"))?.as_nanos();
         Ok(())
     }
 

@@ -42,10 +42,10 @@ pub(super) const HANDLERS: &[Handler] = &[
     Handler::read_write("min_thresh", "Average length up to which nothing is dropped.").flags("setting"),
     Handler::read_write("max_thresh", "Average length at which max_p is dropped.").flags("setting"),
     Handler::read_write("max_p", "Part of the packets that is dropped at max_thresh.").flags("setting"),
-    Handler::read("avg_queue_size", "Average length of the queues."),
-    Handler::read("stats", "Length of the queues, average length and drops."),
-    Handler::read("queues", "Names of the queues, one per line."),
-    Handler::read("config", "The parameters."),
+    Handler::read("avg_queue_size", "Average length of the queues.").flags("alike"),
+    Handler::read("stats", "Length of the queues, average length and drops.").flags("alike"),
+    Handler::read("queues", "Names of the queues, one per line.").flags("alike"),
+    Handler::read("config", "The parameters.").flags("alike"),
 ];
 
 /// The reasons for drops of every kind of random early detection.
@@ -138,7 +138,6 @@ impl Element for Red {
     }
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         let mut parameters = self.parameters.clone();
         let named = |error: String| format!("{}: {error}", name.to_uppercase());
         match name {

@@ -100,7 +100,7 @@ impl Element for IPClassifier {
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match pattern_number(name) {
-            Some(number) => Ok(self.texts.get(number).cloned().unwrap_or_default()),
+            Some(number) => Ok(self.texts.get(number).map_or_else(String::new, |text| args::uncomment(text))),
             None if name == "program" => Ok(self.rules.program().to_string()),
             None if name == "config" => Ok(self.config.clone()),
             None => Err(format!("no {name} read handler")),
@@ -110,7 +110,7 @@ impl Element for IPClassifier {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let number = pattern_number(name).ok_or_else(|| format!("no {name} write handler"))?;
         let mut texts = self.texts.clone();
-        *texts.get_mut(number).ok_or("missing mandatory arguments")? = value.trim().to_string();
+        *texts.get_mut(number).ok_or("missing mandatory arguments")? = value.to_string();
         let (rules, diagnostics) = parse(&texts, texts.len(), &ctx.scope());
         let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(|d| d.is_error());
         for warning in warnings {

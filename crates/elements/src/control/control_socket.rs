@@ -74,8 +74,10 @@ const ARGS: &[Arg] = &[
 /// The arguments before the type is known; what they leave over is that type's.
 const KEYWORDS: &[Arg] = &[TYPE, READONLY, PROXY, VERBOSE, RETRIES, RETRY_WARNINGS, LOCALHOST, PLACE];
 
-const HANDLERS: &[Handler] =
-    &[Handler::read("port", "The TCP port."), Handler::read("filename", "The name of the Unix socket.")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("port", "The TCP port.").flags("alike"),
+    Handler::read("filename", "The name of the Unix socket.").flags("alike"),
+];
 
 /// The IP protocol number of TCP.
 const TCP_PROTOCOL: u8 = 6;

@@ -87,7 +87,7 @@ impl Element for HandlerTask {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "reschedule" => {
-                let reschedules = args::boolean(value.trim()).map_err(|_| "expected boolean")?;
+                let reschedules = args::boolean(value).map_err(|_| "expected boolean")?;
                 self.shared.reschedules.store(reschedules, Ordering::Relaxed);
                 Ok(())
             }

@@ -72,7 +72,7 @@ impl Element for NullTask {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "limit" => self.limit = args::integer(value.trim()).map_err(|_| "expected integer")?,
+            "limit" => self.limit = args::integer(value).map_err(|_| "expected integer")?,
             "reset" => self.count = 0,
             _ => return Err(format!("no {name} write handler")),
         }

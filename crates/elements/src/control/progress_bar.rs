@@ -42,7 +42,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("banner", "What stands in front of the bar.").flags("raw"),
     Handler::read_write("poshandler", "Handlers whose values add up to how far it is."),
     Handler::read_write("sizehandler", "Handlers whose values add up to how far the end is."),
-    Handler::read("pos", "The furthest that was drawn."),
+    Handler::read("pos", "The furthest that was drawn.").flags("alike"),
     Handler::read_write("size", "How far the end is."),
     Handler::write("reset", "Starts from the beginning.").flags("button"),
 ];

@@ -91,7 +91,7 @@ pub(super) const HANDLERS: &[Handler] = &[
     Handler::read_param("nor", "Whether no truth value is true."),
     Handler::read_param("if", "The second word if the first is true, else the third."),
     Handler::read_param("in", "Whether the first word is among the others."),
-    Handler::read("now", "The time in seconds since the epoch."),
+    Handler::read("now", "The time in seconds since the epoch.").flags("alike"),
     Handler::read_param("readable", "Whether all these handlers can be read."),
     Handler::read_param("writable", "Whether all these handlers can be written."),
     Handler::read_param("length", "Number of bytes of the parameter."),

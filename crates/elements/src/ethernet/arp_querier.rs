@@ -241,7 +241,7 @@ impl Element for ARPQuerier {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let address = || args::ip(value.trim(), &ctx.scope()).map_err(|_| "expected IP address");
+        let address = || args::ip(value, &ctx.scope()).map_err(|_| "expected IP address");
         match name {
             "broadcast" => self.broadcast = address()?,
             "ipaddr" => self.ip = address()?,

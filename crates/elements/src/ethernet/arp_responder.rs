@@ -99,7 +99,7 @@ impl Element for ARPResponder {
                 self.entries = sorted(entries).0;
             }
             "remove" => {
-                let prefix = args::prefix_or_address(value.trim(), &ctx.scope());
+                let prefix = args::prefix_or_address(value, &ctx.scope());
                 let prefix = without_host_bits(prefix.map_err(|_| "expected IP/MASK")?);
                 let at = self.entries.iter().position(|entry| entry.prefix == prefix);
                 self.entries.remove(at.ok_or_else(|| format!("{prefix} not found"))?);

@@ -60,7 +60,6 @@ impl Element for EtherEncap {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         let address = |arg: &str| args::ether(value, &ctx.scope()).map_err(|error| format!("{arg}: {error}"));
         match name {
             "src" => self.header[6..12].copy_from_slice(&address("SRC")?.0),

@@ -124,7 +124,7 @@ impl Element for EtherPauseSource {
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         const MISMATCH: &str = "type mismatch";
-        let text = value.trim();
+        let text = value;
         match name {
             "src" => self.source = args::ether(text, &ctx.scope()).map_err(|_| MISMATCH)?,
             "dst" => self.destination = args::ether(text, &ctx.scope()).map_err(|_| MISMATCH)?,

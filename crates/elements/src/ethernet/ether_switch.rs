@@ -109,7 +109,7 @@ impl<const LISTENS: bool> Element for Switch<LISTENS> {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "timeout" => {
-                let seconds = args::saturating_seconds(value.trim(), 0);
+                let seconds = args::saturating_seconds(value, 0);
                 self.timeout_s = seconds.map_err(|_| "expected timeout (integer)")?;
                 self.timeout_ns = nanoseconds(self.timeout_s);
             }

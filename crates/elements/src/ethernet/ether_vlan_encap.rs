@@ -84,7 +84,7 @@ impl Element for EtherVlanEncap {
         match name {
             "src" => self.source = address_written(ctx, value)?,
             "dst" => self.destination = address_written(ctx, value)?,
-            "ethertype" => self.ethertype = args::integer(value.trim()).map_err(|_| "expected uint16_t")?,
+            "ethertype" => self.ethertype = args::integer(value).map_err(|_| "expected uint16_t")?,
             _ => return self.refuse(ctx, name, value),
         }
         Ok(())
@@ -104,8 +104,8 @@ impl EtherVlanEncap {
         list.retain(|other| args::next_word(other).0 != keyword);
         // `VLAN_ID 1` there is given by keyword and stays.
         match list.get_mut(3).filter(|place| name == "vlan_tci" && *place == "ANNO") {
-            Some(place) => *place = value.trim().to_string(),
-            None => list.push(format!("{keyword} {}", value.trim())),
+            Some(place) => *place = value.to_string(),
+            None => list.push(format!("{keyword} {}", value)),
         }
         let scope = ctx.scope();
         let mut args = Args::from_list(list, ARGS, &scope);

@@ -67,7 +67,7 @@ impl Element for HostEtherFilter {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "ether" => {
-                let address = args::ether(value.trim(), &ctx.scope());
+                let address = args::ether(value, &ctx.scope());
                 self.address = address.map_err(|_| "expected Ethernet address")?;
             }
             _ => return Err(format!("no {name} write handler")),

@@ -54,7 +54,7 @@ impl Element for SetEtherAddress {
 
 /// The address that was written to a handler.
 pub(super) fn address_written(ctx: &Ctx<'_>, value: &str) -> Result<EtherAddr, String> {
-    args::ether(value.trim(), &ctx.scope()).map_err(|_| "expected Ethernet address".to_string())
+    args::ether(value, &ctx.scope()).map_err(|_| "expected Ethernet address".to_string())
 }
 
 impl SetEtherAddress {

@@ -28,7 +28,8 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("config", "The configuration: VLAN and priority, or ANNO, and the native VLAN."),
+    Handler::read("config", "The configuration: VLAN and priority, or ANNO, and the native VLAN.")
+        .flags("alike"),
     Handler::read_write("vlan_tci", "The tag's control information, or ANNO; writing is refused."),
     Handler::read_write("vlan_id", "The VLAN, empty for ANNO; writing is refused."),
     Handler::read_write("vlan_pcp", "The priority, empty for ANNO; writing is refused."),

@@ -135,7 +135,7 @@ impl Element for VlanSwitch {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "timeout" => {
-                let seconds = args::saturating_seconds(value.trim(), 0);
+                let seconds = args::saturating_seconds(value, 0);
                 self.timeout_s = seconds.map_err(|_| "expected a number of seconds such as 300")?;
             }
             "flush" => self.stations.clear(),

@@ -90,7 +90,7 @@ impl Encapsulation {
     /// Writes `src` or `dst`.
     pub fn write(&mut self, name: &str, value: &str) -> Result<(), String> {
         // As Click: names that the graph defines are not known here.
-        let address = || args::ip(value.trim(), &Scope::builtin()).map_err(|_| "syntax error");
+        let address = || args::ip(value, &Scope::builtin()).map_err(|_| "syntax error");
         match name {
             "src" => self.source = address()?,
             "dst" => self.destination = address()?,

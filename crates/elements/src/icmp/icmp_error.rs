@@ -124,7 +124,6 @@ impl Element for ICMPError {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         let number = || args::integer(value).map_err(|_| "expected integer");
         match name {
             "src" => self.source = args::ip(value, &ctx.scope()).map_err(|_| "expected IP address")?,

@@ -52,9 +52,9 @@ const HANDLERS: &[Handler] = &[
     Handler::write("interval", "Time from request to request."),
     Handler::write("reset_counts", "Forgets what was sent and received.").flags("button"),
     Handler::read("summary", "Requests, replies, losses and times, as ping(1) tells them; with an input."),
-    Handler::read("rtt_min", "Shortest time from request to reply; with an input."),
-    Handler::read("rtt_avg", "Mean time from request to reply; with an input."),
-    Handler::read("rtt_max", "Longest time from request to reply; with an input."),
+    Handler::read("rtt_min", "Shortest time from request to reply; with an input.").flags("least"),
+    Handler::read("rtt_avg", "Mean time from request to reply; with an input.").flags("alike"),
+    Handler::read("rtt_max", "Longest time from request to reply; with an input.").flags("most"),
 ];
 
 const NO_REPLY: usize = 0;
@@ -187,7 +187,6 @@ impl Element for ICMPPingSource {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "active" => {
                 self.is_active = args::boolean(value).map_err(|_| "type mismatch")?;

@@ -49,7 +49,6 @@ impl<H: Header> Element for SetCodePoint<H> {
     }
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "dscp" => {
                 let dscp = args::integer(value).map_err(|error| format!("DSCP: {error}"))?;

@@ -220,8 +220,10 @@ impl Template {
     fn fragment(&self, whole: &Packet, offset: usize, len: usize, is_last: bool, headroom: usize) -> Packet {
         let header_len = self.header.len();
         let mut fragment = Packet::uninit(headroom, header_len + len, 0);
-        let flags = self.flags.wrapping_add((offset / 8) as u16);
-        let flags = if is_last { flags } else { flags | ip_flag::MF };
+        let ends = is_last && self.flags & ip_flag::MF == 0;
+        // As Click, also where the offset is so large that it reaches into the flags.
+        let flags = (self.flags | ip_flag::MF).wrapping_add((offset / 8) as u16);
+        let flags = if ends { flags & !ip_flag::MF } else { flags };
         let bytes = fragment.data_mut();
         if let Some((header, payload)) = bytes.split_at_mut_checked(header_len) {
             header.copy_from_slice(&self.header);

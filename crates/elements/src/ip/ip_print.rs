@@ -152,7 +152,7 @@ impl Element for IPPrint {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            "active" => self.is_active = args::boolean(value).map_err(|_| "expected boolean")?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

@@ -31,7 +31,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("thresh", "THRESH, as far as it is for the packets counted."),
+    Handler::read("thresh", "THRESH, as far as it is for the packets counted.").flags("alike"),
     Handler::read(
         "look",
         "Time since the start or reset in units of 8 ms; then addresses, rates from and to them.",

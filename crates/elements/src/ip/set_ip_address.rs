@@ -48,7 +48,7 @@ impl Element for SetIPAddress {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "addr" => {
-                let address = args::ip(value.trim(), &ctx.scope());
+                let address = args::ip(value, &ctx.scope());
                 self.address = address.map_err(|_| "expected IP address")?;
             }
             _ => return Err(format!("no {name} write handler")),

@@ -46,7 +46,6 @@ impl Element for SetIPECN {
     }
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "ecn" => {
                 self.bits = parse(value)?;

@@ -91,7 +91,9 @@ impl Surroundings for &mut Ctx<'_> {
 impl Input {
     /// Parses a specification for a rewriter with so many outputs. The error does not tell which input it is.
     pub fn parse(text: &str, n_outputs: usize, around: &mut impl Surroundings) -> Result<Input, String> {
-        let (word, rest) = args::next_word(text);
+        // As in Click, what a space or a line of comment precedes is no word.
+        let begins = !text.starts_with(|c: char| c.is_ascii_whitespace()) && !text.starts_with("//");
+        let (word, rest) = args::next_word(if begins { text } else { "" });
         let rest = rest.trim();
         let word = args::unquote_text(word);
         let input = |action, outputs| Ok(Input { action, outputs, failures: 0, named: None });

@@ -22,8 +22,10 @@ pub const CLASS: Class =
 const ARGS: &[Arg] =
     &[Arg::rest("RATES", "bandwidths", "Rates in ascending order, one less than there are outputs.")];
 
-const HANDLERS: &[Handler] =
-    &[Handler::read("rate", "Recent bytes per second."), Handler::read("meters", "The rates.")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("rate", "Recent bytes per second."),
+    Handler::read("meters", "The rates.").flags("alike"),
+];
 
 /// See the page above.
 pub struct BandwidthMeter {

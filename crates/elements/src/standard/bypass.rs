@@ -62,7 +62,7 @@ impl Element for Bypass {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "active" => {
-                let is_active = args::boolean(value.trim()).map_err(|_| "syntax error")?;
+                let is_active = args::boolean(value).map_err(|_| "syntax error")?;
                 self.is_active.store(is_active, Ordering::Relaxed);
                 Ok(())
             }

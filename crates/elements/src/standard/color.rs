@@ -14,6 +14,6 @@ pub fn anno(conf: &mut Configure<'_>) -> usize {
 
 /// The colour, or other byte, that is written to a handler: a signed number, as in Click, so that -0 is one.
 pub fn parse(value: &str) -> Result<u8, String> {
-    let number = args::integer::<i32>(value.trim()).ok();
+    let number = args::integer::<i32>(value).ok();
     number.and_then(|number| u8::try_from(number).ok()).ok_or_else(|| "expected uint8_t".to_string())
 }

@@ -92,7 +92,7 @@ impl Element for DelayShaper {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "delay" => {
-                self.delay = args::timestamp(value.trim()).map_err(|_| "delay must be a timestamp")?;
+                self.delay = args::timestamp(value).map_err(|_| "delay must be a timestamp")?;
                 Ok(())
             }
             _ => Err(format!("no {name} write handler")),

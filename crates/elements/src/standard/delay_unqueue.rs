@@ -90,7 +90,7 @@ impl Element for DelayUnqueue {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "delay" => {
-                self.delay = args::signed_timestamp(value.trim()).map_err(|_| "expected time in seconds")?;
+                self.delay = args::signed_timestamp(value).map_err(|_| "expected time in seconds")?;
                 Ok(())
             }
             _ => Err(format!("no {name} write handler")),

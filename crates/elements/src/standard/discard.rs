@@ -105,7 +105,7 @@ impl Element for Discard {
         match name {
             "reset_counts" => self.count = 0,
             "active" => {
-                self.is_active = args::boolean(value.trim()).map_err(|_| "syntax error")?;
+                self.is_active = args::boolean(value).map_err(|_| "syntax error")?;
                 match &self.puller {
                     Some((task, _)) if self.is_active => ctx.schedule(*task),
                     Some((task, _)) => ctx.unschedule(*task),

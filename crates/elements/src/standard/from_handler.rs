@@ -24,7 +24,7 @@ pub const CLASS: Class =
 const ARGS: &[Arg] = &[Arg::required("HANDLER", "handler", "The handler that is read.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("time", "How long the last run took, in seconds."),
+    Handler::read("time", "How long the last run took, in seconds.").flags("alike"),
     Handler::read_write("active", "Whether packets are made."),
 ];
 

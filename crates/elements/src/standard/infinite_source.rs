@@ -106,7 +106,7 @@ impl Element for InfiniteSource {
         match name {
             "data" => source.template = Template::new(value.as_bytes().to_vec(), source.template.length)?,
             "length" | "datasize" => {
-                let length = args::integer(value.trim()).map_err(|_| "length must be integer")?;
+                let length = args::integer(value).map_err(|_| "length must be integer")?;
                 source.template = Template::new(source.template.data.clone(), length)?;
             }
             _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),

@@ -23,7 +23,7 @@ const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The input, whatever the n
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The input; one that does not exist is none, read as -1.")
         .flags("nonexclusive"),
-    Handler::read("config", "The input."),
+    Handler::read("config", "The input.").flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("off", "The packet came by an input that is not in use.")];
@@ -62,8 +62,7 @@ impl Element for InputSwitch {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "switch" => {
-                let input: i32 =
-                    args::integer(value.trim()).map_err(|_| "InputSwitch input must be integer")?;
+                let input: i32 = args::integer(value).map_err(|_| "InputSwitch input must be integer")?;
                 let exists = i64::from(input) < ctx.n_inputs() as i64;
                 self.input = if exists { input } else { -1 };
             }

@@ -113,7 +113,6 @@ impl Element for LinkUnqueue {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "latency" => self.latency = args::timestamp(value).map_err(|_| "latency must be a timestamp")?,
             "bandwidth" => {

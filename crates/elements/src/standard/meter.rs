@@ -21,8 +21,10 @@ const ARGS: &[Arg] = &[Arg::rest(
     "Packets per second in ascending order, one less than there are outputs.",
 )];
 
-const HANDLERS: &[Handler] =
-    &[Handler::read("rate", "Recent packets per second."), Handler::read("meters", "The rates.")];
+const HANDLERS: &[Handler] = &[
+    Handler::read("rate", "Recent packets per second."),
+    Handler::read("meters", "The rates.").flags("alike"),
+];
 
 /// See the page above.
 pub struct Meter {

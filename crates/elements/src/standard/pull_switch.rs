@@ -25,7 +25,7 @@ const ARGS: &[Arg] = &[Arg::optional("INPUT", "int", "The input; negative is non
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The input; one that does not exist is none, read as -1."),
-    Handler::read("config", "The input."),
+    Handler::read("config", "The input.").flags("alike"),
 ];
 
 /// See the page above.
@@ -86,7 +86,7 @@ impl Element for PullSwitch {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "switch" => {
-                let input = args::integer::<i32>(value.trim()).map_err(|_| "syntax error")?;
+                let input = args::integer::<i32>(value).map_err(|_| "syntax error")?;
                 self.input = existing(input, ctx.n_inputs());
                 self.follow_input(ctx);
             }

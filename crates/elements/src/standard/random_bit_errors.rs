@@ -92,7 +92,6 @@ impl Element for RandomBitErrors {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "active" => {
                 self.is_active = args::boolean(value).map_err(|_| "expected boolean")?;
@@ -104,8 +103,11 @@ impl Element for RandomBitErrors {
                 self.probability = probability;
                 self.errors = BitErrors::new(probability);
             }
-            "error_kind" if value.is_empty() => return Err("KIND: parse error".to_string()),
-            "error_kind" => self.kind = Kind::named(value)?,
+            "error_kind" => {
+                // It becomes what follows the keyword KIND in the configuration.
+                let kind = args::word(value.trim_start()).map_err(|error| format!("KIND: {error}"))?;
+                self.kind = Kind::named(&kind)?;
+            }
             _ => return Err(format!("no {name} write handler")),
         }
         if self.probability == 0 {

@@ -30,7 +30,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("active", "If false, all packets pass.").flags("checkbox"),
     Handler::read("drops", "Packets that did not pass."),
     Handler::read_write("drop_prob", "The probability of not passing."),
-    Handler::read("config", "The probability of passing, and whether the element is active."),
+    Handler::read("config", "The probability of passing, and whether the element is active.").flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("not-sampled", "Chance did not let the packet pass.")];
@@ -97,7 +97,7 @@ impl Element for RandomSample {
         match name {
             "sampling_prob" => self.probability = parse_probability(value)?,
             "drop_prob" => self.probability = ONE.saturating_sub(parse_probability(value)?),
-            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            "active" => self.is_active = args::boolean(value).map_err(|_| "expected boolean")?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -125,7 +125,7 @@ impl RandomSample {
 
 fn parse_probability(value: &str) -> Result<u32, String> {
     let value = args::uncomment(value);
-    let probability = args::fixed_point(value.trim(), BITS).ok().filter(|probability| *probability <= ONE);
+    let probability = args::fixed_point(&value, BITS).ok().filter(|probability| *probability <= ONE);
     probability.ok_or_else(|| "Must be given a number between 0.0 and 1.0".to_string())
 }
 

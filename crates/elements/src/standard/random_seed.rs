@@ -57,7 +57,6 @@ impl Element for RandomSeed {
         if name != "seed" {
             return Err(format!("no {name} write handler"));
         }
-        let value = value.trim();
         self.seed = match value {
             "" => None,
             _ => Some(args::integer(value).map_err(|error| format!("SEED: {error}"))?),

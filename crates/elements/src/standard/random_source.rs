@@ -96,7 +96,7 @@ impl Element for RandomSource {
         let mut source = self.shared.get();
         match name {
             "length" => {
-                let length = args::integer(value.trim()).map_err(|_| "length must be integer")?;
+                let length = args::integer(value).map_err(|_| "length must be integer")?;
                 source.length = check_length(length)?;
             }
             _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),

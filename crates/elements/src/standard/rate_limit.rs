@@ -78,8 +78,8 @@ impl RateLimit {
     /// Sets the rate from what was written to a handler; the capacity is again what it is unless told otherwise.
     pub fn write_rate(&mut self, value: &str) -> Result<(), String> {
         let rate = match self.unit {
-            Unit::Packets => args::integer(value.trim()),
-            Unit::Bytes => args::bandwidth(value.trim()).map(|bandwidth| bandwidth.bytes_per_s),
+            Unit::Packets => args::integer(value),
+            Unit::Bytes => args::bandwidth(value).map(|bandwidth| bandwidth.bytes_per_s),
         };
         let rate = rate.map_err(|error| format!("RATE: {error}"))?;
         self.bucket.set_rate(rate, capacity(self.unit, rate, Burst::Duration { ms: BURST_MS }));

@@ -148,7 +148,7 @@ impl Element for RatedSource {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let text = value.trim();
+        let text = value;
         let number = || args::integer::<i32>(text).map_err(|_| "syntax error");
         match name {
             "data" => {

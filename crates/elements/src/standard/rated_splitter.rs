@@ -16,7 +16,7 @@ use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("config", "The rate."),
+    Handler::read("config", "The rate.").flags("alike"),
     Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.").flags("setting"),
 ];
 

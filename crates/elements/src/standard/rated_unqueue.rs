@@ -20,7 +20,7 @@ pub const CLASS: Class = class("RatedUnqueue", PACKET_ARGS, configure);
 const HANDLERS: &[Handler] = &[
     Handler::read("calls", "How often the task ran, and with what result."),
     Handler::read_write("rate", "The rate; writing it sets the capacity to that of 20 ms.").flags("setting"),
-    Handler::read("config", "The rate."),
+    Handler::read("config", "The rate.").flags("alike"),
     Handler::read_write("active", "Whether packets are moved.").flags("checkbox"),
     handlers::SCHEDULED,
     handlers::TICKETS,
@@ -125,7 +125,7 @@ impl Element for RatedUnqueue {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "rate" => self.limit.write_rate(value)?,
-            "active" => self.is_active = args::boolean(value.trim()).map_err(|_| "expected boolean")?,
+            "active" => self.is_active = args::boolean(value).map_err(|_| "expected boolean")?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

@@ -58,7 +58,7 @@ impl Element for Resize {
     }
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let n = args::integer(value.trim()).map_err(|_| "expected integer")?;
+        let n = args::integer(value).map_err(|_| "expected integer")?;
         match name {
             "head" => self.head = n,
             "tail" => self.tail = n,

@@ -18,7 +18,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("anno", "The annotation's offset."),
+    Handler::read("anno", "The annotation's offset.").flags("alike"),
     Handler::read_write("value", "What the annotation is set to."),
 ];
 

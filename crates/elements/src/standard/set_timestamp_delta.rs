@@ -21,7 +21,7 @@ const ARGS: &[Arg] =
     &[Arg::keyword("TYPE", "`RANGE`, `NOW` or `FIRST`", "From when to when. Default RANGE.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("first", "The first timestamp that was not zero."),
+    Handler::read("first", "The first timestamp that was not zero.").flags("least"),
     Handler::write("reset", "Forgets the first timestamp.").flags("button"),
 ];
 

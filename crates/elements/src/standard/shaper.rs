@@ -18,7 +18,7 @@ pub const CLASS: Class = class("Shaper", ARGS, configure);
 const ARGS: &[Arg] = &[Arg::required("RATE", "unsigned", "Packets per second, at most 4096000000.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("config", "The rate."),
+    Handler::read("config", "The rate.").flags("alike"),
     Handler::read_write("rate", "The rate.").flags("setting"),
     Handler::write("reset", "Forgets what has passed: the rate begins anew."),
 ];
@@ -73,7 +73,6 @@ impl Element for Shaper {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "rate" => {
-                let value = value.trim();
                 let rate = match self.unit {
                     Unit::Packets => args::integer(value),
                     Unit::Bytes => args::bandwidth(value).map(|bandwidth| bandwidth.bytes_per_s),

@@ -22,7 +22,7 @@ const ARGS: &[Arg] =
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The input; one that does not exist is none, read as -1."),
-    Handler::read("config", "The input."),
+    Handler::read("config", "The input.").flags("alike"),
 ];
 
 /// See the page above.
@@ -52,7 +52,7 @@ impl Element for SimplePullSwitch {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "switch" => {
-                let input = args::integer(value.trim()).map_err(|_| "syntax error")?;
+                let input = args::integer(value).map_err(|_| "syntax error")?;
                 self.input = existing(input, ctx.n_inputs());
             }
             _ => return Err(format!("no {name} write handler")),

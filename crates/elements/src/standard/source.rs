@@ -96,7 +96,7 @@ impl Pace {
 
     /// Writes a handler of the pace; false if it is none of these.
     pub fn write(&mut self, name: &str, value: &str) -> Result<bool, String> {
-        let number = || args::integer::<i32>(value.trim());
+        let number = || args::integer::<i32>(value);
         match name {
             "limit" => self.limit = number().map_err(|_| "limit parameter must be integer")?.into(),
             "burst" | "burstsize" => {
@@ -104,8 +104,7 @@ impl Pace {
                 self.burst = burst.ok_or("burstsize parameter must be integer >= 1")?;
             }
             "active" => {
-                self.is_active =
-                    args::boolean(value.trim()).map_err(|_| "active parameter must be boolean")?;
+                self.is_active = args::boolean(value).map_err(|_| "active parameter must be boolean")?;
             }
             "reset" => self.count = 0,
             _ => return Ok(false),

@@ -9,7 +9,7 @@ const SLEEPY: u32 = 9;
 /// The handlers of every queue.
 pub const HANDLERS: &[Handler] = &[
     Handler::read("length", "Packets in the queue."),
-    Handler::read("highwater_length", "Most packets that were ever in the queue."),
+    Handler::read("highwater_length", "Most packets that were ever in the queue.").flags("most"),
     Handler::read_write("capacity", "Most packets that the queue holds.").flags("calm setting"),
     Handler::read("drops", "Packets that found the queue full."),
     Handler::write("reset_counts", "Sets drops to 0 and highwater_length to length.")
@@ -156,8 +156,7 @@ impl Storage {
                 }
             }
             "capacity" => {
-                let capacity: u32 =
-                    args::integer(value.trim()).map_err(|error| format!("CAPACITY: {error}"))?;
+                let capacity: u32 = args::integer(value).map_err(|error| format!("CAPACITY: {error}"))?;
                 self.capacity = capacity as usize;
                 self.shrink(ctx, reason);
             }

@@ -18,7 +18,7 @@ pub const TICKETS_ARG: Arg =
 /// The handlers of ports that are scheduled.
 pub const HANDLERS: &[Handler] = &[
     Handler::read_write("tickets#", "The tickets of a port."),
-    Handler::read("config", "The tickets of all ports."),
+    Handler::read("config", "The tickets of all ports.").flags("alike"),
 ];
 
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,7 @@ impl Stride {
     pub fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let port = port_of(name).filter(|port| *port < self.clients.len());
         let port = port.ok_or_else(|| format!("no {name} write handler"))?;
-        let tickets: i32 = args::integer(value.trim()).map_err(|_| "tickets value must be integer")?;
+        let tickets: i32 = args::integer(value).map_err(|_| "tickets value must be integer")?;
         let tickets = u32::try_from(tickets).map_err(|_| "number of tickets must be >= 0")?;
         if tickets > MAX_TICKETS {
             ctx.warn(&format!("port {port}'s tickets reduced to {MAX_TICKETS}"));

@@ -62,7 +62,7 @@ impl Element for Suppressor {
         }
         let place = port_of(name).and_then(|port| self.are_suppressed.get_mut(port));
         let place = place.ok_or_else(|| format!("no {name} write handler"))?;
-        *place = !args::boolean(value.trim()).map_err(|_| "type mismatch")?;
+        *place = !args::boolean(value).map_err(|_| "type mismatch")?;
         Ok(())
     }
 

@@ -20,7 +20,7 @@ const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The output; negative is n
 const HANDLERS: &[Handler] = &[
     Handler::read_write("switch", "The output; one that does not exist is none, read as -1.")
         .flags("nonexclusive"),
-    Handler::read("config", "The output."),
+    Handler::read("config", "The output.").flags("alike"),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("off", "The switch was set to no output.")];
@@ -74,7 +74,7 @@ impl Element for Switch {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "switch" => {
-                let output: i32 = args::integer(value.trim()).map_err(|_| "Switch output must be integer")?;
+                let output: i32 = args::integer(value).map_err(|_| "Switch output must be integer")?;
                 let exists = usize::try_from(output).map_or(true, |output| output < ctx.n_outputs());
                 self.output = if exists { output } else { -1 };
             }

@@ -50,7 +50,7 @@ impl Element for TimedSink {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "interval" => {
-                self.interval = parse_interval(value.trim())?;
+                self.interval = parse_interval(value)?;
                 Ok(())
             }
             _ => Err(format!("no {name} write handler")),

@@ -105,7 +105,7 @@ impl Element for TimedSource {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let text = value.trim();
+        let text = value;
         match name {
             "data" => {
                 self.packet = make(self.headroom, value.as_bytes())?;

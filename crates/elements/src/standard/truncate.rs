@@ -47,7 +47,7 @@ impl Element for Truncate {
 
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "nbytes" => self.max_len = args::integer(value.trim()).map_err(|_| "expected integer")?,
+            "nbytes" => self.max_len = args::integer(value).map_err(|_| "expected integer")?,
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

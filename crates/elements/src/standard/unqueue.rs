@@ -115,7 +115,6 @@ impl Element for Unqueue {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         let number = || args::integer::<i32>(value).map_err(|_| "syntax error".to_string());
         match name {
             "active" => self.is_active = args::boolean(value).map_err(|_| "syntax error")?,

@@ -53,8 +53,7 @@ impl Element for UpstreamNotifier {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "signal" => {
-                self.is_active =
-                    args::boolean(value.trim()).map_err(|_| "signal parameter must be boolean")?;
+                self.is_active = args::boolean(value).map_err(|_| "signal parameter must be boolean")?;
                 ctx.set_full_signal(self.is_active);
                 Ok(())
             }

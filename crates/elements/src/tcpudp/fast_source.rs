@@ -151,7 +151,6 @@ impl Pace {
 
     /// Writes `rate`, `limit`, `active` or `reset`; true if the source is to begin anew.
     pub fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<bool, String> {
-        let value = value.trim();
         match name {
             "rate" => {
                 let rate: u32 = args::integer(value).map_err(|_| "rate parameter must be integer >= 0")?;

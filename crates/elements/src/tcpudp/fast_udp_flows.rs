@@ -115,7 +115,7 @@ impl Element for FastUDPFlows {
         if name != "length" {
             return self.pace.write(ctx, name, value).map(|_| ());
         }
-        let len = args::integer(value.trim()).map_err(|_| "length parameter must be integer")?;
+        let len = args::integer(value).map_err(|_| "length parameter must be integer")?;
         if len != self.len {
             let (len, warning) = checked_len(len)?;
             if let Some(warning) = warning {

@@ -30,7 +30,7 @@ impl Element for BlockThread {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "block" => {
-                let time = args::timestamp(value.trim()).map_err(|_| "bad TIME")?;
+                let time = args::timestamp(value).map_err(|_| "bad TIME")?;
                 ctx.runtime().block(time.as_nanos());
                 Ok(())
             }

@@ -21,7 +21,7 @@ const ARGS: &[Arg] =
     &[Arg::optional("CAPACITY", "unsigned", "Most packets that each queue holds. Default 128.")];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("capacity", "Most packets that each queue holds."),
+    Handler::read("capacity", "Most packets that each queue holds.").flags("alike"),
     Handler::read("drops", "Packets that found their queue full."),
 ];
 

@@ -1,9 +1,10 @@
 //! Handler calls in a crew: which worlds they go to.
 
-use element::{ElementIdx, Handler, HandlerCall, HandlerKind, HandlerUse, Runtime};
+use element::{ElementIdx, HandlerCall, HandlerKind, HandlerUse, Runtime};
 
 use super::board::Note;
-use super::{merge, Place};
+use super::merge::{self, Rule};
+use super::Place;
 use crate::handlers::{self, Target};
 use crate::world::World;
 
@@ -49,16 +50,26 @@ pub(crate) fn read(world: &mut World, from: ElementIdx, name: &str, param: &str)
             for mate in world.mates().iter() {
                 answers.push(mate.with(|engine| handlers::read_here(&mut engine.world, TOP, &full, param))?);
             }
-            Ok(merge::merge(answers, is_sum(world, idx, handler)))
+            Ok(merge::merge(answers, rule(world, idx, handler)))
         }
     }
 }
 
-/// Whether a handler's numbers add up: those of handlers that can only be read, and change. What can be written is a
-/// setting.
-fn is_sum(world: &World, idx: ElementIdx, name: &str) -> bool {
-    let is_calm = |facts: &Handler| facts.flags.split_whitespace().any(|flag| flag == "calm");
-    handlers::facts(world, idx, name).is_some_and(|facts| facts.kind == HandlerKind::Read && !is_calm(facts))
+/// How a handler's answers become one. Numbers that can only be read, and change, add up, unless the handler says otherwise;
+/// what can be written is a setting.
+fn rule(world: &World, idx: ElementIdx, name: &str) -> Rule {
+    let Some(facts) = handlers::facts(world, idx, name).filter(|facts| facts.kind == HandlerKind::Read)
+    else {
+        return Rule::Setting;
+    };
+    let said = facts.flags.split_whitespace().find_map(|flag| match flag {
+        "calm" => Some(Rule::Setting),
+        "alike" => Some(Rule::First),
+        "least" => Some(Rule::Least),
+        "most" => Some(Rule::Most),
+        _ => None,
+    });
+    said.unwrap_or(Rule::Sum)
 }
 
 /// Writes a handler: where its element is, or in all worlds.

@@ -37,15 +37,15 @@ pub const TIMING: Arg =
 
 /// The handlers of all sources.
 pub const SAMPLING_PROB: Handler =
-    Handler::read("sampling_prob", "Probability with which a packet is emitted.");
+    Handler::read("sampling_prob", "Probability with which a packet is emitted.").flags("alike");
 pub const IS_ACTIVE: Handler =
     Handler::read_write("active", "Whether packets are emitted.").flags("checkbox");
 pub const EXTEND_INTERVAL: Handler =
     Handler::write("extend_interval", "Moves the end time by this interval and becomes active.");
 pub const FILE: [Handler; 3] = [
-    Handler::read("filename", "The file's name."),
-    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known."),
-    Handler::read("filepos", "Bytes of the uncompressed file that were read."),
+    Handler::read("filename", "The file's name.").flags("alike"),
+    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known.").flags("alike"),
+    Handler::read("filepos", "Bytes of the uncompressed file that were read.").flags("alike"),
 ];
 pub const TASK: [Handler; 3] = [handlers::SCHEDULED, handlers::TICKETS, handlers::HOME_THREAD];
 

@@ -155,7 +155,6 @@ impl<T: Trace> Element for TraceSource<T> {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let value = value.trim();
         match name {
             "active" => {
                 let is_active = args::boolean(value).map_err(|_| "type mismatch")?;
