@@ -195,6 +195,18 @@ fn let_go_of_standard(n_streams: libc::c_int) -> Result<()> {
     Ok(())
 }
 
+/// Has this thread, and what it starts from now on, keep SIGCHLD back or not; the set of that signal.
+fn keep_child_signals(how: libc::c_int) -> Result<libc::sigset_t> {
+    // SAFETY: `set` is filled by sigemptyset before it is read.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        check(libc::sigprocmask(how, &set, std::ptr::null_mut()), "sigprocmask", "self")?;
+        Ok(set)
+    }
+}
+
 /// Tells when children have ended: readable then.
 #[derive(Debug)]
 pub struct Reaper {
@@ -204,16 +216,20 @@ pub struct Reaper {
 impl Reaper {
     /// Keeps SIGCHLD for this process from now on.
     pub fn new() -> Result<Self> {
-        // SAFETY: `set` is filled by sigemptyset before it is read.
-        let raw = unsafe {
-            let mut set = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            libc::sigaddset(&mut set, libc::SIGCHLD);
-            check(libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()), "sigprocmask", "self")?;
-            check(libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK), "signalfd", "SIGCHLD")?
-        };
+        let set = keep_child_signals(libc::SIG_BLOCK)?;
+        // SAFETY: the set is only read.
+        let raw = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        let raw = check(raw, "signalfd", "SIGCHLD")?;
         // SAFETY: the call returned a new descriptor that nothing else owns.
         Ok(Self { signals: unsafe { OwnedFd::from_raw_fd(raw) } })
+    }
+
+    /// Starts children with `start`, which get SIGCHLD as others do. Of one that ends meanwhile nothing is told: look for it then.
+    pub fn let_start<T>(&self, start: impl FnOnce() -> T) -> Result<T> {
+        keep_child_signals(libc::SIG_UNBLOCK)?;
+        let started = start();
+        keep_child_signals(libc::SIG_BLOCK)?;
+        Ok(started)
     }
 
     /// A child that has ended and its status as of wait(2), if there is one.

@@ -125,11 +125,11 @@ impl<'a> Agent<'a> {
         if self.program.is_some() {
             return Ok(());
         }
-        match program::start(self.plan.options, &self.lock_file()) {
+        match self.reaper.let_start(|| program::start(self.plan.options, &self.lock_file()))? {
             Ok(program) => self.program = program,
             Err((reason, errno)) => Reply::NotStarted { reason, errno }.send(self.plan.status)?,
         }
-        Ok(())
+        self.collect_children()
     }
 
     /// Frees the numbers of all that ended, orphans of others included.

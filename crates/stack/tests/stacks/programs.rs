@@ -132,6 +132,12 @@ fn a_signal_reaches_all_processes() {
 }
 
 fn they_see_only_their_own() {
+    let mut stack = Stack::create(&Options::new(
+        pair(),
+        command(&["grep", "-q", "^SigBlk:[[:space:]]*0*$", "/proc/self/status"]),
+    ))
+    .unwrap();
+    assert_eq!(run_to_end(&mut stack).code(), 0, "no signal is blocked");
     let script = "set -e; test \"$(ls /sys/class/net | tr '\\n' ' ')\" = 'left lo right '; \
         test $(ls -d /proc/[0-9]* | wc -l) -le 5; test $(id -u) = 0; \
         echo 1 > /proc/sys/net/ipv4/conf/left/rp_filter; test -n \"$XTABLES_LOCKFILE\"; : >> \"$XTABLES_LOCKFILE\"";
