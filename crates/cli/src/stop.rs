@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use engine::world::World;
-use sys::signals::{is_ignored, Signal};
+use sys::signals::{is_ignored, unblock, Signal};
 
 /// Whether the user asked to stop.
 #[derive(Clone)]
@@ -29,7 +29,9 @@ impl Stop {
     /// As [`Stop::listen`], for these signals.
     pub fn listen_to(signals: impl IntoIterator<Item = Signal>, world: &mut World) -> Stop {
         let stop = Stop { is_asked: Arc::default(), signal: Arc::default() };
-        for signal in signals.into_iter().map(Signal::number) {
+        for signal in signals {
+            unblock(&[signal]);
+            let signal = signal.number();
             if world.awaits_signal(signal) {
                 continue;
             }

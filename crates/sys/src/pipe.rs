@@ -150,6 +150,20 @@ pub fn adopt(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// As [`adopt`]; the number becomes `/dev/null`, so that the other side learns when the descriptor is closed. That of standard error
+/// stays what it is.
+pub fn take(number: i32) -> io::Result<OwnedFd> {
+    let fd = adopt(number)?;
+    if number != 2 {
+        let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        // SAFETY: takes numbers. The number stays open; whoever uses it reads nothing and writes into the void.
+        if unsafe { libc::dup3(null.as_raw_fd(), number, libc::O_CLOEXEC) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(fd)
+}
+
 /// Whether all writers of a pipe have gone. A named pipe that never had one has not lost them.
 pub fn has_hung_up(fd: impl AsFd) -> bool {
     let mut poll = libc::pollfd { fd: fd.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::error::{check, Result, SysError};
+use crate::signals;
 
 /// What a child does not share with its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,10 +132,14 @@ pub fn become_visible() -> Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1) }, "prctl(PR_SET_DUMPABLE)", "self").map(drop)
 }
 
-/// Lets all signals do what they do in a new process.
+/// Lets all signals do what they do in a new process. What was ignored stays so (`nohup`), but for what this process ignores itself.
 pub fn reset_signals() -> Result<()> {
     for number in 1..libc::SIGSYS + 1 {
-        if number != libc::SIGKILL && number != libc::SIGSTOP {
+        let is_own = matches!(number, libc::SIGPIPE | libc::SIGCHLD);
+        if number != libc::SIGKILL
+            && number != libc::SIGSTOP
+            && (is_own || !signals::is_number_ignored(number))
+        {
             // SAFETY: the default reaction runs no code of this process.
             unsafe { libc::signal(number, libc::SIG_DFL) };
         }

@@ -106,10 +106,28 @@ impl Drop for Signals {
 
 /// Whether a signal does nothing to this process, as whoever started it may have arranged (`nohup`).
 pub fn is_ignored(signal: Signal) -> bool {
+    is_number_ignored(signal.number())
+}
+
+/// Lets signals reach this thread that whoever started the process held back.
+pub fn unblock(signals: &[Signal]) {
+    // SAFETY: `set` is filled by sigemptyset before it is read.
+    unsafe {
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+        libc::sigemptyset(&mut set);
+        for signal in signals {
+            libc::sigaddset(&mut set, signal.number());
+        }
+        // It fails for wrong numbers only.
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+    }
+}
+
+pub(crate) fn is_number_ignored(number: i32) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: only asks; `now` is a valid place for the answer, and all of it may be zero.
     unsafe {
-        libc::sigaction(signal.number(), std::ptr::null(), now.as_mut_ptr());
+        libc::sigaction(number, std::ptr::null(), now.as_mut_ptr());
         now.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }

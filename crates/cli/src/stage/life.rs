@@ -134,8 +134,9 @@ impl Stage {
         if outcome == Outcome::Stopped && !has_stopped && self.drains {
             life = self.drain_stopped(&stop);
         }
+        // Where one output is read no more, others get what was sent to them, unless nobody reads it.
+        self.finish(&stop, life == Life::Closed);
         if life != Life::Closed {
-            self.finish(&stop);
             tell_lost();
             self.tell_drops();
         }
@@ -200,12 +201,12 @@ impl Stage {
     }
 
     /// Waits until everything that was sent is out, and says that nothing will follow. A user who stops the stage does not
-    /// wait for a reader that does not read.
-    fn finish(&mut self, stop: &Stop) {
+    /// wait for a reader that does not read; nor does one that `is_closed`.
+    fn finish(&mut self, stop: &Stop, is_closed: bool) {
         let interfaces = table::opened();
         let begin = Instant::now();
         while interfaces.iter().filter(|shared| !lock(shared).finish()).count() > 0 {
-            if stop.is_asked() && begin.elapsed() > GRACE {
+            if (is_closed || stop.is_asked()) && begin.elapsed() > GRACE {
                 break;
             }
             std::thread::sleep(LOOK);

@@ -278,6 +278,57 @@ fn a_limit_on_the_size_of_files_is_told_as_a_full_disk_is() {
 }
 
 #[test]
+fn what_was_sent_is_written_though_another_output_is_read_no_more() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(40_000));
+        let graph = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToInterface(copy)";
+        for copy in ["copy.pcap", "copy.pcap.gz"] {
+            let script = format!(
+                "weir stage -e '{graph}' --if copy=file:{copy} < in.pcap | head -c 1000 > head; echo ${{PIPESTATUS[0]}}"
+            );
+            assert_eq!(place.run(&script).stdout, "141\n");
+            let unpack = if copy.ends_with("gz") { "gzip -dc" } else { "cat" };
+            // All that had been read by then, to the end of a packet.
+            place.output(&format!(
+                "{unpack} {copy} > whole; cmp -n 1000 whole in.pcap; weir read whole > again"
+            ));
+        }
+    });
+}
+
+#[test]
+fn the_writer_of_a_descriptor_learns_that_it_is_read_no_more() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(1));
+        let graph =
+            "FromInterface(left) -> Discard; FromInterface(aux) -> Discard; Idle -> ToInterface(right)";
+        place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
+        let script = format!(
+            "(head -c 24 in.pcap; exec yes) > feed & sleep 60 | weir stage -e '{graph}' --if aux=fd:5 5< feed > /dev/null & \
+             wait %1; kill $(jobs -p)"
+        );
+        let begin = std::time::Instant::now();
+        let told = place.run(&script).stderr;
+        assert!(told.contains("weir: descriptor 5: byte 24: "), "{told}");
+        assert!(begin.elapsed() < std::time::Duration::from_secs(30), "the writer is not told");
+        let twice = format!("weir stage -e '{graph}' --if aux=fd:5 --if left=fd:5 5< in.pcap > out");
+        fails(place, &twice, "descriptor 5 is another interface already");
+    });
+}
+
+#[test]
+fn a_socket_of_somebody_who_was_stopped_stands_in_nobodys_way() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(5));
+        let wait = "timeout -s INT 0.3 weir count --if left=unix:s > out; test -S s";
+        place.output(wait);
+        let read = "weir write out.pcap --if left=unix:s < /dev/null & until test -S s; do sleep 0.05; done; \
+                    weir stage -e 'FromInterface(left) -> ToInterface(right)' --if right=unix:s < in.pcap; wait; cmp in.pcap out.pcap";
+        place.output(read);
+    });
+}
+
+#[test]
 fn a_name_may_ask_for_pcapng() {
     as_each_user(|place| {
         place.write("in.pcap", capture(30));

@@ -408,6 +408,13 @@ fn a_closed_terminal_ends_stages_in_order_unless_that_is_ignored() {
             let left: Vec<_> = std::fs::read_dir(place.path("run/weir")).expect("it was made").collect();
             assert!(left.is_empty(), "{left:?}");
         }
+        // Nor need who starts a stage let signals through.
+        let blocked =
+            "exec 3<>feed; env --block-signal=TERM weir count <&3 > /dev/null & echo $! > pid; wait $!";
+        let running = place.start(blocked);
+        until("the stage runs", || place.status().len() == 1);
+        place.output("kill -TERM $(cat pid)");
+        assert_eq!(running.finish().code, 0);
         let nohup = "trap '' HUP; exec 3<>feed; weir count <&3 > /dev/null & echo $! > pid; wait $!";
         let mut running = place.start(nohup);
         until("the stage runs", || place.status().len() == 1);

@@ -1,14 +1,17 @@
 //! Descriptors that the process was given, and Unix sockets.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use element::output::reason;
 use sys::pipe::{self, Kind};
+use sys::unix::{listen_at, Listening};
 
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
@@ -19,6 +22,9 @@ use super::{file, Format, Input, Output};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often to look whether somebody does.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// The numbers that were given to interfaces.
+static TAKEN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// The directions `(reads, writes)` of a stream.
 pub fn stream(fd: BorrowedFd<'_>, label: &str, format: Format, uses: (bool, bool)) -> Result<Ends, String> {
@@ -63,7 +69,10 @@ pub fn inherited(number: i32, format: Format) -> Result<Ends, String> {
     if std::fs::symlink_metadata(&path).is_err() {
         return Err(format!("{label} is not open"));
     }
-    let fd = pipe::adopt(number).map_err(|error| error.to_string())?;
+    if !TAKEN.lock().unwrap_or_else(PoisonError::into_inner).insert(number) {
+        return Err(format!("{label} is another interface already"));
+    }
+    let fd = pipe::take(number).map_err(|error| error.to_string())?;
     let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
     let (reads, writes) = pipe::access(&fd).map_err(|error| error.to_string())?;
     let uses = match kind {
@@ -83,28 +92,17 @@ pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
     }
     let begin = Instant::now();
     let socket = loop {
-        match UnixStream::connect(path).map_err(|error| (error.kind(), error)) {
-            Ok(socket) => break socket,
-            Err((ErrorKind::NotFound, _)) => match UnixListener::bind(path) {
-                Ok(listener) => {
-                    let accepted = listener.accept();
-                    // One stage is at each end: nobody else is to find the socket.
-                    let _ = std::fs::remove_file(path);
-                    break accepted.map_err(words)?.0;
-                }
-                // The other side came first after all.
-                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-                Err(error) => return Err(words(error)),
-            },
-            // It may be about to listen.
-            Err((ErrorKind::ConnectionRefused, _)) if begin.elapsed() < PATIENCE => std::thread::sleep(LOOK),
-            Err((ErrorKind::ConnectionRefused, error)) => {
-                return Err(format!(
-                    "{}\n  help: nobody listens there any more: remove the file",
-                    words(error)
-                ));
+        match listen_at(Path::new(path), PATIENCE).map_err(words)? {
+            Listening::Elsewhere(Some(socket)) => break socket,
+            // Somebody else is being let in.
+            Listening::Elsewhere(None) if begin.elapsed() < PATIENCE => std::thread::sleep(LOOK),
+            Listening::Elsewhere(None) => return Err(format!("{path}: too many wait for who listens there")),
+            Listening::Here(listener, file) => {
+                let accepted = listener.accept();
+                // One stage is at each end: nobody else is to find the socket.
+                drop(file);
+                break accepted.map_err(words)?.0;
             }
-            Err((_, error)) => return Err(words(error)),
         }
     };
     stream(socket.as_fd(), path, format, (true, true))

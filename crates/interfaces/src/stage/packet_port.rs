@@ -7,6 +7,7 @@ use std::time::Duration;
 use element::{Batch, Packet};
 use packet::Ring;
 use sys::alarm::Alarm;
+use sys::link;
 use sys::packet_socket::{RxOptions, RxRing, Tx, TxFrame, TxOptions};
 use sys::poll::{Interest, Poller};
 
@@ -25,6 +26,8 @@ const MAX_PAUSE_US: u64 = 256;
 pub struct PacketIn {
     ring: RxRing,
     device: String,
+    /// Its number; none if it is of another network namespace.
+    index: Option<u32>,
     /// Taken out of the kernel's block and not yet handed on.
     pending: VecDeque<Packet>,
 }
@@ -54,8 +57,16 @@ pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
 
 /// The two directions of open sockets.
 pub fn of(ring: RxRing, tx: Tx, device: &str) -> (PacketIn, PacketOut) {
-    let input = PacketIn { ring, device: device.to_string(), pending: VecDeque::new() };
+    let index = link::index(device).ok();
+    let input = PacketIn { ring, device: device.to_string(), index, pending: VecDeque::new() };
     (input, PacketOut { tx, is_watched: false, alarm: None, pause_us: 0, is_woken: false, n_refused: 0 })
+}
+
+impl PacketIn {
+    /// Whether there is still the device that it receives from, as far as that is known.
+    fn is_there(&self) -> bool {
+        self.index.is_none_or(|index| link::index(&self.device).is_ok_and(|now| now == index))
+    }
 }
 
 impl Input for PacketIn {
@@ -76,8 +87,11 @@ impl Input for PacketIn {
         }
         match self.ring.take_error() {
             Ok(()) => Receipt::Nothing,
-            // It may come up again.
-            Err(error) if error.errno() == Some(ENETDOWN) => Receipt::Nothing,
+            Err(error) if error.errno() == Some(ENETDOWN) => match self.is_there() {
+                // It may come up again.
+                true => Receipt::Nothing,
+                false => Receipt::Fault(format!("{}: the device is gone", self.device)),
+            },
             Err(error) => Receipt::Fault(format!("{}: {}", self.device, words(&error))),
         }
     }

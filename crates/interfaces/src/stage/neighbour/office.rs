@@ -1,5 +1,6 @@
 //! The thread that talks with neighbours.
 
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -13,6 +14,9 @@ use super::{answer, stack, New, Side, DESK};
 use crate::stage::joint::{Line, RingIn, RingOut};
 use crate::stage::table::lock;
 use crate::stage::{unwatch_fd, watch_fd};
+
+/// How long somebody who connects waits to be tried again when this process can have no more descriptors.
+const NO_ROOM: Duration = Duration::from_millis(50);
 
 /// The thread and what it looks after.
 pub struct Office {
@@ -150,7 +154,12 @@ impl Office {
     /// Somebody connects: a writer who wants to talk, or a reader who only knocks.
     fn accept(&mut self, idx: usize) {
         let Some(end) = self.ends.get_mut(idx) else { return };
-        let Ok((socket, _)) = end.listener.accept() else { return };
+        let socket = match end.listener.accept() {
+            Ok((socket, _)) => socket,
+            // No descriptor is free, and the listener stays ready: others are not to wait for this thread to spin.
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return std::thread::sleep(NO_ROOM),
+            Err(_) => return,
+        };
         if socket.set_nonblocking(true).is_err() {
             return;
         }
