@@ -5,7 +5,7 @@ use wire::tcp_flag;
 use crate::flows::{Flow, Phase};
 use crate::memory::Memory;
 use crate::packet::{TcpFields, View};
-use crate::search::evaluate::{Context, Evaluator, Unit};
+use crate::search::evaluate::{Context, Evaluator, Of, Unit};
 use crate::search::Program;
 use crate::stream::{Offer, Stream, StreamCounts, LOOK_BACK};
 
@@ -34,7 +34,11 @@ pub fn track(flow: &mut Flow, view: &View<'_>, is_high: bool) -> bool {
     if let Some(finished) = flow.has_finished.get_mut(usize::from(is_high)) {
         *finished |= has(tcp_flag::FIN);
     }
-    if has(tcp_flag::RST) || flow.has_finished == [true; 2] {
+    let resets = view.tcp.is_some_and(|tcp| {
+        let stream = flow.streams.get(usize::from(is_high));
+        tcp.has(tcp_flag::RST) && stream.is_none_or(|stream| stream.is_near(tcp.sequence))
+    });
+    if resets || flow.has_finished == [true; 2] {
         flow.phase = Phase::Closed;
     }
     is_high == flow.client_is_high
@@ -62,16 +66,14 @@ impl Work<'_> {
     /// A TCP segment from end `side`.
     pub fn segment(&mut self, view: &View<'_>, tcp: &TcpFields, side: usize) {
         let sequence = tcp.sequence.wrapping_add(tcp.syn_len());
+        if tcp.has(tcp_flag::SYN) {
+            self.synchronize(tcp, sequence, side);
+        }
         if tcp.has(tcp_flag::ACK) {
             self.acknowledge(view, tcp.acknowledgment, 1 - side);
         }
-        let Work { flow, memory, counts, .. } = self;
-        let Some(stream) = flow.streams.get_mut(side) else { return };
-        if tcp.has(tcp_flag::SYN) && !stream.has_begun() {
-            stream.begin(sequence, memory, counts);
-        }
         if view.payload.is_empty() {
-            self.alone(view, view.payload, true, true);
+            self.alone(view, view.payload, true, true, Of::All);
         } else {
             self.data(view, sequence, side);
         }
@@ -80,6 +82,27 @@ impl Work<'_> {
             if let Some(stream) = self.flow.streams.get_mut(side) {
                 stream.finish(end);
             }
+        }
+    }
+
+    /// SYN tells where a stream begins. Until the other side answers, the latest one counts; the answer tells which of them was
+    /// taken, and begins both streams anew if they are another connection's between the same ports.
+    fn synchronize(&mut self, tcp: &TcpFields, sequence: u32, side: usize) {
+        let Work { flow, memory, counts, .. } = self;
+        let Some([first, second]) = flow.streams.first_chunk_mut() else { return };
+        let (own, other) = if side == 0 { (first, second) } else { (second, first) };
+        let is_answer = tcp.has(tcp_flag::ACK);
+        let is_other = is_answer && other.first() != Some(tcp.acknowledgment);
+        if is_other {
+            if other.has_begun() {
+                flow.has_finished = [false; 2];
+                flow.phase = Phase::Established;
+            }
+            other.begin(tcp.acknowledgment, memory, counts);
+        }
+        let is_open = own.position() == 0 && (is_answer || !other.has_begun());
+        if is_other || is_open || !own.has_begun() {
+            own.begin(sequence, memory, counts);
         }
     }
 
@@ -92,7 +115,8 @@ impl Work<'_> {
             stream.begin_message();
         }
         if *depth != 0 && stream.position() >= *depth {
-            return self.alone(view, view.payload, false, true);
+            stream.pass(sequence, view.payload.len());
+            return self.alone(view, view.payload, false, true, Of::All);
         }
         let offer = stream.offer(sequence, view.payload, memory, counts);
         self.place(view, view.payload, offer, side, true);
@@ -102,26 +126,33 @@ impl Work<'_> {
     /// Searches what is to be searched of a segment's bytes: the packet's, or those of one that waited.
     fn place(&mut self, view: &View<'_>, bytes: &[u8], offer: Offer, side: usize, is_packet: bool) {
         let new = |skip: usize| bytes.get(skip..).unwrap_or_default();
+        // What waited was searched as a packet when it came.
+        let of = if is_packet { Of::All } else { Of::Streams };
         match offer {
             Offer::Next(skip) => self.deliver(view, new(skip), side, is_packet),
             Offer::Differs(skip) => {
-                self.alone(view, bytes, true, is_packet);
+                self.alone(view, bytes, true, is_packet, of);
                 self.deliver(view, new(skip), side, false);
             }
-            Offer::Alone => self.alone(view, bytes, true, is_packet),
-            Offer::Seen | Offer::Early => self.alone(view, bytes, false, is_packet),
+            Offer::Alone => self.alone(view, bytes, true, is_packet, of),
+            Offer::Seen => self.alone(view, bytes, false, is_packet, of),
+            Offer::Early => self.alone(view, bytes, self.program.has_packet_rules, is_packet, Of::Packets),
         }
     }
 
     /// The other side has everything up to `acknowledged` of what `side` sent.
     fn acknowledge(&mut self, view: &View<'_>, acknowledged: u32, side: usize) {
-        let is_behind = |stream: &Stream| stream.has_begun() && stream.lacks(acknowledged);
+        let is_behind = |stream: &Stream| {
+            stream.lacks(acknowledged) && (self.depth == 0 || stream.position() < self.depth)
+        };
         if self.flow.streams.get(side).is_some_and(is_behind) {
             let reversed = view.reversed();
             self.to_server = !self.to_server;
+            // What is passed there says nothing of this packet.
+            let is_passed = self.evaluator.is_passed;
             self.evaluator.is_reversed = true;
             self.deliver_ready(&reversed, side, Some(acknowledged));
-            self.evaluator.is_reversed = false;
+            (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
             self.to_server = !self.to_server;
         }
     }
@@ -143,12 +174,18 @@ impl Work<'_> {
 
     /// Searches the next bytes of a stream.
     fn deliver(&mut self, view: &View<'_>, bytes: &[u8], side: usize, is_packet: bool) {
+        // A packet that is searched in parts is searched as a whole for the rules of packets.
+        let is_long = is_packet && bytes.len() > LOOK_BACK;
+        if is_long && self.program.has_packet_rules {
+            self.alone(view, bytes, true, true, Of::Packets);
+        }
+        let of = if is_packet && !is_long { Of::All } else { Of::Streams };
         for (i, part) in bytes.chunks(LOOK_BACK).enumerate() {
             let Work { flow, memory, counts, .. } = self;
             let Some(stream) = flow.streams.get_mut(side) else { return };
             let Some(fresh) = stream.append(part, memory) else {
                 counts.unbuffered += 1;
-                self.alone(view, part, true, is_packet && i == 0);
+                self.alone(view, part, true, of == Of::All, of);
                 continue;
             };
             let message_at = stream.message_at();
@@ -156,8 +193,8 @@ impl Work<'_> {
             if flow.phase == Phase::Closed {
                 marks.hurry();
             }
-            let unit =
-                Unit { buf: &buffer, fresh, packet_at: fresh, message_at, is_first: is_packet && i == 0 };
+            let packet_at = fresh.checked_sub(i * LOOK_BACK);
+            let unit = Unit { buf: &buffer, fresh, packet_at, message_at, is_first: of == Of::All, of };
             let is_established = flow.phase != Phase::New;
             let mut context = Context { bits: &mut flow.bits, is_established, to_server: self.to_server };
             self.evaluator.search(self.program, view, &mut context, &unit, Some(&mut marks));
@@ -167,9 +204,9 @@ impl Work<'_> {
 
     /// Searches bytes by themselves if it `scans`, and looks at rules that have no pattern if it is the packet's turn
     /// (`is_first`).
-    pub fn alone(&mut self, view: &View<'_>, bytes: &[u8], scans: bool, is_first: bool) {
+    pub fn alone(&mut self, view: &View<'_>, bytes: &[u8], scans: bool, is_first: bool, of: Of) {
         let fresh = if scans { 0 } else { bytes.len() };
-        let unit = Unit { buf: bytes, fresh, packet_at: 0, message_at: Some(0), is_first };
+        let unit = Unit { buf: bytes, fresh, packet_at: Some(0), message_at: Some(0), is_first, of };
         let is_established = self.flow.phase != Phase::New;
         let mut context = Context { bits: &mut self.flow.bits, is_established, to_server: self.to_server };
         self.evaluator.search(self.program, view, &mut context, &unit, None);

@@ -8,7 +8,7 @@ use crate::connection::{track, Work};
 use crate::flows::{Flows, Key, Phase};
 use crate::packet::{TcpFields, View};
 use crate::rules::RuleSet;
-use crate::search::evaluate::Evaluator;
+use crate::search::evaluate::{Evaluator, Of};
 use crate::search::Program;
 
 /// What a detector may use, and what it may do.
@@ -150,7 +150,7 @@ impl Detector {
         let mut work = Work { program, evaluator, flow, memory, counts, to_server, depth: limits.depth };
         match &view.tcp {
             Some(tcp) => work.segment(&view, tcp, usize::from(is_high)),
-            None => work.alone(&view, view.payload, true, true),
+            None => work.alone(&view, view.payload, true, true, Of::All),
         }
         let is_dropped = limits.is_inline && evaluator.is_dropped;
         flow.is_dropped = is_dropped && view.tcp.is_some();

@@ -18,6 +18,10 @@ pub const BLOCK: usize = 2 * LOOK_BACK;
 const MAX_WAITING: usize = 32;
 /// A segment that is further ahead belongs to no window that hosts use.
 const MAX_AHEAD: u32 = 1 << 24;
+/// How far an acknowledgement may be ahead: half of all sequence numbers are.
+const MAX_MISSED: u32 = i32::MAX as u32;
+/// How far what resets a connection may be behind: a window without scaling (RFC 9293, section 3.4).
+const MAX_BEHIND: u32 = 1 << 16;
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
 pub struct Stream {
@@ -94,9 +98,32 @@ impl Stream {
         self.buffer.capacity() > 0 || !self.waiting.is_empty()
     }
 
+    /// The sequence number of its first byte.
+    pub fn first(&self) -> Option<u32> {
+        Some(self.next?.wrapping_sub(self.end as u32))
+    }
+
+    /// Whether a sequence number can be of this stream now.
+    pub fn is_near(&self, sequence: u32) -> bool {
+        self.next.is_none_or(|next| {
+            let ahead = sequence.wrapping_sub(next);
+            ahead <= MAX_AHEAD || ahead >= MAX_BEHIND.wrapping_neg()
+        })
+    }
+
     /// Whether the other side has acknowledged what was not seen.
     pub fn lacks(&self, acknowledged: u32) -> bool {
-        self.next.is_some_and(|next| (1..=MAX_AHEAD).contains(&acknowledged.wrapping_sub(next)))
+        self.next.is_some_and(|next| (1..=MAX_MISSED).contains(&acknowledged.wrapping_sub(next)))
+    }
+
+    /// Counts bytes as seen that are not searched.
+    pub fn pass(&mut self, sequence: u32, len: usize) {
+        let Some(next) = self.next else { return };
+        let n_new = sequence.wrapping_add(len as u32).wrapping_sub(next);
+        if n_new <= MAX_AHEAD {
+            self.next = Some(next.wrapping_add(n_new));
+            self.end += u64::from(n_new);
+        }
     }
 
     /// FIN takes a sequence number, if it comes behind the last byte.
@@ -212,7 +239,7 @@ impl Stream {
     ) -> bool {
         let Some(next) = self.next else { return false };
         let ahead =
-            acknowledged.map(|ack| ack.wrapping_sub(next)).filter(|ahead| (1..=MAX_AHEAD).contains(ahead));
+            acknowledged.map(|ack| ack.wrapping_sub(next)).filter(|ahead| (1..=MAX_MISSED).contains(ahead));
         let first = self.waiting.front().map(|waiting| waiting.sequence.wrapping_sub(next));
         let is_crowded = self.waiting.len() * 2 > MAX_WAITING || memory.is_full();
         let skipped = match (ahead, first) {

@@ -26,7 +26,7 @@ impl Traffic {
 
     /// Goes on from the counts of another one, with a limit of its own that is as far used.
     pub fn go_on_from(&mut self, old: &Traffic) {
-        let meter = Meter { full_at: old.meter.full_at.max(self.meter.full_at), ..self.meter };
+        let meter = self.meter.used_as(&old.meter);
         *self = Traffic { meter, ..*old };
     }
 
@@ -91,6 +91,17 @@ impl Meter {
         // At most 6000 bytes at one a second: far from an overflow.
         let burst_ns = BURST_NS.max(((u128::from(MIN_BURST) * u128::from(ns_per_byte)) >> FRACTION) as i64);
         Meter { ns_per_byte, burst_ns, full_at: now_ns }
+    }
+
+    /// This bucket, which was full until now, with as many bytes taken out as of another one.
+    fn used_as(self, old: &Meter) -> Meter {
+        if old.ns_per_byte == 0 || self.ns_per_byte == 0 {
+            return self;
+        }
+        let lacking_ns = i128::from(old.full_at.saturating_sub(self.full_at).max(0));
+        let lacking_ns = lacking_ns * i128::from(self.ns_per_byte) / i128::from(old.ns_per_byte);
+        let lacking_ns = i64::try_from(lacking_ns).unwrap_or(i64::MAX).min(self.burst_ns);
+        Meter { full_at: self.full_at.saturating_add(lacking_ns), ..self }
     }
 
     /// Takes so many bytes out if they are there.
@@ -259,6 +270,22 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use proptest::prelude::*;
+
+    #[test]
+    fn another_rate_goes_on_with_as_much_used() {
+        let mut slow = Traffic::limited(Rate(1000), 0);
+        assert!(slow.take(6000, 0) && !slow.take(1, 0));
+        // A second later it has 1000 bytes again; a million times as fast, the rest takes 5 us.
+        let mut fast = Traffic::limited(Rate(1_000_000_000), 1_000_000_000);
+        fast.go_on_from(&slow);
+        assert_eq!((fast.n_packets, fast.meter.full_at), (1, 1_000_005_000));
+        let mut slower = Traffic::limited(Rate(1), 1_000_000_000);
+        slower.go_on_from(&fast);
+        assert!(slower.take(1000, 1_000_000_000) && !slower.take(1, 1_000_000_000));
+        let mut free = Traffic::limited(Rate(0), 0);
+        free.go_on_from(&slow);
+        assert!(free.take(1 << 16, 0));
+    }
 
     #[test]
     fn records_are_json_whatever_the_name() {

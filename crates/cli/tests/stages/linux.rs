@@ -125,6 +125,17 @@ fn while_running_ends_the_chain_with_the_command() {
 }
 
 #[test]
+fn what_was_ignored_stays_ignored() {
+    as_each_user(|place| {
+        let script =
+            "trap '' HUP USR1; weir linux --while-running -- grep SigIgn /proc/self/status 2> told | cat > out; cat told";
+        let told = place.output(script);
+        let mask = told.split_whitespace().last().and_then(|mask| u64::from_str_radix(mask, 16).ok());
+        assert_eq!(mask.map(|mask| mask & 0x7fff), Some(1 << 0 | 1 << 9), "{told}");
+    });
+}
+
+#[test]
 fn signals_are_passed_on_to_the_command_and_its_status_counts() {
     as_each_user(|place| {
         let script = "trap 'echo bye > said; exit 5' INT TERM HUP; sleep 1000 & : > ready; wait";

@@ -49,6 +49,10 @@ impl Addresses {
     pub fn parse(piece: Piece<'_>, variables: &Variables) -> Result<Addresses, (usize, Mistake)> {
         let mut addresses = Addresses::default();
         addresses.add(piece, false, variables)?;
+        // No list is all there is.
+        if addresses.within.iter().any(|net| net.mask == 0) {
+            addresses.within.clear();
+        }
         if addresses.within.is_empty() && addresses.without.iter().any(|net| net.mask == 0) {
             let mistake = Mistake::new("no address is left: `!any` excludes all", "name what is meant");
             return Err((piece.offset, mistake));
@@ -66,6 +70,15 @@ impl Addresses {
             return self.add(rest, !is_negated, variables);
         }
         if let Some(list) = piece.inside_brackets() {
+            let items = list.split_list();
+            let n_excluded = items.iter().filter(|item| item.after("!").is_some()).count();
+            if is_negated && n_excluded > 0 && n_excluded < items.len() {
+                let mistake = Mistake::new(
+                    "a list that both includes and excludes addresses cannot be negated",
+                    "write what is meant as a list of its own",
+                );
+                return Err((piece.offset, mistake));
+            }
             return list.split_list().into_iter().try_for_each(|item| self.add(item, is_negated, variables));
         }
         if let Some(name) = piece.after("$") {
@@ -73,9 +86,7 @@ impl Addresses {
             return self.include(&value, is_negated).map_err(|mistake| (piece.offset, mistake));
         }
         if piece.text.eq_ignore_ascii_case("any") {
-            if is_negated {
-                self.without.push(Network { base: 0, mask: 0 });
-            }
+            self.list(is_negated).push(Network { base: 0, mask: 0 });
             return Ok(());
         }
         let network = Network::parse(piece.text).map_err(|mistake| (piece.offset, mistake))?;
@@ -91,7 +102,9 @@ impl Addresses {
     }
 
     fn include(&mut self, value: &Addresses, is_negated: bool) -> Result<(), Mistake> {
-        if !is_negated {
+        if !is_negated && value.is_any() {
+            self.within.push(Network { base: 0, mask: 0 });
+        } else if !is_negated {
             self.within.extend(&value.within);
             self.without.extend(&value.without);
         } else if value.without.is_empty() && !value.within.is_empty() {

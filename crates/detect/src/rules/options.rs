@@ -175,7 +175,7 @@ impl Options<'_> {
                 "to_client" | "from_server" => flow.to_server = Some(false),
                 "only_stream" => flow.scope = Scope::Stream,
                 "no_stream" => flow.scope = Scope::Packet,
-                "stateless" | "no_frag" | "only_frag" => {}
+                "stateless" | "no_frag" => {}
                 _ => {
                     return Err(Mistake::new(
                         format!("`{word}` is nothing that flow knows"),

@@ -176,7 +176,8 @@ impl Field {
 }
 
 fn digits(bytes: &[u8], base: u32) -> Option<u64> {
-    let text = std::str::from_utf8(bytes).ok()?.trim();
+    let n_text = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(bytes.len());
+    let text = std::str::from_utf8(bytes.get(..n_text)?).ok()?.trim();
     let (text, base) = match (base, text) {
         (0 | 16, text) if text.starts_with("0x") => (text.get(2..)?, 16),
         (0, text) if text.len() > 1 && text.starts_with('0') => (text, 8),
@@ -188,10 +189,10 @@ fn digits(bytes: &[u8], base: u32) -> Option<u64> {
 }
 
 impl NumberTest {
-    /// Whether the number in the payload passes.
-    pub fn passes(&self, payload: &[u8], at: usize) -> bool {
-        let Some((found, _)) = self.field.read(payload, at) else { return false };
-        match self.compare {
+    /// Whether the number in the payload passes; `None` if there is none.
+    pub fn passes(&self, payload: &[u8], at: usize) -> Option<bool> {
+        let (found, _) = self.field.read(payload, at)?;
+        Some(match self.compare {
             Compare::Equal => found == self.value,
             Compare::Less => found < self.value,
             Compare::Greater => found > self.value,
@@ -199,7 +200,7 @@ impl NumberTest {
             Compare::GreaterOrEqual => found >= self.value,
             Compare::And => found & self.value != 0,
             Compare::Xor => found ^ self.value != 0,
-        }
+        })
     }
 }
 

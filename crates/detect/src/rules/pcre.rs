@@ -32,7 +32,7 @@ pub fn pattern(text: &str, part: Part) -> Result<PayloadTest, Mistake> {
     let (pattern, flags) = rest.rsplit_once(delimiter).ok_or_else(wrong)?;
     let mut builder_flags = PatternFlags::default();
     flags.chars().try_for_each(|flag| builder_flags.set(flag))?;
-    let translated = translate(pattern);
+    let translated = translate(pattern, &builder_flags);
     let anchor = if builder_flags.is_anchored { "\\A" } else { "" };
     let regex = RegexBuilder::new(&format!("{anchor}(?:{translated})"))
         .unicode(false)
@@ -67,6 +67,7 @@ struct PatternFlags {
     is_ungreedy: bool,
     is_anchored: bool,
     is_relative: bool,
+    ends_strictly: bool,
     part: Option<Part>,
 }
 
@@ -80,8 +81,9 @@ impl PatternFlags {
             'G' => self.is_ungreedy = true,
             'A' => self.is_anchored = true,
             'R' => self.is_relative = true,
-            // `$` matches at the very end only, there are no limits to override, and bytes are raw.
-            'E' | 'O' | 'B' => {}
+            'E' => self.ends_strictly = true,
+            // There are no limits to override, and bytes are raw.
+            'O' | 'B' => {}
             flag => match FLAGS.iter().find(|(letters, _)| letters.contains(flag)) {
                 Some((_, part)) => self.part = Some(*part),
                 None => {
@@ -115,7 +117,7 @@ fn refusal(pattern: &str, error: &regex::Error) -> Mistake {
 }
 
 /// A PCRE pattern as the `regex` crate takes it: that has sets of classes, and `\<` for the beginning of a word.
-fn translate(pattern: &str) -> String {
+fn translate(pattern: &str, flags: &PatternFlags) -> String {
     let mut text = String::with_capacity(pattern.len() + 8);
     let mut chars = pattern.chars().peekable();
     let (mut in_class, mut class_is_new) = (false, false);
@@ -125,7 +127,8 @@ fn translate(pattern: &str) -> String {
             '\\' => match chars.next() {
                 Some(c @ ('<' | '>')) => text.push(c),
                 Some('e') => text.push_str("\\x1b"),
-                Some('h') => text.push_str("[ \\t]"),
+                Some('h') => text.push_str("[\\x20\\t]"),
+                Some(' ') => text.push_str("\\x20"),
                 Some('Z') => text.push_str("(?:\\n?\\z)"),
                 Some(c) if c.is_ascii_punctuation() || c.is_ascii_alphanumeric() => text.extend(['\\', c]),
                 Some(c) => text.push(c),
@@ -160,6 +163,10 @@ fn translate(pattern: &str) -> String {
                     }
                 }
             }
+            // Before a line end that is the last byte, too.
+            '$' if !in_class && !flags.is_multi_line && !flags.ends_strictly => text.push_str("(?:\\n?\\z)"),
+            ' ' if in_class => text.push_str("\\x20"),
+            '#' if in_class => text.push_str("\\#"),
             '&' | '~' if in_class => text.extend(['\\', c]),
             '-' if in_class && chars.peek() == Some(&'-') => text.push_str("\\-"),
             '{' if !in_class && !is_repetition(chars.clone()) => text.push_str("\\{"),

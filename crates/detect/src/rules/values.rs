@@ -130,6 +130,24 @@ pub fn field_test(name: &str, value: &str) -> Result<PayloadTest, Mistake> {
             (field.n_bytes, PayloadKind::Jump(jump))
         }
     };
+    let n_own = match name {
+        "isdataat" => 1,
+        "byte_test" => 4,
+        _ => 2,
+    };
+    let is_jump = matches!(&kind, PayloadKind::Jump(_));
+    let is_known = |word: &&&str| match **word {
+        "relative" | "string" | "hex" | "dec" | "oct" | "little" | "big" | "rawbytes" => true,
+        "align" | "from_beginning" => is_jump,
+        word => is_jump && (word.starts_with("multiplier ") || word.starts_with("post_offset ")),
+    };
+    if let Some(word) = words.iter().skip(n_own).find(|word| !is_known(word)) {
+        return Err(Mistake::new(
+            format!("`{word}` is nothing that {name} knows"),
+            "write `relative`, `string`, `hex`, `dec`, `oct`, `little` or `big`, and for byte_jump `align`, \
+             `from_beginning`, `multiplier N` or `post_offset N`",
+        ));
+    }
     let is_text = matches!(&kind, PayloadKind::Number(NumberTest { field, .. }) | PayloadKind::Jump(Jump { field, .. })
         if matches!(field.format, Format::Digits(_)));
     if !(1..=if is_text { 20 } else { 8 }).contains(&n_bytes) {

@@ -15,12 +15,25 @@ pub struct Unit<'a> {
     pub buf: &'a [u8],
     /// Where the new ones begin.
     pub fresh: usize,
-    /// Where the packet's payload begins.
-    pub packet_at: usize,
+    /// Where the packet's payload begins, if that is kept.
+    pub packet_at: Option<usize>,
     /// Where the message begins that the packet belongs to.
     pub message_at: Option<usize>,
     /// Whether these are the first bytes of the packet, or all.
     pub is_first: bool,
+    /// The rules that are meant.
+    pub of: Of,
+}
+
+/// Rules by what they are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// All.
+    All,
+    /// Those of single packets.
+    Packets,
+    /// Those of streams.
+    Streams,
 }
 
 /// What rules ask of a flow.
@@ -41,7 +54,8 @@ pub struct Evaluator {
     pub is_dropped: bool,
     /// Whether what is searched comes from the side that the packet goes to.
     pub is_reversed: bool,
-    is_passed: bool,
+    /// Whether a rule lets it pass.
+    pub is_passed: bool,
     /// The rules to look at, and whether their pattern was just found.
     candidates: Vec<(u32, bool)>,
     /// For each rule the number of the search in which it became a candidate.
@@ -127,7 +141,8 @@ impl Evaluator {
         for (idx, is_new) in candidates.drain(..) {
             let Some(compiled) = program.rules.get(idx as usize) else { continue };
             let was_told = self.fired.iter().any(|fired| fired.rule == idx);
-            if was_told || !applies(&compiled.rule, view, context) {
+            let is_meant = unit.of == Of::All || (unit.of == Of::Packets) == compiled.is_of_packets;
+            if was_told || !is_meant || !applies(&compiled.rule, view, context) {
                 continue;
             }
             let marks = marks.as_deref_mut().filter(|_| !compiled.is_of_packets);
@@ -166,15 +181,15 @@ impl Evaluator {
         }
         let verifier = &mut self.verifier;
         if compiled.is_of_packets {
-            return Some(verifier.passes(tests, unit.buf, unit.packet_at));
+            return Some(unit.packet_at.is_some_and(|at| verifier.passes(tests, unit.buf, at)));
         }
         let origin = marks.map_or(Some(0), |marks| marks.origin(idx))?;
         if !compiled.is_anchored {
             return Some(verifier.passes(tests, unit.buf, origin.min(unit.buf.len())));
         }
-        let message = unit.message_at.filter(|at| *at != unit.packet_at && *at >= origin);
+        let message = unit.message_at.filter(|at| Some(*at) != unit.packet_at && *at >= origin);
         Some(
-            verifier.passes(tests, unit.buf, unit.packet_at)
+            unit.packet_at.is_some_and(|at| verifier.passes(tests, unit.buf, at))
                 || message.is_some_and(|at| verifier.passes(tests, unit.buf, at)),
         )
     }
@@ -190,12 +205,12 @@ impl Evaluator {
         let origin = marks.map_or(Some(0), |marks| marks.origin(idx))?;
         let (tests, verifier) = (&compiled.rule.payload, &mut self.verifier);
         let packet_at = unit.packet_at;
-        let is_in_packet = verifier.passes_in_parts(tests, unit.buf, packet_at, false);
+        let is_in_packet = packet_at.is_some_and(|at| verifier.passes_in_parts(tests, unit.buf, at, false));
         let in_message = match unit.message_at {
-            Some(at) if at == packet_at || at < origin => None,
+            Some(at) if Some(at) == packet_at || at < origin => None,
             Some(at) => Some((at, false)),
             // The message began long ago, or nothing is known of it.
-            None => Some((origin.min(packet_at), true)),
+            None => Some((origin.min(packet_at.unwrap_or(0)), true)),
         };
         let mut tries = in_message.into_iter();
         Some(is_in_packet || tries.any(|(at, is_old)| verifier.passes_in_parts(tests, unit.buf, at, is_old)))

@@ -37,6 +37,8 @@ pub struct Program {
     pub groups: Groups,
     /// Names of the flows' bits.
     pub bits: Vec<String>,
+    /// Whether there are rules of single packets.
+    pub has_packet_rules: bool,
 }
 
 impl Program {
@@ -48,7 +50,8 @@ impl Program {
             (compiled.rule.action != Action::Pass, !compiled.rule.bits.iter().any(sets))
         });
         let groups = Groups::new(&rules);
-        Program { rules, groups, bits: set.bits }
+        let has_packet_rules = rules.iter().any(|compiled| compiled.is_of_packets);
+        Program { rules, groups, bits: set.bits, has_packet_rules }
     }
 
     /// Numbers the bits as others did, by their names: flows know them by these numbers. New ones come behind.

@@ -73,7 +73,10 @@ impl Verifier {
             PayloadKind::HasMore(n) => {
                 self.keep(test, origin, |at| buf.len() > at.saturating_add(*n as usize));
             }
-            PayloadKind::Number(number) => self.keep(test, origin, |at| number.passes(buf, at)),
+            // Where there is no number, neither the test passes nor its contrary.
+            PayloadKind::Number(number) => {
+                self.keep(test, origin, |at| number.passes(buf, at).unwrap_or(test.is_negated));
+            }
             PayloadKind::Len(range) => {
                 let len = u32::try_from(buf.len().saturating_sub(origin)).unwrap_or(u32::MAX);
                 self.keep(test, origin, |_| range.contains(len));
@@ -147,7 +150,9 @@ impl Verifier {
         let is_there = |at: usize| buf.get(at..).is_some_and(|rest| pattern.regex.is_match(rest));
         match (test.is_negated, test.is_relative) {
             (true, _) => {
-                self.ends.truncate(MAX_PATTERN_STARTS);
+                if test.is_relative {
+                    self.ends.truncate(MAX_PATTERN_STARTS);
+                }
                 self.keep(test, origin, is_there);
             }
             (false, true) => {
