@@ -49,6 +49,13 @@ pub(crate) fn unjoin(
     }
 }
 
+/// As [`unjoin`], where the other stack is gone.
+pub(crate) fn unjoin_alone(ours: &mut Inside, name: &str) -> Result<Port> {
+    let device = Saved::read(ours, name)?;
+    ours.netlink.apply(link_request::delete(device.index()), name)?;
+    restore(ours, &device)
+}
+
 /// Makes the device of `saved` again, with a port as its other end.
 pub(crate) fn restore(inside: &mut Inside, saved: &Saved) -> Result<Port> {
     let opened = inside.ask(&Request::Open { index: saved.index(), name: saved.name().into() })?;

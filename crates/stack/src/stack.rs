@@ -150,6 +150,11 @@ impl Stack {
         joint::unjoin(&mut self.inside, name, &mut peer.inside, peer_name)
     }
 
+    /// As [`Stack::unjoin`], where the other stack is gone: this one gets its device back.
+    pub fn unjoin_alone(&mut self, name: &str) -> Result<Port> {
+        joint::unjoin_alone(&mut self.inside, name)
+    }
+
     fn give_terminal_back(&mut self) {
         if let Some(terminal) = self.terminal.take() {
             // A terminal that was closed needs nothing back.

@@ -125,6 +125,37 @@ fn while_running_ends_the_chain_with_the_command() {
 }
 
 #[test]
+fn who_takes_the_place_of_a_dead_neighbour_is_joined() {
+    as_each_user(|place| {
+        let stack = |joint: &str, side: &str, command: &str| {
+            let end = if side == "left" { 2 } else { 1 };
+            format!("weir linux --joint {joint} --{side} 10.0.0.{end}/24 --while-running -- {command}")
+        };
+        let ping = "sh -c 'sleep 2; ping -q -c 2 -W 2 10.0.0.2'";
+        for joint in ["ring", "pump", "veth"] {
+            let script = format!(
+                "{} 2> told | ({}; exec {}) > out; grep -q ' 0% packet loss' told",
+                stack(joint, "right", ping),
+                stack(joint, "left", "sleep 1"),
+                stack(joint, "left", "sleep 5"),
+            );
+            let finished = place.start_with_taps(&script).finish();
+            assert_eq!(finished.code, 0, "{finished:?}: {}", String::from_utf8_lossy(&place.read("told")));
+        }
+        for joint in ["ring", "pump"] {
+            let script = format!(
+                "({}; exec {}) 2> told | {} > out; grep -q ' 0% packet loss' told",
+                stack(joint, "right", "sleep 1"),
+                stack(joint, "right", ping),
+                stack(joint, "left", "sleep 6"),
+            );
+            let finished = place.start_with_taps(&script).finish();
+            assert_eq!(finished.code, 0, "{finished:?}: {}", String::from_utf8_lossy(&place.read("told")));
+        }
+    });
+}
+
+#[test]
 fn what_was_ignored_stays_ignored() {
     as_each_user(|place| {
         let script =

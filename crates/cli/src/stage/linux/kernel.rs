@@ -17,6 +17,10 @@ use crate::stage::status::DeviceReader;
 /// How long to wait for a neighbour before it is told that there is none.
 const MEETING: Duration = Duration::from_secs(5);
 
+/// What a tap says whose device there is no more.
+const EBADFD: i32 = 77;
+const GONE: &str = "the device is gone with the neighbour's stack: start this one again";
+
 /// What this stack offers to those next to it.
 pub struct Offer {
     stack: SharedStack,
@@ -207,10 +211,23 @@ impl Neighbour for Offer {
         }
     }
 
+    fn part_alone(&mut self, name: &str) -> Result<(), String> {
+        if self.peers.remove(name).is_none() {
+            return Ok(());
+        }
+        let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        let port = stack.unjoin_alone(name).map_err(|error| error.to_string())?;
+        take(name, port)
+    }
+
     fn parted(&mut self, name: &str, tap: Option<OwnedFd>) -> Result<(), String> {
         let lent = self.lent.remove(name);
-        let tap = tap.or(lent).ok_or("its other end is gone")?;
-        let tap = Tap::from_received(tap, stack::tap_options(name)).map_err(|error| error.to_string())?;
+        let tap = tap.or(lent).ok_or(GONE)?;
+        let tap = Tap::from_received(tap, stack::tap_options(name));
+        let tap = tap.map_err(|error| match error.errno() {
+            Some(EBADFD) => GONE.to_string(),
+            _ => error.to_string(),
+        })?;
         take(name, Port::Tap(tap))
     }
 }

@@ -1,10 +1,11 @@
 //! One end of a pipe, and the talk with the other end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use socket2::Socket;
 use sys::memfd::Memfd;
-use sys::pipe::PipeId;
+use sys::pipe::{self, PipeId};
 use sys::poll::Waker;
 
 use super::message::{Message, CABLE, HELLO, PART, PARTED, PUMP, RING_ONLY, WELCOME};
@@ -12,6 +13,9 @@ use super::rendezvous::{has_end, Neighbour};
 use super::{stack, Side};
 use crate::stage::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
 use crate::stage::table::{lock, Shared};
+
+/// How long a process may take to end.
+const LEAVING: Duration = Duration::from_millis(50);
 
 /// One end of a pipe, and how far the talk with the other end came.
 pub struct End {
@@ -37,6 +41,8 @@ pub enum Next {
     Over,
     /// What was joined in the kernel is to come back.
     ComeBack,
+    /// The neighbour, who was joined in the kernel, is gone.
+    Abandoned,
 }
 
 impl End {
@@ -62,6 +68,34 @@ impl End {
     /// Whether somebody is there who has said nothing yet.
     pub fn awaits_hello(&self) -> bool {
         self.talk.as_ref().is_some_and(|talk| talk.rings.is_none()) && !self.is_joined()
+    }
+
+    /// Whether the neighbour to whose stack this one is joined is gone, but the pipe goes on: somebody else may take its place.
+    pub fn is_abandoned(&self) -> bool {
+        if !lock(&self.shared).has_kernel_joint() {
+            return false;
+        }
+        // What ends closes all that it has, one after the other.
+        std::thread::sleep(LEAVING);
+        let mut interface = lock(&self.shared);
+        match self.side {
+            Side::Reader => interface.pipe_in(self.id).is_some_and(|end| !pipe::has_hung_up(end.stream())),
+            Side::Writer => interface.pipe_out(self.id).is_some_and(|end| !pipe::is_unread(end.stream())),
+        }
+    }
+
+    /// Undoes what joined this stack to that of the neighbour who is gone.
+    pub fn abandoned(&self) {
+        let name = self.name();
+        match self.side {
+            Side::Reader => self.parted(None),
+            Side::Writer => {
+                if let Some(Err(message)) = stack::with(|stack| Some(stack.part_alone(&name))) {
+                    element::output::tell(format_args!("weir: {name}: {message}"));
+                }
+                lock(&self.shared).end_kernel_joint();
+            }
+        }
     }
 
     /// The talk is over.

@@ -225,6 +225,7 @@ impl Office {
         let next = match message::hear(&talk.line) {
             Heard::Message(message, fds) => end.step(&mut talk, &message, fds),
             Heard::Nothing => Next::Stay,
+            Heard::End if end.is_abandoned() => Next::Abandoned,
             Heard::End => Next::Over,
         };
         match next {
@@ -236,6 +237,14 @@ impl Office {
             Next::Over => {
                 end.settle();
                 unwatch_fd(&mut self.poller, talk.line.as_fd());
+            }
+            Next::Abandoned => {
+                end.abandoned();
+                end.settle();
+                unwatch_fd(&mut self.poller, talk.line.as_fd());
+                if end.side == Side::Writer {
+                    self.call(idx, 0);
+                }
             }
         }
     }

@@ -20,6 +20,8 @@ pub trait Stack: Send {
     /// Undoes what [`Stack::join`] or [`Stack::pump`] did: packets of device `name` come to this process again. Yields the other
     /// process's end of the neighbour's device, if that is a new one.
     fn part(&mut self, name: &str) -> Result<Option<OwnedFd>, String>;
+    /// As [`Stack::part`], where the neighbour is gone.
+    fn part_alone(&mut self, name: &str) -> Result<(), String>;
     /// The neighbour undid what it did to device `name`; this is the device's new other end, if it got one.
     fn parted(&mut self, name: &str, tap: Option<OwnedFd>) -> Result<(), String>;
 }
