@@ -105,7 +105,7 @@ impl EtherVlanEncap {
         // `VLAN_ID 1` there is given by keyword and stays.
         match list.get_mut(3).filter(|place| name == "vlan_tci" && *place == "ANNO") {
             Some(place) => *place = value.to_string(),
-            None => list.push(format!("{keyword} {}", value)),
+            None => list.push(format!("{keyword} {value}")),
         }
         let scope = ctx.scope();
         let mut args = Args::from_list(list, ARGS, &scope);

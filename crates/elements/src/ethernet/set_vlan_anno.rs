@@ -65,7 +65,7 @@ impl Element for SetVlanAnno {
         };
         let mut list = args::split_args(&tag::config(self.tci));
         list.retain(|other| args::next_word(other).0 != argument);
-        list.push(format!("{argument} {}", value));
+        list.push(format!("{argument} {value}"));
         let scope = ctx.scope();
         let mut args = Args::from_list(list, ARGS, &scope);
         let tci = read_tci(&mut args);

@@ -91,7 +91,7 @@ impl Element for IPEncap {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let (value, scope) = (value, ctx.scope());
+        let scope = ctx.scope();
         match name {
             "src" => {
                 let source = args::ip(value, &scope).map_err(|error| format!("SRC: {error}"))?;

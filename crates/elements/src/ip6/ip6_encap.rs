@@ -80,7 +80,7 @@ impl Element for IP6Encap {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let (value, scope) = (value, ctx.scope());
+        let scope = ctx.scope();
         match name {
             "src" => self.source = args::ip6(value, &scope).map_err(|error| format!("SRC: {error}"))?,
             "dst" => self.destination = destination(value, &scope)?,

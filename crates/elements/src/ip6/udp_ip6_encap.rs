@@ -75,7 +75,7 @@ impl Element for UDPIP6Encap {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let (value, scope) = (value, ctx.scope());
+        let scope = ctx.scope();
         let port = |argument: &str| {
             args::port(value, &scope, protocol::UDP).map_err(|error| format!("{argument}: {error}"))
         };
