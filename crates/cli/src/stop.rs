@@ -30,7 +30,7 @@ impl Stop {
     pub fn listen_to(signals: impl IntoIterator<Item = Signal>, world: &mut World) -> Stop {
         let stop = Stop { is_asked: Arc::default(), signal: Arc::default() };
         for signal in signals {
-            unblock(&[signal]);
+            unblock(signal);
             let signal = signal.number();
             if world.awaits_signal(signal) {
                 continue;

@@ -83,15 +83,24 @@ pub fn wire_len(packet: &Packet) -> usize {
 #[inline(never)]
 fn segment_len(packet: &Packet) -> usize {
     let offload = packet.offload();
+    match offload.gso {
+        Gso::None | Gso::UdpFragment => packet.len(),
+        Gso::TcpV4 | Gso::TcpV6 | Gso::UdpSegment => {
+            packet.len().min(headers_len(packet, &offload) + usize::from(offload.gso_size))
+        }
+    }
+}
+
+/// Bytes in front of the payload of a packet that is to be cut into segments, as far as its transport header tells.
+pub fn headers_len(packet: &Packet, offload: &Offload) -> usize {
     let start = usize::from(offload.checksum_start);
-    let transport_header_len = match offload.gso {
-        Gso::None | Gso::UdpFragment => return packet.len(),
+    let transport_len = match offload.gso {
         Gso::TcpV4 | Gso::TcpV6 => {
             packet.data().get(start + 12).map_or(20, |byte| usize::from(byte >> 4) * 4)
         }
-        Gso::UdpSegment => 8,
+        Gso::None | Gso::UdpFragment | Gso::UdpSegment => 8,
     };
-    packet.len().min(start + transport_header_len + usize::from(offload.gso_size))
+    packet.len().min(start + transport_len)
 }
 
 #[cfg(test)]

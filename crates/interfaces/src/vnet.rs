@@ -1,5 +1,6 @@
 //! A packet's offload metadata as a virtio-net header, and back.
 
+use element::offload::headers_len;
 use element::Packet;
 use packet::{Gso, Offload};
 use sys::vnet::{VnetHeader, DATA_VALID, GSO_ECN, NEEDS_CSUM};
@@ -45,21 +46,9 @@ pub fn header_of(packet: &Packet) -> VnetHeader {
         header.gso_type = offload.gso as u8 | if offload.gso_ecn { GSO_ECN } else { 0 };
         header.gso_size = offload.gso_size;
         // Headers may have been added or taken off since the length was set.
-        header.hdr_len = headers_len(packet, &offload);
+        header.hdr_len = headers_len(packet, &offload).min(usize::from(u16::MAX)) as u16;
     }
     header
-}
-
-/// Bytes up to the payload, as far as the transport header tells.
-fn headers_len(packet: &Packet, offload: &Offload) -> u16 {
-    let start = usize::from(offload.checksum_start);
-    let transport_len = match offload.gso {
-        Gso::TcpV4 | Gso::TcpV6 => {
-            packet.data().get(start + 12).map_or(20, |byte| usize::from(byte >> 4) * 4)
-        }
-        _ => 8,
-    };
-    (start + transport_len).min(packet.len()).min(usize::from(u16::MAX)) as u16
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl SysError {
         }
     }
 
+    /// Whether the network device behind a descriptor is there no more, as the tap driver tells (EBADFD).
+    pub fn is_device_gone(&self) -> bool {
+        self.errno() == Some(libc::EBADFD)
+    }
+
     /// What the operator can do about it.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {

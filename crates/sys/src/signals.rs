@@ -109,15 +109,13 @@ pub fn is_ignored(signal: Signal) -> bool {
     is_number_ignored(signal.number())
 }
 
-/// Lets signals reach this thread that whoever started the process held back.
-pub fn unblock(signals: &[Signal]) {
+/// Lets a signal reach this thread that whoever started the process may have held back.
+pub fn unblock(signal: Signal) {
     // SAFETY: `set` is filled by sigemptyset before it is read.
     unsafe {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
         libc::sigemptyset(&mut set);
-        for signal in signals {
-            libc::sigaddset(&mut set, signal.number());
-        }
+        libc::sigaddset(&mut set, signal.number());
         // It fails for wrong numbers only.
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
     }

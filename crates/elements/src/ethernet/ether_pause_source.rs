@@ -124,13 +124,12 @@ impl Element for EtherPauseSource {
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         const MISMATCH: &str = "type mismatch";
-        let text = value;
         match name {
-            "src" => self.source = args::ether(text, &ctx.scope()).map_err(|_| MISMATCH)?,
-            "dst" => self.destination = args::ether(text, &ctx.scope()).map_err(|_| MISMATCH)?,
-            "pausetime" => self.pause_time = args::integer(text).map_err(|_| MISMATCH)?,
-            "limit" => self.limit = args::integer(text).map_err(|_| MISMATCH)?,
-            "active" => self.is_active = args::boolean(text).map_err(|_| MISMATCH)?,
+            "src" => self.source = args::ether(value, &ctx.scope()).map_err(|_| MISMATCH)?,
+            "dst" => self.destination = args::ether(value, &ctx.scope()).map_err(|_| MISMATCH)?,
+            "pausetime" => self.pause_time = args::integer(value).map_err(|_| MISMATCH)?,
+            "limit" => self.limit = args::integer(value).map_err(|_| MISMATCH)?,
+            "active" => self.is_active = args::boolean(value).map_err(|_| MISMATCH)?,
             "reset_counts" => self.count = 0,
             _ => return Err(format!("no {name} write handler")),
         }

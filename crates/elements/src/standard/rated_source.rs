@@ -148,8 +148,7 @@ impl Element for RatedSource {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let text = value;
-        let number = || args::integer::<i32>(text).map_err(|_| "syntax error");
+        let number = || args::integer::<i32>(value).map_err(|_| "syntax error");
         match name {
             "data" => {
                 // The new bytes are sent as they are, until the length is set again.
@@ -158,12 +157,12 @@ impl Element for RatedSource {
                 self.template.length = length;
             }
             "rate" => {
-                let rate = args::integer(text).map_err(|_| "syntax error")?;
+                let rate = args::integer(value).map_err(|_| "syntax error")?;
                 self.bucket.set_rate_and_keep(rate, burst_of(rate));
             }
             "limit" => self.limit = u32::try_from(number()?).ok(),
             "active" => {
-                self.is_active = args::boolean(text).map_err(|_| "syntax error")?;
+                self.is_active = args::boolean(value).map_err(|_| "syntax error")?;
                 self.start(ctx, false);
             }
             "reset" => {

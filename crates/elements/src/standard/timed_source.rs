@@ -105,21 +105,20 @@ impl Element for TimedSource {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let text = value;
         match name {
             "data" => {
                 self.packet = make(self.headroom, value.as_bytes())?;
                 self.data = value.as_bytes().to_vec();
             }
             "headroom" => {
-                let headroom = args::integer(text).map_err(|_| "bad headroom")?;
+                let headroom = args::integer(value).map_err(|_| "bad headroom")?;
                 self.packet = make(headroom, &self.data)?;
                 self.headroom = headroom;
             }
-            "limit" => self.limit = args::integer(text).map_err(|_| "expected integer")?,
-            "interval" => self.interval = parse_interval(text)?,
+            "limit" => self.limit = args::integer(value).map_err(|_| "expected integer")?,
+            "interval" => self.interval = parse_interval(value)?,
             "active" => {
-                self.is_active = args::boolean(text).map_err(|_| "bad active")?;
+                self.is_active = args::boolean(value).map_err(|_| "bad active")?;
                 self.start(ctx);
             }
             "reset" => {

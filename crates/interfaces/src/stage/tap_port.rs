@@ -22,7 +22,6 @@ pub const BUFFER_LEN: usize = 65_536 + 256;
 const ENOBUFS: i32 = 105;
 /// The device is down or gone.
 const EIO: i32 = 5;
-const EBADFD: i32 = 77;
 
 /// Packets that the kernel sends to the device.
 pub struct TapIn {
@@ -117,7 +116,7 @@ impl Input for TapIn {
                 Ok(None) => break,
                 Err(error) if error.errno() == Some(EIO) => break,
                 // The device was deleted, or another took its place.
-                Err(error) if error.errno() == Some(EBADFD) => return Receipt::End,
+                Err(error) if error.is_device_gone() => return Receipt::End,
                 Err(error) => return Receipt::Fault(format!("{}: {}", self.tap.name(), words(&error))),
             }
         }
@@ -176,7 +175,7 @@ impl Output for TapOut {
                     waiting.push_front(packet);
                     return Dispatch::Blocked;
                 }
-                Err(error) if error.errno() == Some(EBADFD) => {
+                Err(error) if error.is_device_gone() => {
                     waiting.push_front(packet);
                     return Dispatch::Closed;
                 }

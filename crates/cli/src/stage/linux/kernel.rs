@@ -17,8 +17,6 @@ use crate::stage::status::DeviceReader;
 /// How long to wait for a neighbour before it is told that there is none.
 const MEETING: Duration = Duration::from_secs(5);
 
-/// What a tap says whose device there is no more.
-const EBADFD: i32 = 77;
 const GONE: &str = "the device is gone with the neighbour's stack: start this one again";
 
 /// What this stack offers to those next to it.
@@ -224,10 +222,8 @@ impl Neighbour for Offer {
         let lent = self.lent.remove(name);
         let tap = tap.or(lent).ok_or(GONE)?;
         let tap = Tap::from_received(tap, stack::tap_options(name));
-        let tap = tap.map_err(|error| match error.errno() {
-            Some(EBADFD) => GONE.to_string(),
-            _ => error.to_string(),
-        })?;
+        let tap =
+            tap.map_err(|error| if error.is_device_gone() { GONE.to_string() } else { error.to_string() })?;
         take(name, Port::Tap(tap))
     }
 }
