@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use args::{Args, EtherAddr, Timestamp};
 use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
 
-use super::arp_table::now_ms;
+use super::arp_table::{locked, now_ms, Shared};
 
 const INSERT_ARGS: &[Arg] = &[
     Arg::required("IP", "IP address", "The host."),
@@ -83,16 +83,53 @@ pub fn milliseconds(time: Timestamp) -> i64 {
     }
 }
 
-impl Limits {
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { packets: 2048, entries: 0, entry_packets: 0, slim_factor: 2, timeout_ms: 300_000 }
+    }
+}
+
+/// The limits that a configuration names.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedLimits {
+    packets: Option<u32>,
+    entries: Option<u32>,
+    entry_packets: Option<u32>,
+    /// See [`Limits::slim_factor`].
+    pub slim_factor: Option<u32>,
+    /// See [`Limits::timeout_ms`].
+    pub timeout_ms: Option<i64>,
+}
+
+impl NamedLimits {
     /// Reads the arguments.
-    pub fn read(conf: &mut Configure<'_>) -> Limits {
-        Limits {
-            packets: conf.args.get_or("CAPACITY", 2048),
-            entries: conf.args.get_or("ENTRY_CAPACITY", 0),
-            entry_packets: conf.args.get_or("ENTRY_PACKET_CAPACITY", 0),
-            slim_factor: conf.args.get_or("CAPACITY_SLIM_FACTOR", 2),
-            timeout_ms: milliseconds(conf.args.get_or("TIMEOUT", Timestamp::new(300, 0))),
+    pub fn read(conf: &mut Configure<'_>) -> NamedLimits {
+        NamedLimits {
+            packets: conf.args.get("CAPACITY"),
+            entries: conf.args.get("ENTRY_CAPACITY"),
+            entry_packets: conf.args.get("ENTRY_PACKET_CAPACITY"),
+            slim_factor: conf.args.get("CAPACITY_SLIM_FACTOR"),
+            timeout_ms: conf.args.get("TIMEOUT").map(milliseconds),
         }
+    }
+
+    /// These limits, and others for those that are not named.
+    pub fn or(&self, others: Limits) -> Limits {
+        Limits {
+            packets: self.packets.unwrap_or(others.packets),
+            entries: self.entries.unwrap_or(others.entries),
+            entry_packets: self.entry_packets.unwrap_or(others.entry_packets),
+            slim_factor: self.slim_factor.unwrap_or(others.slim_factor),
+            timeout_ms: self.timeout_ms.unwrap_or(others.timeout_ms),
+        }
+    }
+
+    /// Gives a cache these limits; those that are not named are the usual ones, unless they are to stay as they are. As in
+    /// Click, what is too much from now on goes with the next host or packet.
+    pub fn set(&self, cache: &Shared, others_stay: bool) -> Limits {
+        let mut cache = locked(cache);
+        cache.limits = self.or(if others_stay { cache.limits } else { Limits::default() });
+        cache.limits
     }
 }
 

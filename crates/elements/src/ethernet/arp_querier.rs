@@ -24,8 +24,8 @@ use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use crate::ip::own_networks::OwnNetworks;
 
-use super::arp_cache::{milliseconds, ArpCache, Kept, Limits};
-use super::arp_table::{go_on, locked, now_ms, run_timer, start_timer, ARPTable, Shared, NO_SLIM_FACTOR};
+use super::arp_cache::{milliseconds, ArpCache, Kept, Limits, NamedLimits};
+use super::arp_table::{locked, new_timer, now_ms, run_timer, schedule, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -108,27 +108,35 @@ pub struct ARPQuerier {
     networks: OwnNetworks,
     poll_ms: i64,
     polls_by_broadcast: bool,
+    /// Whether the two above are named.
+    names_poll: [bool; 2],
     n_queries: u32,
     n_drops: u32,
     n_responses: u32,
     is_warned: bool,
     /// Of its own cache.
-    limits: Limits,
-    /// Whether it has been initialised.
-    is_ready: bool,
+    limits: NamedLimits,
+    /// Whether its handler `config` was written: what that does not name stays as it is.
+    is_rewritten: bool,
+    /// Looks for expired entries of its own cache; made when the element is initialised.
+    timer: Option<TimerId>,
 }
 
 impl Element for ARPQuerier {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPQuerier, Failed> {
         conf.args = Args::new(conf.config, KEYWORDS, conf.scope);
-        let mut limits = Limits::read(conf);
+        let is_rewritten = conf.environment.is_alone();
+        let mut limits = NamedLimits::read(conf);
         let broadcast = conf.args.get("BROADCAST");
-        let table = table(conf);
-        if limits.slim_factor == 0 && table.is_none() {
+        // As in Click, `config` does not change the table, whatever it says of it.
+        let table = if is_rewritten { None } else { table(conf) };
+        let has_no_slim_factor = limits.slim_factor == Some(0);
+        if has_no_slim_factor && !is_rewritten && table.is_none() {
             // As in Click: told, but no reason to refuse the element.
             conf.note(NO_SLIM_FACTOR);
-            limits.timeout_ms = 0;
+            limits.timeout_ms = Some(0);
         }
+        let names_poll = ["POLL_TIMEOUT", "BROADCAST_POLL"].map(|name| conf.args.is_given(name));
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
         let networks = conf.args.get_with("NETWORKS", OwnNetworks::parse).unwrap_or_default();
@@ -139,6 +147,10 @@ impl Element for ARPQuerier {
         conf.go_on_with(addresses, ADDRESSES)?;
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
         let address: EtherAddr = conf.args.need("ETH");
+        conf.proceed()?;
+        if has_no_slim_factor && is_rewritten {
+            conf.args.fail(NO_SLIM_FACTOR);
+        }
         conf.finish()?;
         let (ip, mask) =
             prefix.map_or((Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST), |prefix| (prefix.addr, prefix.mask));
@@ -150,7 +162,7 @@ impl Element for ARPQuerier {
                 last
             }
         });
-        let cache = Arc::new(Mutex::new(ArpCache::new(limits)));
+        let cache = Arc::new(Mutex::new(ArpCache::new(limits.or(Limits::default()))));
         let (n_queries, n_drops, n_responses, is_warned) = (0, 0, 0, false);
         Ok(ARPQuerier {
             cache,
@@ -161,22 +173,24 @@ impl Element for ARPQuerier {
             networks,
             poll_ms,
             polls_by_broadcast,
+            names_poll,
             n_queries,
             n_drops,
             n_responses,
             is_warned,
             limits,
-            is_ready: false,
+            is_rewritten,
+            timer: None,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.is_ready = true;
-        let Some(table) = self.table else {
-            start_timer(self.limits.timeout_ms, ctx);
-            return Ok(());
-        };
-        self.cache = shared(ctx, table).ok_or("TABLE: element is busy")?;
+        if let Some(table) = self.table {
+            self.cache = shared(ctx, table).ok_or("TABLE: element is busy")?;
+            self.timer = Some(ctx.new_timer());
+        } else {
+            self.timer = Some(new_timer(self.limits.or(Limits::default()), ctx));
+        }
         Ok(())
     }
 
@@ -257,24 +271,40 @@ impl Element for ARPQuerier {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<ARPQuerier>(ctx, old) else { return };
-        let is_same = (old.ip, old.address, old.broadcast) == (self.ip, self.address, self.broadcast);
-        match (self.table, old.table) {
-            (Some(_), _) if self.is_ready => {}
-            (Some(table), _) => self.cache = shared(ctx, table).unwrap_or(old.cache),
-            (None, None) => {
-                if !is_same {
-                    locked(&old.cache).clear();
-                }
-                self.cache = go_on(ctx, &old.cache, self.limits, self.is_ready);
-            }
-            (None, Some(_)) if self.is_ready => {}
-            (None, Some(_)) => start_timer(self.limits.timeout_ms, ctx),
+        let has_addresses = (old.ip, old.address) == (self.ip, self.address);
+        let is_same = has_addresses && old.broadcast == self.broadcast;
+        if self.is_rewritten {
+            self.table = old.table;
+            let [poll_ms, polls_by_broadcast] = self.names_poll;
+            self.poll_ms = if poll_ms { self.poll_ms } else { old.poll_ms };
+            self.polls_by_broadcast =
+                if polls_by_broadcast { self.polls_by_broadcast } else { old.polls_by_broadcast };
+            self.is_warned = old.is_warned;
         }
-        self.is_ready = true;
-        if is_same {
+        if is_same || self.is_rewritten {
             self.n_queries = old.n_queries;
             self.n_drops = old.n_drops;
             self.n_responses = old.n_responses;
+        }
+        let is_initialized = self.timer.is_some();
+        self.timer = self.timer.or(old.timer);
+        match (self.table, old.table) {
+            (Some(_), _) if is_initialized => {}
+            (Some(table), _) => self.cache = shared(ctx, table).unwrap_or(old.cache),
+            (None, None) => {
+                self.cache = old.cache;
+                if !(is_same || self.is_rewritten && has_addresses) {
+                    locked(&self.cache).clear();
+                }
+                self.limits.set(&self.cache, self.is_rewritten);
+            }
+            (None, Some(_)) => {}
+        }
+        if let Some(timer) =
+            self.timer.filter(|timer| self.table.is_none() && !ctx.timer_is_scheduled(*timer))
+        {
+            let limits = locked(&self.cache).limits;
+            schedule(timer, limits, ctx);
         }
     }
 
@@ -520,6 +550,90 @@ mod tests {
                 config:3: While configuring 'z :: ARPQuerier':
                   TABLE: element type mismatch, expected ARPTable
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_config_that_is_written_leaves_what_it_does_not_name() {
+        let check = |config: &str, steps: &str, expect| {
+            let graph = format!(
+                "config :: Script(TYPE PASSIVE, return $(unquote \"{config}\"));
+                InfiniteSource(LIMIT 3) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1, TIMEOUT 0)
+                    -> Discard;
+                Idle -> [1]q; q[1] -> Discard;
+                Script(wait 1s, write q.config $(config.run), {steps})"
+            );
+            check_reading(&graph, &["q.queries", "q.drops", "q.length", "q.count", "q.config"], expect);
+        };
+        // One packet is too much, but only the next host makes room.
+        check(
+            "1.0.0.1/8, 1:1:1:1:1:1, BROADCAST 1.2.3.4, TABLE none, ENTRY_CAPACITY 1, CAPACITY 1",
+            "",
+            expect![[r#"
+                q.queries: 1
+                q.drops: 0
+                q.length: 3
+                q.count: 1
+                q.config: 1.0.0.1/8, 1:1:1:1:1:1, BROADCAST 1.2.3.4, TABLE none, ENTRY_CAPACITY 1, CAPACITY 1
+            "#]],
+        );
+        check(
+            "1.0.0.1/8, 1:1:1:1:1:1, ENTRY_CAPACITY 2",
+            "write q.config 1.0.0.1/8,
+                write q.insert 1.0.0.2 1:1:1:1:1:1, write q.insert 1.0.0.3 1:1:1:1:1:1, write q.insert 1.0.0.4 1:1:1:1:1:1",
+            expect![[r#"
+                While executing 'Script@8 :: Script':
+                  While calling 'q.config 1.0.0.1/8':
+                    ETH: parse error
+                q.queries: 1
+                q.drops: 0
+                q.length: 0
+                q.count: 2
+                q.config: 1.0.0.1/8, 1:1:1:1:1:1, ENTRY_CAPACITY 2
+            "#]],
+        );
+        check(
+            "1.0.0.1/8, 1:1:1:1:1:1, CAPACITY_SLIM_FACTOR 0",
+            "",
+            expect![[r#"
+            While executing 'Script@8 :: Script':
+              While calling 'q.config 1.0.0.1/8, 1:1:1:1:1:1, CAPACITY_SLIM_FACTOR 0':
+                CAPACITY_SLIM_FACTOR cannot be zero
+            q.queries: 1
+            q.drops: 0
+            q.length: 3
+            q.count: 1
+            q.config: 1.0.0.1/8, 1:1:1:1:1:1, TIMEOUT 0
+        "#]],
+        );
+        check(
+            "1.0.0.9/8, 1:1:1:1:1:1",
+            "",
+            expect![[r#"
+            q.queries: 1
+            q.drops: 0
+            q.length: 0
+            q.count: 0
+            q.config: 1.0.0.9/8, 1:1:1:1:1:1
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_table_keeps_the_limits_that_a_written_config_does_not_name() {
+        check_reading(
+            "t :: ARPTable(ENTRY_CAPACITY 1, TIMEOUT 0);
+            Script(write t.insert 1.0.0.2 1:1:1:1:1:1, write t.config TIMEOUT 0, write t.insert 1.0.0.3 1:1:1:1:1:1,
+                write t.insert 1.0.0.4 1:1:1:1:1:1, write t.config CAPACITY_SLIM_FACTOR 0)",
+            &["t.table", "t.config"],
+            expect![[r#"
+                While executing 'Script@2 :: Script':
+                  While calling 't.config CAPACITY_SLIM_FACTOR 0':
+                    CAPACITY_SLIM_FACTOR cannot be zero
+                t.table: 1.0.0.4 1 01-01-01-01-01-01 0.000000
+
+                t.config: TIMEOUT 0
             "#]],
         );
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, Saved, TimerId};
 
-use super::arp_cache::{ArpCache, Limits};
+use super::arp_cache::{ArpCache, Limits, NamedLimits};
 
 /// The class.
 pub const CLASS: Class =
@@ -57,24 +57,29 @@ pub type Shared = Arc<Mutex<ArpCache>>;
 pub struct ARPTable {
     /// What it holds.
     pub cache: Shared,
-    limits: Limits,
-    /// Whether it has been initialised.
-    is_ready: bool,
+    limits: NamedLimits,
+    /// Whether its handler `config` was written: what that does not name stays as it is.
+    is_rewritten: bool,
+    /// Looks for expired entries; made when the element is initialised.
+    timer: Option<TimerId>,
 }
 
 impl Element for ARPTable {
     fn configure(conf: &mut Configure<'_>) -> Result<ARPTable, Failed> {
-        let limits = Limits::read(conf);
-        if limits.slim_factor == 0 {
+        let mut limits = NamedLimits::read(conf);
+        if limits.slim_factor == Some(0) {
             conf.args.fail(NO_SLIM_FACTOR);
         }
         conf.finish()?;
-        Ok(ARPTable { cache: Arc::new(Mutex::new(ArpCache::new(limits))), limits, is_ready: false })
+        // As in Click, `config` sets the timeout even if it does not name it.
+        limits.timeout_ms.get_or_insert(Limits::default().timeout_ms);
+        let cache = Arc::new(Mutex::new(ArpCache::new(limits.or(Limits::default()))));
+        let is_rewritten = conf.environment.is_alone();
+        Ok(ARPTable { cache, limits, is_rewritten, timer: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.is_ready = true;
-        start_timer(self.limits.timeout_ms, ctx);
+        self.timer = Some(new_timer(self.limits.or(Limits::default()), ctx));
         Ok(())
     }
 
@@ -98,9 +103,12 @@ impl Element for ARPTable {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        if let Some(old) = same::<ARPTable>(ctx, old) {
-            self.cache = go_on(ctx, &old.cache, self.limits, self.is_ready);
-            self.is_ready = true;
+        let Some(old) = same::<ARPTable>(ctx, old) else { return };
+        self.cache = old.cache;
+        let limits = self.limits.set(&self.cache, self.is_rewritten);
+        if self.timer.is_none() {
+            self.timer = old.timer;
+            old.timer.into_iter().for_each(|timer| schedule(timer, limits, ctx));
         }
     }
 
@@ -130,26 +138,17 @@ pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
     ctx.now_ns().div_euclid(1_000_000)
 }
 
-/// Goes on with the cache of the element that is replaced, which others may use, too, with other limits. An element that is not
-/// `is_ready` has no timer but that of the other one.
-pub fn go_on(ctx: &mut Ctx<'_>, old: &Shared, limits: Limits, is_ready: bool) -> Shared {
-    let now = now_ms(ctx);
-    let mut cache = locked(old);
-    let had_timer = cache.limits.timeout_ms != 0;
-    cache.limits = limits;
-    cache.slim(now);
-    drop(cache);
-    if !is_ready && !had_timer {
-        start_timer(limits.timeout_ms, ctx);
-    }
-    old.clone()
+/// A timer that looks for expired entries now and then.
+pub fn new_timer(limits: Limits, ctx: &mut Ctx<'_>) -> TimerId {
+    let timer = ctx.new_timer();
+    schedule(timer, limits, ctx);
+    timer
 }
 
-/// Begins to look for expired entries now and then.
-pub fn start_timer(timeout_ms: i64, ctx: &mut Ctx<'_>) {
-    if timeout_ms != 0 {
-        let timer = ctx.new_timer();
-        ctx.schedule_after(timer, timeout_ms / 1000 * 1_000_000_000);
+/// Sets the timer that looks for expired entries.
+pub fn schedule(timer: TimerId, limits: Limits, ctx: &mut Ctx<'_>) {
+    if limits.timeout_ms != 0 {
+        ctx.schedule_after(timer, limits.timeout_ms / 1000 * 1_000_000_000);
     }
 }
 
