@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod alignment;
 pub mod capture;
 mod device;
 mod dump_bounds;

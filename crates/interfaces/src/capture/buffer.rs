@@ -1,7 +1,11 @@
 //! A window over a stream: filled at its end in big reads, consumed at its start.
 
+use crate::alignment::{gap, ALIGNMENT};
+
 /// Bytes that a read should have room for; a quarter of it will do.
 const READ_LEN: usize = 256 * 1024;
+/// Windows up to this length are moved rather than read behind of wherever they end.
+const SHORT: usize = 4096;
 
 /// Bytes that were read and not yet consumed, with their place in the stream.
 #[derive(Debug)]
@@ -48,17 +52,16 @@ impl Buffer {
 
     /// Room for the next read, enough for the window to come to hold `need` bytes.
     pub(super) fn room(&mut self, need: usize) -> &mut [u8] {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
         let window_len = self.end - self.start;
         let wanted = need.saturating_sub(window_len).max(READ_LEN / 4);
-        if self.bytes.len() - self.end < wanted {
-            self.bytes.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, window_len);
-            if self.bytes.len() - window_len < wanted {
-                self.bytes.resize(window_len.saturating_add(wanted.max(READ_LEN)), 0);
+        if window_len <= SHORT || self.bytes.len() - self.end < wanted {
+            let held = window_len.saturating_add(ALIGNMENT);
+            if self.bytes.len().saturating_sub(held) < wanted {
+                self.bytes.resize(held.saturating_add(wanted.max(READ_LEN)), 0);
             }
+            let start = gap(&self.bytes, window_len);
+            self.bytes.copy_within(self.start..self.end, start);
+            (self.start, self.end) = (start, start + window_len);
         }
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }

@@ -37,7 +37,7 @@ impl PipeOut {
         let stream = Stream::new(file, label)?;
         let framer = Framer::new(format);
         let mut pending = Pending::default();
-        framer.begin(&mut pending.bytes);
+        framer.begin(pending.bytes());
         Ok(PipeOut {
             stream,
             framer,
@@ -91,7 +91,7 @@ impl PipeOut {
             ring.unwatch(poller);
         }
         self.framer = self.framer.again();
-        self.framer.begin(&mut self.pending.bytes);
+        self.framer.begin(self.pending.bytes());
         let _ = watch_fd(poller, self.stream.as_fd(), Interest::default());
     }
 
@@ -109,10 +109,10 @@ impl PipeOut {
     #[inline]
     fn frame(&mut self, batch: &Batch) -> usize {
         for (n, packet) in batch.iter().enumerate() {
-            if self.pending.bytes.len() >= GATHER {
+            if self.pending.len() >= GATHER {
                 return n;
             }
-            self.framer.packet(&mut self.pending.bytes, packet);
+            self.framer.packet(self.pending.bytes(), packet);
         }
         batch.len()
     }
@@ -120,7 +120,7 @@ impl PipeOut {
     /// As [`PipeOut::frame`], of packets that wait.
     fn gather(&mut self, waiting: &mut Ring) {
         let mut batch = Batch::new();
-        while self.pending.bytes.len() < GATHER {
+        while self.pending.len() < GATHER {
             waiting.pop_batch(&mut batch, BATCH_MAX);
             if batch.is_empty() {
                 return;
@@ -185,7 +185,7 @@ impl Output for PipeOut {
     fn owes_wake(&self) -> bool {
         match &self.ring {
             Some(ring) => ring.owes_wake(),
-            None => !self.pending.bytes.is_empty() && !self.is_blocked && !self.is_closed,
+            None => !self.pending.is_empty() && !self.is_blocked && !self.is_closed,
         }
     }
 

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use sys::pipe::{Kind, PipeId};
 
+use crate::alignment::gap;
+
 /// An open pipe, socket or file that does not block.
 pub struct Stream {
     file: File,
@@ -78,8 +80,8 @@ impl AsFd for Stream {
 /// Bytes that were made and not yet written.
 #[derive(Default)]
 pub struct Pending {
-    pub bytes: Vec<u8>,
-    /// Those already written.
+    bytes: Vec<u8>,
+    /// Those already written, or never to be.
     n_written: usize,
 }
 
@@ -97,13 +99,34 @@ pub enum Writing {
 }
 
 impl Pending {
+    /// Where to append what is to be written.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// How many bytes are there, written or not.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing is to be written.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.len() == self.n_written
+    }
+
+    /// Forgets what was written.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.n_written = gap(&self.bytes, 0);
+        self.bytes.resize(self.n_written, 0);
+    }
+
     /// Writes as much as there is room for.
     pub fn write(&mut self, stream: &mut Stream) -> Writing {
         loop {
             let rest = self.bytes.get(self.n_written..).unwrap_or_default();
             if rest.is_empty() {
-                self.bytes.clear();
-                self.n_written = 0;
+                self.clear();
                 return Writing::All;
             }
             match stream.file.write(rest) {
