@@ -33,10 +33,10 @@ impl Scratch {
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
-        // SIGHUP ends it, however the tests were started (`nohup`).
+        // Signals end it, however the tests were started (`nohup`, `&`).
         let mut command = Command::new("env");
         command
-            .args(["--default-signal=HUP", program])
+            .args(["--default-signal", program])
             .args(args)
             .current_dir(&self.0)
             .stdin(Stdio::null())

@@ -97,11 +97,11 @@ impl Place {
         fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// A program that is to run as the user, in the folder, in a process group of its own. SIGHUP ends it, however the tests
-    /// were started (`nohup`).
+    /// A program that is to run as the user, in the folder, in a process group of its own. Signals end it, however the tests
+    /// were started (`nohup`, `&`).
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("env");
-        command.args(["--default-signal=HUP", program]);
+        command.args(["--default-signal", program]);
         command.current_dir(&self.path).process_group(0).env_clear();
         command.env("PATH", format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", self.path("bin")));
         command.env("HOME", self.path("home")).env("XDG_RUNTIME_DIR", self.path("run")).env("LC_ALL", "C");
