@@ -44,9 +44,14 @@ impl Element for ForceICMP {
 }
 
 impl ForceICMP {
-    fn force(&mut self, _ctx: &mut Ctx<'_>, packet: &mut Packet) -> Option<()> {
+    fn force(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) -> Option<()> {
         offload::settle(packet);
         let Lengths { header, total } = Lengths::of(packet, Icmp::LEN)?;
+        // Click draws random types and codes, which it then replaces: what draws next gets the same numbers as there.
+        if ctx.random_between(0, 1) == 1 {
+            ctx.random_between(0, 19);
+            ctx.random_between(0, 19);
+        }
         let message = packet.network_mut().get_mut(header..total)?;
         message.get_mut(..4)?.copy_from_slice(&[self.kind, self.code, 0, 0]);
         let sum = checksum::checksum(message);
@@ -75,6 +80,21 @@ mod tests {
             ForceICMP: bad lengths
             ForceICMP: bad lengths
         "#]],
+        );
+    }
+
+    #[test]
+    fn random_numbers_are_drawn_as_in_click() {
+        // What Click 2.1 prints.
+        check(
+            "RandomSeed(543); InfiniteSource(LIMIT 4) -> IPEncap(icmp, 1.0.0.1, 2.0.0.2) -> ForceICMP(echo, 0)
+                -> IPEncap(udp, 1.0.0.1, 2.0.0.2) -> ForceUDP -> StripIPHeader -> Print(x, 4) -> Discard;",
+            expect![[r#"
+                x:   89 | 45000131
+                x:   89 | 45000189
+                x:   89 | 450000b1
+                x:   89 | 45000188
+            "#]],
         );
     }
 
