@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use args::{Args, EtherAddr, Timestamp};
 use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
 
-use super::arp_table::{locked, now_ms, Shared};
+use super::arp_table::now_ms;
 
 const INSERT_ARGS: &[Arg] = &[
     Arg::required("IP", "IP address", "The host."),
@@ -126,8 +126,7 @@ impl NamedLimits {
 
     /// Gives a cache these limits; those that are not named are the usual ones, unless they are to stay as they are. As in
     /// Click, what is too much from now on goes with the next host or packet.
-    pub fn set(&self, cache: &Shared, others_stay: bool) -> Limits {
-        let mut cache = locked(cache);
+    pub fn set(&self, cache: &mut ArpCache, others_stay: bool) -> Limits {
         cache.limits = self.or(if others_stay { cache.limits } else { Limits::default() });
         cache.limits
     }

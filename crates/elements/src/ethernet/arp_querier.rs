@@ -25,7 +25,7 @@ use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 use crate::ip::own_networks::OwnNetworks;
 
 use super::arp_cache::{milliseconds, ArpCache, Kept, Limits, NamedLimits};
-use super::arp_table::{locked, new_timer, now_ms, run_timer, schedule, ARPTable, Shared, NO_SLIM_FACTOR};
+use super::arp_table::{locked, now_ms, run_timer, schedule, ARPTable, Shared, NO_SLIM_FACTOR};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -185,11 +185,11 @@ impl Element for ARPQuerier {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if let Some(table) = self.table {
-            self.cache = shared(ctx, table).ok_or("TABLE: element is busy")?;
-            self.timer = Some(ctx.new_timer());
-        } else {
-            self.timer = Some(new_timer(self.limits.or(Limits::default()), ctx));
+        let timer = ctx.new_timer();
+        self.timer = Some(timer);
+        match self.table {
+            Some(table) => self.cache = shared(ctx, table).ok_or("TABLE: element is busy")?,
+            None => schedule(timer, self.limits.or(Limits::default()), ctx),
         }
         Ok(())
     }
@@ -271,14 +271,17 @@ impl Element for ARPQuerier {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<ARPQuerier>(ctx, old) else { return };
-        let has_addresses = (old.ip, old.address) == (self.ip, self.address);
-        let is_same = has_addresses && old.broadcast == self.broadcast;
+        let is_same = (old.ip, old.address) == (self.ip, self.address)
+            && (self.is_rewritten || old.broadcast == self.broadcast);
         if self.is_rewritten {
             self.table = old.table;
-            let [poll_ms, polls_by_broadcast] = self.names_poll;
-            self.poll_ms = if poll_ms { self.poll_ms } else { old.poll_ms };
-            self.polls_by_broadcast =
-                if polls_by_broadcast { self.polls_by_broadcast } else { old.polls_by_broadcast };
+            let [names_poll_ms, names_polls_by_broadcast] = self.names_poll;
+            if !names_poll_ms {
+                self.poll_ms = old.poll_ms;
+            }
+            if !names_polls_by_broadcast {
+                self.polls_by_broadcast = old.polls_by_broadcast;
+            }
             self.is_warned = old.is_warned;
         }
         if is_same || self.is_rewritten {
@@ -293,10 +296,11 @@ impl Element for ARPQuerier {
             (Some(table), _) => self.cache = shared(ctx, table).unwrap_or(old.cache),
             (None, None) => {
                 self.cache = old.cache;
-                if !(is_same || self.is_rewritten && has_addresses) {
-                    locked(&self.cache).clear();
+                let mut cache = locked(&self.cache);
+                if !is_same {
+                    cache.clear();
                 }
-                self.limits.set(&self.cache, self.is_rewritten);
+                self.limits.set(&mut cache, self.is_rewritten);
             }
             (None, Some(_)) => {}
         }

@@ -79,7 +79,9 @@ impl Element for ARPTable {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.timer = Some(new_timer(self.limits.or(Limits::default()), ctx));
+        let timer = ctx.new_timer();
+        self.timer = Some(timer);
+        schedule(timer, self.limits.or(Limits::default()), ctx);
         Ok(())
     }
 
@@ -105,7 +107,7 @@ impl Element for ARPTable {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<ARPTable>(ctx, old) else { return };
         self.cache = old.cache;
-        let limits = self.limits.set(&self.cache, self.is_rewritten);
+        let limits = self.limits.set(&mut locked(&self.cache), self.is_rewritten);
         if self.timer.is_none() {
             self.timer = old.timer;
             old.timer.into_iter().for_each(|timer| schedule(timer, limits, ctx));
@@ -136,13 +138,6 @@ pub fn locked(cache: &Shared) -> std::sync::MutexGuard<'_, ArpCache> {
 /// The time by which entries age.
 pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
     ctx.now_ns().div_euclid(1_000_000)
-}
-
-/// A timer that looks for expired entries now and then.
-pub fn new_timer(limits: Limits, ctx: &mut Ctx<'_>) -> TimerId {
-    let timer = ctx.new_timer();
-    schedule(timer, limits, ctx);
-    timer
 }
 
 /// Sets the timer that looks for expired entries.
