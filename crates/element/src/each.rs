@@ -38,17 +38,16 @@ impl Ctx<'_> {
     #[inline(always)]
     pub fn spread(&mut self, mut batch: Batch, mut process: impl FnMut(&mut Self, &mut Packet) -> Verdict) {
         let mut verdicts = self.outbox.take_verdicts();
-        // The bits that any has, and those that all have: the same if all verdicts are.
-        let (mut any, mut all) = (0, !0);
+        let (mut least, mut most) = (u32::MAX, 0);
         for (place, packet) in verdicts.iter_mut().zip(batch.iter_mut()) {
             let verdict = process(self, packet);
-            (any, all) = (any | verdict.0, all & verdict.0);
+            (least, most) = (least.min(verdict.0), most.max(verdict.0));
             *place = verdict;
         }
-        if any == all {
-            self.send(Verdict(any), batch);
+        if least == most {
+            self.send(Verdict(most), batch);
         } else {
-            self.distribute(batch, verdicts.as_slice());
+            self.distribute(batch, verdicts.as_slice(), most);
         }
         self.outbox.give_verdicts(verdicts);
     }
@@ -62,8 +61,12 @@ impl Ctx<'_> {
         }
     }
 
+    /// Sends packets where their verdicts say, of which this is the highest.
     #[inline(never)]
-    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
+    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict], most: u32) {
+        if (most as usize) < self.runtime.n_outputs_to_one_input(self.element) {
+            return self.emit(0, batch);
+        }
         let Ctx { outbox, runtime, element } = self;
         let split = outbox.split();
         batch.take_all(|i, packet| {

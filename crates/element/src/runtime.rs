@@ -76,6 +76,8 @@ pub trait Runtime {
     fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// See [`Ctx::leads_straight_to`].
     fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
+    /// How many outputs an element has if all of them lead to one input and nobody looks at what goes there, else 0.
+    fn n_outputs_to_one_input(&self, element: ElementIdx) -> usize;
     /// Whether an input is push.
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// How many packets an element should move at a time where the user did not say.

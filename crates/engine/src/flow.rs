@@ -1,7 +1,8 @@
 //! The way of batches from element to element.
 //!
 //! Where an element splits a batch, its parts go on one after the other. At an input where such branches meet again each waits
-//! for the next, so that what follows is done once for all of them. What comes of a single packet never waits: it goes Click's way.
+//! for the next, so that what follows is done once for all of them. If all outputs lead to one input, the batch is not split at all.
+//! What comes of a single packet never waits: it goes Click's way.
 
 use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
 

@@ -105,6 +105,13 @@ impl Runtime for World {
         Some((target.element(), target.port()))
     }
 
+    fn n_outputs_to_one_input(&self, element: ElementIdx) -> usize {
+        match self.watchers.is_empty() && self.wiring.leads_to_one_input(element) {
+            true => self.wiring.n_ports(element).1,
+            false => 0,
+        }
+    }
+
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
         self.wiring.input_is_push(element, port)
     }

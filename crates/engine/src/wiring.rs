@@ -50,7 +50,7 @@ impl Target {
 }
 
 /// Where each port of a graph leads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Wiring {
     /// First output of each element in `targets`, and one more entry at the end.
     first_output: Vec<u32>,
@@ -165,6 +165,12 @@ impl Wiring {
         (target.element != NOWHERE).then_some(target)
     }
 
+    /// Whether all outputs of an element lead to one input.
+    pub fn leads_to_one_input(&self, element: ElementIdx) -> bool {
+        let Some(first) = self.target(element, 0) else { return false };
+        (1..self.n_ports(element).1).all(|port| self.target_of(element, port) == Some(first))
+    }
+
     #[inline(never)]
     fn target_of(&self, element: ElementIdx, port: PortIdx) -> Option<Target> {
         self.targets.get(slot(&self.first_output, element, port)?).copied()
@@ -205,6 +211,11 @@ impl Wiring {
     /// Whether an input is push.
     pub fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {
         slot(&self.first_input, element, port).is_some_and(|slot| self.input_is_push[slot])
+    }
+
+    /// Whether the same ports are connected as in another wiring.
+    pub fn has_same_connections(&self, other: &Wiring) -> bool {
+        self.by_output == other.by_output
     }
 
     /// Whether an element has the same ports here as in another wiring: as many, each as it was.

@@ -289,7 +289,7 @@ struct Decision<'a> {
 
 impl<'a> Decision<'a> {
     fn new(old: &'a Snapshot, new: &'a Placed, redefined: Option<&HashSet<&str>>) -> Decision<'a> {
-        let is_rewired = old.wiring != new.wiring;
+        let is_rewired = !old.wiring.has_same_connections(&new.wiring);
         let mut decision = Decision { old, new, hows: vec![None; new.graph.elements.len()] };
         for idx in 0..decision.hows.len() {
             decision.hows[idx] = decision.alone(idx, is_rewired, redefined);
