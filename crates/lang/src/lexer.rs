@@ -42,6 +42,8 @@ pub(crate) struct Lexer {
     at: usize,
     /// Where the line that holds `at` starts.
     line_start: usize,
+    /// Up to where the line's characters were counted, and how many there are.
+    counted: (usize, usize),
     /// Line and column of the last token.
     token: (u32, u32),
     /// Where the last token starts, in bytes.
@@ -70,6 +72,7 @@ impl Lexer {
             line: 1,
             at: 0,
             line_start: 0,
+            counted: (0, 0),
             token: (1, 1),
             token_start: 0,
         }
@@ -184,8 +187,11 @@ impl Lexer {
     }
 
     fn mark_token(&mut self) {
-        let before = self.text.as_bytes().get(self.line_start..self.at).unwrap_or_default();
-        let n_chars = before.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        let is_on_line = (self.line_start..=self.at).contains(&self.counted.0);
+        let (from, n_before) = if is_on_line { self.counted } else { (self.line_start, 0) };
+        let further = self.text.as_bytes().get(from..self.at).unwrap_or_default();
+        let n_chars = n_before + further.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.counted = (self.at, n_chars);
         self.token_start = self.at;
         self.token = (self.line, u32::try_from(n_chars + 1).unwrap_or(0));
     }
