@@ -146,17 +146,19 @@ impl<'a> Line<'a> {
             letter => format!("{sign}{letter}"),
         };
         let option = option.ok_or_else(|| format!("unrecognized option ‘{told}’"))?;
-        let rest = rest.as_str().to_string();
+        let rest = rest.as_str();
+        // `-f=FILE` is `-f FILE`.
+        let attached = || Some(rest.strip_prefix('=').unwrap_or(rest).to_string());
         let value = match option.value {
             Value::None => {
-                self.letters = (!rest.is_empty()).then_some((rest, plus));
+                self.letters = (!rest.is_empty()).then(|| (rest.to_string(), plus));
                 None
             }
-            Value::Optional => Some(rest).filter(|rest| !rest.is_empty()),
+            Value::Optional if rest.is_empty() => None,
             Value::Required if rest.is_empty() => {
                 Some(self.args.next().cloned().ok_or_else(|| lacks_value(&told))?)
             }
-            Value::Required => Some(rest),
+            Value::Optional | Value::Required => attached(),
         };
         Ok(Item::Option { name: option.long, told, value, negated: plus })
     }
@@ -288,10 +290,13 @@ mod tests {
     #[test]
     fn options_are_known_by_letters_and_beginnings() {
         check(
-            "-qsx --q --no-quit +q --ha=1 x -h 2 --sim --simulationtime --no-no-allow --soon",
+            "-qsx -h=1 -s=2 -s= --q --no-quit +q --ha=1 x -h 2 --sim --simulationtime --no-no-allow --soon",
             expect![[r#"
                 quit -q None false
                 simtime -s Some("x") false
+                handler -h Some("1") false
+                simtime -s Some("2") false
+                simtime -s Some("") false
                 quit --quit None false
                 quit --no-quit None true
                 quit +q None true
