@@ -244,11 +244,14 @@ impl IpFlowRawSockets {
             self.saw_others = true;
             return ctx.drop_packet(NO_FLOW, packet);
         }
-        self.saw_aggregate = true;
         if !self.flows.contains_key(&aggregate) {
             self.begin(ctx, aggregate, &packet);
         }
-        let Some(flow) = self.flows.get(&aggregate) else { return ctx.drop_packet(NO_SOCKET, packet) };
+        let Some(flow) = self.flows.get(&aggregate) else {
+            self.saw_others = true;
+            return ctx.drop_packet(NO_SOCKET, packet);
+        };
+        self.saw_aggregate = true;
         if let Err(error) = flow.send(packet.data()) {
             if error.kind() != ErrorKind::WouldBlock {
                 ctx.chatter(&format!("sendto: {}", reason(&error)));
