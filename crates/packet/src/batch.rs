@@ -1,12 +1,9 @@
 //! Batches: up to 256 packets that travel together.
 
 use std::cell::Cell;
-use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{null_mut, NonNull};
 
-use crate::pool::{self, Meta};
-use crate::sharing::drop_user;
 use crate::Packet;
 
 /// Most packets in a batch.
@@ -97,7 +94,7 @@ impl Batch {
     }
 
     #[inline]
-    fn start(&self) -> *mut Packet {
+    pub(crate) fn start(&self) -> *mut Packet {
         // SAFETY: the batch owns its storage.
         unsafe { (&raw mut (*self.0.as_ptr()).packets).cast() }
     }
@@ -125,7 +122,7 @@ impl Batch {
     /// # Safety
     /// The first `len` places hold packets that belong to the batch, and `len` is at most [`BATCH_MAX`].
     #[inline]
-    unsafe fn set_len(&mut self, len: usize) {
+    pub(crate) unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= BATCH_MAX);
         // SAFETY: the batch owns its storage.
         unsafe { self.0.as_mut().len = len };
@@ -270,34 +267,6 @@ impl Batch {
                 }
             }
             self.set_len(n_kept);
-        }
-    }
-
-    /// Drops all packets; clones of one buffer that follow each other are counted off together.
-    #[inline]
-    pub fn clear(&mut self) {
-        let mut run: (*mut Meta, u32) = (null_mut(), 0);
-        for packet in self.drain() {
-            let slot = ManuallyDrop::new(packet).0.as_ptr();
-            // SAFETY: the forgotten packet owned its slot; what `Packet::drop` does is done here, but that users of the
-            // same buffer are counted off together, before that buffer's count is looked at by anyone else.
-            unsafe {
-                let owner = (*slot).view.owner;
-                if !std::ptr::eq(owner, run.0) {
-                    if run.1 > 0 {
-                        drop_user(run.0, run.1);
-                    }
-                    run = (owner, 0);
-                }
-                run.1 += 1;
-                if !std::ptr::eq(owner, slot) {
-                    pool::put(slot);
-                }
-            }
-        }
-        if run.1 > 0 {
-            // SAFETY: `run.1` packets used this buffer until now.
-            unsafe { drop_user(run.0, run.1) };
         }
     }
 }

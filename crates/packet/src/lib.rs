@@ -11,11 +11,13 @@
 //!    and the slot is not reused while `refs > 0`.
 //! 3. `offset <= end <= cap`, counted from the start of the owner's buffer, which follows its metadata.
 //! 4. Buffers are initialised memory from the start (zeroed mapping or zeroed allocation).
+//! 5. A slot in a free list has `refs` 0, and `home` and `class` as they must be.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod annotations;
 mod batch;
 mod headers;
+mod many;
 mod offload;
 mod packet;
 mod pool;
@@ -31,6 +33,7 @@ mod atomic {
 
 pub use annotations::PacketType;
 pub use batch::{Batch, BATCH_MAX};
+pub use many::FRAME_MAX;
 pub use offload::{Gso, Offload};
 pub use packet::{Packet, DEFAULT_HEADROOM};
 pub use pool::{install, stats, PoolError, PoolStats, LARGE_BUFFER, SMALL_BUFFER};

@@ -8,6 +8,7 @@ use crate::pool::{self, Meta, View};
 pub const DEFAULT_HEADROOM: usize = 128;
 
 /// A packet: bytes, offsets of its headers, and annotations.
+#[repr(transparent)]
 pub struct Packet(pub(crate) NonNull<Meta>);
 
 // SAFETY: a packet owns its slot (invariant 1); the buffer it may share is only read while shared, its count is atomic,

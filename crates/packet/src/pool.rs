@@ -353,6 +353,22 @@ impl Pool {
         }
     }
 
+    /// Makes a small slot free if there is one.
+    #[cold]
+    fn refill(&self) {
+        self.collect_remote();
+        // SAFETY: as in `take`; the reference made in `collect_remote` is no longer used.
+        let small = unsafe { &mut (*self.local.get()).small };
+        if !small.free.is_empty() {
+            return;
+        }
+        if let Some(slot) = small.touch() {
+            // SAFETY: the slot is ours alone, and initialised memory.
+            unsafe { ((*slot).home, (*slot).class, *(*slot).refs.get_mut()) = (self, Class::Small, 0) };
+            small.free.push(slot);
+        }
+    }
+
     #[cold]
     fn put_remote(&self, slot: *mut Meta) {
         // SAFETY: the slot is free, and this thread holds the only pointer to it.
@@ -400,6 +416,52 @@ fn begin(pool: &Pool, (slot, cap, class): (*mut Meta, usize, Class)) -> NonNull<
         *(*slot).refs.get_mut() = 1;
         NonNull::new_unchecked(slot)
     }
+}
+
+/// Writes free slots with small buffers to `places`, at most `n`; how many, none only if all are in use. Of their metadata
+/// only what invariant 5 tells is set.
+///
+/// # Safety
+/// `n` pointers can be written to `places`.
+#[inline(always)]
+pub(crate) unsafe fn take_many(places: *mut *mut Meta, n: usize) -> usize {
+    let pool = Pool::current();
+    // SAFETY: as in `Pool::take`; after `refill`, which makes a reference of its own, a new one is made.
+    unsafe {
+        if (*pool.local.get()).small.free.is_empty() {
+            pool.refill();
+        }
+        let free = &mut (*pool.local.get()).small.free;
+        let n = n.min(free.len());
+        let left = free.len() - n;
+        for (i, slot) in free.drain(left..).rev().enumerate() {
+            places.add(i).write(slot);
+        }
+        n
+    }
+}
+
+/// Whether a slot is one of those that [`put_many`] takes.
+///
+/// # Safety
+/// The slot is the caller's.
+#[inline(always)]
+pub(crate) unsafe fn is_near(slot: *const Meta) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (*slot).class == Class::Small && std::ptr::eq((*slot).home, CURRENT.get()) }
+}
+
+/// Gives small slots back to the calling thread's pool, whose they are.
+///
+/// # Safety
+/// As for [`put`], of slots that [are near](is_near).
+#[inline]
+pub(crate) unsafe fn put_many(slots: &[*mut Meta]) {
+    if slots.is_empty() {
+        return;
+    }
+    // SAFETY: as in `Pool::take`.
+    unsafe { (*Pool::current().local.get()).small.free.extend_from_slice(slots) };
 }
 
 /// Bytes of the slot's own buffer.

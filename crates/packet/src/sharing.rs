@@ -100,27 +100,9 @@ impl Packet {
         Some(Packet(slot))
     }
 
-    /// Adds `n` clones of this packet to `batch`, or as many as there is room for; cheaper than cloning one by one.
-    pub fn clone_into(&self, n: usize, batch: &mut crate::Batch) {
-        let owner = self.meta().owner;
-        let mut n_shared = 0;
-        for _ in 0..n.min(batch.room()) {
-            match self.share() {
-                Some(clone) => {
-                    n_shared += 1;
-                    batch.push(clone);
-                }
-                None => batch.push(self.copy()),
-            }
-        }
-        // SAFETY: the owner's slot is alive as long as `self` is; the clones made above are counted before anyone can
-        // drop one, since they have not left this function.
-        unsafe { (*owner).refs.fetch_add(n_shared, Ordering::Relaxed) };
-    }
-
     /// A clone that is not yet counted in the owner's `refs`; `None` if only a heap slot is left.
     #[inline]
-    fn share(&self) -> Option<Packet> {
+    pub(crate) fn share(&self) -> Option<Packet> {
         let slot = pool::take(0);
         let meta = self.meta();
         // SAFETY: the new slot is ours alone.
@@ -194,7 +176,6 @@ impl Drop for Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Batch;
 
     #[test]
     fn a_clone_shares_until_written() {
@@ -266,15 +247,5 @@ mod tests {
         let again: Vec<Packet> = (0..200).map(|_| Packet::zeroed(9)).collect();
         assert_eq!(crate::stats().small_touched, before.max(200));
         drop(again);
-    }
-
-    #[test]
-    fn clones_of_one_packet_are_dropped_together() {
-        let packet = Packet::from_bytes(b"many");
-        let mut batch = Batch::new();
-        packet.clone_into(300, &mut batch);
-        assert_eq!(batch.len(), crate::BATCH_MAX);
-        batch.clear();
-        assert!(!packet.is_shared());
     }
 }
