@@ -1,17 +1,14 @@
 //! The end of a ring that takes records out.
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
-
-use sys::span::Source;
 
 use crate::copy::out_of_shared;
 use crate::corrupt::Corrupt;
 use crate::header::{plain_len, Header, Words, WRAP};
 use crate::layout::{record_len, HEADER_LEN, PLAIN_HEADER_LEN};
 use crate::prefetch;
+use crate::record::Record;
 use crate::shared::{is_aligned, Ring};
 
 /// How far ahead of what is read the cache line is asked for.
@@ -28,20 +25,6 @@ pub struct Consumer {
     tail: u64,
     /// What was wrong; nothing is read any more.
     corrupt: Option<Corrupt>,
-}
-
-/// A record that still lies in the ring; its space is given back by [`Consumer::release`].
-///
-/// The header was copied and checked. The other process can change the data at any time: copy it out, then look at it.
-#[derive(Debug)]
-pub struct Record<'a> {
-    /// What goes with the data.
-    pub header: Header,
-    /// Whether the header tells no more than a timestamp: the data is as long as on the wire, with no offload work left.
-    pub is_plain: bool,
-    data: *const u8,
-    len: usize,
-    _ring: PhantomData<&'a Consumer>,
 }
 
 impl Consumer {
@@ -100,14 +83,44 @@ impl Consumer {
         } else {
             self.header(offset, [first, word(8), word(16), word(24)])?
         };
+        self.look_ahead(offset, published);
+        self.next = self.next.wrapping_add(total as u64);
+        // SAFETY: the record ends before the ring does, whose memory the consumer keeps.
+        Ok(unsafe { Record::new(header, is_plain, self.ring.at(offset).add(header_len), len as usize) })
+    }
+
+    /// Asks for what will be read soon, while what was published reaches so far.
+    #[inline(always)]
+    fn look_ahead(&self, offset: usize, published: usize) {
         if published > AHEAD + 128 {
             prefetch::for_reading(self.ring.ahead(offset, AHEAD));
             prefetch::for_reading(self.ring.ahead(offset, AHEAD + 64));
         }
+    }
+
+    /// Copies the data of the next record to the start of `to`: its length, and its timestamp. This is the way of most records.
+    ///
+    /// `None`: there is none, or none that is plain and no longer than `to`; [`Consumer::next`] tells.
+    #[inline(always)]
+    pub fn copy_plain(&mut self, to: &mut [u8]) -> Option<(usize, i64)> {
+        if self.next == self.tail && self.look() != Ok(true) {
+            return None;
+        }
+        let (offset, published) = (self.ring.offset(self.next), self.tail.wrapping_sub(self.next) as usize);
+        // SAFETY: positions are multiples of ALIGN.
+        let first = unsafe { self.ring.word(offset) }.load(Ordering::Relaxed);
+        let len = plain_len(first)? as usize;
+        let total = record_len(PLAIN_HEADER_LEN, len);
+        if len > to.len().min(self.ring.max_data()) || total > published.min(self.ring.capacity() - offset) {
+            return None;
+        }
+        self.look_ahead(offset, published);
         self.next = self.next.wrapping_add(total as u64);
-        // SAFETY: the record ends before the ring does.
-        let data = unsafe { self.ring.at(offset).add(header_len) };
-        Ok(Record { header, is_plain, data, len: len as usize, _ring: PhantomData })
+        // SAFETY: the record ends before the ring does, and its data is no longer than `to`, which is private memory.
+        unsafe {
+            out_of_shared(self.ring.at(offset).add(PLAIN_HEADER_LEN), to.as_mut_ptr(), len);
+            Some((len, self.ring.word(offset + 8).load(Ordering::Relaxed) as i64))
+        }
     }
 
     /// What the words of a packet's header tell that is not plain.
@@ -208,57 +221,6 @@ impl Consumer {
         self.corrupt = Some(corrupt);
         self.tail = self.next;
         corrupt
-    }
-}
-
-impl Record<'_> {
-    /// Bytes of data.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is no data.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The data as it lies in the ring, for a system call.
-    pub fn source(&self) -> Source<'_> {
-        // SAFETY: the record lies in the ring, whose memory the consumer that it borrows keeps.
-        unsafe { Source::new(self.data, self.len) }
-    }
-
-    /// Copies the data to the start of `to`; the part of `to` that now is the data.
-    ///
-    /// # Panics
-    /// If `to` is shorter than the data.
-    #[inline]
-    pub fn copy_to<'t>(&self, to: &'t mut [MaybeUninit<u8>]) -> &'t mut [u8] {
-        let to = &mut to[..self.len];
-        // SAFETY: the data is readable and `to` writable for `self.len` bytes; private and shared memory do not overlap.
-        unsafe { out_of_shared(self.data, to.as_mut_ptr().cast(), self.len) };
-        // SAFETY: all of it was just written.
-        unsafe { &mut *(std::ptr::from_mut(to) as *mut [u8]) }
-    }
-
-    /// Copies the data to the start of `to`; the part of `to` that now is the data.
-    ///
-    /// # Panics
-    /// If `to` is shorter than the data.
-    #[inline]
-    pub fn copy_into_slice<'t>(&self, to: &'t mut [u8]) -> &'t mut [u8] {
-        let to = &mut to[..self.len];
-        // SAFETY: as in `copy_to`.
-        unsafe { out_of_shared(self.data, to.as_mut_ptr(), self.len) };
-        to
-    }
-
-    /// Appends the data to `to`.
-    pub fn append_to(&self, to: &mut Vec<u8>) {
-        to.reserve(self.len);
-        self.copy_to(to.spare_capacity_mut());
-        // SAFETY: `copy_to` wrote that many bytes behind the vector's end.
-        unsafe { to.set_len(to.len() + self.len) };
     }
 }
 

@@ -32,6 +32,7 @@ mod layout;
 mod memory;
 mod prefetch;
 mod producer;
+mod record;
 mod shared;
 
 /// What `control.rs` is made of; its model test has another of this name.
@@ -39,7 +40,7 @@ mod atomic {
     pub use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 }
 
-pub use consumer::{Consumer, Record};
+pub use consumer::Consumer;
 pub use corrupt::Corrupt;
 pub use header::Header;
 pub use layout::{
@@ -48,4 +49,5 @@ pub use layout::{
 };
 pub use memory::{Heap, Memory};
 pub use producer::{Producer, Refused, Room};
+pub use record::Record;
 pub use shared::{both_ends, ends, Side};

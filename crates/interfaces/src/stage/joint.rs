@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use element::{annotation, Batch, Packet, BATCH_MAX};
-use packet::Ring;
+use packet::{Ring, FRAME_MAX};
 use ring::{Consumer, Header, Producer, Record, Refused, Side};
 use sys::memfd::Memfd;
 use sys::poll::{Interest, Poller, Waker};
@@ -115,9 +115,19 @@ impl RingIn {
 
     /// Copies records out. What a neighbour may change at any time never reaches an element.
     fn take(&mut self, batch: &mut Batch, max: usize) -> Result<(), String> {
+        let mut is_short = true;
         while batch.len() < max {
+            if is_short {
+                batch.fill(max - batch.len(), |room| self.consumer.copy_plain(room));
+                if batch.len() == max {
+                    break;
+                }
+            }
             match self.consumer.next() {
-                Ok(Some(record)) => batch.push(packet_of(&record, &mut self.n_bad)),
+                Ok(Some(record)) => {
+                    is_short = record.is_plain && record.len() <= FRAME_MAX;
+                    batch.push(packet_of(&record, &mut self.n_bad));
+                }
                 Ok(None) => break,
                 Err(corrupt) => return Err(corrupt.to_string()),
             }
