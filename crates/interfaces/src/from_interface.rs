@@ -20,7 +20,7 @@ use element::{
 };
 
 use crate::stage::table::{self, lock, Shared};
-use crate::stage::Interface;
+use crate::stage::{Interface, Moved};
 use crate::stamp::stamp;
 use crate::to_interface::ToInterface;
 
@@ -106,8 +106,11 @@ impl Element for FromInterface {
             return false;
         }
         let mut interface = lock(shared);
-        if self.relay(ctx, &mut interface) {
-            ctx.schedule(task);
+        let moved = self.relay(ctx, &mut interface);
+        if moved != Moved::None {
+            if moved == Moved::Some || table::spins() {
+                ctx.schedule(task);
+            }
             return true;
         }
         let mut batch = Batch::new();
@@ -218,10 +221,11 @@ impl FromInterface {
         }
     }
 
-    /// Moves packets straight to the interface that they go to, if there is nothing else on their way; whether any were.
-    fn relay(&self, ctx: &mut Ctx<'_>, interface: &mut Interface) -> bool {
-        let Some((next, 0)) = ctx.leads_straight_to(0) else { return false };
-        ctx.with::<ToInterface, _>(next, |to, ctx| to.take_from(ctx, interface, self.burst)).unwrap_or(false)
+    /// Moves packets straight to the interface that they go to, if there is nothing else on their way.
+    fn relay(&self, ctx: &mut Ctx<'_>, interface: &mut Interface) -> Moved {
+        let Some((next, 0)) = ctx.leads_straight_to(0) else { return Moved::None };
+        let take = |to: &mut ToInterface, ctx: &mut Ctx<'_>| to.take_from(ctx, interface, self.burst);
+        ctx.with::<ToInterface, _>(next, take).unwrap_or(Moved::None)
     }
 
     /// Comes back soon if the stage is to end, and not while other inputs keep it.

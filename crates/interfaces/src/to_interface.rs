@@ -20,7 +20,7 @@ use sys::poll::{Interest, Poller};
 
 use crate::from_interface::FromInterface;
 use crate::stage::table::{self, lock, Shared};
-use crate::stage::Interface;
+use crate::stage::{Interface, Moved};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ToInterface>("ToInterface", "1/0", "a/h", "x/x")
@@ -197,16 +197,16 @@ impl Element for ToInterface {
 }
 
 impl ToInterface {
-    /// Takes packets straight from another interface, at most `max`; whether there were any.
-    pub fn take_from(&mut self, ctx: &mut Ctx<'_>, from: &mut Interface, max: usize) -> bool {
-        let Some((_, shared)) = &self.interface else { return false };
+    /// Takes packets straight from another interface, at most `max`.
+    pub fn take_from(&mut self, ctx: &mut Ctx<'_>, from: &mut Interface, max: usize) -> Moved {
+        let Some((_, shared)) = &self.interface else { return Moved::None };
         // Who has it may be waiting for the other.
-        let Ok(mut interface) = shared.try_lock() else { return false };
-        let has_worked = from.relay(&mut interface, max, || ctx.now_ns());
+        let Ok(mut interface) = shared.try_lock() else { return Moved::None };
+        let moved = from.relay(&mut interface, max, || ctx.now_ns());
         let state = State::of(&mut interface);
         drop(interface);
         self.settle(ctx, state);
-        has_worked
+        moved
     }
 
     /// Has the reader woken, who sleeps: at once if nothing else is to be done.

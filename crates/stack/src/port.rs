@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use sys::packet_socket::{RxOptions, RxRing, Tx, TxOptions};
+use sys::packet_socket::{RxQueue, Tx, TxOptions};
 use sys::tap::{self, Offload, Tap, VnetMode};
 
 use crate::Result;
@@ -18,9 +18,12 @@ pub enum Port {
 /// Packet sockets on the other end of a cable, with virtio-net headers of 10 bytes.
 #[derive(Debug)]
 pub struct Cable {
-    pub rx: RxRing,
+    pub rx: RxQueue,
     pub tx: Tx,
 }
+
+/// Bytes of packets that may wait until this process reads them: nobody tells their sender to wait.
+const ROOM: u32 = 4 << 20;
 
 /// How the taps of stacks are opened: with virtio-net headers of 12 bytes.
 pub fn tap_options(name: &str) -> tap::Options {
@@ -36,10 +39,7 @@ pub(crate) fn tap(fd: OwnedFd, name: &str) -> Result<Port> {
 
 /// Binds two sockets of the agent's to device number `index` of their namespace.
 pub(crate) fn cable(rx: OwnedFd, tx: OwnedFd, index: u32, name: &str) -> Result<Port> {
-    // Small, as an instance shall not take much memory. A block holds the longest packet, but when packets are rare it
-    // holds only one.
-    let options = RxOptions { block_len: 128 << 10, n_blocks: 8, ..RxOptions::default() };
-    let rx = RxRing::on_socket(rx, index, name, &options)?;
+    let rx = RxQueue::on_socket(rx, index, name, ROOM)?;
     let tx = Tx::on_socket(tx, index, name, &TxOptions::default())?;
     Ok(Port::Cable(Cable { rx, tx }))
 }

@@ -64,6 +64,21 @@ impl<'a> Sink<'a> {
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.start, from.len()) };
     }
 
+    /// Writes `bytes` at `at` and lets what was there, of `len` bytes in all, follow; `false` if there is no room.
+    pub(crate) fn insert(&mut self, at: usize, len: usize, bytes: &[u8]) -> bool {
+        if at > len || len > self.len || self.len - len < bytes.len() {
+            return false;
+        }
+        // SAFETY: `at` and `len + bytes.len()` lie within the bytes, which nobody else in this program touches while `self` is
+        // borrowed.
+        unsafe {
+            let place = self.start.add(at);
+            std::ptr::copy(place, place.add(bytes.len()), len - at);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+        }
+        true
+    }
+
     /// What system calls take.
     pub(crate) fn iovec(&mut self) -> libc::iovec {
         libc::iovec { iov_base: self.start.cast(), iov_len: self.len }

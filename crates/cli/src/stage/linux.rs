@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use clap::{Args, ValueEnum};
-use interfaces::stage::{neighbour, packet_port, spec, table, tap_port, Input, Output};
+use interfaces::stage::{cable_port, neighbour, spec, table, tap_port, Input, Output};
 use stack::{Options, Port, Program, Stack};
 use sys::pipe::Kind;
 
@@ -234,7 +234,7 @@ fn ends(name: &str, port: Port) -> (Box<dyn Input>, Box<dyn Output>) {
             (Box::new(input), Box::new(output))
         }
         Port::Cable(cable) => {
-            let (input, output) = packet_port::of(cable.rx, cable.tx, name);
+            let (input, output) = cable_port::both(cable.rx, cable.tx, name);
             (Box::new(input), Box::new(output))
         }
     }

@@ -8,13 +8,14 @@ use packet::{Ring, FRAME_MAX};
 use ring::{Consumer, Header, Producer, Record, Refused, Side};
 use sys::memfd::Memfd;
 use sys::poll::{Interest, Poller, Waker};
+use sys::span::{Sink, Source};
+use sys::tap::Received;
 use sys::vnet::VnetHeader;
 
 use super::relay::{self, Relayed};
-use super::tap_port::{self, TapIn, TapOut};
+use super::tap_port;
 use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
 use crate::segment::{is_for_kernel, segment, MAX_SEGMENTS};
-use crate::traffic::Traffic;
 use crate::vnet;
 
 /// Bytes of each ring.
@@ -136,15 +137,18 @@ impl RingIn {
         Ok(())
     }
 
-    /// Moves packets to a tap, at most `max`: the kernel copies them out of shared memory.
-    pub fn relay_to(&mut self, to: &TapOut, max: usize) -> Relayed {
+    /// Has `write` take packets, at most `max`, out of shared memory; whether it could take one it tells.
+    pub fn relay_to(&mut self, mut write: impl FnMut(VnetHeader, Source<'_>) -> bool, max: usize) -> Relayed {
         self.stop_waiting();
         let mut relayed = Relayed::default();
         while relayed.traffic.packets < max as u64 {
             // What a neighbour does against the rules is told of where packets are received.
-            let Ok(Some(record)) = self.consumer.next() else { break };
+            let Ok(Some(record)) = self.consumer.next() else {
+                relayed.is_all = relayed.traffic.packets > 0;
+                break;
+            };
             let header = record.header.vnet;
-            if !is_sound(&header, record.len()) || !to.write(header, record.source()) {
+            if !is_sound(&header, record.len()) || !write(header, record.source()) {
                 relayed.left = Some(packet_of(&record, &mut self.n_bad));
                 break;
             }
@@ -333,20 +337,30 @@ impl RingOut {
         refused
     }
 
-    /// Takes packets from a tap, at most `max`: the kernel copies them into shared memory.
-    pub fn relay_from(&mut self, from: &TapIn, max: usize, now_ns: i64) -> Traffic {
-        let mut traffic = Traffic::default();
+    /// Has `read` put packets, at most `max`, into shared memory.
+    pub fn relay_from(
+        &mut self,
+        mut read: impl FnMut(Sink<'_>) -> sys::Result<Option<Received>>,
+        max: usize,
+        now_ns: i64,
+    ) -> Relayed {
+        let mut relayed = Relayed::default();
         let mut n_unseen = 0;
-        while traffic.packets < max as u64 {
+        while relayed.traffic.packets < max as u64 {
             // Whether there is no room, or nobody reads, is found out where packets are sent.
             let Ok(mut room) = self.producer.reserve(tap_port::BUFFER_LEN) else { break };
-            let Ok(Some(received)) = from.read(room.sink()) else { break };
+            // So is what went wrong.
+            let Ok(received) = read(room.sink()) else { break };
+            let Some(received) = received else {
+                relayed.is_all = true;
+                break;
+            };
             if received.truncated {
                 continue;
             }
             let (len, vnet) = (received.len, vnet::unverified(received.vnet));
             room.commit(&Header { wire_len: len as u32, timestamp_ns: now_ns, vnet }, len);
-            traffic.add_bytes(len);
+            relayed.traffic.add_bytes(len);
             n_unseen += len;
             if n_unseen >= WAKE_BYTES {
                 self.publish();
@@ -354,7 +368,7 @@ impl RingOut {
             }
         }
         self.publish();
-        traffic
+        relayed
     }
 
     fn refused(&mut self, packet: Packet, why: Refused, waiting: &mut Ring) -> Option<Dispatch> {

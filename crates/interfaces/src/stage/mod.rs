@@ -7,10 +7,11 @@
 //! A pipe carries a capture stream, in one direction ([`framing`]). When both of its ends are weir's, they find each other
 //! ([`neighbour`]) and go on through shared memory, in both directions ([`joint`]). The pipe stays as the sign of life.
 //!
-//! Where a FromInterface leads straight to a ToInterface, packets between taps and shared memory do not become packets of this
-//! process: the kernel copies them from one to the other ([`relay`]).
+//! Where a FromInterface leads straight to a ToInterface, packets between taps, or cables, and shared memory do not become packets of
+//! this process: the kernel copies them from one to the other ([`relay`]).
 
 mod ascii;
+pub mod cable_port;
 mod descriptor;
 mod file;
 pub mod framing;
@@ -42,6 +43,7 @@ pub use interface::{Interface, Report};
 pub use pipe_in::PipeIn;
 #[cfg(test)]
 pub use pipe_out::PipeOut;
+pub use relay::Moved;
 pub use spec::{Endpoint, Spec};
 
 /// What came of an attempt to receive.

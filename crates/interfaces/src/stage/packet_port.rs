@@ -10,7 +10,10 @@ use sys::alarm::Alarm;
 use sys::link;
 use sys::packet_socket::{RxOptions, RxRing, Tx, TxFrame, TxOptions};
 use sys::poll::{Interest, Poller};
+use sys::span::Source;
+use sys::vnet::VnetHeader;
 
+use super::relay;
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
 use crate::device::{check_up, from_frame, refusal, words};
 use crate::segment::{is_for_kernel, segment};
@@ -26,7 +29,7 @@ const MAX_PAUSE_US: u64 = 256;
 pub struct PacketIn {
     ring: RxRing,
     device: String,
-    /// Its number; none if it is of another network namespace.
+    /// Its number; none if it was gone at once.
     index: Option<u32>,
     /// Taken out of the kernel's block and not yet handed on.
     pending: VecDeque<Packet>,
@@ -35,6 +38,8 @@ pub struct PacketIn {
 /// What a device sends.
 pub struct PacketOut {
     tx: Tx,
+    /// Whether the other end of the device is a stack's.
+    is_cable: bool,
     /// Whether the socket is watched for room.
     is_watched: bool,
     /// Rings when a device whose queue is full is to be tried again; none before one was.
@@ -52,14 +57,10 @@ pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
     check_up(device, false)?;
     let ring =
         RxRing::open(device, &RxOptions { promiscuous: true, ..RxOptions::default() }).map_err(refused)?;
-    Ok(of(ring, Tx::open(device, &TxOptions::default()).map_err(refused)?, device))
-}
-
-/// The two directions of open sockets.
-pub fn of(ring: RxRing, tx: Tx, device: &str) -> (PacketIn, PacketOut) {
+    let tx = Tx::open(device, &TxOptions::default()).map_err(refused)?;
     let index = link::index(device).ok();
     let input = PacketIn { ring, device: device.to_string(), index, pending: VecDeque::new() };
-    (input, PacketOut { tx, is_watched: false, alarm: None, pause_us: 0, is_woken: false, n_refused: 0 })
+    Ok((input, PacketOut::new(tx, false)))
 }
 
 impl PacketIn {
@@ -175,12 +176,30 @@ impl Output for PacketOut {
         false
     }
 
+    fn relay_end(&mut self) -> Option<relay::To<'_>> {
+        self.is_cable.then_some(relay::To::Cable(self))
+    }
+
     fn n_bad(&self) -> u64 {
         self.n_refused
     }
 }
 
 impl PacketOut {
+    /// What an open socket sends through. To a stack packets are relayed, long ones mostly; other devices get short ones, many at once.
+    pub(super) fn new(tx: Tx, is_cable: bool) -> PacketOut {
+        PacketOut { tx, is_cable, is_watched: false, alarm: None, pause_us: 0, is_woken: false, n_refused: 0 }
+    }
+
+    /// Sends a packet if nothing stands in its way.
+    pub(super) fn write(&mut self, header: VnetHeader, data: Source<'_>) -> bool {
+        let is_sent = matches!(self.tx.send(vnet::unverified(header), data), Ok(true));
+        if is_sent {
+            (self.pause_us, self.is_woken) = (0, false);
+        }
+        is_sent
+    }
+
     /// There is no room. If the socket had some, it is the device's queue that is full, and it does not tell when that changes: it is
     /// tried again after a pause, the longer the more often this happens in a row.
     fn pause(&mut self, poller: &mut Poller) {

@@ -5,7 +5,9 @@
 
 use element::Packet;
 
+use super::cable_port::CableIn;
 use super::joint::{RingIn, RingOut};
+use super::packet_port::PacketOut;
 use super::tap_port::{TapIn, TapOut};
 use crate::traffic::Traffic;
 
@@ -13,6 +15,8 @@ use crate::traffic::Traffic;
 pub enum From<'a> {
     /// What the kernel sends to a tap.
     Tap(&'a mut TapIn),
+    /// What the kernel sends through a cable.
+    Cable(&'a mut CableIn),
     /// What a neighbour put into shared memory.
     Ring(&'a mut RingIn),
 }
@@ -21,6 +25,8 @@ pub enum From<'a> {
 pub enum To<'a> {
     /// What the kernel receives from a tap.
     Tap(&'a mut TapOut),
+    /// What the kernel receives through a cable.
+    Cable(&'a mut PacketOut),
     /// What a neighbour takes out of shared memory.
     Ring(&'a mut RingOut),
 }
@@ -32,17 +38,30 @@ pub struct Relayed {
     pub traffic: Traffic,
     /// A packet that came in and could not go out this way.
     pub left: Option<Packet>,
+    /// Whether nothing more was there to be moved.
+    pub is_all: bool,
+}
+
+/// How far packets were moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// None were; why is found out where packets are received.
+    None,
+    /// Some were, and there may be more.
+    Some,
+    /// All that were there; a descriptor will tell of the next one.
+    All,
 }
 
 /// Moves at most `max` packets; those without a timestamp get that of `now_ns`, which is asked only if there may be such.
 pub fn relay(from: From<'_>, to: To<'_>, max: usize, now_ns: impl FnOnce() -> i64) -> Relayed {
     match (from, to) {
-        (From::Tap(from), To::Ring(to)) => {
-            Relayed { traffic: to.relay_from(from, max, now_ns()), left: None }
-        }
+        (From::Tap(from), To::Ring(to)) => to.relay_from(|room| from.read(room), max, now_ns()),
+        (From::Cable(from), To::Ring(to)) => to.relay_from(|room| from.read(room), max, now_ns()),
         (From::Tap(from), To::Tap(to)) => from.relay_to(to, max),
-        (From::Ring(from), To::Tap(to)) => from.relay_to(to, max),
-        (From::Ring(_), To::Ring(_)) => Relayed::default(),
+        (From::Ring(from), To::Tap(to)) => from.relay_to(|header, data| to.write(header, data), max),
+        (From::Ring(from), To::Cable(to)) => from.relay_to(|header, data| to.write(header, data), max),
+        _ => Relayed::default(),
     }
 }
 
@@ -50,13 +69,14 @@ pub fn relay(from: From<'_>, to: To<'_>, max: usize, now_ns: impl FnOnce() -> i6
 mod tests {
     use element::Batch;
     use ring::{Header, Side};
+    use sys::packet_socket::{RxQueue, Tx, TxOptions};
     use sys::tap::{Offload, Options, Tap, VnetMode};
     use sys::vnet::{VnetHeader, GSO_TCPV4, NEEDS_CSUM};
 
     use super::super::tests::rings;
-    use super::super::{packet_port, tap_port, Input, Interface, Output};
+    use super::super::{cable_port, packet_port, tap_port, Input, Interface, Output};
     use super::*;
-    use crate::testing::{cannot_run, in_namespace};
+    use crate::testing::{cannot_run, in_namespace, make_veth};
 
     const CAPACITY: usize = 256 << 10;
 
@@ -69,10 +89,14 @@ mod tests {
         interface
     }
 
+    /// Without this, the kernel sends packets of its own.
+    fn keep_quiet() {
+        let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    }
+
     /// A tap as a stage's interface, and the device that it is as another.
     fn tap(name: &str) -> Option<[Interface; 2]> {
-        // Without this, the kernel sends packets of its own.
-        let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+        keep_quiet();
         let tap = match Tap::open(&Options { vnet: VnetMode::Basic, ..Options::tap(name) }) {
             Ok(tap) => tap,
             Err(error) => {
@@ -95,6 +119,11 @@ mod tests {
             interface(Some(Box::new(back)), Some(Box::new(output))),
             interface(Some(Box::new(input)), Some(Box::new(answers))),
         ]
+    }
+
+    /// Whether any packets were moved.
+    fn relay(from: &mut Interface, to: &mut Interface) -> bool {
+        from.relay(to, 60, || 5) != Moved::None
     }
 
     /// A packet that can be told from others.
@@ -139,10 +168,10 @@ mod tests {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             let [mut writer, mut reader] = ring_between_stages();
             send(&mut a, 0..100);
-            assert!(here.relay(&mut writer, 60, || 5) && here.relay(&mut writer, 60, || 5));
-            assert!(!here.relay(&mut writer, 60, || 5));
-            assert!(reader.relay(&mut there, 60, || 5) && reader.relay(&mut there, 60, || 5));
-            assert!(!reader.relay(&mut there, 60, || 5));
+            assert!(relay(&mut here, &mut writer) && relay(&mut here, &mut writer));
+            assert!(!relay(&mut here, &mut writer));
+            assert!(relay(&mut reader, &mut there) && relay(&mut reader, &mut there));
+            assert!(!relay(&mut reader, &mut there));
             expect(&mut b, 0..100);
             let counted =
                 [here.report().received, writer.report().sent, reader.report().received, there.report().sent];
@@ -150,7 +179,7 @@ mod tests {
             assert_eq!(counted[0].packets, 100);
             // The way back.
             send(&mut b, 0..3);
-            assert!(there.relay(&mut reader, 60, || 5) && writer.relay(&mut here, 60, || 5));
+            assert!(relay(&mut there, &mut reader) && relay(&mut writer, &mut here));
             expect(&mut a, 0..3);
         });
     }
@@ -160,8 +189,45 @@ mod tests {
         in_namespace(|| {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             send(&mut a, 0..100);
-            assert!(here.relay(&mut there, 60, || 5) && here.relay(&mut there, 60, || 5));
-            assert!(!here.relay(&mut there, 60, || 5));
+            assert!(relay(&mut here, &mut there) && relay(&mut here, &mut there));
+            assert!(!relay(&mut here, &mut there));
+            expect(&mut b, 0..100);
+        });
+    }
+
+    /// The end of a cable as a stage's interface, and its other end as another.
+    fn cable(name: &str, other: &str) -> Option<[Interface; 2]> {
+        keep_quiet();
+        if !make_veth(name, other) {
+            return None;
+        }
+        let socket = || sys::packet_socket::open_socket(name).unwrap();
+        let index = sys::link::index(name).unwrap();
+        let queue = RxQueue::on_socket(socket(), index, name, 1 << 20).unwrap();
+        let tx = Tx::on_socket(socket(), index, name, &TxOptions::default()).unwrap();
+        let (input, output) = cable_port::both(queue, tx, name);
+        let stage = interface(Some(Box::new(input)), Some(Box::new(output)));
+        let (input, output) = packet_port::open(other).unwrap();
+        Some([stage, interface(Some(Box::new(input)), Some(Box::new(output)))])
+    }
+
+    #[test]
+    fn packets_go_from_cable_to_cable_through_shared_memory() {
+        in_namespace(|| {
+            let (Some([mut here, mut a]), Some([mut there, mut b])) = (cable("c", "a"), cable("d", "b"))
+            else {
+                return;
+            };
+            let [mut writer, mut reader] = ring_between_stages();
+            send(&mut a, 0..100);
+            let mut n_sent = 0;
+            while n_sent < 100 {
+                relay(&mut here, &mut writer);
+                n_sent = writer.report().sent.packets;
+            }
+            assert_eq!(reader.relay(&mut there, 60, || 5), Moved::Some);
+            assert_eq!(reader.relay(&mut there, 60, || 5), Moved::All);
+            assert_eq!(reader.relay(&mut there, 60, || 5), Moved::None);
             expect(&mut b, 0..100);
         });
     }
@@ -172,7 +238,7 @@ mod tests {
             let (Some([mut here, mut a]), Some([mut there, mut b])) = (tap("a"), tap("b")) else { return };
             let [mut writer, mut reader] = ring_between_stages();
             send(&mut a, 0..400);
-            while here.relay(&mut writer, 60, || 5) {}
+            while relay(&mut here, &mut writer) {}
             let n_relayed = here.report().received.packets;
             assert!((100..400).contains(&n_relayed), "{n_relayed}");
             let mut batch = Batch::new();
@@ -180,10 +246,10 @@ mod tests {
                 writer.send(&mut batch);
             }
             assert!(writer.is_full());
-            assert!(!here.relay(&mut writer, 60, || 5));
+            assert!(!relay(&mut here, &mut writer));
             let mut n_rounds = 0;
             while writer.report().n_waiting > 0 || reader.report().n_waiting_bytes > 0 {
-                reader.relay(&mut there, 60, || 5);
+                relay(&mut reader, &mut there);
                 writer.look_at_output();
                 n_rounds += 1;
                 assert!(n_rounds < 1000);
@@ -217,18 +283,18 @@ mod tests {
                 hostile.push(&header, frame(n as u32).data()).unwrap();
             }
             let _ = hostile.publish();
-            while reader.relay(&mut there, 60, || 5) {}
+            while relay(&mut reader, &mut there) {}
             expect(&mut b, 0..4);
             // A frame of more bytes than there may be segments.
             hostile.push(&Header { vnet: too_many, ..Header::default() }, frame(37).data()).unwrap();
             let _ = hostile.publish();
-            while reader.relay(&mut there, 60, || 5) {}
+            while relay(&mut reader, &mut there) {}
             expect(&mut b, 37..38);
             assert_eq!(reader.report().n_dropped, 4);
             sys::link::set_up("b", false).unwrap();
             hostile.push(&Header::default(), frame(4).data()).unwrap();
             let _ = hostile.publish();
-            assert!(reader.relay(&mut there, 60, || 5) && !reader.relay(&mut there, 60, || 5));
+            assert!(relay(&mut reader, &mut there) && !relay(&mut reader, &mut there));
             assert_eq!((there.report().n_waiting, there.report().n_dropped), (0, 1));
         });
     }

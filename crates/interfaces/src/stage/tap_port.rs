@@ -81,7 +81,11 @@ impl TapIn {
         self.need_buffer();
         let mut relayed = Relayed::default();
         while relayed.traffic.packets < max as u64 {
-            let Ok(Some(received)) = self.tap.recv(&mut self.buffer) else { break };
+            let Ok(received) = self.tap.recv(&mut self.buffer) else { break };
+            let Some(received) = received else {
+                relayed.is_all = true;
+                break;
+            };
             if received.truncated {
                 continue;
             }
@@ -97,7 +101,7 @@ impl TapIn {
 }
 
 /// The packet that came with this header.
-fn packet_of(data: &[u8], header: VnetHeader) -> Packet {
+pub(super) fn packet_of(data: &[u8], header: VnetHeader) -> Packet {
     let mut packet = Packet::with_headroom(packet::DEFAULT_HEADROOM, data);
     vnet::apply(&mut packet, header);
     packet.set_mac_offset(0);

@@ -67,21 +67,14 @@ impl Wire {
     /// Takes packets out of the port; whether there were any.
     fn fill(&mut self) -> bool {
         let n_before = self.waiting.len();
-        match &mut self.port {
-            Port::Tap(tap) => {
-                let mut buf = vec![0; 70_000];
-                if let Some(received) = tap.recv(&mut buf).unwrap() {
-                    buf.truncate(received.len);
-                    self.waiting.push_back((received.vnet, buf));
-                }
-            }
-            Port::Cable(cable) => {
-                if let Some(block) = cable.rx.poll_block() {
-                    for frame in block.frames() {
-                        self.waiting.push_back((frame.vnet.unwrap_or_default(), frame.data.to_vec()));
-                    }
-                }
-            }
+        let mut buf = vec![0; 70_000];
+        let received = match &mut self.port {
+            Port::Tap(tap) => tap.recv(&mut buf).unwrap(),
+            Port::Cable(cable) => cable.rx.recv(&mut buf).unwrap(),
+        };
+        if let Some(received) = received {
+            buf.truncate(received.len);
+            self.waiting.push_back((received.vnet, buf));
         }
         self.waiting.len() > n_before
     }

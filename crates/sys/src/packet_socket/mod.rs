@@ -1,6 +1,7 @@
 //! Packet sockets: every packet that passes a network device, without making a device of one's own.
 
 mod block;
+mod queue;
 mod rx;
 mod tx;
 
@@ -11,6 +12,7 @@ use crate::error::{check, Result, SysError};
 use crate::sockopt;
 
 pub use block::{Block, Frame, Frames};
+pub use queue::RxQueue;
 pub use rx::{FanOut, RxOptions, RxRing, Statistics};
 pub use tx::{Tx, TxFrame, TxOptions};
 
@@ -23,8 +25,7 @@ pub fn open_socket(device: &str) -> Result<OwnedFd> {
 /// namespace. They begin with their IP header; link-layer headers are left out.
 pub fn open_ip(filter: &Program) -> Result<OwnedFd> {
     let socket = open(libc::SOCK_DGRAM, "any device")?;
-    let option = (libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING);
-    sockopt::set(socket.as_fd(), option, &1, "setsockopt(PACKET_IGNORE_OUTGOING)", "any device")?;
+    ignore_outgoing(socket.as_fd(), "any device")?;
     attach_filter(socket.as_fd(), filter, "any device")?;
     bind(socket.as_fd(), 0, "any device", libc::ETH_P_IP as u16)?;
     Ok(socket)
@@ -49,6 +50,27 @@ fn bind(socket: BorrowedFd<'_>, index: u32, device: &str, protocol: u16) -> Resu
     // SAFETY: `address` is valid through the call and of the length given.
     let returned = unsafe { libc::bind(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), len) };
     check(returned, "bind", device).map(drop)
+}
+
+/// Lets as many bytes of packets wait as asked for, or as the ordinary limit allows, which is all there is in a user namespace.
+fn grow_buffer(
+    socket: BorrowedFd<'_>,
+    (force, ordinary): (libc::c_int, libc::c_int),
+    n_bytes: u32,
+    device: &str,
+) -> Result<()> {
+    // The kernel doubles what it is told.
+    let n_bytes = libc::c_int::try_from(n_bytes / 2).unwrap_or(libc::c_int::MAX);
+    let set = |option, call| sockopt::set(socket, (libc::SOL_SOCKET, option), &n_bytes, call, device);
+    match set(force, "setsockopt(buffer, by force)") {
+        Err(error) if error.errno() == Some(libc::EPERM) => set(ordinary, "setsockopt(buffer)"),
+        other => other,
+    }
+}
+
+fn ignore_outgoing(socket: BorrowedFd<'_>, device: &str) -> Result<()> {
+    let option = (libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING);
+    sockopt::set(socket, option, &1, "setsockopt(PACKET_IGNORE_OUTGOING)", device)
 }
 
 /// Puts a virtio-net header of 10 bytes in front of every packet.

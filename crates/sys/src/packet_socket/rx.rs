@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{attach_filter, bind, block::Block, enable_vnet, open_socket, take_error};
+use super::{attach_filter, bind, block::Block, enable_vnet, ignore_outgoing, open_socket, take_error};
 use crate::bpf::Program;
 use crate::error::{Result, SysError};
 use crate::region::Region;
@@ -95,7 +95,7 @@ impl RxRing {
             enable_vnet(fd, device)?;
         }
         if !options.outgoing {
-            set(fd, libc::PACKET_IGNORE_OUTGOING, &1, "PACKET_IGNORE_OUTGOING", device)?;
+            ignore_outgoing(fd, device)?;
         }
         // The ring has no limit of its own: the filter's result is the number of bytes to keep.
         let filter = options.filter.clone().unwrap_or_else(|| Program::accept_all(options.snaplen));

@@ -155,29 +155,34 @@ fn a_block_that_is_still_read_is_not_overwritten() {
     });
 }
 
+/// A packet of TCP to be segmented, as long as veth passes on whole: its limit of 65536 counts the Ethernet header.
+fn long_segment() -> (VnetHeader, Vec<u8>) {
+    let len = 65_521u16;
+    let mut packet = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    packet.extend([0x45, 0]);
+    packet.extend(len.to_be_bytes());
+    packet.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([0, 80, 4, 210, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 16, 0, 0, 0, 0, 0, 0]);
+    packet.resize(14 + usize::from(len), 7);
+    let vnet = VnetHeader {
+        flags: NEEDS_CSUM,
+        gso_type: GSO_TCPV4,
+        hdr_len: 54,
+        gso_size: 1448,
+        csum_start: 34,
+        csum_offset: 16,
+        num_buffers: 0,
+    };
+    (vnet, packet)
+}
+
 #[test]
 fn segmentation_stays_with_the_packet() {
     in_namespace(|| {
         cable(1500);
         let mut rx = RxRing::open("right", &RxOptions::default()).unwrap();
         let mut tx = Tx::open("left", &TxOptions::default()).unwrap();
-        // The most that veth passes on whole: its limit of 65536 counts the Ethernet header.
-        let len = 65_521u16;
-        let mut packet = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
-        packet.extend([0x45, 0]);
-        packet.extend(len.to_be_bytes());
-        packet.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        packet.extend([0, 80, 4, 210, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 16, 0, 0, 0, 0, 0, 0]);
-        packet.resize(14 + usize::from(len), 7);
-        let vnet = VnetHeader {
-            flags: NEEDS_CSUM,
-            gso_type: GSO_TCPV4,
-            hdr_len: 54,
-            gso_size: 1448,
-            csum_start: 34,
-            csum_offset: 16,
-            num_buffers: 0,
-        };
+        let (vnet, packet) = long_segment();
         assert_eq!(tx.send_batch(&[TxFrame { vnet, data: &packet }]).unwrap(), 1);
         // Other stations' packets pass a packet socket on a veth even without promiscuous mode.
         let seen = receive(&mut rx, 1);
@@ -259,6 +264,69 @@ fn a_vlan_tag_that_was_taken_off_is_told() {
         send_all(&mut tx, &[tagged]);
         let seen = receive(&mut rx, 1);
         assert_eq!((seen[0].vlan, &seen[0].data), (Some((0x602a, 0x8100)), &untagged));
+    });
+}
+
+/// A queue on `right`, and what sends to it.
+fn queue() -> (RxQueue, Tx) {
+    cable(1500);
+    let socket = open_socket("right").unwrap();
+    let queue = RxQueue::on_socket(socket, link::index("right").unwrap(), "right", 1 << 20).unwrap();
+    (queue, Tx::open("left", &TxOptions::default()).unwrap())
+}
+
+/// Waits for the next packet of a queue, for which there are `len` bytes.
+fn next_of(queue: &RxQueue, len: usize) -> (crate::tap::Received, Vec<u8>) {
+    let mut buf = vec![0; len];
+    let mut poller = Poller::new().unwrap();
+    poller.add(queue.as_fd(), 0, Interest::READ).unwrap();
+    poller.wait(None).unwrap();
+    let received = queue.recv(&mut buf).unwrap().unwrap();
+    buf.truncate(received.len);
+    (received, buf)
+}
+
+#[test]
+fn a_queue_has_each_packet_at_once_and_whole() {
+    in_namespace(|| {
+        let (queue, tx) = queue();
+        assert_eq!(queue.recv(&mut [0; 100]).unwrap(), None);
+        for n in 1..20 {
+            assert!(tx.send(VnetHeader::default(), &frame(n, 60 + n as usize)).unwrap());
+            let (received, data) = next_of(&queue, 100);
+            assert_eq!((data, received.vnet.is_gso()), (frame(n, 60 + n as usize), false));
+        }
+        let (vnet, packet) = long_segment();
+        assert!(tx.send(vnet, &packet).unwrap());
+        let (received, data) = next_of(&queue, 70_000);
+        assert_eq!((received.vnet, received.truncated), (vnet, false));
+        assert_eq!(data, packet);
+        assert!(tx.send(VnetHeader::default(), &frame(1, 100)).unwrap());
+        let (received, data) = next_of(&queue, 99);
+        assert_eq!((received.truncated, &data[..]), (true, &frame(1, 100)[..99]));
+        assert_eq!(queue.recv(&mut [0; 100]).unwrap(), None);
+    });
+}
+
+#[test]
+fn a_queue_has_vlan_tags_where_they_were() {
+    in_namespace(|| {
+        let (queue, tx) = queue();
+        let (vnet, untagged) = long_segment();
+        let untagged = &untagged[..1000];
+        let tagged = [&untagged[..12], &[0x81, 0, 0x60, 42], &untagged[12..]].concat();
+        let vnet = VnetHeader { gso_size: 500, csum_start: 38, hdr_len: 58, ..vnet };
+        for (room, is_cut) in [(1004, false), (1003, true)] {
+            assert!(tx.send(vnet, &tagged).unwrap());
+            let (received, data) = next_of(&queue, room);
+            assert_eq!(received.truncated, is_cut);
+            if !is_cut {
+                // The kernel tells how much of the packet lies in one piece, which is all of a short one.
+                assert!(received.vnet.hdr_len >= vnet.hdr_len);
+                assert_eq!(VnetHeader { hdr_len: vnet.hdr_len, ..received.vnet }, vnet);
+                assert_eq!(data, tagged);
+            }
+        }
     });
 }
 

@@ -4,8 +4,9 @@ use std::io::ErrorKind;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use super::{bind, enable_vnet, open_socket, take_error};
+use super::{bind, enable_vnet, grow_buffer, open_socket, take_error};
 use crate::error::{Result, SysError};
+use crate::span::Source;
 use crate::vnet::{VnetHeader, BASIC_LEN};
 use crate::{link, sockopt};
 
@@ -58,7 +59,7 @@ impl Tx {
             let option = (libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS);
             sockopt::set(fd, option, &1, "setsockopt(PACKET_QDISC_BYPASS)", device)?;
         }
-        grow_send_buffer(fd, options.send_buffer, device)?;
+        grow_buffer(fd, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF), options.send_buffer, device)?;
         bind(fd, index, device, 0)?;
         Ok(Self { socket, device: device.into(), has_vnet: options.vnet })
     }
@@ -68,6 +69,25 @@ impl Tx {
     /// An error is about the first of `frames`, and none of them was sent: drop that one and go on with the others.
     pub fn send_batch(&mut self, frames: &[TxFrame<'_>]) -> Result<usize> {
         in_chunks(frames, |chunk| self.send_chunk(chunk))
+    }
+
+    /// Sends one packet, from memory that others may change meanwhile; `false` if there is no room.
+    pub fn send<'b>(&self, vnet: VnetHeader, packet: impl Into<Source<'b>>) -> Result<bool> {
+        let header = vnet.to_bytes();
+        let header_len = if self.has_vnet { BASIC_LEN } else { 0 };
+        let mut parts = [
+            libc::iovec { iov_base: header.as_ptr().cast_mut().cast(), iov_len: header_len },
+            packet.into().iovec(),
+        ];
+        // SAFETY: a msghdr of zeros is valid: no name, no parts, no control.
+        let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len() as _);
+        // SAFETY: both parts are readable and of the lengths given; sendmsg does not write to them.
+        let n_sent = unsafe { libc::sendmsg(self.socket.as_raw_fd(), &message, libc::MSG_DONTWAIT) };
+        if n_sent < 0 {
+            return self.none_sent().map(|_| false);
+        }
+        Ok(true)
     }
 
     /// Why the socket was reported closed: ask after such an event, or it is reported again at once.
@@ -107,7 +127,7 @@ impl Tx {
         match source.kind() {
             ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(0),
             _ if is_full => Ok(0),
-            _ => Err(SysError::call("sendmmsg", &self.device, source).with_remedy(remedy)),
+            _ => Err(SysError::call("sendmsg", &self.device, source).with_remedy(remedy)),
         }
     }
 }
@@ -136,19 +156,6 @@ fn in_chunks<T>(frames: &[T], mut send: impl FnMut(&[T]) -> Result<usize>) -> Re
         }
     }
     Ok(n_sent)
-}
-
-fn grow_send_buffer(socket: BorrowedFd<'_>, n_bytes: u32, device: &str) -> Result<()> {
-    let n_bytes = libc::c_int::try_from(n_bytes / 2).unwrap_or(libc::c_int::MAX);
-    let force = (libc::SOL_SOCKET, libc::SO_SNDBUFFORCE);
-    match sockopt::set(socket, force, &n_bytes, "setsockopt(SO_SNDBUFFORCE)", device) {
-        // In a user namespace only the ordinary limit (net.core.wmem_max) applies.
-        Err(error) if error.errno() == Some(libc::EPERM) => {
-            let option = (libc::SOL_SOCKET, libc::SO_SNDBUF);
-            sockopt::set(socket, option, &n_bytes, "setsockopt(SO_SNDBUF)", device)
-        }
-        other => other,
-    }
 }
 
 fn remedy(errno: i32) -> Option<&'static str> {

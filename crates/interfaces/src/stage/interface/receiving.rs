@@ -3,7 +3,7 @@
 use element::Batch;
 
 use super::Interface;
-use crate::stage::relay::{self, Relayed};
+use crate::stage::relay::{self, Moved, Relayed};
 use crate::stage::{Input, Receipt};
 
 impl Interface {
@@ -39,26 +39,29 @@ impl Interface {
         }
     }
 
-    /// Moves packets straight to `to`, at most `max`; whether any were. If not, [`Interface::receive`] finds out why.
-    pub fn relay(&mut self, to: &mut Interface, max: usize, now_ns: impl FnOnce() -> i64) -> bool {
+    /// Moves packets straight to `to`, at most `max`. If none were, [`Interface::receive`] finds out why.
+    pub fn relay(&mut self, to: &mut Interface, max: usize, now_ns: impl FnOnce() -> i64) -> Moved {
         let (Some(input), [output]) = (self.inputs.front_mut(), to.outputs.make_contiguous()) else {
-            return false;
+            return Moved::None;
         };
-        let (Some(input), Some(output), true) =
-            (input.relay_end(), output.relay_end(), to.waiting.is_empty())
+        let (Some(from), Some(output), true) = (input.relay_end(), output.relay_end(), to.waiting.is_empty())
         else {
-            return false;
+            return Moved::None;
         };
-        let Relayed { traffic, left } = relay::relay(input, output, max, now_ns);
+        let Relayed { traffic, left, is_all } = relay::relay(from, output, max, now_ns);
         self.received.add_traffic(traffic);
         to.sent.add_traffic(traffic);
-        let has_worked = traffic.packets > 0 || left.is_some();
+        let moved = match traffic.packets > 0 || left.is_some() {
+            false => Moved::None,
+            true if is_all && input.may_sleep() => Moved::All,
+            true => Moved::Some,
+        };
         if let Some(packet) = left {
             self.received.add(&packet);
             to.send(&mut Batch::of(packet));
         }
         to.wake_reader();
-        has_worked
+        moved
     }
 
     /// Goes on with the next input.
