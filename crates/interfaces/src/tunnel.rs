@@ -52,6 +52,9 @@ pub const ARGS: &[Arg] = &[
 
 /// Both classes' handlers.
 pub const HANDLERS: &[Handler] = &[
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
     Handler::read("dev_name", "The device's name."),
     Handler::read("selected_calls", "How often the device had packets to read."),
     Handler::read("packets", "Packets read."),
@@ -60,9 +63,6 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
     Handler::read("tx_packets", "Packets written to the device.").flags("unlisted"),
     Handler::read("tx_bytes", "Bytes of these packets.").flags("unlisted"),
-    handlers::SCHEDULED,
-    handlers::TICKETS,
-    handlers::HOME_THREAD,
 ];
 
 /// Both classes' reasons for drops.
