@@ -12,12 +12,40 @@ use super::{BpfError, Instruction, Program};
 ///
 /// Packets that match keep `snaplen` bytes (0: all).
 pub fn compile(expression: &str, linktype: i32, snaplen: u32) -> Result<Program, BpfError> {
+    with_library(|pcap| pcap.compile(expression, linktype, snaplen))
+}
+
+/// Compiles `expression` for a packet socket on `device`, of the calling thread's network namespace and up.
+///
+/// The program is for the kernel: it asks for VLAN tags, which are not in the packets, and for directions. It is not simplified,
+/// so that an expression which no packet matches is none that is refused. Only `ip broadcast` asks for
+/// the `netmask`.
+pub fn compile_for(
+    device: &str,
+    expression: &str,
+    snaplen: u32,
+    netmask: [u8; 4],
+) -> Result<Program, BpfError> {
+    with_library(|pcap| pcap.compile_for(device, expression, snaplen, netmask))
+}
+
+/// libpcap's name of a link type, if it has one.
+pub fn link_name(linktype: i32) -> Result<Option<String>, BpfError> {
+    with_library(|pcap| {
+        // SAFETY: a number in, a C string of static storage or null out.
+        let name = unsafe { (pcap.link_name)(linktype) };
+        // SAFETY: as above.
+        Ok((!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()))
+    })
+}
+
+fn with_library<R>(call: impl FnOnce(&Pcap) -> Result<R, BpfError>) -> Result<R, BpfError> {
     static LIBRARY: OnceLock<Result<Mutex<Pcap>, BpfError>> = OnceLock::new();
     let library =
         LIBRARY.get_or_init(|| Pcap::load(&NAMES).map(Mutex::new)).as_ref().map_err(Clone::clone)?;
     // Before 1.8 the compiler keeps its state in globals. A panic cannot leave it half-way: it is C.
     let pcap = library.lock().unwrap_or_else(PoisonError::into_inner);
-    pcap.compile(expression, linktype, snaplen)
+    call(&pcap)
 }
 
 /// Debian and Ubuntu have the first, others the second.
@@ -26,6 +54,8 @@ const NAMES: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
 const MAX_SNAPLEN: u32 = 262_144;
 /// `PCAP_NETMASK_UNKNOWN`: only `ip broadcast` would need one.
 const NO_NETMASK: c_uint = 0xffff_ffff;
+/// `PCAP_ERRBUF_SIZE`.
+const ERROR_LEN: usize = 256;
 
 /// `struct bpf_program`.
 #[repr(C)]
@@ -37,10 +67,14 @@ struct RawProgram {
 /// The functions of libpcap that are used here.
 struct Pcap {
     open_dead: unsafe extern "C" fn(c_int, c_int) -> *mut c_void,
+    create: unsafe extern "C" fn(*const c_char, *mut c_char) -> *mut c_void,
+    set_snaplen: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
+    activate: unsafe extern "C" fn(*mut c_void) -> c_int,
     close: unsafe extern "C" fn(*mut c_void),
     compile: unsafe extern "C" fn(*mut c_void, *mut RawProgram, *const c_char, c_int, c_uint) -> c_int,
     geterr: unsafe extern "C" fn(*mut c_void) -> *mut c_char,
     freecode: unsafe extern "C" fn(*mut RawProgram),
+    link_name: unsafe extern "C" fn(c_int) -> *const c_char,
     /// Keeps the functions above loaded.
     _library: libloading::Library,
 }
@@ -65,41 +99,100 @@ impl Pcap {
         unsafe {
             Ok(Self {
                 open_dead: *library.get(b"pcap_open_dead\0")?,
+                create: *library.get(b"pcap_create\0")?,
+                set_snaplen: *library.get(b"pcap_set_snaplen\0")?,
+                activate: *library.get(b"pcap_activate\0")?,
                 close: *library.get(b"pcap_close\0")?,
                 compile: *library.get(b"pcap_compile\0")?,
                 geterr: *library.get(b"pcap_geterr\0")?,
                 freecode: *library.get(b"pcap_freecode\0")?,
+                link_name: *library.get(b"pcap_datalink_val_to_name\0")?,
                 _library: library,
             })
         }
     }
 
     fn compile(&self, expression: &str, linktype: i32, snaplen: u32) -> Result<Program, BpfError> {
-        let refuse = |reason: String| BpfError::Expression { expression: expression.into(), reason };
-        let text = CString::new(expression).map_err(|_| refuse("contains a NUL".into()))?;
-        let snaplen = if snaplen == 0 { MAX_SNAPLEN } else { snaplen.min(c_int::MAX as u32) };
         // SAFETY: numbers in, a handle or null out.
-        let handle = unsafe { (self.open_dead)(linktype, snaplen as c_int) };
+        let handle = unsafe { (self.open_dead)(linktype, snaplen_of(snaplen)) };
         if handle.is_null() {
-            return Err(refuse(format!("libpcap cannot handle link type {linktype}")));
+            return Err(refuse(expression, format!("libpcap cannot handle link type {linktype}")));
         }
-        let mut raw = RawProgram { len: 0, instructions: std::ptr::null_mut() };
-        // SAFETY: the handle is open, the text a C string, and `raw` a place for the result.
-        let result = if unsafe { (self.compile)(handle, &mut raw, text.as_ptr(), 1, NO_NETMASK) } == 0 {
-            // SAFETY: on success the program has `len` instructions until freecode.
-            let copy = unsafe { copy_of(&raw) };
-            // SAFETY: `raw` was filled by compile and is freed once.
-            unsafe { (self.freecode)(&mut raw) };
-            Program::new(copy)
-        } else {
-            // SAFETY: the message is a C string inside the handle, which is still open.
-            let message = unsafe { CStr::from_ptr((self.geterr)(handle)) };
-            Err(refuse(message.to_string_lossy().into_owned()))
-        };
-        // SAFETY: the handle is closed once and not used again.
-        unsafe { (self.close)(handle) };
-        result
+        // SAFETY: the handle is open, and closed once and not used again.
+        unsafe {
+            let result = self.compile_on(handle, expression, true, NO_NETMASK);
+            (self.close)(handle);
+            result
+        }
     }
+
+    fn compile_for(
+        &self,
+        device: &str,
+        expression: &str,
+        snaplen: u32,
+        netmask: [u8; 4],
+    ) -> Result<Program, BpfError> {
+        let name = CString::new(device).map_err(|_| refuse(expression, "the device contains a NUL"))?;
+        let mut error: [c_char; ERROR_LEN] = [0; ERROR_LEN];
+        // SAFETY: the name is a C string, and the library writes at most that many bytes of an error.
+        let handle = unsafe { (self.create)(name.as_ptr(), error.as_mut_ptr()) };
+        if handle.is_null() {
+            // SAFETY: the library ended its message with a NUL; before the call there were only such.
+            let reason = unsafe { CStr::from_ptr(error.as_ptr()) };
+            return Err(refuse(expression, reason.to_string_lossy()));
+        }
+        // SAFETY: the handle is open, and closed once and not used again.
+        unsafe {
+            (self.set_snaplen)(handle, snaplen_of(snaplen));
+            let result = match (self.activate)(handle) {
+                0.. => self.compile_on(handle, expression, false, c_uint::from_ne_bytes(netmask)),
+                _ => Err(refuse(expression, self.error_of(handle))),
+            };
+            (self.close)(handle);
+            result
+        }
+    }
+
+    /// # Safety
+    /// `handle` must be open.
+    unsafe fn compile_on(
+        &self,
+        handle: *mut c_void,
+        expression: &str,
+        simplifies: bool,
+        netmask: c_uint,
+    ) -> Result<Program, BpfError> {
+        let text = CString::new(expression).map_err(|_| refuse(expression, "contains a NUL"))?;
+        let mut raw = RawProgram { len: 0, instructions: std::ptr::null_mut() };
+        let simplifies = c_int::from(simplifies);
+        // SAFETY: the handle is open, the text a C string, and `raw` a place for the result.
+        if unsafe { (self.compile)(handle, &mut raw, text.as_ptr(), simplifies, netmask) } != 0 {
+            // SAFETY: as promised by the caller.
+            return Err(refuse(expression, unsafe { self.error_of(handle) }));
+        }
+        // SAFETY: on success the program has `len` instructions until freecode.
+        let copy = unsafe { copy_of(&raw) };
+        // SAFETY: `raw` was filled by compile and is freed once.
+        unsafe { (self.freecode)(&mut raw) };
+        Program::new(copy)
+    }
+
+    /// # Safety
+    /// `handle` must be open.
+    unsafe fn error_of(&self, handle: *mut c_void) -> String {
+        // SAFETY: the message is a C string inside the handle.
+        unsafe { CStr::from_ptr((self.geterr)(handle)) }.to_string_lossy().into_owned()
+    }
+}
+
+fn refuse(expression: &str, reason: impl Into<String>) -> BpfError {
+    BpfError::Expression { expression: expression.into(), reason: reason.into() }
+}
+
+fn snaplen_of(snaplen: u32) -> c_int {
+    let snaplen = if snaplen == 0 { MAX_SNAPLEN } else { snaplen };
+    snaplen.min(c_int::MAX as u32) as c_int
 }
 
 /// # Safety

@@ -3,7 +3,7 @@
 mod compile;
 mod program;
 
-pub use compile::compile;
+pub use compile::{compile, compile_for, link_name};
 pub use program::{Instruction, Program};
 
 /// Why there is no filter program.
