@@ -2,7 +2,9 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{attach_filter, bind, block::Block, enable_vnet, ignore_outgoing, open_socket, take_error};
+use super::{
+    attach_filter, bind, block::Block, enable_vnet, ignore_outgoing, open_socket, take_error, Tx, TxOptions,
+};
 use crate::bpf::Program;
 use crate::error::{Result, SysError};
 use crate::region::Region;
@@ -29,6 +31,8 @@ pub struct RxOptions {
     pub retire_ms: u32,
     /// Whether packets to other stations are received as well.
     pub promiscuous: bool,
+    /// Whether packets to all multicast groups are received, without being promiscuous.
+    pub all_multicast: bool,
     /// Whether packets that this machine sends are received as well.
     pub outgoing: bool,
     /// Whether packets carry their offloaded work. Without it nobody tells which checksums are still to be completed,
@@ -47,6 +51,7 @@ impl Default for RxOptions {
             n_blocks: 16,
             retire_ms: 1,
             promiscuous: false,
+            all_multicast: false,
             outgoing: false,
             vnet: true,
             snaplen: 262_144,
@@ -103,7 +108,9 @@ impl RxRing {
         let ring = map_ring(fd, options, device)?;
         bind(fd, index, device, libc::ETH_P_ALL as u16)?;
         if options.promiscuous {
-            become_promiscuous(fd, index, device)?;
+            join(fd, libc::PACKET_MR_PROMISC, index, device)?;
+        } else if options.all_multicast {
+            join(fd, libc::PACKET_MR_ALLMULTI, index, device)?;
         }
         let group = join_group(fd, options, device)?;
         Ok(Self {
@@ -143,6 +150,12 @@ impl RxRing {
         self.statistics.n_dropped += u64::from(new.tp_drops);
         self.statistics.n_freezes += u64::from(new.tp_freeze_q_cnt);
         Ok(self.statistics)
+    }
+
+    /// A sender on the same socket. What it sends is not received by the ring, nor by its group.
+    pub fn sender(&self, options: &TxOptions) -> Result<Tx> {
+        let socket = self.socket.try_clone().map_err(|error| SysError::call("dup", &self.device, error))?;
+        Tx::on_bound(socket, &self.device, &TxOptions { vnet: self.has_vnet, ..options.clone() })
     }
 
     /// Why the socket was reported closed: ask after such an event, or it is reported again at once.
@@ -188,13 +201,10 @@ fn map_ring(socket: BorrowedFd<'_>, options: &RxOptions, device: &str) -> Result
     Region::map(len, libc::MAP_SHARED | libc::MAP_POPULATE, Some(socket), device)
 }
 
-fn become_promiscuous(socket: BorrowedFd<'_>, index: u32, device: &str) -> Result<()> {
-    let request = libc::packet_mreq {
-        mr_ifindex: index as i32,
-        mr_type: libc::PACKET_MR_PROMISC as u16,
-        mr_alen: 0,
-        mr_address: [0; 8],
-    };
+/// Has the device receive more, as long as the socket is open.
+fn join(socket: BorrowedFd<'_>, kind: libc::c_int, index: u32, device: &str) -> Result<()> {
+    let request =
+        libc::packet_mreq { mr_ifindex: index as i32, mr_type: kind as u16, mr_alen: 0, mr_address: [0; 8] };
     set(socket, libc::PACKET_ADD_MEMBERSHIP, &request, "PACKET_ADD_MEMBERSHIP", device)
 }
 

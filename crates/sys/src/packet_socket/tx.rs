@@ -51,16 +51,21 @@ impl Tx {
 
     /// As [`Self::open`], with a new socket of any network namespace and the device's number there.
     pub fn on_socket(socket: OwnedFd, index: u32, device: &str, options: &TxOptions) -> Result<Self> {
-        let fd = socket.as_fd();
         if options.vnet {
-            enable_vnet(fd, device)?;
+            enable_vnet(socket.as_fd(), device)?;
         }
+        bind(socket.as_fd(), index, device, 0)?;
+        Self::on_bound(socket, device, options)
+    }
+
+    /// A sender through a socket that is bound to the device.
+    pub(super) fn on_bound(socket: OwnedFd, device: &str, options: &TxOptions) -> Result<Self> {
+        let fd = socket.as_fd();
         if options.bypass_queue {
             let option = (libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS);
             sockopt::set(fd, option, &1, "setsockopt(PACKET_QDISC_BYPASS)", device)?;
         }
         grow_buffer(fd, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF), options.send_buffer, device)?;
-        bind(fd, index, device, 0)?;
         Ok(Self { socket, device: device.into(), has_vnet: options.vnet })
     }
 
