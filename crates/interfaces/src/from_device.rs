@@ -20,10 +20,10 @@ use element::{
     same, same_ref, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase, Ready,
     TaskId, TimerId,
 };
-use sys::packet_socket::RxRing;
+use sys::packet_socket::{RxRing, Tx, TxOptions};
 
 use crate::capture::link;
-use crate::device::{hide_from_kernel, words};
+use crate::device::{check_up, hide_from_kernel, words};
 use crate::traffic::Traffic;
 
 /// The class. Devices are opened while the process may.
@@ -40,7 +40,7 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether packets to other stations are received as well. Default false.",
     ),
-    Arg::optional("SNAPLEN", "unsigned", "Most bytes to keep of a packet, 14 to 65535. Default 2046."),
+    Arg::optional("SNAPLEN", "int", "Most bytes to keep of a packet, 14 to 65535. Default 2046."),
     Arg::keyword("SNIFFER", "bool", "Whether the kernel handles the packets as well. Default true."),
     Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
     Arg::keyword(
@@ -104,6 +104,8 @@ pub struct FromDevice {
     ring: Option<RxRing>,
     /// Whether the ring will be that of the element which this one replaces.
     goes_on: bool,
+    /// A sender on that ring.
+    foreseen: Option<Tx>,
     /// Whether that one has hidden the device from the kernel.
     is_hidden: bool,
     /// Received and not yet emitted.
@@ -117,11 +119,11 @@ impl Element for FromDevice {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDevice, Failed> {
         let device = conf.args.need::<String>("DEVNAME");
         let is_promiscuous = conf.args.get_or("PROMISC", false);
-        let snaplen = conf.args.get::<u32>("SNAPLEN");
+        let snaplen = conf.args.get::<i32>("SNAPLEN");
         let is_sniffer = conf.args.get_or("SNIFFER", true);
         let forces_ip = conf.args.get_or("FORCE_IP", false);
-        let method = conf.args.get::<Word>("METHOD");
-        let method = conf.args.get::<Word>("CAPTURE").or(method).unwrap_or_default().0;
+        let capture = conf.args.get::<Word>("CAPTURE");
+        let method = conf.args.get::<Word>("METHOD").or(capture).unwrap_or_default().0;
         let filter = conf.args.get_or("BPF_FILTER", String::new());
         let protocol = conf.args.get_or("PROTOCOL", 0);
         let is_outbound = conf.args.get_or("OUTBOUND", false);
@@ -147,7 +149,7 @@ impl Element for FromDevice {
         Ok(FromDevice {
             device,
             is_promiscuous,
-            snaplen,
+            snaplen: snaplen.map(|len| len as u32),
             is_sniffer,
             forces_ip,
             is_linux,
@@ -160,6 +162,7 @@ impl Element for FromDevice {
             stamps,
             ring: None,
             goes_on: false,
+            foreseen: None,
             is_hidden: false,
             pending: VecDeque::new(),
             task: None,
@@ -172,17 +175,22 @@ impl Element for FromDevice {
         if self.device.is_empty() {
             return Err("interface not set".to_string());
         }
+        if !self.is_linux {
+            check_up(&self.device, false)?;
+        }
+        self.settle_link_type()?;
+        let netmask = if self.is_linux { [0; 4] } else { self.netmask(ctx) };
         if !self.goes_on {
-            let ring = self.open(ctx)?;
+            let ring = self.open(ctx, netmask)?;
             ctx.add_select(ring.as_fd(), Ready::READ)?;
             self.ring = Some(ring);
         }
         self.task = Some(ctx.new_task());
         let timer = ctx.new_timer();
         ctx.schedule_after(timer, LOOK_NS);
-        if self.forces_ip && !link::can_find_ip(self.link_type()) {
+        if self.forces_ip && !self.is_linux && !link::can_find_ip(self.link_type()) {
             let (device, number) = (&self.device, self.link_type());
-            ctx.chatter(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
+            ctx.warn(&format!("{device}: strange data link type {number}, FORCE_IP will not work"));
         }
         self.is_sniffer |= ctx.runtime().replica().0 > 0;
         if !self.is_sniffer && !self.is_hidden {
@@ -256,6 +264,7 @@ impl Element for FromDevice {
             (self.count, self.traffic) = (old.count, old.traffic);
         }
         if self.goes_on {
+            self.foreseen = None;
             self.watch(ctx, old.ring.take());
         }
         if self.is_hidden && !self.is_sniffer {
@@ -278,6 +287,7 @@ impl Element for FromDevice {
         self.is_hidden = !old.is_sniffer && old.device == self.device;
         if self.goes_on {
             self.encap = self.encap.or(old.encap);
+            self.foreseen = old.ring.as_ref().and_then(|ring| ring.sender(&TxOptions::default()).ok());
         }
     }
 }
@@ -418,6 +428,34 @@ mod tests {
             .assert_eq(&told);
             let lens: Vec<usize> = packets(&path).iter().map(Vec::len).collect();
             expect!["[1514, 1514, 1134]"].assert_eq(&format!("{lens:?}"));
+        });
+    }
+
+    #[test]
+    fn what_a_graph_sends_itself_is_not_received_as_outbound() {
+        const FRAME: &str = "\\<ffffffffffff 020000000001 88b5 0000>";
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            for method in ["METHOD PCAP", "METHOD LINUX"] {
+                let config = format!(
+                    "FromDevice(left, PROMISC true, OUTBOUND true, {method}) -> own :: Classifier(12/88b5, -);
+                     own[0] -> back :: Counter -> Discard; own[1] -> Discard;
+                     FromDevice(right, PROMISC true) -> far :: Classifier(12/88b5, -);
+                     far[0] -> there :: Counter -> Discard; far[1] -> Discard;
+                     InfiniteSource(DATA {FRAME}, LIMIT 3) -> Queue -> ToDevice(left);"
+                );
+                let reads = ["back.count", "there.count"];
+                expect![[r#"
+                    back.count: 0
+                    there.count: 3
+                "#]]
+                .assert_eq(&run_until(&config, &reads, has_reached("there.count", 3)));
+                let config = format!("{config} Script(label again, wait 1ms, goto again);");
+                let told = run_on_cores(2, &config, &reads, has_reached("there.count", 3));
+                assert!(told.starts_with("back.count: 0\n"), "{told}");
+            }
         });
     }
 

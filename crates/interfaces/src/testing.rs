@@ -56,14 +56,15 @@ pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool
     }
 }
 
-/// Makes two devices, up, that are connected to each other; false if that is not possible here and may be left out.
+/// Makes two devices, up and with addresses, that are connected to each other; false if that is not possible here and may be left out.
 pub fn make_veth(name: &str, peer: &str) -> bool {
     if let Err(error) = sys::link::create_veth(name, peer) {
         cannot_run(error);
         return false;
     }
-    for device in [name, peer] {
+    for (device, last_byte) in [(name, 1), (peer, 2)] {
         sys::link::set_up(device, true).unwrap();
+        sys::link::add_address(device, [192, 0, 2, last_byte].into(), 32).unwrap();
     }
     for device in [name, peer] {
         sys::link::await_running(device).unwrap();

@@ -3,7 +3,8 @@
 //! Pulls packets, which must begin with the device's link-layer header, and sends them as they are; packets with offload
 //! metadata are sent with it, and the kernel segments them and completes their checksums. When the device has no room the
 //! packets wait. Sent packets leave by output 0 and packets that could not be sent by output 1, if these are connected. Why
-//! they could not is told when that begins, not for each packet.
+//! they could not is told when that begins, not for each packet. A FromDevice on the same device with the same METHOD does not
+//! receive them, whatever its OUTBOUND.
 //!
 //! ```click
 //! FromDevice(eth0) -> Queue -> ToDevice(eth1);
@@ -21,6 +22,7 @@ use sys::packet_socket::{Tx, TxFrame, TxOptions};
 use sys::SysError;
 
 use crate::device::{check_up, refusal, words};
+use crate::from_device::{self, FromDevice};
 use crate::refusals::Refusals;
 use crate::segment::{is_for_kernel, segment};
 use crate::traffic::Traffic;
@@ -36,11 +38,18 @@ pub const CLASS: Class = Class::new::<ToDevice>("ToDevice", "1/0-2", "l/h", "x/x
 const ARGS: &[Arg] = &[
     Arg::required("DEVNAME", "string", "The device."),
     Arg::keyword("DEBUG", "bool", "Whether to tell when the device has no room. Default false."),
-    Arg::keyword("METHOD", "word", "`PCAP` or `LINUX`; both send in the same way."),
+    Arg::keyword(
+        "METHOD",
+        "word",
+        "`PCAP` or `LINUX`, which lets the device be down. Default that of FromDevice, or PCAP.",
+    ),
     Arg::keyword("BURST", "int", "Most packets to send each time scheduled, at least 1. Default 1."),
 ];
 
 const HANDLERS: &[Handler] = &[
+    handlers::SCHEDULED,
+    handlers::TICKETS,
+    handlers::HOME_THREAD,
     Handler::read_write("debug", "Whether it is told when the device has no room.").flags("checkbox"),
     Handler::read("pulls", "How often a packet was asked for."),
     Handler::read("signal", "Whether there may be packets to pull."),
@@ -48,9 +57,6 @@ const HANDLERS: &[Handler] = &[
     Handler::read("interface_name", "Where packets go: the device.").flags("unlisted"),
     Handler::read("tx_packets", "Packets sent since the start.").flags("unlisted"),
     Handler::read("tx_bytes", "Bytes of these packets.").flags("unlisted"),
-    handlers::SCHEDULED,
-    handlers::TICKETS,
-    handlers::HOME_THREAD,
 ];
 
 const DROPS: &[DropReason] =
@@ -63,7 +69,8 @@ const MAX_BACKOFF_US: u32 = 256;
 /// See the page above.
 pub struct ToDevice {
     device: String,
-    is_linux: bool,
+    /// Whether METHOD is LINUX; none is that of `FromDevice`, or PCAP.
+    is_linux: Option<bool>,
     is_debugging: bool,
     burst: usize,
     tx: Option<Tx>,
@@ -98,7 +105,7 @@ impl Element for ToDevice {
         conf.finish()?;
         Ok(ToDevice {
             device,
-            is_linux: method == "LINUX",
+            is_linux: (!method.is_empty()).then_some(method == "LINUX"),
             is_debugging,
             burst: burst as usize,
             tx: None,
@@ -112,9 +119,10 @@ impl Element for ToDevice {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        check_up(&self.device, self.is_linux)?;
-        let tx = Tx::open(&self.device, &TxOptions::default());
-        let tx = tx.map_err(|error| refusal(&self.device, self.is_linux, &error))?;
+        let tx = match self.shared(ctx) {
+            Some(tx) => tx,
+            None => self.open()?,
+        };
         if self.has_rival(ctx) {
             return Err(format!("duplicate writer for device '{}'", self.device));
         }
@@ -206,6 +214,25 @@ impl Element for ToDevice {
 }
 
 impl ToDevice {
+    /// A sender on the socket of the first `FromDevice` on the device, which then does not receive what is sent here.
+    fn shared(&self, ctx: &mut Ctx<'_>) -> Option<Tx> {
+        let n_elements = ctx.runtime().n_elements();
+        let first = (0..n_elements).find(|idx| {
+            ctx.class(*idx) == from_device::CLASS.facts.name
+                && ctx.with::<FromDevice, _>(*idx, |from, _| from.is_on(&self.device)) == Some(true)
+        })?;
+        ctx.with::<FromDevice, _>(first, |from, _| from.sender(self.is_linux))?
+    }
+
+    fn open(&self) -> Result<Tx, String> {
+        let is_linux = self.is_linux == Some(true);
+        if !is_linux {
+            check_up(&self.device, false)?;
+        }
+        let tx = Tx::open(&self.device, &TxOptions::default());
+        tx.map_err(|error| refusal(&self.device, is_linux, &error))
+    }
+
     /// Whether another element of the graph sends out of the same device.
     fn has_rival(&self, ctx: &mut Ctx<'_>) -> bool {
         let (own, n_elements) = (ctx.element, ctx.runtime().n_elements());

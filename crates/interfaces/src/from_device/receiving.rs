@@ -4,35 +4,33 @@ use std::os::fd::AsFd;
 
 use element::{Batch, Ctx, Packet, Ready, BATCH_MAX};
 use packet::PacketType;
-use sys::packet_socket::{FanOut, Frame, RxOptions, RxRing};
+use sys::bpf::{BpfError, Program};
+use sys::packet_socket::{FanOut, Frame, RxOptions, RxRing, Tx, TxOptions};
 
 use super::{FromDevice, NOT_IP};
-use crate::capture::MAX_CAPTURED_LEN;
-use crate::device::{check_up, from_frame, link_type, refusal};
+use crate::capture::{link, MAX_CAPTURED_LEN};
+use crate::device::{from_frame, link_type, refusal};
 use crate::mark_ip::mark_ip;
 
+const EADDRNOTAVAIL: i32 = 99;
+/// The link type of cable modems' frames, which any Ethernet device may be said to carry.
+const DOCSIS: u32 = 143;
 const DEFAULT_SNAPLEN: u32 = 2046;
 /// Offset of the Ethernet type.
 const TYPE_AT: usize = 12;
 
 impl FromDevice {
     /// Opens the device. The replicas of the graph share its packets out among them, flow by flow.
-    pub(super) fn open(&mut self, ctx: &mut Ctx<'_>) -> Result<RxRing, String> {
+    pub(super) fn open(&mut self, ctx: &mut Ctx<'_>, netmask: [u8; 4]) -> Result<RxRing, String> {
         let element = ctx.element;
-        if !self.is_linux {
-            check_up(&self.device, false)?;
-        }
-        let link_type = *self.encap.get_or_insert_with(|| link_type(&self.device));
         let snaplen = self.snaplen.unwrap_or(MAX_CAPTURED_LEN);
         let filter = match self.filter.as_str() {
             "" => None,
-            text => {
-                let program = sys::bpf::compile(text, link_type.min(i32::MAX as u32) as i32, snaplen);
-                Some(program.map_err(|error| format!("{}: {error}", self.device))?)
-            }
+            text => Some(self.compile(text, snaplen, netmask)?),
         };
         let options = RxOptions {
             promiscuous: self.is_promiscuous,
+            all_multicast: self.is_linux,
             outgoing: self.is_outbound,
             snaplen,
             filter,
@@ -47,6 +45,39 @@ impl FromDevice {
             .map_err(|error| refusal(&self.device, self.is_linux, &error))?;
         ctx.runtime().agree(element, ring.fan_out_group().map(u64::from));
         Ok(ring)
+    }
+
+    /// Finds out the link type; ENCAP may name it, but no other one.
+    pub(super) fn settle_link_type(&mut self) -> Result<(), String> {
+        let own = link_type(&self.device);
+        let asked = *self.encap.get_or_insert(own);
+        if self.is_linux || own != link::ETHERNET || [link::ETHERNET, DOCSIS].contains(&asked) {
+            return Ok(());
+        }
+        let name = i32::try_from(asked).ok().and_then(|number| sys::bpf::link_name(number).ok().flatten());
+        let name = name.unwrap_or_else(|| format!("DLT {asked}"));
+        let device = &self.device;
+        Err(format!("{device}: pcap_set_datalink: {name} is not one of the DLTs supported by this device"))
+    }
+
+    /// The device's netmask, or zeros and a warning.
+    pub(super) fn netmask(&self, ctx: &mut Ctx<'_>) -> [u8; 4] {
+        match sys::link::ipv4_address(&self.device) {
+            Ok((_, prefix)) => u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0).to_be_bytes(),
+            Err(error) => {
+                if error.errno() == Some(EADDRNOTAVAIL) && ctx.runtime().replica().0 == 0 {
+                    ctx.warn(&format!("{}: no IPv4 address assigned", self.device));
+                }
+                [0; 4]
+            }
+        }
+    }
+
+    fn compile(&self, expression: &str, snaplen: u32, netmask: [u8; 4]) -> Result<Program, String> {
+        sys::bpf::compile_for(&self.device, expression, snaplen, netmask).map_err(|error| match error {
+            BpfError::Expression { reason, .. } => format!("{}: {reason}", self.device),
+            _ => format!("{}: {error}", self.device),
+        })
     }
 
     /// Emits a burst; how many packets.
@@ -127,6 +158,23 @@ impl FromDevice {
         if let Err(message) = result {
             ctx.chatter(&message);
         }
+    }
+
+    /// A sender on the socket of the ring, if it opened the device by the method that is asked for. The kernel shows no socket what
+    /// it sent itself: what it sends does not come back as packets that go out.
+    pub(crate) fn sender(&mut self, is_linux: Option<bool>) -> Option<Tx> {
+        if is_linux.is_some_and(|asked| asked != self.is_linux) {
+            return None;
+        }
+        match &self.ring {
+            Some(ring) => ring.sender(&TxOptions::default()).ok(),
+            None => self.foreseen.take(),
+        }
+    }
+
+    /// Whether it reads from that device.
+    pub(crate) fn is_on(&self, device: &str) -> bool {
+        self.device == device
     }
 
     /// Whether the kernel was asked for the same packets.
