@@ -549,6 +549,16 @@ mod tests {
             "#]],
         );
         check(
+            "FromDevice(lo, SNAPLEN -5) -> Discard; FromDevice(lo, CAPTURE LINUX, METHOD FOO) -> Discard;",
+            expect![[r#"
+                config:1: While configuring 'FromDevice@1 :: FromDevice':
+                  SNAPLEN out of range
+                config:1: While configuring 'FromDevice@3 :: FromDevice':
+                  bad METHOD
+                Router could not be initialized!
+            "#]],
+        );
+        check(
             "FromDevice(lo, BURST 0) -> Discard;",
             expect![[r#"
                 config:1: While configuring 'FromDevice@1 :: FromDevice':

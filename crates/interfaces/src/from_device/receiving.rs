@@ -160,8 +160,8 @@ impl FromDevice {
         }
     }
 
-    /// A sender on the socket of the ring, if it opened the device by the method that is asked for. The kernel shows no socket what
-    /// it sent itself: what it sends does not come back as packets that go out.
+    /// A sender on the socket of the ring, if it opened the device by the method that is asked for. The kernel shows no socket
+    /// what it sent itself: what it sends does not come back as packets that go out.
     pub(crate) fn sender(&mut self, is_linux: Option<bool>) -> Option<Tx> {
         if is_linux.is_some_and(|asked| asked != self.is_linux) {
             return None;

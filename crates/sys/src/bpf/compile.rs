@@ -310,6 +310,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_open_device_gives_tags_directions_and_a_netmask() {
+        crate::testing::in_namespace(|| {
+            crate::link::set_up("lo", true).unwrap();
+            for (expression, asks_kernel) in
+                [("vlan 5", true), ("inbound", true), ("ip broadcast", false), ("1 = 2", false)]
+            {
+                let program = match compile_for("lo", expression, 0, [255, 0, 0, 0]) {
+                    Err(error @ BpfError::NoLibrary { .. }) => return crate::testing::cannot_run(error),
+                    other => other.unwrap(),
+                };
+                // Loads (class 0) from where the kernel has no bytes of the packet but facts about it.
+                let asks = program.instructions().iter().any(|i| i.code & 7 == 0 && i.k >= 0xffff_f000);
+                assert_eq!(asks, asks_kernel, "{expression}");
+            }
+        });
+    }
+
     proptest! {
         #[test]
         fn no_expression_or_packet_panics(
