@@ -27,7 +27,14 @@ fn branches_wait_for_each_other_where_they_meet() {
 fn a_fork_whose_outputs_all_lead_to_one_input_leaves_the_order_alone() {
     let graph = "in -> IPEncap(17, 1.1.1.1, 2.2.2.2) -> Strip(5) -> Truncate(1) -> fork :: RoundRobinSwitch;
         fork[0, 1] => [0, 0] Print(identification) -> Discard";
-    check(4, graph, None, expect!["identification identification:    1 | 01 identification:    1 | 02 identification:    1 | 03"]);
+    check(
+        4,
+        graph,
+        None,
+        expect![
+            "identification identification:    1 | 01 identification:    1 | 02 identification:    1 | 03"
+        ],
+    );
 }
 
 #[test]
