@@ -34,21 +34,24 @@ SCRIPT
 chmod 755 "$tmp"/{nat,firewall,client}
 gbps() { jq -e '.end.sum_received.bits_per_second / 1e9' "$1" 2>/dev/null; }
 
-# The four stages as the user that $1 says; what follows are options of each.
-chain_gbps() {
-  local as=$1 out
-  shift
+# The four stages as the user that $1 says, the client's on the processors $2 and the others on $3; what follows are options of
+# each.
+chain_on() {
+  local as=$1 first=$2 others=$3 out
+  shift 3
   out=$(mktemp -p "$tmp")
   chmod 666 "$out"
-  timeout -s KILL 20 taskset -c 0,1 $as sh -c '
-    out=$1; tmp=$2; weir=$3; shift 3
-    "$weir" linux "$@" --right 10.9.1.2/24 --gateway 10.9.1.1 --while-running -- "$tmp/client" "$out" </dev/null |
+  timeout -s KILL 20 taskset -c "$others" $as sh -c '
+    out=$1; tmp=$2; weir=$3; first=$4; shift 4
+    taskset -c "$first" "$weir" linux "$@" --right 10.9.1.2/24 --gateway 10.9.1.1 --while-running -- "$tmp/client" "$out" </dev/null |
       "$weir" linux "$@" --left 10.9.1.1/24 --right 10.9.2.1/24 -- "$tmp/nat" |
       "$weir" linux "$@" --left 10.9.2.2/24 --right 10.9.3.1/24 -- "$tmp/firewall" |
       "$weir" linux "$@" --left 10.9.3.2/24 --gateway 10.9.3.1 -- iperf3 --server >/dev/null
-  ' chain "$out" "$tmp" "$weir" "$@" 2>"$tmp/chain.err" || true
+  ' chain "$out" "$tmp" "$weir" "$first" "$@" 2>"$tmp/chain.err" || true
   gbps "$out" || echo "benches/stages: linux $*: no figure; $(tail -1 "$tmp/chain.err")" >&2
 }
+chain_gbps() { local as=$1; shift; chain_on "$as" 0,1 0,1 "$@"; }
+ring_apart() { chain_on "$1" 0 1 --joint ring; }
 
 # Joins two namespaces by a cable: namespace, device and address of each end.
 cable() {
@@ -102,11 +105,14 @@ for _ in $(seq "$rounds"); do
   chain_gbps "" | keep root-veth
   chain_gbps "" --joint pump | keep root-pump
   chain_gbps "" --joint ring | keep root-ring
+  ring_apart "" | keep root-apart
   chain_gbps "$user" | keep user-veth
   chain_gbps "$user" --joint pump | keep user-pump
   chain_gbps "$user" --joint ring | keep user-ring
+  ring_apart "$user" | keep user-apart
   chain_gbps "$shut" | keep shut-veth
   chain_gbps "$shut" --joint ring | keep shut-ring
+  ring_apart "$shut" | keep shut-apart
 done
 kill "$iperf_server"
 wait "$iperf_server" 2>/dev/null || true
@@ -129,5 +135,6 @@ for space in "$@"; do ip netns delete "$space"; done
     echo "$(row $who-veth "$name, cable" kernel namespaces) at least 0.95x |"
     [ $who = shut ] || echo "$(row $who-pump "$name, pump" kernel namespaces) |"
     echo "$(row $who-ring "$name, ring" kernel namespaces) at least 0.65x |"
+    echo "$(row $who-apart "$name, ring, the client's stack on one processor, all others on the other" kernel namespaces) |"
   done
 } >>"$report"

@@ -24,7 +24,7 @@ pub struct WatchOptions {
     /// The instance, or the path of a leaf anywhere, such as /weir:topology/port=edge,left/rx-packets.
     #[arg(value_name = "INSTANCE|/PATH", add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
-    /// A leaf of the instance whose value is a number, such as statistics/mappings.
+    /// A leaf of the instance whose value is a number, such as statistics/flows.
     #[arg(add = ArgValueCompleter::new(complete::numbers))]
     pub path: Option<String>,
     /// When there is an event.
@@ -66,7 +66,7 @@ pub fn watch(options: &WatchOptions) -> Result<(), String> {
     let path = match (instance.starts_with('/'), path) {
         (true, None) => instance.clone(),
         (true, Some(path)) => return Err(format!("`{path}`: say INSTANCE PATH, or /PATH alone")),
-        (false, None) => return Err("say INSTANCE PATH, such as edge statistics/mappings".to_string()),
+        (false, None) => return Err("say INSTANCE PATH, such as edge statistics/flows".to_string()),
         (false, Some(path)) => {
             let target = Target::find(daemon, instance)?;
             let place = target.place(path)?;

@@ -5,6 +5,9 @@ use super::pcap::{self, Pcap};
 use super::pcapng::Pcapng;
 use super::{link, CaptureError, Found, Record, Step, MAX_CAPTURED_LEN};
 
+/// Bytes of a short frame.
+const SHORT: usize = 64;
+
 /// Turns the bytes of a capture stream, as they come, into records; tells the formats apart by the first bytes.
 ///
 /// Write input to [`room`](Decoder::room), tell how much with [`fill`](Decoder::fill), and take records until more
@@ -54,6 +57,31 @@ enum Format {
     Pcapng(Pcapng),
 }
 
+/// The frames that [`Decoder::plain_frames`] finds.
+#[derive(Debug)]
+pub struct PlainFrames<'a> {
+    pcap: &'a Pcap,
+    max_len: usize,
+    rest: &'a [u8],
+}
+
+impl PlainFrames<'_> {
+    /// Copies the next frame to the start of `to`: its length, and its time in nanoseconds. What else is in `to` may change, too.
+    #[inline(always)]
+    pub fn copy_to<const N: usize>(&mut self, to: &mut [u8; N]) -> Option<(usize, i64)> {
+        let (frame, time_ns) = self.pcap.plain(self.rest, self.max_len.min(N))?;
+        let len = frame.len();
+        let (_, from_frame) = self.rest.split_at_checked(pcap::RECORD_LEN)?;
+        match (to.first_chunk_mut::<SHORT>(), from_frame.first_chunk::<SHORT>()) {
+            // Copied without asking how long it is.
+            (Some(to), Some(from)) if len <= SHORT => *to = *from,
+            _ => to.get_mut(..len)?.copy_from_slice(frame),
+        }
+        self.rest = from_frame.get(len..)?;
+        Some((len, time_ns))
+    }
+}
+
 impl Default for Decoder {
     fn default() -> Self {
         Decoder::new()
@@ -98,6 +126,22 @@ impl Decoder {
             Advance::NeedInput => Progress::NeedInput,
             Advance::End => Progress::End,
         })
+    }
+
+    /// The next frames, as long as they are the most ordinary ones that there are, in a stream of Ethernet frames: for who reads
+    /// many. [`Decoder::next_record`] has all that `take` leaves.
+    #[inline]
+    pub fn plain_frames(&mut self, take: impl FnOnce(&mut PlainFrames<'_>)) {
+        let Format::Pcap(pcap) = &self.format else { return };
+        if !pcap.may_be_plain() || self.to_skip > 0 || self.is_failed {
+            return;
+        }
+        let window = self.buffer.window();
+        let max_len = self.max_captured_len.min(u16::MAX.into()) as usize;
+        let mut frames = PlainFrames { pcap, max_len, rest: window };
+        take(&mut frames);
+        let n_read = window.len() - frames.rest.len();
+        self.buffer.consume(n_read as u64);
     }
 
     /// Link type of the capture's first interface, or [`link::NONE`] before its description was read.
@@ -197,8 +241,27 @@ impl Decoder {
                 return self.out_of_input(self.to_skip).map(Some);
             }
         }
-        let place = Place { start: self.buffer.start(), offset: self.buffer.offset() };
-        match self.step()? {
+        let (window, offset) = (self.buffer.window(), self.buffer.offset());
+        // What comes of a pcap record stays in registers, as it is not mixed with what comes of other formats.
+        match &mut self.format {
+            Format::Pcap(pcap) => {
+                let step = pcap.step(window, offset, self.max_captured_len)?;
+                self.after(step)
+            }
+            Format::Pcapng(pcapng) => {
+                let step = pcapng.step(window, offset, self.max_captured_len)?;
+                self.after(step)
+            }
+            Format::Unknown => {
+                let step = self.recognise()?;
+                self.after(step)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn after(&mut self, step: Step) -> Result<Option<Advance>, CaptureError> {
+        match step {
             Step::Need(len) => {
                 self.need = len;
                 return self.out_of_input(len as u64).map(Some);
@@ -206,21 +269,12 @@ impl Decoder {
             Step::Skip(len) => self.to_skip = len,
             Step::Restart => self.format = Format::Unknown,
             Step::Record(found) => {
+                let place = Place { start: self.buffer.start(), offset: self.buffer.offset() };
                 self.to_skip = found.len as u64 - self.buffer.consume(found.len as u64);
                 return Ok(Some(Advance::Record(found, place)));
             }
         }
         Ok(None)
-    }
-
-    #[inline(always)]
-    fn step(&mut self) -> Result<Step, CaptureError> {
-        let (window, offset) = (self.buffer.window(), self.buffer.offset());
-        match &mut self.format {
-            Format::Pcap(pcap) => pcap.step(window, offset, self.max_captured_len),
-            Format::Pcapng(pcapng) => pcapng.step(window, offset, self.max_captured_len),
-            Format::Unknown => self.recognise(),
-        }
     }
 
     /// Finds out the format from the first bytes.

@@ -49,7 +49,7 @@ impl Encoder {
     }
 
     /// Appends a packet that was `wire_len` bytes long on the wire.
-    #[inline]
+    #[inline(always)]
     pub fn record(&self, out: &mut Vec<u8>, timestamp: Timestamp, wire_len: u32, data: &[u8]) {
         let data = data.get(..self.snaplen as usize).unwrap_or(data);
         let captured = u32::try_from(data.len()).unwrap_or(u32::MAX);
@@ -68,12 +68,13 @@ impl Encoder {
         numbers(out, [magic, 4 << 16 | 2, 0, 0, self.snaplen, self.link_type]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pcap_record(&self, out: &mut Vec<u8>, timestamp: Timestamp, lengths: [u32; 2], data: &[u8]) {
         let fraction = match self.precision {
             Precision::Micro => timestamp.nanoseconds / 1000,
             Precision::Nano => timestamp.nanoseconds,
         };
+        out.reserve(pcap::RECORD_LEN + data.len());
         // The format has 32 bits for the seconds.
         numbers(out, [timestamp.seconds as u32, fraction, lengths[0], lengths[1]]);
         out.extend_from_slice(data);

@@ -19,7 +19,7 @@ mod tests;
 mod writer;
 
 pub use compression::{decompress, is_named_pcapng, Output, HEAD_LEN};
-pub use decoder::{Decoder, Progress};
+pub use decoder::{Decoder, PlainFrames, Progress};
 pub use encoder::{Encoder, Format, Precision};
 pub use error::{CaptureError, Rule};
 pub use reader::Reader;

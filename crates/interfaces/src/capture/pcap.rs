@@ -12,7 +12,7 @@ const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 /// Length of the file header.
 pub(super) const HEADER_LEN: usize = 24;
 /// Length of an ordinary record header.
-const RECORD_LEN: usize = 16;
+pub(super) const RECORD_LEN: usize = 16;
 /// What the modified format adds to it: interface index, protocol, packet type, padding.
 const MODIFIED_LEN: usize = 8;
 
@@ -95,6 +95,26 @@ impl Pcap {
             data_len,
             len: self.record_len + captured as usize,
         }))
+    }
+
+    /// Whether [`Pcap::plain`] can be asked: Ethernet frames with the lengths, and the byte order, that writers use today.
+    pub(super) fn may_be_plain(&self) -> bool {
+        let is_ordinary = self.record_len == RECORD_LEN && self.minor >= 4;
+        is_ordinary && self.order == ByteOrder::Little && self.link_type == link::ETHERNET
+    }
+
+    /// The frame at the start of `bytes`, and its time, if the record is whole and the most ordinary one: all of a frame, within
+    /// `max_len`, with a time of the clock.
+    #[inline(always)]
+    pub(super) fn plain<'a>(&self, bytes: &'a [u8], max_len: usize) -> Option<(&'a [u8], i64)> {
+        let (header, rest) = bytes.split_first_chunk::<RECORD_LEN>()?;
+        let [seconds, fraction, captured, wire_len] = ByteOrder::Little.u32s(header)?;
+        let nanoseconds = fraction.wrapping_mul(self.nanoseconds_per_unit);
+        if captured != wire_len || captured == 0 || nanoseconds >= 1_000_000_000 {
+            return None;
+        }
+        let frame = rest.get(..captured as usize).filter(|frame| frame.len() <= max_len)?;
+        Some((frame, i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds)))
     }
 
     /// A record's time; a fraction of a second or more, which no writer means, wraps as in Click and is carried over.

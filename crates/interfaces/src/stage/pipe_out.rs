@@ -15,6 +15,8 @@ use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Output};
 
 /// Bytes of packets that are gathered for one write.
 const GATHER: usize = 64 * 1024;
+/// Packets that are gathered for one write: the pages of small ones are read, and written again, while caches have them.
+const GATHER_PACKETS: usize = 256;
 /// Bytes that a pipe is asked to hold once it was found full.
 const CAPACITY: usize = 1 << 20;
 
@@ -23,6 +25,8 @@ pub struct PipeOut {
     stream: Stream,
     framer: Framer,
     pending: Pending,
+    /// Packets that were made into what is pending, since all was written.
+    n_gathered: usize,
     ring: Option<RingOut>,
     /// Shared memory to go on in once everything that was begun is in the pipe.
     next: Option<RingOut>,
@@ -42,6 +46,7 @@ impl PipeOut {
             stream,
             framer,
             pending,
+            n_gathered: 0,
             ring: None,
             next: None,
             has_asked: false,
@@ -70,7 +75,7 @@ impl PipeOut {
 
     /// Writes what was made; then goes on in the ring that was offered.
     fn write_pending(&mut self, poller: &mut Poller) -> Writing {
-        let writing = self.pending.write(&mut self.stream);
+        let writing = self.write();
         let next = if matches!(writing, Writing::All) { self.next.take() } else { None };
         if let Some(ring) = next {
             // The neighbour reads what is in the pipe now, and then the ring. If it has gone, the pipe says so.
@@ -109,18 +114,34 @@ impl PipeOut {
     #[inline]
     fn frame(&mut self, batch: &Batch) -> usize {
         for (n, packet) in batch.iter().enumerate() {
-            if self.pending.len() >= GATHER {
+            if self.has_enough() {
                 return n;
             }
             self.framer.packet(self.pending.bytes(), packet);
+            self.n_gathered += 1;
         }
         batch.len()
+    }
+
+    /// Whether what was made is to be written before more is.
+    #[inline(always)]
+    fn has_enough(&self) -> bool {
+        self.n_gathered >= GATHER_PACKETS || self.pending.len() >= GATHER
+    }
+
+    /// Writes what was made, as far as there is room.
+    fn write(&mut self) -> Writing {
+        let writing = self.pending.write(&mut self.stream);
+        if matches!(writing, Writing::All) {
+            self.n_gathered = 0;
+        }
+        writing
     }
 
     /// As [`PipeOut::frame`], of packets that wait.
     fn gather(&mut self, waiting: &mut Ring) {
         let mut batch = Batch::new();
-        while self.pending.len() < GATHER {
+        while !self.has_enough() {
             waiting.pop_batch(&mut batch, BATCH_MAX);
             if batch.is_empty() {
                 return;
@@ -176,7 +197,7 @@ impl Output for PipeOut {
             }
             drop(batch.drain_first(n));
             // Why it cannot be written is found out where the rest is sent.
-            if self.is_blocked || !matches!(self.pending.write(&mut self.stream), Writing::All) {
+            if self.is_blocked || !matches!(self.write(), Writing::All) {
                 return;
             }
         }
