@@ -68,16 +68,14 @@ pub struct PlainFrames<'a> {
 impl PlainFrames<'_> {
     /// Copies the next frame to the start of `to`: its length, and its time in nanoseconds. What else is in `to` may change, too.
     #[inline(always)]
-    pub fn copy_to<const N: usize>(&mut self, to: &mut [u8; N]) -> Option<(usize, i64)> {
-        let (frame, time_ns) = self.pcap.plain(self.rest, self.max_len.min(N))?;
-        let len = frame.len();
-        let (_, from_frame) = self.rest.split_at_checked(pcap::RECORD_LEN)?;
-        match (to.first_chunk_mut::<SHORT>(), from_frame.first_chunk::<SHORT>()) {
+    pub fn copy_to(&mut self, to: &mut [u8]) -> Option<(usize, i64)> {
+        let (from, len, time_ns) = self.pcap.plain(self.rest, self.max_len)?;
+        match (to.first_chunk_mut::<SHORT>(), from.first_chunk::<SHORT>()) {
             // Copied without asking how long it is.
             (Some(to), Some(from)) if len <= SHORT => *to = *from,
-            _ => to.get_mut(..len)?.copy_from_slice(frame),
+            _ => to.get_mut(..len)?.copy_from_slice(from.get(..len)?),
         }
-        self.rest = from_frame.get(len..)?;
+        self.rest = from.get(len..)?;
         Some((len, time_ns))
     }
 }
@@ -128,16 +126,19 @@ impl Decoder {
         })
     }
 
-    /// The next frames, as long as they are the most ordinary ones that there are, in a stream of Ethernet frames: for who reads
-    /// many. [`Decoder::next_record`] has all that `take` leaves.
+    /// Has `take` read the next records as long as they are the most ordinary ones, of Ethernet frames of `max_len` bytes at most;
+    /// not if the first is none. [`Decoder::next_record`] has all that is left.
     #[inline]
-    pub fn plain_frames(&mut self, take: impl FnOnce(&mut PlainFrames<'_>)) {
+    pub fn plain_frames(&mut self, max_len: usize, take: impl FnOnce(&mut PlainFrames<'_>)) {
         let Format::Pcap(pcap) = &self.format else { return };
         if !pcap.may_be_plain() || self.to_skip > 0 || self.is_failed {
             return;
         }
         let window = self.buffer.window();
-        let max_len = self.max_captured_len.min(u16::MAX.into()) as usize;
+        let max_len = max_len.min(self.max_captured_len.min(u16::MAX.into()) as usize);
+        if pcap.plain(window, max_len).is_none() {
+            return;
+        }
         let mut frames = PlainFrames { pcap, max_len, rest: window };
         take(&mut frames);
         let n_read = window.len() - frames.rest.len();

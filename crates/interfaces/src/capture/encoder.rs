@@ -74,7 +74,6 @@ impl Encoder {
             Precision::Micro => timestamp.nanoseconds / 1000,
             Precision::Nano => timestamp.nanoseconds,
         };
-        out.reserve(pcap::RECORD_LEN + data.len());
         // The format has 32 bits for the seconds.
         numbers(out, [timestamp.seconds as u32, fraction, lengths[0], lengths[1]]);
         out.extend_from_slice(data);

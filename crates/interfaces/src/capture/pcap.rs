@@ -12,7 +12,7 @@ const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 /// Length of the file header.
 pub(super) const HEADER_LEN: usize = 24;
 /// Length of an ordinary record header.
-pub(super) const RECORD_LEN: usize = 16;
+const RECORD_LEN: usize = 16;
 /// What the modified format adds to it: interface index, protocol, packet type, padding.
 const MODIFIED_LEN: usize = 8;
 
@@ -103,18 +103,18 @@ impl Pcap {
         is_ordinary && self.order == ByteOrder::Little && self.link_type == link::ETHERNET
     }
 
-    /// The frame at the start of `bytes`, and its time, if the record is whole and the most ordinary one: all of a frame, within
-    /// `max_len`, with a time of the clock.
+    /// The record at the start of `bytes`, if it is whole and the most ordinary one: all of a frame of `max_len` bytes at most, with
+    /// a time of the clock. What stands behind its header, how much of that is the frame, and its time in nanoseconds.
     #[inline(always)]
-    pub(super) fn plain<'a>(&self, bytes: &'a [u8], max_len: usize) -> Option<(&'a [u8], i64)> {
+    pub(super) fn plain<'a>(&self, bytes: &'a [u8], max_len: usize) -> Option<(&'a [u8], usize, i64)> {
         let (header, rest) = bytes.split_first_chunk::<RECORD_LEN>()?;
         let [seconds, fraction, captured, wire_len] = ByteOrder::Little.u32s(header)?;
-        let nanoseconds = fraction.wrapping_mul(self.nanoseconds_per_unit);
-        if captured != wire_len || captured == 0 || nanoseconds >= 1_000_000_000 {
+        let (len, nanoseconds) = (captured as usize, fraction.wrapping_mul(self.nanoseconds_per_unit));
+        let is_plain = captured == wire_len && captured > 0 && nanoseconds < 1_000_000_000;
+        if !is_plain || len > max_len.min(rest.len()) {
             return None;
         }
-        let frame = rest.get(..captured as usize).filter(|frame| frame.len() <= max_len)?;
-        Some((frame, i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds)))
+        Some((rest, len, i64::from(seconds) * 1_000_000_000 + i64::from(nanoseconds)))
     }
 
     /// A record's time; a fraction of a second or more, which no writer means, wraps as in Click and is carried over.

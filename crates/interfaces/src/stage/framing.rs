@@ -4,6 +4,7 @@ use std::io;
 
 use args::Timestamp as Time;
 use element::{annotation, Batch, Packet};
+use packet::FRAME_MAX;
 
 use super::ascii;
 use crate::capture::{self, link, Decoder, Encoder, Precision, Progress, Timestamp};
@@ -75,7 +76,7 @@ impl Framer {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn segments(&mut self, out: &mut Vec<u8>, packet: &Packet) {
         segment(packet, |part| self.plain(out, &part));
     }
@@ -249,8 +250,9 @@ pub(super) fn is_text(head: &[u8]) -> bool {
 
 fn take_records(decoder: &mut Decoder, batch: &mut Batch, max: usize) -> Pause {
     loop {
-        decoder
-            .plain_frames(|frames| batch.fill(max.saturating_sub(batch.len()), |room| frames.copy_to(room)));
+        decoder.plain_frames(FRAME_MAX, |frames| {
+            batch.fill(max.saturating_sub(batch.len()), |room| frames.copy_to(room));
+        });
         if batch.len() >= max {
             return Pause::Enough;
         }
