@@ -85,6 +85,8 @@ pub enum Ask {
         /// The interface.
         interface: String,
     },
+    /// Keep other commands from changing what is next to a stage for as long as the connection lasts.
+    Hold,
     /// Prepare a stage for being taken out of its chain.
     Retire,
     /// Let an interface of a stage go on in another pipe.

@@ -141,6 +141,7 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
         Ok(Ask::Events) => events(&stream, herald),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
+        Ok(Ask::Hold) => crate::stage::hold::give(&stream),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
         Ok(ask) => reach.answering(|| answer(&stream, &answer_of(value(ask, reach, herald)))),
     };
@@ -173,8 +174,8 @@ fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, Stri
         Ask::Watch { name, handler, threshold } => Some(nothing(herald.watch(&name, &handler, threshold))),
         Ask::Unwatch { name } => Some(nothing(herald.unwatch(&name))),
         Ask::Watches => Some(as_json(&herald.watches.told())),
-        Ask::Events | Ask::Trace { .. } | Ask::Tap { .. } => {
-            Some(Err("what is told line by line has no value".to_string()))
+        Ask::Events | Ask::Hold | Ask::Trace { .. } | Ask::Tap { .. } => {
+            Some(Err("what lasts as long as its connection has no value".to_string()))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `weir insert`, `weir remove` and `weir replace`: other stages in a running chain, without an end of their neighbours'.
 //!
+//! All stages whose neighbours change are held, so that one command after the other changes a chain ([`Holds`]).
 //! The stages next to the place are each given another pipe. Whoever writes finishes what it began in the old one; whoever
 //! reads goes on in the new one once the old one has ended. So nothing is lost, and nothing overtakes.
 
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::hold::Holds;
 use super::options::{LEFT, RIGHT};
 use super::status::{self, Status};
 use crate::control::protocol::Ask;
@@ -64,12 +66,13 @@ struct Place {
 
 /// `weir insert`.
 pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
-    let (left, right) = match (options.after, options.before) {
-        (Some(id), _) => (id, neighbour(id, RIGHT)?),
-        (None, Some(id)) => (neighbour(id, LEFT)?, id),
-        (None, None) => return Err("insert: say where with --after or --before".into()),
+    let find = || match (options.after, options.before) {
+        (Some(id), _) => Ok([id, neighbour(id, RIGHT)?]),
+        (None, Some(id)) => Ok([neighbour(id, LEFT)?, id]),
+        (None, None) => Err("insert: say where with --after or --before".to_string()),
     };
-    let new = Newcomer::start("insert", &options.stage, left)?;
+    let new = Newcomer::start("insert", &options.stage, find()?[0])?;
+    let (_holds, [left, right]) = Holds::of(find)?;
     part(left)?;
     new.take_place(left, right)?;
     println!("{}", new.id());
@@ -79,7 +82,7 @@ pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
 /// `weir remove`.
 pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
     let id = options.id;
-    let (left, right) = ends_of(id)?;
+    let (mut holds, [left, _, right]) = Holds::of(|| with_neighbours(id))?;
     part(left)?;
     part(id)?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("remove: {error}"))?;
@@ -87,6 +90,7 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
     hand_over(Place { id: right, interface: LEFT }, reader.as_raw_fd())?;
     hand_over(Place { id: left, interface: RIGHT }, writer.as_raw_fd())?;
     drop((reader, writer));
+    holds.keep_only(id);
     await_end(id)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -94,26 +98,27 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
 /// `weir replace`.
 pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
     let id = options.id;
-    let (left, right) = ends_of(id)?;
-    let new = Newcomer::start("replace", &options.stage, left)?;
+    let new = Newcomer::start("replace", &options.stage, with_neighbours(id)?[0])?;
+    let (mut holds, [left, _, right]) = Holds::of(|| with_neighbours(id))?;
     part(left)?;
     part(id)?;
     status::ask(id, &Ask::Retire)?;
     new.take_place(left, right)?;
+    holds.keep_only(id);
     await_end(id)?;
     println!("{}", new.id());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The stages on both sides of one.
-fn ends_of(id: u32) -> Result<(u32, u32), String> {
+/// A stage between those on both sides of it.
+fn with_neighbours(id: u32) -> Result<[u32; 3], String> {
     let told = |alone: Alone| match alone {
         Alone::AtEnd(error) => {
             format!("{error}\n  help: stage {id} is an end of its chain, which ends without it")
         }
         other => other.into(),
     };
-    Ok((neighbour(id, LEFT).map_err(told)?, neighbour(id, RIGHT).map_err(told)?))
+    Ok([neighbour(id, LEFT).map_err(told)?, id, neighbour(id, RIGHT).map_err(told)?])
 }
 
 /// Why a stage has no neighbour.
@@ -196,7 +201,8 @@ fn await_end(id: u32) -> Result<(), String> {
     while std::path::Path::new(&format!("/proc/{id}")).exists() && !is_zombie(id) {
         if begin.elapsed() > PATIENCE {
             return Err(format!(
-                "stage {id} is out of the chain, but still drains its queues; it ends when they are empty"
+                "stage {id} is out of the chain, but still drains its queues; it ends when they are empty\n  help: \
+                 `kill {id}` ends it now, and what it holds is lost"
             ));
         }
         std::thread::sleep(LOOK);

@@ -1,6 +1,7 @@
 //! Stages: graphs as commands of a shell pipeline.
 
 pub mod change;
+pub mod hold;
 pub mod life;
 pub mod linux;
 pub mod options;

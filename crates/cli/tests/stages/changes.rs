@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::captures;
 use super::process::{as_each_user, until, Finished, Place, Running};
 
 /// The neighbour of a stage at one of its interfaces.
@@ -63,6 +64,62 @@ fn a_new_stage_holds_nothing_of_the_command_that_put_it_there() {
         assert_eq!(place.output(&format!("weir remove {newer} 2>&1")), "");
         assert_eq!(stages(place, 3), ids);
         assert!(chain.runs());
+    });
+}
+
+#[test]
+fn stages_of_subshells_and_wrappers_are_taken_out_at_once() {
+    as_each_user(|place| {
+        place.output("[ -e feed ] || mkfifo feed");
+        // Each of the first two has a parent that keeps both pipes open for as long as it lives.
+        let mut chain = place.start(
+            "exec 3<>feed; timeout 600 weir count <&3 | (weir count; true) | weir count | weir write out.pcap",
+        );
+        let ids = stages(place, 4);
+        for id in &ids[1..3] {
+            let id = place.output(&format!("weir replace {id} count")).trim().to_string();
+            place.output(&format!("weir remove {id}"));
+        }
+        assert_eq!(stages(place, 2), [ids[0], ids[3]]);
+        assert!(chain.runs());
+    });
+}
+
+#[test]
+fn changes_at_once_are_made_one_after_the_other() {
+    as_each_user(|place| {
+        let mut packets = captures::header();
+        (0..100).for_each(|n| captures::add_record(&mut packets, &captures::packet(1, n)));
+        place.write("in.pcap", &packets);
+        for round in 0..6 {
+            place.output("[ -e feed ] || mkfifo feed");
+            let chain = place.start(
+                "exec 3<>feed; weir print <&3 | weir count | weir count | weir count | weir write out.pcap",
+            );
+            let ids = stages(place, 5);
+            let [a, b, c] = [ids[1], ids[2], ids[3]];
+            let (commands, due) = match round % 3 {
+                // Neighbours, and one stage twice: one of both finds that it is gone.
+                0 => (vec![format!("remove {a}"), format!("remove {b}"), format!("remove {b}")], (2, 3)),
+                1 => {
+                    let insert = format!("insert --after {a} count");
+                    (vec![insert.clone(), insert, format!("insert --before {b} count")], (3, 8))
+                }
+                _ => {
+                    (vec![format!("replace {b} count"), format!("remove {c}"), format!("remove {a}")], (3, 3))
+                }
+            };
+            let begun: String =
+                commands.iter().map(|command| format!("weir {command} & p=\"$p $!\"; ")).collect();
+            let n_done =
+                place.output(&format!("{begun} n=0; for p in $p; do wait $p && n=$((n+1)); done; echo $n"));
+            let n_done = n_done.lines().last().and_then(|n| n.trim().parse().ok());
+            assert_eq!((n_done, stages(place, due.1).len()), (Some(due.0), due.1), "{commands:?}");
+            place.output("cat in.pcap > feed");
+            until("all packets have come through", || place.read("out.pcap").len() == packets.len());
+            drop(chain);
+            until("the chain is gone", || place.status().is_empty());
+        }
     });
 }
 

@@ -41,6 +41,8 @@ pub struct Interface {
     /// Whether there is no output, and none will come unless a neighbour is put there.
     is_over: bool,
     is_blocked: bool,
+    /// Whether its outputs only finish what they began: packets take another way.
+    is_left: bool,
     received: Traffic,
     sent: Traffic,
     /// Packets that the other side did not read.
@@ -99,6 +101,7 @@ impl Interface {
             is_closed: false,
             is_over: false,
             is_blocked: false,
+            is_left: false,
             received: Traffic::default(),
             sent: Traffic::default(),
             n_unread: 0,

@@ -25,8 +25,8 @@ pub struct PipeIn {
     is_in_ring: bool,
     /// Whether a ring was read to its end.
     has_left_ring: bool,
-    /// Whether another input follows: then the end of a ring is the end, whoever else may have the pipe.
-    has_successor: bool,
+    /// Whether another input follows, or none will: then the end of a ring is the end, whoever else may have the pipe.
+    ends_with_ring: bool,
     /// Whether it is a named pipe that may have had no writer so far.
     awaits_writer: bool,
     /// Whether a writer was promised that it may go on in shared memory: it may have done so before it closed the pipe.
@@ -46,7 +46,7 @@ impl PipeIn {
             ring: None,
             is_in_ring: false,
             has_left_ring: false,
-            has_successor: false,
+            ends_with_ring: false,
             awaits_writer: false,
             awaits_ring: false,
             is_paused: false,
@@ -69,9 +69,9 @@ impl PipeIn {
         self.ring.is_some()
     }
 
-    /// Says that another input follows.
-    pub fn expect_successor(&mut self) {
-        self.has_successor = true;
+    /// Says that nobody goes on in the pipe where a ring ends.
+    pub fn expect_no_more(&mut self) {
+        self.ends_with_ring = true;
     }
 
     /// Says whether the writer may go on in shared memory at any moment.
@@ -192,7 +192,7 @@ impl Input for PipeIn {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let is_over = self.has_left_ring && self.has_successor;
+                    let is_over = self.has_left_ring && self.ends_with_ring;
                     return if is_over { Receipt::End } else { Receipt::Nothing };
                 }
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => self.end(),

@@ -299,6 +299,8 @@ pub fn succeed(name: &str, file: File, format: Format) -> Result<(), String> {
         output.and_then(|output| interface.go_on_with(Box::new(output)))
     };
     added.map_err(|error| error.to_string())?;
+    // Whoever is changed next is next to this one no more, though what it sent is still read.
+    interface.forget_neighbour();
     drop(interface);
     announce(&[shared])
 }

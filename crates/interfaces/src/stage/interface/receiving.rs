@@ -14,9 +14,14 @@ impl Interface {
         if self.inputs.is_empty() {
             input.watch(&mut self.rx_poller)?;
         }
-        self.inputs.iter_mut().filter_map(|input| input.pipe()).for_each(|pipe| pipe.expect_successor());
+        self.expect_no_more();
         self.inputs.push_back(input);
         Ok(())
+    }
+
+    /// Takes the end of a ring for that of its pipe from now on: nobody goes on in the pipe.
+    pub fn expect_no_more(&mut self) {
+        self.inputs.iter_mut().filter_map(|input| input.pipe()).for_each(|pipe| pipe.expect_no_more());
     }
 
     /// Receives at most `max` packets; whether there may be more. `false`: a descriptor will tell.

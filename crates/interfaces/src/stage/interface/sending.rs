@@ -12,7 +12,7 @@ impl Interface {
     pub fn add_output(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
         output.watch(&mut self.tx_poller)?;
         self.outputs.push_back(output);
-        (self.is_closed, self.is_over) = (false, false);
+        (self.is_closed, self.is_over, self.is_left) = (false, false, false);
         self.has_way_out = true;
         Ok(())
     }
@@ -106,6 +106,11 @@ impl Interface {
         self.is_blocked = dispatch == Dispatch::Blocked;
         output.set_blocked(&mut self.tx_poller, self.is_blocked);
         match dispatch {
+            Dispatch::All if self.is_left && output.ends_with_neighbour() => {
+                output.finish(&mut self.tx_poller);
+                output.unwatch(&mut self.tx_poller);
+                self.outputs.pop_front();
+            }
             Dispatch::All | Dispatch::Blocked => {}
             Dispatch::Unread => self.give_up_waiting(),
             Dispatch::Closed => self.close_output(None),

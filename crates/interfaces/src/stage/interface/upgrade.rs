@@ -87,9 +87,22 @@ impl Interface {
         self.meet(neighbour);
     }
 
+    /// As [`Interface::set_kernel_joint`], where the neighbour does all that there is to do: what was used before is finished, as its
+    /// reader may be waiting for that.
+    pub fn leave_to(&mut self, joint: &'static str, neighbour: u32, line: Line) {
+        self.set_kernel_joint(joint, neighbour, line);
+        self.is_left = true;
+        self.flush();
+    }
+
     fn meet(&mut self, neighbour: u32) {
         self.neighbour = Some(neighbour);
         meeting::tell();
+    }
+
+    /// Says that another process is to be at the other end, which is not known yet.
+    pub fn forget_neighbour(&mut self) {
+        self.neighbour = None;
     }
 
     /// Whether it was agreed with a neighbour how packets go.

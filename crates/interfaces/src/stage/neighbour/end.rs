@@ -156,7 +156,7 @@ impl End {
             stack.joined(&name);
             Some(())
         });
-        lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
+        lock(&self.shared).leave_to(joint, talk.neighbour.pid, talk.line.clone());
     }
 
     /// The writer undid that; `tap` is the other end of this stack's device, if it got a new one.
@@ -226,7 +226,10 @@ impl End {
             (_, true) => (PUMP, "pump"),
             _ => return None,
         };
-        lock(&self.shared).set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
+        let mut interface = lock(&self.shared);
+        interface.set_kernel_joint(joint, talk.neighbour.pid, talk.line.clone());
+        interface.flush();
+        drop(interface);
         // If the neighbour is gone, the pipe says so.
         let _ = Message::new(kind, 0).send(&talk.line, &[]);
         Some(())

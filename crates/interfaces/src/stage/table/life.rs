@@ -35,8 +35,10 @@ pub fn has_failed() -> bool {
     failure::is_noted() || opened().iter().any(|shared| lock(shared).has_failed())
 }
 
-/// Says that the stage is being taken out of its chain: its neighbours go on without it, each way.
+/// Says that the stage is being taken out of its chain: its neighbours go on without it, each way. What they leave is read to the
+/// end of its ring, whoever else may have the pipe.
 pub fn retire() {
+    opened().iter().for_each(|shared| lock(shared).expect_no_more());
     *RETIRED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
