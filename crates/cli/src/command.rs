@@ -25,33 +25,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run a graph until it ends or Ctrl-C, then print a summary.
-    Run(RunOptions),
-    /// Run with Click's own command line, defaults and output (`weir click --help`).
-    #[command(disable_help_flag = true)]
-    Click {
-        /// Click's arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
-    /// Run a graph as a stage of a shell pipeline.
-    #[command(after_help = examples::of("stage"))]
-    Stage(simple::GraphOptions),
-    /// Stage: packets of a capture file.
-    #[command(after_help = examples::of("read"))]
-    Read(simple::ReadOptions),
-    /// Stage: packets into a capture file.
-    #[command(after_help = examples::of("write"))]
-    Write(simple::WriteOptions),
-    /// Stage: a network device, or a tap, at one end of a pipeline.
-    #[command(after_help = examples::of("port"))]
-    Port(simple::PortOptions),
-    /// Stage: a whole Linux network stack, in which a command or a shell runs.
-    #[command(after_help = examples::of("linux"))]
-    Linux(linux::LinuxOptions),
-    /// Run the text of a shell pipeline of stages, in as few processes as possible.
-    #[command(after_help = examples::of("chain"))]
-    Chain(ChainOptions),
+    #[command(flatten)]
+    Packets(PacketCommand),
     /// Show the running stages of this user.
     #[command(after_help = examples::of("status"))]
     Status(status::StatusOptions),
@@ -114,6 +89,38 @@ pub enum Command {
     Reference,
 }
 
+/// Commands that packets pass through. They are started by the hundred, and made without the others.
+#[derive(Subcommand)]
+pub enum PacketCommand {
+    /// Run a graph until it ends or Ctrl-C, then print a summary.
+    Run(RunOptions),
+    /// Run with Click's own command line, defaults and output (`weir click --help`).
+    #[command(disable_help_flag = true)]
+    Click {
+        /// Click's arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Run a graph as a stage of a shell pipeline.
+    #[command(after_help = examples::of("stage"))]
+    Stage(simple::GraphOptions),
+    /// Stage: packets of a capture file.
+    #[command(after_help = examples::of("read"))]
+    Read(simple::ReadOptions),
+    /// Stage: packets into a capture file.
+    #[command(after_help = examples::of("write"))]
+    Write(simple::WriteOptions),
+    /// Stage: a network device, or a tap, at one end of a pipeline.
+    #[command(after_help = examples::of("port"))]
+    Port(simple::PortOptions),
+    /// Stage: a whole Linux network stack, in which a command or a shell runs.
+    #[command(after_help = examples::of("linux"))]
+    Linux(linux::LinuxOptions),
+    /// Run the text of a shell pipeline of stages, in as few processes as possible.
+    #[command(after_help = examples::of("chain"))]
+    Chain(ChainOptions),
+}
+
 /// The whole command line, the configuration tools included.
 pub fn full() -> clap::Command {
     Cli::command().subcommands(crate::functions::commands()).subcommands(crate::tools::commands())
@@ -121,17 +128,18 @@ pub fn full() -> clap::Command {
 
 /// What of the command line `args` can need: to make all of it takes a while, and schemas of functions are compiled for it.
 pub fn of(args: &[String]) -> clap::Command {
-    let commands = Cli::command();
-    let Some(word) = args.get(1).filter(|word| commands.find_subcommand(word).is_none()) else {
-        return if args.len() > 1 { commands } else { full() };
+    let named = |word: &String| match word.as_str() {
+        "-V" | "--version" => Some(Cli::command()),
+        word if PacketCommand::has_subcommand(word) => Some(PacketCommand::augment_subcommands(base())),
+        word if Command::has_subcommand(word) => Some(Cli::command()),
+        word => Some(base().subcommand(crate::functions::command(word)?)),
     };
-    if ["-V", "--version"].contains(&word.as_str()) {
-        return commands;
-    }
-    match crate::functions::command(word) {
-        Some(function) => clap::Command::new("weir").disable_help_subcommand(true).subcommand(function),
-        None => full(),
-    }
+    args.get(1).and_then(named).unwrap_or_else(full)
+}
+
+/// A command line without commands.
+fn base() -> clap::Command {
+    clap::Command::new("weir").disable_help_subcommand(true)
 }
 
 /// Prints help, the version, or what is wrong with a command line; the program's exit code.
@@ -148,11 +156,7 @@ pub fn tell(told: &clap::Error) -> ExitCode {
 
 /// Whether a command runs graphs, which go on when the reader of one of their outputs goes away.
 pub fn runs_graphs(command: &Command) -> bool {
-    use Command::{Bench, Chain, Linux, Port, Read, Run, Serve, Stage, Write};
-    matches!(
-        command,
-        Run(_) | Serve(_) | Bench(_) | Stage(_) | Read(_) | Write(_) | Port(_) | Linux(_) | Chain(_)
-    )
+    matches!(command, Command::Packets(_) | Command::Serve(_) | Command::Bench(_))
 }
 
 /// A configuration and its variables.

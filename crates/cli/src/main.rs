@@ -33,7 +33,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use command::{Cli, Command};
+use command::{Cli, Command, PacketCommand};
 
 fn main() -> ExitCode {
     sys::signals::end_on_broken_pipe();
@@ -75,18 +75,20 @@ fn main() -> ExitCode {
         sys::signals::ignore_broken_pipe();
     }
     let result = match cli.command {
-        Command::Run(options) => run::run(options),
-        Command::Click { .. } => return click::main(args),
-        Command::Stage(options) => stage::simple::graph(options),
-        Command::Read(options) => stage::simple::read(options),
-        Command::Write(options) => stage::simple::write(options),
-        Command::Port(options) => stage::simple::port(options),
-        Command::Linux(options) => stage::linux::linux(options),
+        Command::Packets(command) => match command {
+            PacketCommand::Run(options) => run::run(options),
+            PacketCommand::Click { .. } => return click::main(args),
+            PacketCommand::Stage(options) => stage::simple::graph(options),
+            PacketCommand::Read(options) => stage::simple::read(options),
+            PacketCommand::Write(options) => stage::simple::write(options),
+            PacketCommand::Port(options) => stage::simple::port(options),
+            PacketCommand::Linux(options) => stage::linux::linux(options),
+            PacketCommand::Chain(options) => chain::run(options),
+        },
         Command::Status(options) => stage::status::status(&options),
         Command::Insert(options) => stage::change::insert(&options),
         Command::Remove(options) => stage::change::remove(&options),
         Command::Replace(options) => stage::change::replace(&options),
-        Command::Chain(options) => chain::run(options),
         Command::Serve(options) => serve::run(options),
         Command::Remote(command) => remote::run(command),
         Command::Check(options) => check::run(options),

@@ -6,7 +6,7 @@ use graph::{Diagnostics, Graph};
 
 use super::text::Written;
 use super::ChainOptions;
-use crate::command::{self, Cli, Command};
+use crate::command::{self, Cli, Command, PacketCommand};
 use crate::functions;
 use crate::load::{self, Origin};
 use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
@@ -152,11 +152,14 @@ fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions)
         return Ok((Plan::of_text(name.to_string(), function.text), options));
     }
     let cli = Cli::from_arg_matches(matches).map_err(|error| error.to_string())?;
-    match cli.command {
-        Command::Stage(options) => simple::plan_graph(options),
-        Command::Read(options) => Ok(simple::plan_read(options)),
-        Command::Write(options) => Ok(simple::plan_write(options)),
-        Command::Port(options) => simple::plan_port(options, || free_side(position)),
+    let Command::Packets(command) = cli.command else {
+        return Err(format!("it is no stage; stages are {}", names().join(", ")));
+    };
+    match command {
+        PacketCommand::Stage(options) => simple::plan_graph(options),
+        PacketCommand::Read(options) => Ok(simple::plan_read(options)),
+        PacketCommand::Write(options) => Ok(simple::plan_write(options)),
+        PacketCommand::Port(options) => simple::plan_port(options, || free_side(position)),
         _ => Err(format!("it is no stage; stages are {}", names().join(", "))),
     }
 }
