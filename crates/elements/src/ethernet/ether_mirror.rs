@@ -34,13 +34,22 @@ impl Element for EtherMirror {
 impl EtherMirror {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if let Some((destination, rest)) = packet.data_mut().split_first_chunk_mut::<6>() {
-            if let Some(source) = rest.first_chunk_mut() {
-                std::mem::swap(destination, source);
+        if let Some((low, rest)) = packet.data_mut().split_first_chunk_mut() {
+            if let Some(high) = rest.first_chunk_mut() {
+                swap(low, high);
             }
         }
         Verdict::PASS
     }
+}
+
+/// Swaps the first 6 of 12 bytes with the others: in words of the processor, which takes half the loads and stores that the
+/// addresses by themselves would.
+#[inline(always)]
+fn swap(low: &mut [u8; 8], high: &mut [u8; 4]) {
+    let (first, last) = (u64::from_le_bytes(*low), u32::from_le_bytes(*high));
+    *low = (first >> 48 | u64::from(last) << 16 | first << 48).to_le_bytes();
+    *high = ((first >> 16) as u32).to_le_bytes();
 }
 
 #[cfg(test)]
