@@ -347,4 +347,20 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn a_first_line_without_an_end_is_passed_over() {
+        check(
+            "FromIPSummaryDump(DATA \"1.0.0.1\", CONTENTS ip_src) -> Print(a, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.2\r\", CONTENTS ip_src) -> Print(b, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.3\n\", CONTENTS ip_src) -> Print(c, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.4\r1.0.0.5\", CONTENTS ip_src) -> Print(d, 16) -> Discard;
+             Script(wait 1s, stop)",
+            expect![[r#"
+                c:   40 | 45000028 00000000 64060000 01000003
+                d:   40 | 45000028 00000000 64060000 01000004
+                d:   40 | 45000028 00000000 64060000 01000005
+            "#]],
+        );
+    }
 }
