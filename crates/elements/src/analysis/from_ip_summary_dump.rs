@@ -363,4 +363,17 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn fields_that_contradict_each_other_make_what_they_make_in_click() {
+        check(
+            "FromIPSummaryDump(DATA \"!data ip_proto tcp_ntopt tcp_opt\nT 99=1:2:3 sackok\n\") -> Print(options, 48) -> Discard;
+             FromIPSummaryDump(DATA \"!data ip_proto ip_len payload\nU 5 abcdef\n\") -> Print(length, 48) -> Discard;
+             Script(wait 1s, stop)",
+            expect![[r#"
+                length:   20 | 45000005 00000000 64110000 00000000 00000000
+                options:   48 | 45000030 00000000 64060000 00000000 00000000 00000000 00000000 00000000 70000000 00000000 04020000 00000000
+            "#]],
+        );
+    }
 }
