@@ -54,6 +54,10 @@ pub trait Host: Send + Sync {
     fn ether(&self, _device: &str) -> Option<EtherAddr> {
         None
     }
+    /// What other programs that were asked for answers have told people since it was last looked at, a line each.
+    fn said(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// The text of `/etc/protocols`.
     fn protocols(&self) -> Option<String> {
         None

@@ -183,7 +183,7 @@ impl Request {
             cpus: self.cpus.clone(),
             time,
             burst: self.burst.max(1),
-            host: Box::new(ThisHost),
+            host: Box::new(ThisHost::default()),
             ..BuildOptions::default()
         }
     }

@@ -191,15 +191,27 @@ fn click_does_not_warp_simulated_time() {
 
 #[test]
 fn click_tells_places_in_front_of_what_it_was_doing() {
-    let graph = "DriverManager(writeq hotconfig 'Idle -> Counter(1) -> Discard', stop)";
+    let graph = "DriverManager(writeq hotconfig 'Idle -> Queue(x, 1) -> Discard', stop)";
     let output = weir(&["click", "-R", "-e", graph]);
     let expected = "\
-config:1: While calling 'hotconfig Idle -> Counter(1) -> Discard':
-config:1:   While configuring 'Counter@2 :: Counter':
+config:1: While calling 'hotconfig Idle -> Queue(x, 1) -> Discard':
+config:1:   While configuring 'Queue@2 :: Queue':
+    CAPACITY: invalid number
     too many arguments
   Router could not be initialized!
 ";
     assert_eq!(stderr(&output), expected);
+}
+
+#[test]
+fn click_lets_ip_tell_of_devices_that_are_not_there() {
+    let graph = "AddressInfo(a weir-none:gw)";
+    let asked = "/sbin/ip route show to 0/0 oif weir-none";
+    let told = Command::new("/bin/sh").args(["-c", asked]).output().expect("there is a shell");
+    let output = weir(&["click", "-q", "-e", graph]);
+    let expected = "config:1: While configuring 'AddressInfo@1 :: AddressInfo':\n  \
+                    'weir-none:gw' is not a recognizable address\nRouter could not be initialized!\n";
+    assert_eq!(stderr(&output), stderr(&told) + expected);
 }
 
 #[test]
@@ -244,6 +256,37 @@ fn control_sockets_answer_llrpcs() {
         522 LLRPC 'c#C004C003' error: Invalid argument|501 Cannot call LLRPC 'c#1' remotely|\
         200 Write handler 'stop' OK|";
     assert_eq!(answer, expected);
+}
+
+#[test]
+fn hotconfig_answers_when_the_new_graph_has_begun_or_failed() {
+    let path = scratch("hotconfig.socket");
+    let mut running = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["click", "-R", "-u", &path, "-e", "c :: Idle -> Discard"])
+        .spawn()
+        .expect("the command runs");
+    let socket = (0..10_000_000).find_map(|_| UnixStream::connect(&path).ok());
+    let mut socket = socket.expect("the graph listens");
+    let commands = b"write hotconfig FromDump(/nosuch.pcap) -> Discard\nread c.class\n\
+        write hotconfig s :: Idle -> Discard; FromDump(/nosuch.pcap, SAMPLE 0, ACTIVE false) -> Discard\n\
+        write hotconfig s :: Idle -> Discard; FromIPSummaryDump(DATA x, ACTIVE false) -> Discard\n\
+        read s.class\nwrite stop\n";
+    socket.write_all(commands).expect("the graph reads");
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).expect("the graph answers");
+    assert!(running.wait().expect("the graph ends").success());
+    let expected = "Click::ControlSocket/1.3|520-Write handler 'hotconfig' error:|\
+        520-config:1: While initializing 'FromDump@1 :: FromDump':|520-  /nosuch.pcap: No such file or directory|\
+        520 Router could not be initialized!|200 Read handler 'c.class' OK|DATA 4|Idle\
+        520-Write handler 'hotconfig' error:|520-config:1: While configuring 'FromDump@3 :: FromDump':|\
+        520-  warning: SAMPLE probability is 0; emitting no packets|\
+        520-config:1: While initializing 'FromDump@3 :: FromDump':|\
+        520-  /nosuch.pcap: No such file or directory|520 Router could not be initialized!|\
+        220-Write handler 'hotconfig' OK with warnings:|\
+        220-config:1: While initializing 'FromIPSummaryDump@3 :: FromIPSummaryDump':|\
+        220 <data>:0:   warning: missing banner line; is this an IP summary dump?|\
+        200 Read handler 's.class' OK|DATA 4|Idle200 Write handler 'stop' OK|";
+    assert_eq!(answer.replace("\r\n", "|"), expected);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub use outbox::Outbox;
 pub use packet::{annotation, Batch, Packet, BATCH_MAX};
 pub use placed::{at_declared_file, at_place, split_notes, spoken, Placed};
 pub use record_file::RecordFile;
-pub use runtime::{Balance, Delivery, Ear, HandlerUse, Notifies, Runtime};
+pub use runtime::{Balance, ChangeOutcome, Delivery, Ear, HandlerUse, Notifies, Runtime};
 pub use saved::{Saved, SavedLine, SAVED_AT_A_TIME};
 pub use succession::{same, same_ref};
 pub use verdict::Verdict;

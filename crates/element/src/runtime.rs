@@ -1,5 +1,7 @@
 //! What the engine offers to elements, behind [`crate::Ctx`].
 
+use std::sync::{Arc, OnceLock};
+
 use graph::{ElementIdx, PortIdx};
 use packet::Batch;
 
@@ -17,6 +19,10 @@ pub struct Notifies {
 
 /// Hears lines for the user; it returns false when it is to hear no more. It must not print any itself.
 pub type Ear = Box<dyn FnMut(&str) -> bool + Send>;
+
+/// What came of a change of the graph, once it has been tried: what there is to tell of it, as an error if the graph did not
+/// change.
+pub type ChangeOutcome = Arc<OnceLock<Result<Vec<String>, Vec<String>>>>;
 
 /// How a handler is to be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +191,12 @@ pub trait Runtime {
     fn check_handler(&self, from: ElementIdx, handler: &str, call: HandlerUse<'_>) -> Result<String, String>;
     /// Whether a handler exists and is for the eyes of remote users: (readable, writable).
     fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool);
+
+    /// Where the outcome will be of the change that the handler `hotconfig` has just been told of; nobody else hears of it
+    /// then. `None` if no change is to come.
+    fn claim_change(&mut self) -> Option<ChangeOutcome> {
+        None
+    }
 
     /// Tells whoever called the handler that is running, or initialises the element, of an error that did not end it.
     fn tell(&mut self, message: &str);

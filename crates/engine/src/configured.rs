@@ -10,7 +10,7 @@ use crate::build::{BuildOptions, Engine, Layout, Registry};
 use crate::chatter::Voice;
 use crate::clock::{Clock, Time};
 use crate::order::configure_order;
-use crate::told::{line, tell};
+use crate::told::{line, tell, tell_of_host};
 use crate::wiring::Wiring;
 use crate::world::{Parts, World};
 
@@ -221,6 +221,7 @@ fn configure_all(
     for &idx in order {
         let element = &site.graph.elements[idx];
         let (made, told) = configure_one(site, names, classes[idx], idx, &element.config);
+        tell_of_host(diagnostics, names);
         tell(diagnostics, "While configuring", element, told);
         ok &= made.is_some();
         slots[idx] = made;

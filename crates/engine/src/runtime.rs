@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use args::Names;
 use element::{
-    Balance, Batch, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, PortIdx, Ready,
-    Runtime, Signal, TaskId, TimerId, Wake,
+    Balance, Batch, ChangeOutcome, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, PortIdx,
+    Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use rustix::event::{poll, Timespec};
 
@@ -326,6 +326,11 @@ impl Runtime for World {
 
     fn handler_visible(&self, from: ElementIdx, handler: &str) -> (bool, bool) {
         crate::handlers::visible(self, from, handler)
+    }
+
+    fn claim_change(&mut self) -> Option<ChangeOutcome> {
+        let unclaimed = self.awaited_change.as_mut().filter(|awaited| awaited.outcome.is_none());
+        unclaimed.map(|awaited| awaited.outcome.insert(ChangeOutcome::default()).clone())
     }
 
     fn tell(&mut self, message: &str) {

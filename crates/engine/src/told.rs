@@ -1,6 +1,6 @@
 //! What elements tell while they are configured and initialised, on its way to the diagnostics.
 
-use args::Told;
+use args::{Names, Told};
 use element::{split_notes, Placed};
 use graph::{Diagnostics, Place, Severity};
 
@@ -21,6 +21,13 @@ pub(crate) fn remark(line: String) -> Told {
     match message.strip_prefix("warning: ") {
         Some(warning) => (Severity::Warning, format!("{notes}{warning}")),
         None => (Severity::Message, line),
+    }
+}
+
+/// Passes on what programs of the host told while an element was configured: as they are, in front of what the element tells.
+pub(crate) fn tell_of_host(diagnostics: &mut Diagnostics, names: &Names) {
+    for line in names.host().said() {
+        diagnostics.message(&Place::default(), line);
     }
 }
 

@@ -9,7 +9,7 @@ use element::{
 };
 use graph::Graph;
 
-use crate::change::{Follower, Loader, Prepared, Revisions, Subscriber};
+use crate::change::{Awaited, Follower, Loader, Revisions, Subscriber};
 use crate::chatter::{Hear, Voice};
 use crate::clock::Clock;
 use crate::crew::Crew;
@@ -135,8 +135,8 @@ pub struct World {
     pub(crate) subscribers: Vec<Subscriber>,
     /// Those outside of the graph who hear of each change.
     pub(crate) followers: Vec<Follower>,
-    /// A change that is made when no element is busy, and its text.
-    pub(crate) awaited_change: Option<(Prepared, String)>,
+    /// A change that is made when no element is busy.
+    pub(crate) awaited_change: Option<Awaited>,
     /// What a change of the graph is read with; without it the graph cannot be changed.
     pub loader: Option<Arc<dyn Loader>>,
     /// Whether the graph may be changed by the handler `hotconfig`.

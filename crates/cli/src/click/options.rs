@@ -176,7 +176,7 @@ fn number(told: &str, text: &str) -> Result<i64, Stop> {
 /// A TCP port as a control socket is given it: the number of a port or service, or a number and a plus sign.
 fn port(told: &str, text: &str) -> Result<String, Stop> {
     const TCP: u8 = 6;
-    let names = Names::new(Box::new(ThisHost));
+    let names = Names::new(Box::new(ThisHost::default()));
     if let Ok(port) = args::port(text, &args::Scope::new(&names, ""), TCP) {
         return Ok(port.to_string());
     }

@@ -347,4 +347,33 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn a_first_line_without_an_end_is_passed_over() {
+        check(
+            "FromIPSummaryDump(DATA \"1.0.0.1\", CONTENTS ip_src) -> Print(a, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.2\r\", CONTENTS ip_src) -> Print(b, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.3\n\", CONTENTS ip_src) -> Print(c, 16) -> Discard;
+             FromIPSummaryDump(DATA \"1.0.0.4\r1.0.0.5\", CONTENTS ip_src) -> Print(d, 16) -> Discard;
+             Script(wait 1s, stop)",
+            expect![[r#"
+                c:   40 | 45000028 00000000 64060000 01000003
+                d:   40 | 45000028 00000000 64060000 01000004
+                d:   40 | 45000028 00000000 64060000 01000005
+            "#]],
+        );
+    }
+
+    #[test]
+    fn fields_that_contradict_each_other_make_what_they_make_in_click() {
+        check(
+            "FromIPSummaryDump(DATA \"!data ip_proto tcp_ntopt tcp_opt\nT 99=1:2:3 sackok\n\") -> Print(options, 48) -> Discard;
+             FromIPSummaryDump(DATA \"!data ip_proto ip_len payload\nU 5 abcdef\n\") -> Print(length, 48) -> Discard;
+             Script(wait 1s, stop)",
+            expect![[r#"
+                length:   20 | 45000005 00000000 64110000 00000000 00000000
+                options:   48 | 45000030 00000000 64060000 00000000 00000000 00000000 00000000 00000000 70000000 00000000 04020000 00000000
+            "#]],
+        );
+    }
 }

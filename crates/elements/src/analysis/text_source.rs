@@ -285,8 +285,8 @@ impl<F: Format> Element for TextSource<F> {
 impl<F: Format> TextSource<F> {
     fn open(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.input.open(false)?;
-        let first = self.input.peek_line().map_err(|error| element::output::reason(&error))?;
-        if let Some(doubt) = F::doubt(first.unwrap_or_default()) {
+        let first = self.input.look_at_first_line().map_err(|error| element::output::reason(&error))?;
+        if let Some(doubt) = F::doubt(&first) {
             ctx.tell(&format!("warning: {}", at_place(self.input.name(), doubt)));
         }
         Ok(())

@@ -58,10 +58,10 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::write("flush", "Writes what is still in memory to the file."),
     handlers::SCHEDULED,
     handlers::TICKETS,
     handlers::HOME_THREAD,
+    Handler::write("flush", "Writes what is still in memory to the file."),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("dumped", "The packet was written, and there is no output.")];
@@ -378,7 +378,7 @@ fn verbose(now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
 
     #[test]
@@ -390,6 +390,25 @@ mod tests {
                   unknown content type 'frob'
                   cannot use field payload with BINARY
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn handlers_are_listed_in_clicks_order() {
+        check_reading(
+            "Idle -> Queue -> t :: ToIPSummaryDump(/dev/null); Script(stop)",
+            &["t.handlers"],
+            expect![[r#"
+                t.handlers: flush	w
+                tickets	rw
+                scheduled	r
+                handlers	r.
+                ports	r.
+                config	r.
+                class	r.
+                name	r.
+
             "#]],
         );
     }

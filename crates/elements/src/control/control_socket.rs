@@ -190,7 +190,7 @@ impl Element for ControlSocket {
             let _ = std::fs::remove_file(path);
         }
         for connection in self.connections.values_mut() {
-            connection.flush();
+            connection.close();
         }
         self.connections.clear();
     }
@@ -331,6 +331,7 @@ impl ControlSocket {
     fn serve(&mut self, ctx: &mut Ctx<'_>, fd: i32) {
         let Some(mut connection) = self.connections.remove(&fd) else { return };
         connection.receive();
+        connection.end_wait();
         if let Some(command) = connection.next_command() {
             self.answer(ctx, &mut connection, command);
         }

@@ -340,6 +340,19 @@ mod tests {
     }
 
     #[test]
+    fn each_save_turns_handler_and_file_round() {
+        // The file of the second is in a folder that is not there.
+        check(
+            "a :: { c :: Idle -> Discard }; Script(set n 0, label again, save a/c.class -, set n $(add $n 1), goto again $(lt $n 2));
+             Script(wait 1, stop)",
+            expect![[r#"
+                While executing 'Script@2 :: Script':
+                  a/c.class: No such file or directory
+            "#]],
+        );
+    }
+
+    #[test]
     fn endless_loops_are_given_up() {
         check(
             "s :: Script(label a, goto a); Script(wait 1, stop)",

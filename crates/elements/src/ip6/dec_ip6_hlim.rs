@@ -11,8 +11,6 @@
 use element::{
     per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
-use wire::Ipv6;
-
 /// The class.
 pub const CLASS: Class =
     Class::new::<DecIP6HLIM>("DecIP6HLIM", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
@@ -21,11 +19,14 @@ const ARGS: &[Arg] = &[];
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Expired packets.")];
 
+/// Where the hop limit is in the header. The rest of the header may be cut off.
+const HOP_LIMIT: usize = 7;
+
 const EXPIRED: usize = 0;
 const NO_HEADER: usize = 1;
 const DROPS: &[DropReason] = &[
     DropReason::new("expired", "The hop limit has run out and there is no output 1."),
-    DropReason::new("no-header", "No IPv6 header is marked, or it is cut off."),
+    DropReason::new("no-header", "No IPv6 header is marked, or it is cut off before its hop limit."),
 ];
 
 /// See the page above.
@@ -57,14 +58,14 @@ impl Element for DecIP6HLIM {
 impl DecIP6HLIM {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        match packet.network().first_chunk::<{ Ipv6::LEN }>().map(|header| header[7]) {
+        match packet.network().get(HOP_LIMIT).copied() {
             None => Verdict::drop(NO_HEADER),
             Some(0 | 1) => {
                 self.n_expired += 1;
                 Verdict::port_or_drop(1, EXPIRED)
             }
             Some(limit) => {
-                if let Some(place) = packet.network_mut().get_mut(7) {
+                if let Some(place) = packet.network_mut().get_mut(HOP_LIMIT) {
                     *place = limit - 1;
                 }
                 Verdict::PASS
@@ -101,6 +102,20 @@ mod tests {
                 0:   40 | 60000000 00003bfe
                 shared:   40 | 60000000 00003bff
                 d.drops: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_hop_limit_is_all_that_is_looked_at() {
+        check_reading(
+            "InfiniteSource(DATA \\<60000000 00003b02>, LIMIT 1) -> m :: MarkIP6Header -> d :: DecIP6HLIM -> Print(0, 8) -> Discard;
+             d[1] -> Print(1, 8) -> Discard; InfiniteSource(DATA \\<60000000 00003b>, LIMIT 1) -> m;
+             Script(wait 1s, stop)",
+            &["d.drops"],
+            expect![[r#"
+                0:    8 | 60000000 00003b01
+                d.drops: 0
             "#]],
         );
     }

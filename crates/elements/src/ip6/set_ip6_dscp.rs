@@ -7,7 +7,6 @@
 //! ```
 
 use element::{Class, Packet};
-use wire::Ipv6;
 
 use crate::ip::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 
@@ -23,10 +22,9 @@ pub struct Ipv6Header;
 impl Header for Ipv6Header {
     #[inline(always)]
     fn set(packet: &mut Packet, bits: u8) {
-        if let Some(header) = packet.network_mut().first_chunk_mut::<{ Ipv6::LEN }>() {
-            let word = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
-            let word = word & !(0xfc << 20) | u32::from(bits) << 20;
-            header[..4].copy_from_slice(&word.to_be_bytes());
+        if let Some(start) = packet.network_mut().first_chunk_mut::<4>() {
+            let word = u32::from_be_bytes(*start) & !(0xfc << 20) | u32::from(bits) << 20;
+            *start = word.to_be_bytes();
         }
     }
 }
@@ -51,6 +49,20 @@ mod tests {
                 x:   40 | 6a800000
                 x:   40 | 6abfffff
                 d.dscp: 0x2a
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_first_word_is_all_that_is_looked_at() {
+        let source = |data: &str| format!("InfiniteSource(DATA \\<{data}>, LIMIT 1) -> MarkIP6Header -> d;");
+        let sources = ["60000000 00", "600000"].map(source).concat();
+        check_reading(
+            &format!("d :: SetIP6DSCP(0x2a) -> Print(x, 8) -> Discard; {sources} Script(wait 1s, stop)"),
+            &[],
+            expect![[r#"
+                x:    5 | 6a800000 00
+                x:    3 | 600000
             "#]],
         );
     }

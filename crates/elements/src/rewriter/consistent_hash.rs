@@ -10,6 +10,7 @@ const MAX_DRAWS: u64 = 1 << 26;
 pub struct Ring {
     /// A search tree in the order of a heap.
     tree: Vec<Point>,
+    n_draws: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -23,7 +24,8 @@ impl Ring {
     /// A ring on which each server stands at `n_points`; `None` if that is too many.
     pub fn new(servers: &[u16], n_points: u32, seed: u32) -> Option<Ring> {
         let n_ids = servers.iter().max().map_or(0, |id| u64::from(*id) + 1);
-        if n_ids * u64::from(n_points) > MAX_DRAWS {
+        let n_draws = n_ids * u64::from(n_points);
+        if n_draws > MAX_DRAWS {
             return None;
         }
         let mut random = Random::new(seed);
@@ -41,7 +43,12 @@ impl Ring {
             rank += u16::from(is_server);
         }
         points.sort_by_key(|point| point.key);
-        Some(Ring { tree: in_tree_order(&points) })
+        Some(Ring { tree: in_tree_order(&points), n_draws })
+    }
+
+    /// How many random numbers it took.
+    pub fn n_draws(&self) -> u64 {
+        self.n_draws
     }
 
     /// The rank of the server to which a number below 2^31 belongs.

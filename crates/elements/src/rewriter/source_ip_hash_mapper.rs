@@ -6,6 +6,8 @@
 //!
 //! Patterns count in the order of their identifiers, so write them in that order.
 //!
+//! As in Click, SEED is that of all random numbers of the graph from then on, whatever `RandomSeed` says.
+//!
 //! ```click
 //! servers :: SourceIPHashMapper(20 0xbeef, - - 10.0.0.1 - 0 1 1, - - 10.0.0.2 - 0 1 2);
 //! rw :: IPRewriter(servers, drop);
@@ -42,6 +44,7 @@ pub struct SourceIPHashMapper {
     /// The patterns.
     pub choices: Choices,
     ring: Ring,
+    seed: u32,
 }
 
 impl Element for SourceIPHashMapper {
@@ -70,10 +73,16 @@ impl Element for SourceIPHashMapper {
             return Err(Failed::default());
         }
         let ring = Ring::new(&ids, n_points, seed).ok_or("too many nodes, or too large server IDs")?;
-        Ok(SourceIPHashMapper { choices, ring })
+        Ok(SourceIPHashMapper { choices, ring, seed })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        // Click draws the ring from the graph's generator. Here each thread has one of those and all need the same ring, which
+        // therefore has its own: this one only comes to where Click's is then.
+        ctx.runtime().seed_random(Some(self.seed));
+        for _ in 0..self.ring.n_draws() {
+            ctx.random();
+        }
         self.choices.share(ctx);
         Ok(())
     }
@@ -154,6 +163,21 @@ mod tests {
                 x:   40 | 45000028 00000000 6406f7fe 01000001 0a000003
                 x:   40 | 45000028 00000000 6406f7fe 01003202 0a000003
                 x:   40 | 45000028 00000000 6406f7fe 01006403 0a000003
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_others_draw_goes_on_from_the_ring() {
+        check(
+            "any :: Script(TYPE PASSIVE, return $(random)); Script(read any.run, read any.run, stop); RandomSeed(5);
+             m :: SourceIPHashMapper(3 1, - - 10.0.0.1 - 0 0 1, - - 10.0.0.2 - 0 0 2);
+             Idle -> IPRewriter(m) -> Discard",
+            expect![[r#"
+                any.run:
+                1189641421
+                any.run:
+                1025202362
             "#]],
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! Remembers source, destination and ports of the first UDP or TCP packet that comes to input 0 and writes them into all that
 //! come to input 1; checksums stay as they are. Packets leave by the output of their input's number; those without marked
-//! headers, and fragments, pass unchanged and unremembered.
+//! headers pass unchanged; they and later fragments are not remembered.
 //!
 //! ```click
 //! c :: CopyFlowID;
@@ -37,9 +37,8 @@ impl Copied for CopyFlowID {
     }
 
     fn write_into(&self, packet: &mut Packet) {
-        if flow_of(packet).is_some() {
-            set_flow(packet, &self.flow);
-        }
+        // Later fragments have no ports, but as in Click what is in their place is written over.
+        set_flow(packet, &self.flow);
     }
 
     fn reset(&mut self) {
@@ -66,9 +65,9 @@ pub fn set_flow(packet: &mut Packet, flow: &FlowId) {
         addresses[..4].copy_from_slice(&flow.src.to_be_bytes());
         addresses[4..].copy_from_slice(&flow.dst.to_be_bytes());
     }
-    if let Some(ports) = packet.transport_mut().first_chunk_mut::<4>() {
-        ports[..2].copy_from_slice(&flow.sport.to_be_bytes());
-        ports[2..].copy_from_slice(&flow.dport.to_be_bytes());
+    let ports = [flow.sport.to_be_bytes(), flow.dport.to_be_bytes()];
+    for (to, from) in packet.transport_mut().iter_mut().zip(ports.as_flattened()) {
+        *to = *from;
     }
 }
 
@@ -95,6 +94,25 @@ mod tests {
                 a: 0.000000: 3.0.0.1.3 > 4.0.0.2.40: . 0:0(0,40,40) win 0
                 b: 0.000000: 1.0.0.1.1 > 2.0.0.2.80: udp 8
                 b: 0.000000: 1.0.0.1.1 > 2.0.0.2.80: . 0:0(0,40,40) win 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn later_fragments_are_written_over_but_not_remembered() {
+        let data = "!data ip_src ip_dst ip_proto ip_fragoff payload\n";
+        check(
+            &format!(
+                "FromIPSummaryDump(DATA \"{data}9.0.0.1 9.0.0.2 U 8 abcdef\n1.0.0.1 2.0.0.2 U 0 abcdef\n\") -> MarkIPHeader
+                     -> [0]c :: CopyFlowID;
+                 o :: FromIPSummaryDump(DATA \"{data}9.0.0.1 9.0.0.2 U 8 abcdef\n\", ACTIVE false) -> MarkIPHeader -> [1]c;
+                 c[0] -> Print(a, 32) -> Discard; c[1] -> Print(b, 32) -> Discard;
+                 Script(wait 1s, write o.active true, wait 1s, stop)"
+            ),
+            expect![[r#"
+                a:   26 | 4500001a 00000001 64110000 09000001 09000002 61626364 6566
+                a:   34 | 45000022 00000000 64110000 01000001 02000002 00000000 000e0000 61626364
+                b:   26 | 4500001a 00000001 64110000 01000001 02000002 00000000 6566
             "#]],
         );
     }

@@ -40,8 +40,9 @@ impl Copied for CopyTCPSeq {
     }
 
     fn write_into(&self, packet: &mut Packet) {
-        if let Some(tcp) = packet.transport_mut().first_chunk_mut::<8>() {
-            tcp[4..].copy_from_slice(&self.highest.to_be_bytes());
+        // As much of the number as the packet has room for.
+        for (to, from) in packet.transport_mut().iter_mut().skip(4).zip(self.highest.to_be_bytes()) {
+            *to = from;
         }
     }
 

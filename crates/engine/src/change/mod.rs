@@ -12,7 +12,7 @@ mod subscribers;
 
 use std::sync::Arc;
 
-use element::{at_place, Class, Configure, Element, ElementIdx, Failed};
+use element::{at_place, ChangeOutcome, Class, Configure, Element, ElementIdx, Failed, Runtime};
 use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
 use crate::world::World;
@@ -31,6 +31,9 @@ pub trait Loader: Send + Sync {
     /// What is to be printed of a diagnostic.
     fn text(&self, told: &Diagnostic) -> String;
 }
+
+/// What is told last when a graph cannot be.
+const NOT_INITIALIZED: &str = "Router could not be initialized!";
 
 /// A loader that a world shares with its snapshots.
 type SharedLoader = Arc<dyn Loader>;
@@ -66,6 +69,14 @@ pub struct Changed {
     pub revision: u64,
     /// The steps from the graph before.
     pub actions: Vec<Action>,
+}
+
+/// A change that is made as soon as no element is busy.
+pub(crate) struct Awaited {
+    prepared: Prepared,
+    text: String,
+    /// Where the outcome goes, if somebody waits for it, and not to the user.
+    pub outcome: Option<ChangeOutcome>,
 }
 
 /// What stands where an element was taken away, until another is added.
@@ -108,6 +119,26 @@ fn noted(text: String, told: &Diagnostic) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// What is to be printed of diagnostics, those in a row about one element under one heading.
+fn texts<'d>(loader: &dyn Loader, diagnostics: &'d Diagnostics) -> Vec<(String, &'d Diagnostic)> {
+    let mut before: Option<&Diagnostic> = None;
+    let text = |told: &'d Diagnostic| {
+        let mut text = loader.text(told);
+        let is_same = |other: &Diagnostic| (&other.context, &other.place) == (&told.context, &told.place);
+        if before.replace(told).is_some_and(is_same) {
+            let heading = loader.text(&Diagnostic { message: String::new(), help: None, ..told.clone() });
+            text = text.strip_prefix(&heading).map(str::to_string).unwrap_or(text);
+        }
+        (text, told)
+    };
+    diagnostics.list.iter().map(text).collect()
+}
+
+/// The same, with places as notes.
+fn noted_all(loader: &dyn Loader, diagnostics: &Diagnostics) -> Vec<String> {
+    texts(loader, diagnostics).into_iter().map(|(text, told)| noted(text, told)).collect()
+}
+
 impl World {
     /// What there is to know of the graph in order to prepare a change of it.
     pub fn snapshot(&self) -> Result<Snapshot, String> {
@@ -135,32 +166,47 @@ impl World {
         let prepared = wish.and_then(|wish| {
             let prepared = snapshot.prepare(wish, &mut diagnostics);
             if prepared.is_none() {
-                diagnostics.error(&Place::default(), "Router could not be initialized!");
+                diagnostics.error(&Place::default(), NOT_INITIALIZED);
             }
             prepared
         });
+        let lines = noted_all(&*snapshot.loader, &diagnostics);
         let Some(prepared) = prepared else {
-            let lines = diagnostics.list.iter().map(|told| noted(snapshot.loader.text(told), told));
-            return Err(lines.collect::<Vec<_>>().join("\n"));
+            return Err(lines.join("\n"));
         };
-        self.awaited_change = Some((prepared, text.to_string()));
+        lines.iter().for_each(|line| self.tell(line));
+        let awaited = Awaited { prepared, text: text.to_string(), outcome: None };
+        let before = self.awaited_change.replace(awaited);
+        if let Some(outcome) = before.and_then(|before| before.outcome) {
+            // It was as good as the one that took its place.
+            let _ = outcome.set(Ok(Vec::new()));
+        }
         Ok(())
     }
 
     /// Makes the change that waits for all elements to be free.
     pub(crate) fn make_awaited_change(&mut self) {
-        let Some((prepared, text)) = self.awaited_change.take() else { return };
+        let Some(Awaited { prepared, text, outcome }) = self.awaited_change.take() else { return };
         let mut diagnostics = Diagnostics::default();
-        if self.change(prepared, &mut diagnostics).is_ok() {
+        let is_made = self.change(prepared, &mut diagnostics).is_ok();
+        if is_made {
             self.source = text;
             // The new configuration has its own reason to run, whatever the old one's end, unless the user has asked to stop.
             if self.runcount > i32::MIN.into() {
                 self.runcount = self.runcount.max(1);
             }
+        } else {
+            diagnostics.error(&Place::default(), NOT_INITIALIZED);
         }
         let Some(loader) = &self.loader else { return };
-        for told in &diagnostics.list {
-            self.chatter.say(loader.text(told).trim_end());
-        }
+        let Some(outcome) = outcome else {
+            for (text, _) in texts(&**loader, &diagnostics) {
+                self.chatter.say(text.trim_end());
+            }
+            return;
+        };
+        let lines = noted_all(&**loader, &diagnostics);
+        // Nobody else sets it.
+        let _ = outcome.set(if is_made { Ok(lines) } else { Err(lines) });
     }
 }

@@ -12,7 +12,7 @@ use super::{is_vacant, present, vacant, SharedLoader, Wish, VACANT};
 use crate::chatter::Voice;
 use crate::configured::{classes_of, configure_one, order_of, words, Site};
 use crate::crew::cores;
-use crate::told::tell;
+use crate::told::{tell, tell_of_host};
 use crate::wiring::Wiring;
 
 /// A running graph as it was at a moment, for a change to be prepared on any thread.
@@ -179,6 +179,7 @@ impl Snapshot {
                 self.chatter.say(notice);
             }
             let (made, told) = configure_one(&site, names, classes[idx], idx, &element.config);
+            tell_of_host(diagnostics, names);
             tell(diagnostics, "While configuring", element, told);
             match made {
                 Some(made) => {

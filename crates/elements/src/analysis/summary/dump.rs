@@ -62,10 +62,7 @@ impl Dump {
     /// Looks at the first line, which should say what version the dump is.
     pub fn begin(&mut self) -> Result<Option<Remark>, String> {
         self.defaults.minor_version = VERSION.1;
-        let line = match self.input.peek_line() {
-            Ok(line) => line.unwrap_or(&[]).to_vec(),
-            Err(error) => return Err(self.input.at(&reason(&error))),
-        };
+        let line = self.input.look_at_first_line().map_err(|error| self.input.at(&reason(&error)))?;
         let Some(version) = line.strip_prefix(b"!IPSummaryDump") else {
             let starts: [&[u8]; 5] = [b"!creator", b"!data", b"!contents", b"!proto", b"!flowid"];
             let is_dump = starts.iter().any(|start| line.starts_with(start)) || !self.fields.is_empty();

@@ -22,6 +22,11 @@ pub struct Input {
     peeked: Option<Vec<u8>>,
 }
 
+/// What Click reads of a stream at a time.
+const BUFFER: usize = 32768;
+/// What Click maps of a file at a time.
+const MAPPED: usize = 4 << 20;
+
 /// How a file is compressed.
 enum Compression {
     Gzip,
@@ -152,13 +157,37 @@ impl Input {
         self.n_lines = 1;
     }
 
-    /// The next line, which will be read again.
-    pub fn peek_line(&mut self) -> std::io::Result<Option<&[u8]>> {
+    /// Looks at the first line, which will be read again. As in Click, what is not in one buffer with the line's end is passed
+    /// over then: a line without an end, and the beginning of one that is longer than a buffer.
+    pub fn look_at_first_line(&mut self) -> std::io::Result<Vec<u8>> {
         let mut line = Vec::new();
-        if self.peeked.is_none() && self.fill_line(&mut line)? {
-            self.peeked = Some(line);
+        if self.fill_line(&mut line)? {
+            let n_passed = self.passed_over(&line)?;
+            let rest = line.get(n_passed..).unwrap_or_default();
+            self.peeked = (!rest.is_empty()).then(|| rest.to_vec());
+            self.position += n_passed as u64;
         }
-        Ok(self.peeked.as_deref())
+        Ok(line)
+    }
+
+    /// The bytes of a first line that stand in buffers before the one in which its end was found.
+    fn passed_over(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let buffer = match (&self.text, self.size) {
+            (Some(text), _) => text.len().max(1),
+            (None, Some(_)) => MAPPED,
+            (None, None) => BUFFER,
+        };
+        // A carriage return is the end only when the byte behind it has been seen.
+        let seen = match line {
+            [.., b'\n'] => line.len(),
+            [.., b'\r'] if !self.is_at_end()? => line.len() + 1,
+            _ => return Ok(line.len()),
+        };
+        Ok((seen - 1) / buffer * buffer)
+    }
+
+    fn is_at_end(&mut self) -> std::io::Result<bool> {
+        self.reader.as_mut().map_or(Ok(true), |reader| Ok(reader.fill_buf()?.is_empty()))
     }
 
     /// Reads a line with its end, which is a line feed, a carriage return or both; false at the end.

@@ -181,6 +181,10 @@ fn set_payload(composer: &mut Composer, value: Value<'_>) {
         return;
     }
     account(composer, start, payload.len());
+    if composer.packet.len() < start {
+        // The length that was given leaves no room for the headers.
+        return;
+    }
     let end = start + payload.len();
     if composer.packet.len() < end {
         composer.append(end - composer.packet.len());

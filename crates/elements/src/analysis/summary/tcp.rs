@@ -265,6 +265,8 @@ fn set_options(composer: &mut Composer, value: Value<'_>) {
         composer.set_tcp_header_len(len);
     }
     composer.set_transport(TCP_HEADER, options);
-    let padding = len - TCP_HEADER - options.len();
-    composer.set_transport(TCP_HEADER + options.len(), [0; 3].get(..padding).unwrap_or(&[]));
+    // Click's padding is longer than the header, as far as other options have made the packet so.
+    let end = TCP_HEADER + options.len();
+    let padding = (len - options.len()).min(composer.transport_len().saturating_sub(end));
+    composer.set_transport(end, &vec![0; padding]);
 }

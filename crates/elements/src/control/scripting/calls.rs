@@ -24,17 +24,15 @@ impl Runner {
         self.state().set(step.variable, value);
     }
 
-    /// `save` and `append` are `print` with the file behind the handler; the first run turns them into that.
+    /// `save` and `append` are `print` with the file behind the handler. As in Click each run turns the step's text round, so
+    /// that the second prints the first one's file, with its arrow, to a file that is called as the handler.
     pub(super) fn save(&self, ctx: &mut Ctx<'_>, position: usize, step: &Step, report: &mut Report) {
-        let mut text = step.text.clone();
-        if !text.starts_with('>') {
-            let (word, file) = next_word(&step.text);
-            let file = if file.is_empty() { "-" } else { file };
-            let arrow = if step.op == Op::Save { ">" } else { ">>" };
-            text = format!("{arrow}{file} {word}");
-            if let Some(step) = self.state().program.steps.get_mut(position) {
-                step.text = text.clone();
-            }
+        let (word, file) = next_word(&step.text);
+        let file = if file.is_empty() { "-" } else { file };
+        let arrow = if step.op == Op::Save { ">" } else { ">>" };
+        let text = format!("{arrow}{file} {word}");
+        if let Some(step) = self.state().program.steps.get_mut(position) {
+            step.text.clone_from(&text);
         }
         self.print(ctx, Op::Print, &text, report);
     }

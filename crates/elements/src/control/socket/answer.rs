@@ -1,6 +1,6 @@
 //! Answering commands.
 
-use element::{split_notes, Ctx, ElementIdx, LlrpcError};
+use element::{split_notes, ChangeOutcome, Ctx, ElementIdx, LlrpcError};
 
 use super::command::Command;
 use super::connection::Connection;
@@ -24,6 +24,47 @@ const HELP: &[&str] = &[
     "QUIT                    close connection",
 ];
 
+/// A write handler was called that changes the graph, and its client waits for the outcome.
+pub(super) struct Waiting {
+    handler: String,
+    told: Vec<String>,
+    outcome: ChangeOutcome,
+}
+
+impl Waiting {
+    /// The reply, if the change has been tried.
+    pub fn reply(&self) -> Option<Reply> {
+        let result = self.outcome.get()?.clone();
+        Some(self.reply_with(result))
+    }
+
+    /// The reply if this element goes because of the change, which can only be one that was made.
+    pub fn last_reply(&self) -> Reply {
+        self.reply().unwrap_or_else(|| self.reply_with(Ok(Vec::new())))
+    }
+
+    fn reply_with(&self, result: Result<Vec<String>, Vec<String>>) -> Reply {
+        let (code, more) = match result {
+            // What is told of a change that was made are warnings, with the headings above them.
+            Ok(more) => (None, more),
+            Err(errors) => (Some(Code::HandlerError), errors),
+        };
+        let told = [self.told.clone(), more].concat();
+        let code = code.unwrap_or(if told.is_empty() { Code::Ok } else { Code::OkWithWarnings });
+        written(&self.handler, code, &told)
+    }
+}
+
+/// The reply to a call of a write handler that told something.
+fn written(handler: &str, code: Code, told: &[String]) -> Reply {
+    let outcome = match code {
+        Code::Ok => "OK",
+        Code::OkWithWarnings => "OK with warnings",
+        _ => "error",
+    };
+    Reply::with_messages(code, &format!("Write handler '{handler}' {outcome}"), told)
+}
+
 /// A handler that was found: its name for the engine, and how it may be used.
 struct Found {
     name: String,
@@ -39,8 +80,13 @@ impl ControlSocket {
             Command::Nothing => return,
             Command::Read { handler, param } => (self.read_kernel(ctx, &handler, &param))
                 .unwrap_or_else(|| self.read_handler(ctx, &handler, &param)),
-            Command::Write { handler, value } => (self.write_kernel(ctx, &handler, &value))
-                .unwrap_or_else(|| self.write_handler(ctx, &handler, &value)),
+            Command::Write { handler, value } => {
+                let reply = self.write_kernel(ctx, &handler, &value);
+                match reply.or_else(|| self.write_handler(ctx, connection, &handler, &value)) {
+                    Some(reply) => reply,
+                    None => return,
+                }
+            }
             Command::Check { handler, write } => (self.check_kernel(ctx, &handler, write))
                 .unwrap_or_else(|| self.check_handler(ctx, &handler, write)),
             Command::Llrpc { name, data } => self.llrpc(ctx, &name, &data),
@@ -105,24 +151,36 @@ impl ControlSocket {
         }
     }
 
-    fn write_handler(&self, ctx: &mut Ctx<'_>, handler: &str, value: &str) -> Reply {
+    /// Calls a write handler; there is no reply yet if it changes the graph, which happens when no element is busy.
+    fn write_handler(
+        &self,
+        ctx: &mut Ctx<'_>,
+        connection: &mut Connection,
+        handler: &str,
+        value: &str,
+    ) -> Option<Reply> {
         let found = match self.find(ctx, handler) {
             Ok(found) if found.is_writable => found,
-            Ok(_) => return Reply::line(Code::Permission, &format!("Handler '{handler}' read-only")),
-            Err(reply) => return reply,
+            Ok(_) => return Some(Reply::line(Code::Permission, &format!("Handler '{handler}' read-only"))),
+            Err(reply) => return Some(reply),
         };
         if self.is_read_only {
-            return permission_denied(handler);
+            return Some(permission_denied(handler));
         }
         let (result, told) = ctx.hear(|ctx| ctx.runtime().write_handler(TOP, &found.name, value));
+        let change = if result.is_ok() { ctx.runtime().claim_change() } else { None };
+        if let Some(outcome) = change {
+            connection.wait(Waiting { handler: handler.to_string(), told, outcome });
+            return None;
+        }
         let only_warned = result.is_ok() && told.iter().all(|message| is_warning(split_notes(message).1));
-        let (code, outcome) = match only_warned {
-            true if told.is_empty() => (Code::Ok, "OK"),
-            true => (Code::OkWithWarnings, "OK with warnings"),
-            false => (Code::HandlerError, "error"),
+        let code = match only_warned {
+            true if told.is_empty() => Code::Ok,
+            true => Code::OkWithWarnings,
+            false => Code::HandlerError,
         };
         let told: Vec<String> = told.into_iter().chain(result.err()).collect();
-        Reply::with_messages(code, &format!("Write handler '{handler}' {outcome}"), &told)
+        Some(written(handler, code, &told))
     }
 
     fn check_handler(&self, ctx: &mut Ctx<'_>, handler: &str, write: bool) -> Reply {

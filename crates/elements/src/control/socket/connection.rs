@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::{read, write, Errno};
 
+use super::answer::Waiting;
 use super::command::{Begun, Command, Received, DATA_MAX, LINE_MAX};
 use super::reply::Reply;
 
@@ -31,6 +32,8 @@ pub struct Connection {
     output_ended: bool,
     /// Whether a command waits for more input.
     is_blocked: bool,
+    /// What the last command waits for, before any other.
+    waiting: Option<Waiting>,
 }
 
 impl Connection {
@@ -46,6 +49,7 @@ impl Connection {
             input_ended: false,
             output_ended: false,
             is_blocked: false,
+            waiting: None,
         })
     }
 
@@ -63,9 +67,33 @@ impl Connection {
         }
     }
 
+    /// Lets a reply, and the commands behind it, wait.
+    pub(super) fn wait(&mut self, waiting: Waiting) {
+        self.waiting = Some(waiting);
+    }
+
+    /// Gives the reply that waited, if it can be given.
+    pub fn end_wait(&mut self) {
+        if let Some(reply) = self.waiting.as_ref().and_then(Waiting::reply) {
+            self.waiting = None;
+            self.reply(&reply);
+        }
+    }
+
+    /// Sends what there is to send, as there will be nobody to do it later.
+    pub fn close(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.reply(&waiting.last_reply());
+        }
+        self.flush();
+    }
+
     /// The next command, if all of it has arrived.
     pub fn next_command(&mut self) -> Option<Command> {
         self.is_blocked = false;
+        if self.waiting.is_some() {
+            return None;
+        }
         let input = self.input.get(self.n_done..).unwrap_or(&[]);
         if input.is_empty() || self.output.len() >= OUTPUT_MAX {
             return None;
@@ -125,7 +153,8 @@ impl Connection {
 
     /// Whether there is something to do as soon as the client takes data: send, or go on with the next command.
     pub fn wants_write(&self) -> bool {
-        !self.output_ended && (!self.output.is_empty() || (!self.input.is_empty() && !self.is_blocked))
+        let has_work = !self.output.is_empty() || (!self.input.is_empty() && !self.is_blocked);
+        !self.output_ended && (has_work || self.waiting.is_some())
     }
 
     /// Whether there may be more to receive.
@@ -135,7 +164,8 @@ impl Connection {
 
     /// Whether all is done.
     pub fn is_over(&self) -> bool {
-        self.output_ended || (self.input_ended && self.input.is_empty() && self.output.is_empty())
+        let is_idle = self.input.is_empty() && self.output.is_empty() && self.waiting.is_none();
+        self.output_ended || (self.input_ended && is_idle)
     }
 }
 
