@@ -135,15 +135,24 @@ pub fn run_graph(
 }
 
 /// What is told of a graph that would wait for ever.
-const NOTHING: &str = "nothing can ever come: the graph has no source, and reads no interface that packets come in by\n  help: begin it \
+pub const NOTHING: &str = "nothing can ever come: the graph has no source, and reads no interface that packets come in by\n  help: begin it \
                        with `FromInterface(left)`, and let `left` be something that is read, as standard input is";
+
+/// Whether no element reads an interface, makes packets or acts by itself.
+pub fn has_no_source(graph: &Graph) -> bool {
+    begins_only_with(graph, &["Idle"])
+}
+
+/// Whether whatever packets do not lead to is of these classes.
+fn begins_only_with(graph: &Graph, classes: &[&str]) -> bool {
+    let is_led_to = |idx: usize| graph.connections.iter().any(|connection| connection.to.element == idx);
+    let mut elements = graph.elements.iter().enumerate();
+    elements.all(|(idx, element)| is_led_to(idx) || classes.contains(&element.class.as_str()))
+}
 
 /// Whether no element makes packets or acts by itself, and no interface that is read can receive any.
 fn nothing_can_come(graph: &Graph) -> bool {
-    let is_led_to = |idx: usize| graph.connections.iter().any(|connection| connection.to.element == idx);
-    let is_passive = |class: &str| ["Idle", FROM].contains(&class);
-    let mut elements = graph.elements.iter().enumerate();
-    elements.all(|(idx, element)| is_led_to(idx) || is_passive(&element.class))
+    begins_only_with(graph, &["Idle", FROM])
         && !table::opened().iter().any(|shared| {
             let mut interface = table::lock(shared);
             interface.is_read() && interface.may_receive()

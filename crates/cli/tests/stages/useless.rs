@@ -31,6 +31,10 @@ fn a_graph_to_which_nothing_can_ever_come_is_refused() {
         ] {
             ends(place, script, 1, due);
         }
+        for graph in ["", "Idle -> Discard"] {
+            let chain = format!("weir chain 'read in.pcap | stage -e \\\"{graph}\\\" | write out'");
+            ends(place, &chain, 1, "nothing can ever come: the graph has no source");
+        }
         // Others that read nothing have something to do.
         for script in [
             "weir stage -e 'InfiniteSource(LIMIT 5, STOP true) -> ToInterface(right)' > out",
