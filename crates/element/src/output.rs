@@ -43,10 +43,12 @@ pub fn tell(line: impl std::fmt::Display) {
 
 /// The system's words for why a call failed, as the C library has them, without the number that Rust adds.
 pub fn reason(error: &Error) -> String {
+    const EMFILE: i32 = 24;
     let text = error.to_string();
-    match text.rsplit_once(" (os error ") {
-        Some((words, _)) => words.to_string(),
-        None => text,
+    let words = text.rsplit_once(" (os error ").map_or(text.as_str(), |(words, _)| words);
+    match error.raw_os_error() {
+        Some(EMFILE) => format!("{words}: raise the limit with `ulimit -n`"),
+        _ => words.to_string(),
     }
 }
 
@@ -58,6 +60,10 @@ mod tests {
     fn the_number_of_an_error_is_left_out() {
         assert_eq!(reason(&Error::from_raw_os_error(2)), "No such file or directory");
         assert_eq!(reason(&Error::other("odd (os error)")), "odd (os error)");
+        assert_eq!(
+            reason(&Error::from_raw_os_error(24)),
+            "Too many open files: raise the limit with `ulimit -n`"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Building: from a graph to elements that are ready to run.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use args::{Host, Told};
 use element::{Class, ElementIdx};
@@ -56,8 +56,11 @@ impl Default for BuildOptions {
 
 /// Writes a line to standard error in one piece, so that the lines of several programs do not mix.
 fn say(text: &str) {
-    // With standard error closed there is nobody to tell.
-    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    let told = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    // With standard error closed there is nobody to tell; a full disk loses what was asked for.
+    if told.is_err_and(|error| error.kind() == ErrorKind::StorageFull) {
+        element::failure::note();
+    }
 }
 
 /// A graph that is built and can run.

@@ -19,7 +19,7 @@ impl Rate {
     /// Reads `10Mbps`, `1GBps` or `10kpps`.
     pub fn parse(text: &str) -> Result<Rate, String> {
         const EXPECTED: &str =
-            "expected a rate such as 10Mbps, 1GBps or 10kpps, above 0 and at most 34Gbps or 1Gpps";
+            "expected a rate such as 10Mbps, 1GBps or 10kpps, from 8bps to 34Gbps or from 1pps to 1Gpps";
         let rate = match text.strip_suffix("pps") {
             Some(number) => scaled(number).filter(|rate| *rate <= 1_000_000_000).map(Rate::PacketsPerSecond),
             None if !text.ends_with("ps") && !text.ends_with("/s") => None,

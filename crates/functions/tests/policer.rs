@@ -162,7 +162,7 @@ fn instances_that_cannot_be_are_refused() {
     let told = |instance: Value| run("policer", instance, &[("left", &[UDP])], &[]);
     expect!["/policer:policer[name='p']: there is nothing to limit: give a rate, or a class with one"]
         .assert_eq(&told(json!({ "name": "p" })));
-    expect!["/policer:policer[name='p']/rate: expected a rate such as 10Mbps, 1GBps or 10kpps, above 0 and at most 34Gbps or 1Gpps"]
+    expect!["/policer:policer[name='p']/rate: expected a rate such as 10Mbps, 1GBps or 10kpps, from 8bps to 34Gbps or from 1pps to 1Gpps"]
         .assert_eq(&told(json!({ "name": "p", "rate": "10" })));
     let told = told(json!({ "name": "p", "rate": "1pps", "dscp": 5 }));
     assert!(told.contains("dscp"), "{told}");

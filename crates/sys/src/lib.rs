@@ -31,6 +31,7 @@ pub mod runtime_dir;
 pub mod signals;
 mod sockopt;
 pub mod span;
+pub mod standard;
 pub mod tap;
 pub mod terminal;
 #[cfg(test)]

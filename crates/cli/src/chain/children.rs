@@ -181,8 +181,15 @@ fn command(chain: &Chain, idx: usize, options: &ChainOptions) -> Command {
     command
 }
 
+/// The words of the command that runs a segment, as a user would write them.
+pub fn shown(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String> {
+    let mut words = words(chain, idx, options);
+    words.iter_mut().take(1).filter(|word| *word == WEIR).for_each(|word| *word = "weir".to_string());
+    words
+}
+
 /// The words of the command that runs a segment.
-pub fn words(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String> {
+fn words(chain: &Chain, idx: usize, options: &ChainOptions) -> Vec<String> {
     let segment = chain.segments[idx];
     let part = &chain.parts[segment.first];
     let own = part.written.words.iter().cloned();

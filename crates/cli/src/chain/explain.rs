@@ -46,7 +46,7 @@ fn as_text(chain: &Chain, options: &ChainOptions) -> String {
     }
     if chain.only_graph().is_none() {
         for idx in 0..chain.segments.len() {
-            let words = children::words(chain, idx, options);
+            let words = children::shown(chain, idx, options);
             let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
             text += &format!("process {}: {command}\n", idx + 1);
         }
@@ -69,7 +69,7 @@ fn as_json(chain: &Chain, options: &ChainOptions, graphs: &[Option<Graph>]) -> V
     let joints = (1..chain.parts.len())
         .map(|idx| json!({ "left": idx, "right": idx + 1, "joint": chain.joint(idx - 1).name() }));
     let processes = chain.segments.iter().enumerate().map(|(idx, segment)| {
-        let command = chain.only_graph().is_none().then(|| children::words(chain, idx, options));
+        let command = chain.only_graph().is_none().then(|| children::shown(chain, idx, options));
         let stages: Vec<usize> = (segment.first + 1..=segment.first + segment.len).collect();
         let graph = graphs[idx].as_ref().map(lang::flatten);
         json!({ "process": idx + 1, "stages": stages, "command": command, "graph": graph })

@@ -10,7 +10,7 @@ use crate::command::{self, Cli, Command, PacketCommand};
 use crate::functions;
 use crate::load::{self, Origin};
 use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
-use crate::stage::{simple, Plan};
+use crate::stage::{has_no_source, simple, Plan, NOTHING};
 
 /// A stage.
 pub struct Part {
@@ -197,6 +197,9 @@ fn graph_part(
         other => other.name().to_string(),
     };
     let Some(graph) = load::parse_named(&plan.request, &name, &text, diagnostics) else { return Ok(None) };
+    if written.words[0] == "stage" && has_no_source(&graph) {
+        return Err(NOTHING.to_string());
+    }
     let chain = &options.stage;
     stage.inherit(chain);
     let is_end = position.is_first || position.is_last;

@@ -50,7 +50,8 @@ fn argument(flag: &Flag<'_>) -> Arg {
     if flag.place == Place::Switch {
         return arg.action(ArgAction::SetTrue);
     }
-    let arg = arg.value_name(value_name(flag.node));
+    // A number is told to be out of range, not to look like a flag.
+    let arg = arg.value_name(value_name(flag.node)).allow_negative_numbers(true);
     if flag.place == Place::Joined {
         return arg.num_args(0..);
     }

@@ -20,6 +20,8 @@ const BROKEN_PIPE: u8 = 141;
 const LOOK: Duration = Duration::from_micros(200);
 /// How often a chain that drains looks whether it is empty.
 const TICK: Duration = Duration::from_millis(1);
+/// Why queues drop packets.
+const FULL: &str = "queue-full";
 /// How long a stage that was told to stop tries to get rid of what waits.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -185,7 +187,8 @@ impl Stage {
         life
     }
 
-    /// Tells what was dropped if nothing at all went out: to drop some packets is what many stages are for.
+    /// Tells what was dropped if nothing at all went out: to drop some packets is what many stages are for. What full queues cost is told
+    /// in any case.
     fn tell_drops(&self) {
         let sent = table::opened()
             .iter()
@@ -194,9 +197,17 @@ impl Stage {
                 interface.is_written().then(|| interface.report().sent.packets)
             })
             .collect::<Vec<u64>>();
-        let dropped = drops::line(&drops::of(&self.engine.world));
+        let mut all = drops::of(&self.engine.world);
+        let dropped = drops::line(&all);
         if !sent.is_empty() && sent.iter().all(|n| *n == 0) && !dropped.is_empty() {
             eprintln!("weir: nothing went out; dropped: {dropped}");
+            return;
+        }
+        // That a queue was full was said when it happened; now it is known what that cost.
+        all.retain(|dropped| dropped.reason == FULL);
+        let dropped = drops::line(&all);
+        if !dropped.is_empty() {
+            eprintln!("weir: dropped because a queue was full: {dropped}");
         }
     }
 
@@ -211,6 +222,7 @@ impl Stage {
             }
             std::thread::sleep(LOOK);
         }
+        interfaces.iter().for_each(|shared| lock(shared).leave());
     }
 }
 

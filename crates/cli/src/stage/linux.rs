@@ -18,16 +18,17 @@ use sys::pipe::Kind;
 use super::life::Ending;
 use super::options::{StageOptions, LEFT, RIGHT};
 use super::simple::address;
-use super::Plan;
+use super::{refused, Plan};
 
 /// Options of `weir linux`.
 #[derive(Args)]
 pub struct LinuxOptions {
     /// Address of the stack on its interface `left`, such as 10.0.0.2/24 (can be repeated). Without --left, --right and
-    /// --if the stack has an interface for each of standard input and output that is a pipe.
+    /// --if the stack has an interface for each of standard input and output that is a pipe; with --left alone it is the right end
+    /// of a chain, and what COMMAND prints goes to standard output.
     #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub left: Vec<String>,
-    /// Address of the stack on its interface `right` (can be repeated).
+    /// Address of the stack on its interface `right` (can be repeated); with --right alone it is the left end of a chain.
     #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub right: Vec<String>,
     /// Address on any other interface: NAME=ADDR/LEN (can be repeated).
@@ -37,7 +38,7 @@ pub struct LinuxOptions {
     #[arg(long, value_name = "ADDR")]
     pub gateway: Option<IpAddr>,
     /// Largest packet of the interfaces, in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = spec::parse_mtu)]
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, allow_negative_numbers = true, value_parser = spec::parse_mtu)]
     pub mtu: u32,
     /// How to join a neighbouring stack: through a ring, by one process that moves packets between both stacks' taps, or by a
     /// cable in the kernel (`veth`, or `cable`, as `weir status` calls it). By default the last of these that is possible. Where
@@ -73,8 +74,11 @@ pub type SharedStack = Arc<Mutex<Stack>>;
 
 /// `weir linux`.
 pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
-    let names = interfaces(&options)?;
-    let stack_options = stack_options(&options, &names)?;
+    let wanted = interfaces(&options).and_then(|names| Ok((stack_options(&options, &names)?, names)));
+    let (stack_options, names) = match wanted {
+        Ok(wanted) => wanted,
+        Err(message) => return Ok(refused(&format!("linux: {message}"))),
+    };
     // What the command line took is over; the stack's first process starts as a copy of this one.
     sys::heap::give_back();
     sys::heap::share();

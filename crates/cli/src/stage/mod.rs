@@ -45,6 +45,13 @@ impl Plan {
     }
 }
 
+/// Tells what is wrong with a command line; the status of one.
+pub fn refused(message: &str) -> ExitCode {
+    const WRONG: u8 = 2;
+    eprintln!("weir: {message}");
+    ExitCode::from(WRONG)
+}
+
 /// Runs a graph as a stage until its input ends or nobody reads its output.
 pub fn run(plan: Plan, options: &StageOptions) -> Result<ExitCode, String> {
     run_with(plan, options, Ending::default(), |_| Ok(()))
@@ -57,12 +64,16 @@ pub fn run_with(
     ending: Ending,
     begin: impl FnOnce(Box<dyn Fn() + Send>) -> Result<(), String>,
 ) -> Result<ExitCode, String> {
-    options.declare()?;
+    if let Err(message) = options.declare() {
+        return Ok(refused(&message));
+    }
     plan.request.burst = usize::from(options.burst());
     let text = plan.request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
-    graph.iter().try_for_each(|graph| options.refuse_unknown(graph))?;
+    if let Err(message) = graph.iter().try_for_each(|graph| options.refuse_unknown(graph)) {
+        return Ok(refused(&message));
+    }
     let Plan { function, request, devices, is_ready_made } = plan;
     let called = function.split(' ').next().filter(|_| is_ready_made);
     let made =
@@ -106,6 +117,9 @@ pub fn run_graph(
     let engine = ready.graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
     load::tell_of(&diagnostics, &ready.made);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
+    if ready.made.is_empty() && nothing_can_come(engine.world.graph()) {
+        return Err(NOTHING.to_string());
+    }
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
     table::look_for_neighbours()?;
     let mut server = Server::nameless(&mut engine.world, None)?;
@@ -120,6 +134,34 @@ pub fn run_graph(
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
     Stage::new(engine, server, options, ending)?.draining_when_stopped(ready.drains).run()
 }
+
+/// What is told of a graph that would wait for ever.
+pub const NOTHING: &str = "nothing can ever come: the graph has no source, and reads no interface that packets come in by\n  help: begin it \
+                       with `FromInterface(left)`, and let `left` be something that is read, as standard input is";
+
+/// Whether no element reads an interface, makes packets or acts by itself.
+pub fn has_no_source(graph: &Graph) -> bool {
+    begins_only_with(graph, &["Idle"])
+}
+
+/// Whether whatever packets do not lead to is of these classes.
+fn begins_only_with(graph: &Graph, classes: &[&str]) -> bool {
+    let is_led_to = |idx: usize| graph.connections.iter().any(|connection| connection.to.element == idx);
+    let mut elements = graph.elements.iter().enumerate();
+    elements.all(|(idx, element)| is_led_to(idx) || classes.contains(&element.class.as_str()))
+}
+
+/// Whether no element makes packets or acts by itself, and no interface that is read can receive any.
+fn nothing_can_come(graph: &Graph) -> bool {
+    begins_only_with(graph, &["Idle", FROM])
+        && !table::opened().iter().any(|shared| {
+            let mut interface = table::lock(shared);
+            interface.is_read() && interface.may_receive()
+        })
+}
+
+/// The class of what reads interfaces.
+const FROM: &str = "FromInterface";
 
 /// Lets an interface go on in the pipe that `path` leads to.
 pub fn succeed(interface: &str, path: &str) -> Result<(), String> {

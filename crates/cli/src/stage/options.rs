@@ -1,5 +1,6 @@
 //! What all stages have in common on the command line and in the environment.
 
+use clap::builder::PossibleValue;
 use clap::Args;
 use graph::Graph;
 use interfaces::capture::is_named_pcapng;
@@ -15,13 +16,14 @@ pub struct StageOptions {
     pub interfaces: Vec<String>,
     /// How packets are written to a pipe that another program reads: pcap (nanoseconds), pcapng, or ascii, a packet a line
     /// [default: pcap, and pcapng for a file whose name says so]. What is read tells its format itself.
-    #[arg(long, value_name = "FORMAT", global = true, value_parser = Format::NAMES)]
+    #[arg(long, value_name = "FORMAT", global = true, value_parser = formats())]
     pub format: Option<String>,
     /// Packets that elements move at a time where the graph does not say [default: 64].
-    #[arg(long, global = true, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, global = true, allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     burst: Option<u16>,
-    /// How long a stage whose input has ended waits for packets that its graph holds while none leaves [default: 2].
-    #[arg(long, value_name = "SECONDS", global = true, value_parser = seconds)]
+    /// How long to wait, once the input has ended, for packets that the graph still holds: as long as packets leave it, and this long
+    /// after the last one [default: 2].
+    #[arg(long, value_name = "SECONDS", global = true, allow_negative_numbers = true, value_parser = seconds)]
     drain: Option<f64>,
     /// Look for packets without pause instead of sleeping until some come: less delay, for a processor.
     #[arg(long, global = true)]
@@ -47,7 +49,9 @@ const LONGEST: f64 = 1e9;
 
 /// Checks `NAME=KIND`.
 fn interface(text: &str) -> Result<String, String> {
-    split(text).and_then(|(_, value)| Spec::parse(value)).map(|_| text.to_string())
+    let (name, value) = split(text)?;
+    table::check_name(name)?;
+    Spec::parse(value).map(|_| text.to_string())
 }
 
 /// The parts of `NAME=KIND`.
@@ -55,10 +59,24 @@ fn split(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| "give NAME=KIND, such as left=tap:t0 or right=stdout".to_string())
 }
 
+/// The formats; `binary`, which `IFTYPE0` and the like know as well, is the default one.
+fn formats() -> clap::builder::PossibleValuesParser {
+    let formats = Format::NAMES.map(PossibleValue::new).map(|value| match value.matches(PCAP, false) {
+        true => value.alias(BINARY),
+        false => value,
+    });
+    formats.into()
+}
+
+/// The format that `binary` is.
+const PCAP: &str = "pcap";
+/// See [`formats`].
+const BINARY: &str = "binary";
+
 /// Reads a time in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.0..=LONGEST).contains(seconds));
-    seconds.ok_or_else(|| format!("give a number of seconds, at most {LONGEST}"))
+    seconds.ok_or_else(|| format!("give a number of seconds from 0 to {LONGEST}"))
 }
 
 /// An interface as it is to be.
@@ -215,9 +233,9 @@ fn format_of(name: &str, default: Format, environment: Environment<'_>) -> Resul
     let Some(idx) = idx else { return Ok(default) };
     let variable = format!("IFTYPE{idx}");
     match environment(&variable) {
-        Some(value) if value == "binary" => Ok(default),
+        Some(value) if value == BINARY => Ok(default),
         Some(value) => Format::named(&value).ok_or_else(|| {
-            format!("{variable}: `{value}` is no format; choose binary, {}", Format::NAMES.join(", "))
+            format!("{variable}: `{value}` is no format; choose {}", Format::NAMES.join(", "))
         }),
         None => Ok(default),
     }

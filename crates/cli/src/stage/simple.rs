@@ -8,7 +8,7 @@ use interfaces::stage::{spec, Endpoint, Spec};
 use sys::pipe::Kind;
 
 use super::options::{StageOptions, LEFT, RIGHT};
-use super::Plan;
+use super::{refused, Plan};
 use crate::command::SourceOptions;
 use crate::load::Request;
 
@@ -26,8 +26,9 @@ pub struct GraphOptions {
 /// Options of `weir read`.
 #[derive(Args)]
 pub struct ReadOptions {
-    /// Capture file (pcap or pcapng, also `.gz` and `.bz2`), or lines of text as `--format ascii` writes them.
-    #[arg(value_name = "FILE")]
+    /// Capture file (pcap or pcapng, also `.gz` and `.bz2`), or lines of text as `--format ascii` writes them;
+    /// `-` is standard input.
+    #[arg(value_name = "FILE", value_parser = file)]
     pub file: String,
     /// Keep the packets' distances in time; of a capture of Ethernet frames.
     #[arg(long)]
@@ -41,7 +42,8 @@ pub struct ReadOptions {
 #[derive(Args)]
 pub struct WriteOptions {
     /// Capture file: pcapng if its name ends with `.pcapng`, else pcap; compressed if `.gz` or `.bz2` follows.
-    #[arg(value_name = "FILE")]
+    /// `-` is standard output.
+    #[arg(value_name = "FILE", value_parser = file)]
     pub file: String,
     /// What all stages have; `--format` is the file's.
     #[command(flatten)]
@@ -52,13 +54,13 @@ pub struct WriteOptions {
 #[derive(Args)]
 pub struct PortOptions {
     /// A network device that is there, or the name of a tap to make.
-    #[arg(value_name = "DEV")]
+    #[arg(value_name = "DEV", value_parser = device)]
     pub device: String,
     /// Address of the tap and its prefix length, such as 10.0.0.1/24 (can be repeated).
     #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub address: Vec<String>,
     /// Largest packet of the tap, in bytes.
-    #[arg(long, value_name = "BYTES", value_parser = spec::parse_mtu)]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = spec::parse_mtu)]
     pub mtu: Option<u32>,
     /// At which end of the stage the device is; by default where no pipe is.
     #[arg(long, value_parser = [LEFT, RIGHT])]
@@ -68,6 +70,22 @@ pub struct PortOptions {
     pub stage: StageOptions,
 }
 
+/// Checks the name of a file.
+fn file(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("the name is empty; name a capture file, or `-` for the standard stream".to_string()),
+        text => Ok(text.to_string()),
+    }
+}
+
+/// Checks the name of a device.
+fn device(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("the name is empty; name a network device, or a tap to make".to_string()),
+        text => Ok(text.to_string()),
+    }
+}
+
 /// Checks an address with its prefix length.
 pub fn address(text: &str) -> Result<String, String> {
     spec::address(text).map(|_| text.to_string())
@@ -75,8 +93,10 @@ pub fn address(text: &str) -> Result<String, String> {
 
 /// `weir stage`.
 pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
-    let (plan, options) = plan_graph(options)?;
-    super::run(plan, &options)
+    match plan_graph(options) {
+        Ok((plan, options)) => super::run(plan, &options),
+        Err(message) => Ok(refused(&format!("stage: {message}"))),
+    }
 }
 
 /// What `weir stage` runs.
@@ -131,8 +151,10 @@ pub fn plan_write(mut options: WriteOptions) -> (Plan, StageOptions) {
 
 /// `weir port`.
 pub fn port(options: PortOptions) -> Result<ExitCode, String> {
-    let (plan, options) = plan_port(options, free_side)?;
-    super::run(plan, &options)
+    match plan_port(options, free_side) {
+        Ok((plan, options)) => super::run(plan, &options),
+        Err(message) => Ok(refused(&message)),
+    }
 }
 
 /// What `weir port` runs, at the side that `free_side` tells unless the options do.
@@ -141,9 +163,6 @@ pub fn plan_port(
     free_side: impl FnOnce() -> Result<&'static str, String>,
 ) -> Result<(Plan, StageOptions), String> {
     let device = &options.device;
-    if device.is_empty() {
-        return Err("port: DEV is empty; name a network device, or a tap to make".to_string());
-    }
     let is_there = sys::link::index(device).is_ok();
     if is_there && (!options.address.is_empty() || options.mtu.is_some()) {
         return Err(format!(
@@ -179,9 +198,11 @@ pub fn free_side() -> Result<&'static str, String> {
     match (is_stream(input.as_fd()), is_stream(output.as_fd())) {
         (true, false) => Ok(RIGHT),
         (false, true) => Ok(LEFT),
-        (true, true) => Err("port: standard input and output both are pipes; say with --side which end of \
+        (true, true) => {
+            Err("port: standard input and output both are pipes or files; say with --side which end of \
                              the chain the device is, or use `weir stage`"
-            .to_string()),
+                .to_string())
+        }
         (false, false) if output.is_terminal() => {
             Err("port: neither standard input nor output is a pipe; a port is one end of a chain, as in \
                  `weir port t0 | weir print | weir port t1`"

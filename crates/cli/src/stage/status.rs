@@ -61,7 +61,8 @@ pub struct Interface {
 /// Options of `weir status`.
 #[derive(Args)]
 pub struct StatusOptions {
-    /// Only this stage, with all that it tells.
+    /// Only this stage; `--json` has it as an object.
+    #[arg(value_name = "ID")]
     pub id: Option<u32>,
     /// As JSON, an object a stage.
     #[arg(long)]
@@ -161,7 +162,11 @@ fn interface(report: &Report, about: &About) -> Interface {
 pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
     let path = protocol::path(&name_of(id))?;
     let gone = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::WouldBlock => format!("stage {id} does not answer: it may be stopped"),
+        std::io::ErrorKind::WouldBlock if runs(id) => {
+            format!(
+                "stage {id} does not answer: it may be stopped (SIGSTOP); `kill -CONT {id}` lets it go on"
+            )
+        }
         _ => format!("no stage {id} runs (`weir status` lists them)"),
     };
     let mut stream = UnixStream::connect(path).map_err(gone)?;
@@ -196,7 +201,7 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
         match answer.join() {
             Ok(Ok(status)) => list.push(status),
             // A socket without a process was left by one that was killed.
-            _ if !std::path::Path::new(&format!("/proc/{id}")).exists() => {
+            _ if !runs(id) => {
                 if let Ok(path) = protocol::path(&name_of(id)) {
                     let _ = std::fs::remove_file(path);
                 }
@@ -206,6 +211,14 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
     }
     list.sort_by(|a, b| a.started_s.total_cmp(&b.started_s).then(a.id.cmp(&b.id)));
     Ok((list, silent))
+}
+
+/// Whether the process runs, even if it is stopped: one whose parent has not heard of its end does not.
+fn runs(id: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).ok();
+    // The name of its program, in parentheses, is before its state.
+    let state = state.as_deref().and_then(|text| text.rsplit_once(") ")?.1.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// `weir status`.
@@ -222,7 +235,9 @@ pub fn status(options: &StatusOptions) -> Result<ExitCode, String> {
         print!("{}", text(&list));
     }
     for id in silent {
-        eprintln!("weir: stage {id} does not answer: it may be stopped");
+        eprintln!(
+            "weir: stage {id} does not answer: it may be stopped (SIGSTOP); `kill -CONT {id}` lets it go on"
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

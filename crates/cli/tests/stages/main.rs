@@ -16,3 +16,4 @@ mod pipes;
 mod process;
 mod random;
 mod router6;
+mod useless;

@@ -342,7 +342,7 @@ fn errors_name_the_flag_its_value_and_what_to_do() {
             ("weir stage -e 'FromInterface(left) -> ToInterface(aux);' < /dev/null", "--if aux=KIND"),
             ("weir stage -e 'FromInterface(left) -> Discard;' --if left=fd:77", "descriptor 77 is not open"),
             ("IF0=nothing weir write -", "IF0: `nothing` is no kind of interface"),
-            ("IFTYPE0=xml weir write -", "IFTYPE0: `xml` is no format; choose binary, pcap, pcapng, ascii"),
+            ("IFTYPE0=xml weir write -", "IFTYPE0: `xml` is no format; choose pcap, pcapng, ascii"),
             ("weir linux --left 10.0.0.1/24 -- true", "--if left=KIND"),
             ("weir remove 999999999", "no stage 999999999 runs (`weir status` lists them)"),
             ("weir insert --after 999999999 stage", "no stage 999999999 runs"),
@@ -362,7 +362,7 @@ fn a_wrong_command_line_ends_with_2() {
         ("weir write - --if aux", "invalid value 'aux' for '--if <NAME=KIND>': give NAME=KIND, such as"),
         ("weir write - --if aux=fd:x", "`fd:x`: `x` is no number of an open descriptor"),
         ("weir write - --drain=-1", "invalid value '-1' for '--drain <SECONDS>': give a number of seconds"),
-        ("weir count --drain 1e400", "'--drain <SECONDS>': give a number of seconds, at most 1000000000"),
+        ("weir count --drain 1e400", "'--drain <SECONDS>': give a number of seconds from 0 to 1000000000"),
         ("weir count --drain NaN", "'--drain <SECONDS>': give a number of seconds"),
         ("weir linux --mtu 0 -- true", "`0` is no MTU; give a number of bytes from 68 to 65521"),
         ("weir port t0 --mtu 12", "`12` is no MTU; give a number of bytes from 68 to 65521"),
@@ -372,11 +372,33 @@ fn a_wrong_command_line_ends_with_2() {
         ("weir port t0 --address foo", "'--address <ADDR/LEN>': `foo` is no address"),
         ("weir linux --joint rope -- true", "[possible values: ring, pump, veth]"),
         ("weir chain ''", "the chain is empty; give stages, such as"),
+        ("weir count --burst -1", "invalid value '-1' for '--burst <BURST>': -1 is not in 1..=256"),
+        ("weir count --drain -1", "'--drain <SECONDS>': give a number of seconds from 0 to 1000000000"),
+        ("weir linux --mtu -1 -- true", "`-1` is no MTU; give a number of bytes from 68 to 65521"),
+        ("weir delay 1ms --queue -1", "invalid value '-1' for '--queue <N>'"),
+        ("weir count --if =stdin", "'--if <NAME=KIND>': `` is no name for an interface; use letters"),
+        (
+            "weir count --if 'a b=file:x'",
+            "'--if <NAME=KIND>': `a b` is no name for an interface; use letters",
+        ),
+        ("weir count --if left=file:a --if left=file:b", "`left` is given twice; an interface is one thing"),
+        ("IFTYPE1=bogus weir count", "IFTYPE1: `bogus` is no format; choose pcap, pcapng, ascii"),
+        ("weir stage", "stage: no configuration; name a file, `-` for the standard input, or use -e 'EXPR'"),
+        ("weir stage -e 'Idle -> Discard' FILE", "stage: `FILE`: there is a configuration already"),
+        ("weir read ''", "invalid value '' for '<FILE>': the name is empty; name a capture file, or `-`"),
+        ("weir write ''", "invalid value '' for '<FILE>': the name is empty; name a capture file, or `-`"),
+        ("weir port ''", "invalid value '' for '<DEV>': the name is empty; name a network device, or a tap"),
+        (
+            "cat /dev/null | weir port t0 | cat",
+            "port: standard input and output both are pipes or files; say with --side",
+        ),
+        ("weir linux --left 10.0.0.1/24 -- true", "linux: --left: standard input is no pipe"),
+        ("weir shape 1bps", "from 8bps to 34Gbps or from 1pps to 1Gpps"),
         ("weir print --left --right", "the argument '--left' cannot be used with '--right'"),
     ];
     as_each_user(|place| {
         for (script, due) in parts {
-            let finished = place.run(&format!("{script} > /dev/null"));
+            let finished = place.run(&format!("set -o pipefail; {script} > /dev/null"));
             assert_eq!(finished.code, 2, "{finished:?}");
             assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
         }

@@ -17,6 +17,7 @@ pub struct Decoder {
     buffer: Buffer,
     format: Format,
     max_captured_len: u32,
+    keeps_unmeasured: bool,
     /// Bytes still to pass over.
     to_skip: u64,
     /// Bytes that the window must hold before the next step can be taken.
@@ -93,6 +94,7 @@ impl Decoder {
             buffer: Buffer::new(),
             format: Format::Unknown,
             max_captured_len: MAX_CAPTURED_LEN,
+            keeps_unmeasured: false,
             to_skip: 0,
             need: pcap::HEADER_LEN,
             is_ended: false,
@@ -103,6 +105,15 @@ impl Decoder {
     /// Refuses records with more captured bytes than `len` as corrupt.
     pub fn set_max_captured_len(&mut self, len: u32) {
         self.max_captured_len = len;
+    }
+
+    /// Takes all that was captured of a packet that had no bytes, as its record says, for the packet: as libpcap does, and Click does
+    /// not.
+    pub fn keep_unmeasured(&mut self) {
+        self.keeps_unmeasured = true;
+        if let Format::Pcap(pcap) = &mut self.format {
+            pcap.keeps_unmeasured = true;
+        }
     }
 
     /// Where to write the next input; never empty.
@@ -286,10 +297,11 @@ impl Decoder {
             self.format = Format::Pcapng(Pcapng::new());
             return Ok(Step::Skip(0));
         }
-        let Some(pcap) = Pcap::from_header(header)? else {
+        let Some(mut pcap) = Pcap::from_header(header)? else {
             let value = header.first_chunk().map_or(0, |magic| u32::from_be_bytes(*magic));
             return Err(CaptureError::Magic { value });
         };
+        pcap.keeps_unmeasured = self.keeps_unmeasured;
         self.format = Format::Pcap(pcap);
         Ok(Step::Skip(pcap::HEADER_LEN as u64))
     }

@@ -98,7 +98,16 @@ impl fmt::Display for CaptureError {
             CaptureError::Read { offset, source } => write!(f, "byte {offset}: {source}"),
             CaptureError::Empty => f.write_str("empty file"),
             CaptureError::TooShort { len } => write!(f, "not a capture: only {len} bytes"),
-            CaptureError::Magic { value } => write!(f, "not a capture: it starts with {value:#010x}"),
+            CaptureError::Magic { value } => match compression(*value) {
+                Some((name, cat, true)) => {
+                    let ways = format_args!("`weir read FILE`, or `{cat} FILE | weir ...`");
+                    write!(f, "compressed with {name}, which is read from a file only: {ways}")
+                }
+                Some((name, cat, false)) => {
+                    write!(f, "compressed with {name}: `{cat} FILE | weir ...` reads it")
+                }
+                None => write!(f, "not a capture: it starts with {value:#010x}"),
+            },
             CaptureError::Version { offset, major, minor } => {
                 write!(f, "byte {offset}: unknown version {major}.{minor}")
             }
@@ -110,6 +119,17 @@ impl fmt::Display for CaptureError {
             }
             CaptureError::Seek { offset, bound } => write!(f, "cannot go to byte {offset}, bound is {bound}"),
         }
+    }
+}
+
+/// The compression of data that begins with this number, the program that undoes it, and whether files so compressed are read.
+fn compression(magic: u32) -> Option<(&'static str, &'static str, bool)> {
+    match magic {
+        0x1f8b_0000..=0x1f8b_ffff => Some(("gzip", "zcat", true)),
+        0x425a_6800..=0x425a_68ff => Some(("bzip2", "bzcat", true)),
+        0xfd37_7a58 => Some(("xz", "xzcat", false)),
+        0x28b5_2ffd => Some(("zstd", "zstdcat", false)),
+        _ => None,
     }
 }
 

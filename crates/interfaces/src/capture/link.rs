@@ -25,6 +25,8 @@ pub const C_HDLC: u32 = 104;
 pub const IEEE802_11: u32 = 105;
 /// Linux "cooked" capture.
 pub const LINUX_SLL: u32 = 113;
+/// Linux "cooked" capture that tells interfaces.
+pub const LINUX_SLL2: u32 = 276;
 /// IEEE 802.11 behind a Prism header.
 pub const PRISM: u32 = 119;
 /// Aironet.

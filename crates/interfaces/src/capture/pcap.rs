@@ -23,6 +23,8 @@ pub(super) struct Pcap {
     minor: u16,
     nanoseconds_per_unit: u32,
     record_len: usize,
+    /// Whether a record that says that its packet had no bytes has all that were captured.
+    pub(super) keeps_unmeasured: bool,
     pub(super) snaplen: u32,
     pub(super) link_type: u32,
 }
@@ -51,7 +53,16 @@ impl Pcap {
         // The high bits tell whether frames end with a checksum.
         let link_type = link::canonical(order.u32(header, 20) & 0x03ff_ffff);
         let snaplen = order.u32(header, 16);
-        Ok(Some(Pcap { order, minor, nanoseconds_per_unit, record_len, snaplen, link_type }))
+        let keeps_unmeasured = false;
+        Ok(Some(Pcap {
+            order,
+            minor,
+            nanoseconds_per_unit,
+            record_len,
+            keeps_unmeasured,
+            snaplen,
+            link_type,
+        }))
     }
 
     /// Reads the record at the start of `window`.
@@ -77,8 +88,13 @@ impl Pcap {
             });
         }
         // An empty packet whose time is a magic number is the header of another capture: streams of several writers.
-        if wire_len == 0 && matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
-            return Ok(Step::Restart);
+        if wire_len == 0 {
+            if matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
+                return Ok(Step::Restart);
+            }
+            if self.keeps_unmeasured {
+                wire_len = captured;
+            }
         }
         // Some writers claim to have captured more than there was; the surplus is not part of the packet, and need not be
         // there.

@@ -61,6 +61,11 @@ impl Reader {
         }
     }
 
+    /// What takes the capture apart, for who reads with [`Reader::fill`] what it needs.
+    pub fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
     /// Link type of the capture's first interface, see [`super::link`].
     pub fn link_type(&self) -> u32 {
         self.decoder.link_type()
@@ -120,8 +125,9 @@ impl Reader {
         Ok(reader)
     }
 
+    /// Reads once, or finds that the capture ends.
     #[cold]
-    fn fill(&mut self) -> Result<(), CaptureError> {
+    pub fn fill(&mut self) -> Result<(), CaptureError> {
         let room = self.decoder.room();
         let result = match &mut self.input {
             Input::File(file) => read(file, room),

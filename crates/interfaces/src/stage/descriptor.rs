@@ -16,7 +16,7 @@ use sys::unix::{listen_at, Listening};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::table::Ends;
-use super::{file, Format, Input, Output};
+use super::{door, file, Format, Input, Output};
 
 /// How long a socket may be there before somebody listens.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -83,8 +83,9 @@ pub fn inherited(number: i32, format: Format) -> Result<Ends, String> {
     stream(fd.as_fd(), &label, format, uses)
 }
 
-/// A Unix socket: whoever listens there is the other side, else whoever connects first.
-pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
+/// A Unix socket: whoever listens there is the other side, else whoever connects first. They are waited for unless `may_come_later`;
+/// then it is said whether an element sends there.
+pub fn unix(path: &str, format: Format, may_come_later: Option<bool>) -> Result<Ends, String> {
     let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
     if let Some(kind) = std::fs::metadata(path).map(|facts| facts.file_type()).ok().filter(|k| !k.is_socket())
     {
@@ -98,6 +99,9 @@ pub fn unix(path: &str, format: Format) -> Result<Ends, String> {
             Listening::Elsewhere(None) if begin.elapsed() < PATIENCE => std::thread::sleep(LOOK),
             Listening::Elsewhere(None) => return Err(format!("{path}: too many wait for who listens there")),
             Listening::Here(listener, file) => {
+                if let Some(is_written) = may_come_later {
+                    return door::wait_at(path, (file, listener), format, is_written);
+                }
                 let accepted = listener.accept();
                 // One stage is at each end: nobody else is to find the socket.
                 drop(file);

@@ -12,9 +12,10 @@ use packet::Ring;
 use sys::poll::Poller;
 
 use super::descriptor::{self, reopened};
-use super::framing::{is_text, packet_of, Format, Framer, READ_LEN};
+use super::framing::{is_text, Format, Framer, Pause, READ_LEN};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
+use super::records::Records;
 use super::table::Ends;
 use super::{Dispatch, Input, Output, Receipt};
 use crate::capture::{self, Reader};
@@ -79,7 +80,7 @@ pub fn input(path: &str) -> Result<Ends, String> {
         return Ok((Some(Box::new(input)), None));
     }
     let reader = Reader::of_file(file).map_err(|error| format!("{path}: {error}"))?;
-    Ok((Some(Box::new(FileIn { reader, path: path.to_string(), end: None })), None))
+    Ok((Some(Box::new(FileIn::new(reader, path))), None))
 }
 
 /// A file to write packets to, compressed if its name ends with `.gz` or `.bz2`.
@@ -94,22 +95,36 @@ pub fn output(path: &str, format: Format) -> Result<Ends, String> {
 /// A capture that is read.
 struct FileIn {
     reader: Reader,
+    records: Records,
     path: String,
     /// What follows the packets that were read last.
     end: Option<Receipt>,
 }
 
+impl FileIn {
+    fn new(mut reader: Reader, path: &str) -> FileIn {
+        reader.decoder().keep_unmeasured();
+        FileIn { reader, records: Records::default(), path: path.to_string(), end: None }
+    }
+
+    /// Takes packets from what was read, and reads on if that is too little.
+    fn take(&mut self, batch: &mut Batch, max: usize) -> Option<Receipt> {
+        let fault = |message: &dyn Display| Some(Receipt::Fault(format!("{}: {message}", self.path)));
+        match self.records.take(self.reader.decoder(), batch, max) {
+            Pause::Enough => None,
+            Pause::NeedInput => self.reader.fill().err().and_then(|error| fault(&error)),
+            Pause::End => Some(Receipt::End),
+            Pause::Fault(message) => fault(&message),
+        }
+    }
+}
+
 impl Input for FileIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
         while batch.len() < max && self.end.is_none() {
-            let fault = |message: &dyn Display| Receipt::Fault(format!("{}: {message}", self.path));
-            match self.reader.next_record() {
-                Ok(Some(record)) => match packet_of(&record) {
-                    Ok(packet) => batch.push(packet),
-                    Err(message) => self.end = Some(fault(&message)),
-                },
-                Ok(None) => self.end = Some(Receipt::End),
-                Err(error) => self.end = Some(fault(&error)),
+            self.end = self.take(batch, max);
+            for note in self.records.notes.drain(..) {
+                element::output::tell(format_args!("weir: {}: {note}", self.path));
             }
         }
         if batch.is_empty() {
@@ -132,6 +147,10 @@ impl Input for FileIn {
 
     fn is_stream(&self) -> bool {
         true
+    }
+
+    fn n_bad(&self) -> u64 {
+        self.records.n_bad
     }
 }
 

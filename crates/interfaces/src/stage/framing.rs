@@ -4,10 +4,11 @@ use std::io;
 
 use args::Timestamp as Time;
 use element::{annotation, Batch, Packet};
-use packet::FRAME_MAX;
 
 use super::ascii;
-use crate::capture::{self, link, Decoder, Encoder, Precision, Progress, Timestamp};
+use super::lines::{self, Lines};
+use super::records::Records;
+use crate::capture::{self, link, Decoder, Encoder, Precision, Timestamp};
 use crate::segment::segment;
 
 /// What a stream between stages looks like.
@@ -110,10 +111,11 @@ pub enum Pause {
 /// Turns a stream's bytes into packets; tells the formats apart by the first bytes.
 pub struct Deframer {
     state: State,
+    records: Records,
     /// What is told of lines that cannot be read.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
     /// Lines that could not be read.
-    pub n_bad: u64,
+    n_bad: u64,
     /// Those of them that were told of.
     n_told: u64,
 }
@@ -123,19 +125,6 @@ enum State {
     Unknown(Vec<u8>),
     Capture(Box<Decoder>),
     Lines(Lines),
-}
-
-/// Lines of text as they come in.
-#[derive(Default)]
-struct Lines {
-    bytes: Vec<u8>,
-    /// What was read of the bytes.
-    at: usize,
-    n_lines: u64,
-    is_ended: bool,
-    /// The line is too long and is passed over.
-    skips: bool,
-    packet: Vec<u8>,
 }
 
 /// Bytes to read at once before the format is known, and of lines.
@@ -149,19 +138,29 @@ const MAGICS: [[u8; 4]; 5] = [
     [0x4d, 0x3c, 0xb2, 0xa1],
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
-/// Bad lines that are told of one by one; of the others only their number is told in the end.
-const MAX_NOTES: u64 = 10;
 
 impl Default for Deframer {
     fn default() -> Deframer {
-        Deframer { state: State::Unknown(Vec::new()), notes: Vec::new(), n_bad: 0, n_told: 0 }
+        let state = State::Unknown(Vec::new());
+        Deframer { state, records: Records::default(), notes: Vec::new(), n_bad: 0, n_told: 0 }
     }
 }
 
 impl Deframer {
     /// The deframer of another stream; what was counted goes on.
     pub fn again(&self) -> Deframer {
-        Deframer { n_bad: self.n_bad, n_told: self.n_told, ..Deframer::default() }
+        let records = self.records.clone();
+        Deframer { records, n_bad: self.n_bad, n_told: self.n_told, ..Deframer::default() }
+    }
+
+    /// What is to be told of lines and records that cannot be read.
+    pub fn notes(&mut self) -> impl Iterator<Item = String> + '_ {
+        self.notes.drain(..).chain(self.records.notes.drain(..))
+    }
+
+    /// Lines and records that could not be read.
+    pub fn n_bad(&self) -> u64 {
+        self.n_bad + self.records.n_bad
     }
 
     /// Takes in what one call of `read` yields; how many bytes. None need not be the end, which is said by [`Deframer::end`].
@@ -212,6 +211,7 @@ impl Deframer {
             self.state = State::Lines(lines);
         } else {
             let mut decoder = Box::new(Decoder::new());
+            decoder.keep_unmeasured();
             feed(&mut decoder, head);
             self.state = State::Capture(decoder);
         }
@@ -221,7 +221,7 @@ impl Deframer {
     pub fn take(&mut self, batch: &mut Batch, max: usize) -> Pause {
         let pause = match &mut self.state {
             State::Unknown(_) => Pause::NeedInput,
-            State::Capture(decoder) => take_records(decoder, batch, max),
+            State::Capture(decoder) => self.records.take(decoder, batch, max),
             State::Lines(lines) => lines.take(batch, max, &mut self.notes, &mut self.n_bad),
         };
         if pause == Pause::End {
@@ -232,7 +232,7 @@ impl Deframer {
 
     /// Tells how many bad lines were not told of one by one.
     fn tell_rest(&mut self) {
-        let n_told = self.n_told.max(self.n_bad.min(MAX_NOTES));
+        let n_told = self.n_told.max(self.n_bad.min(lines::MAX_NOTES));
         match self.n_bad - n_told {
             0 => {}
             1 => self.notes.push("1 further line was skipped".to_string()),
@@ -248,26 +248,6 @@ pub(super) fn is_text(head: &[u8]) -> bool {
     !is_capture && head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-fn take_records(decoder: &mut Decoder, batch: &mut Batch, max: usize) -> Pause {
-    loop {
-        decoder.plain_frames(FRAME_MAX, |frames| {
-            batch.fill(max.saturating_sub(batch.len()), |room| frames.copy_to(room));
-        });
-        if batch.len() >= max {
-            return Pause::Enough;
-        }
-        match decoder.next_record() {
-            Ok(Progress::Record(record)) => match packet_of(&record) {
-                Ok(packet) => batch.push(packet),
-                Err(message) => return Pause::Fault(message),
-            },
-            Ok(Progress::NeedInput) => return Pause::NeedInput,
-            Ok(Progress::End) | Err(capture::CaptureError::Empty) => return Pause::End,
-            Err(error) => return Pause::Fault(error.to_string()),
-        }
-    }
-}
-
 /// Gives a decoder bytes as it has room for them.
 fn feed(decoder: &mut Decoder, mut bytes: &[u8]) {
     if bytes.is_empty() {
@@ -280,90 +260,6 @@ fn feed(decoder: &mut Decoder, mut bytes: &[u8]) {
         room.iter_mut().zip(now).for_each(|(place, byte)| *place = *byte);
         decoder.fill(n);
         bytes = later;
-    }
-}
-
-/// A record as an Ethernet frame; IP packets behind other headers, or none, get an Ethernet header of zeros.
-#[inline]
-pub(super) fn packet_of(record: &capture::Record<'_>) -> Result<Packet, String> {
-    let mut packet = match record.link_type {
-        link::ETHERNET => Packet::from_bytes(record.data),
-        link_type => Packet::from_bytes(&as_ethernet(link::canonical(link_type), record.data)?),
-    };
-    let extra = (record.wire_len as usize).saturating_sub(record.data.len());
-    packet.set_anno_u32(annotation::EXTRA_LENGTH, u32::try_from(extra).unwrap_or(u32::MAX));
-    let time = record.timestamp;
-    let ns = time.seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(time.nanoseconds));
-    packet.set_timestamp_ns(ns);
-    packet.set_mac_offset(0);
-    Ok(packet)
-}
-
-/// A frame of another link type, as far as it carries IP.
-fn as_ethernet(link_type: u32, frame: &[u8]) -> Result<Vec<u8>, String> {
-    if !link::can_find_ip(link_type) {
-        let name = link::unparse(link_type);
-        return Err(format!("packets of link type {name} cannot be made into Ethernet frames"));
-    }
-    let (offset, kind) = match link::find_ip(link_type, frame) {
-        Some(link::IpHeader::V4 { offset, .. }) => (offset, [0x08, 0x00]),
-        Some(link::IpHeader::V6 { offset }) => (offset, [0x86, 0xdd]),
-        // Not IP: an experimental type (IEEE Std 802, local experimental Ethertype 1) with the whole frame behind it.
-        None => (0, [0x88, 0xb5]),
-    };
-    let mut bytes = vec![0; 12];
-    bytes.extend(kind);
-    bytes.extend_from_slice(frame.get(offset..).unwrap_or_default());
-    Ok(bytes)
-}
-
-impl Lines {
-    fn feed(&mut self, bytes: &[u8]) {
-        self.is_ended |= bytes.is_empty();
-        self.bytes.drain(..self.at);
-        self.at = 0;
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    fn take(&mut self, batch: &mut Batch, max: usize, notes: &mut Vec<String>, n_bad: &mut u64) -> Pause {
-        while batch.len() < max {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let end = rest.iter().position(|byte| *byte == b'\n');
-            let (line, n) = match end {
-                Some(end) => (rest.get(..end).unwrap_or_default(), end + 1),
-                None if rest.len() > ascii::MAX_LINE => {
-                    self.skips = true;
-                    (rest, rest.len())
-                }
-                None if self.is_ended && rest.is_empty() => return Pause::End,
-                None if self.is_ended => (rest, rest.len()),
-                None => return Pause::NeedInput,
-            };
-            let is_long = self.skips;
-            self.skips &= end.is_none();
-            self.n_lines += u64::from(!self.skips);
-            let read = match is_long {
-                _ if self.skips => Ok(false),
-                true => Err(format!("it is longer than {} characters", ascii::MAX_LINE)),
-                false => ascii::read_line(line, &mut self.packet),
-            };
-            self.at += n;
-            match read {
-                Ok(true) => {
-                    let mut packet = Packet::from_bytes(&self.packet);
-                    packet.set_mac_offset(0);
-                    batch.push(packet);
-                }
-                Ok(false) => {}
-                Err(message) => {
-                    *n_bad += 1;
-                    if *n_bad <= MAX_NOTES {
-                        notes.push(format!("line {}: {message}; it is skipped", self.n_lines));
-                    }
-                }
-            }
-        }
-        Pause::Enough
     }
 }
 
@@ -457,7 +353,7 @@ mod tests {
             deframer.notes,
             ["line 2: `hello` is no destination address of 12 hexadecimal digits; it is skipped"]
         );
-        assert_eq!(deframer.n_bad, 1);
+        assert_eq!(deframer.n_bad(), 1);
     }
 
     #[test]
@@ -483,6 +379,65 @@ mod tests {
         }
         deframer.feed(b"\n001122334455 66778899aabb 0800 45\n");
         assert_eq!(packets(&mut deframer), ["00112233445566778899aabb080045 at 0 of 15"]);
-        assert_eq!(deframer.n_bad, 1);
+        assert_eq!(deframer.n_bad(), 1);
+    }
+
+    #[test]
+    fn a_last_line_that_is_too_long_is_told_as_others_are() {
+        for len in [ascii::MAX_LINE + 1, 3 * ascii::MAX_LINE] {
+            let mut deframer = Deframer::default();
+            for part in vec![b'0'; len].chunks(READ_LEN) {
+                deframer.feed(part);
+                packets(&mut deframer);
+            }
+            deframer.end();
+            assert_eq!(packets(&mut deframer), ["end"]);
+            let due = format!("line 1: it is longer than {} characters; it is skipped", ascii::MAX_LINE);
+            assert_eq!(deframer.notes().collect::<Vec<_>>(), [due]);
+        }
+    }
+
+    /// A capture of a link type, with records of these packets and of these lengths on the wire.
+    fn capture(link_type: u8, records: &[(&[u8], u8)]) -> Vec<u8> {
+        let mut bytes =
+            [[0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0].as_slice(), &[0; 9], &[4, 0, 0, link_type, 0, 0, 0]]
+                .concat();
+        for (packet, len) in records {
+            bytes.extend([1, 0, 0, 0, 0, 0, 0, 0, packet.len() as u8, 0, 0, 0, *len, 0, 0, 0]);
+            bytes.extend_from_slice(packet);
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_cannot_be_made_an_ethernet_frame_is_told_once_and_counted() {
+        let mut deframer = Deframer::default();
+        deframer.feed(&capture(105, &[(&[0x80; 30], 30), (&[0x80; 30], 30), (&[0x80; 30], 30)]));
+        deframer.end();
+        assert_eq!(packets(&mut deframer), ["end"]);
+        assert_eq!(deframer.n_bad(), 3);
+        assert_eq!(
+            deframer.notes().collect::<Vec<_>>(),
+            [
+                "a packet of link type 802_11 carries nothing that can be made an Ethernet frame; such packets are skipped",
+                "2 further packets were skipped"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_packet_without_a_length_is_what_was_captured_of_it() {
+        let mut deframer = Deframer::default();
+        deframer.feed(&capture(1, &[(b"abc", 0), (b"", 0), (b"abc", 2)]));
+        let due = ["616263 at 1000000000 of 3", " at 1000000000 of 0", "6162 at 1000000000 of 2"];
+        assert_eq!(packets(&mut deframer), due);
+    }
+
+    #[test]
+    fn compressed_streams_are_told_with_what_decompresses_them() {
+        let mut deframer = Deframer::default();
+        deframer.feed(&[&[0x1f, 0x8b, 8, 0][..], &[1; 30]].concat());
+        let due = "compressed with gzip, which is read from a file only: `weir read FILE`, or `zcat FILE | weir ...`";
+        assert_eq!(packets(&mut deframer), [due]);
     }
 }

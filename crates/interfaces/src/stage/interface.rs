@@ -193,6 +193,12 @@ impl Interface {
         !self.inputs.is_empty()
     }
 
+    /// Whether something may ever be received: there is an input, or was one, or who reads the pipe may send packets back.
+    pub fn may_receive(&mut self) -> bool {
+        let mut pipes = self.outputs.iter_mut().filter_map(|output| output.pipe());
+        pipes.any(|pipe| pipe.stream().id().is_some()) || self.has_input() || self.has_ended
+    }
+
     /// Whether it has an output, or had one.
     pub fn is_written(&self) -> bool {
         !self.outputs.is_empty() || self.is_closed

@@ -13,16 +13,20 @@
 mod ascii;
 pub mod cable_port;
 mod descriptor;
+mod door;
+mod ethernet;
 mod file;
 pub mod framing;
 mod interface;
 mod joint;
+mod lines;
 pub mod meeting;
 pub mod neighbour;
 pub mod packet_port;
 pub mod peer;
 mod pipe_in;
 mod pipe_out;
+mod records;
 mod relay;
 pub mod spec;
 mod stream;
@@ -160,6 +164,9 @@ pub trait Output: Send {
     fn finish(&mut self, _poller: &mut Poller) -> Dispatch {
         Dispatch::All
     }
+
+    /// The stage ends: nobody is to find any more what would lead to it.
+    fn leave(&mut self) {}
 
     /// Whether this process is to stay though everything was sent: the other side does not know yet where that is.
     fn must_stay(&self) -> bool {

@@ -123,7 +123,7 @@ impl PipeIn {
             Some(message) => Pause::Fault(message),
             None => self.deframer.take(batch, max),
         };
-        for note in self.deframer.notes.drain(..) {
+        for note in self.deframer.notes() {
             element::output::tell(format_args!("weir: {}", self.stream.tell(&note)));
         }
         match pause {
@@ -258,6 +258,6 @@ impl Input for PipeIn {
     }
 
     fn n_bad(&self) -> u64 {
-        self.deframer.n_bad
+        self.deframer.n_bad()
     }
 }

@@ -4,14 +4,14 @@
 
 mod inputs;
 mod life;
+mod standard;
 mod usage;
 
 use std::fs::File;
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sys::pipe::{self, Kind, StandardStream};
+use sys::pipe;
 
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
@@ -85,11 +85,17 @@ pub fn declare_made(name: &str, input: Box<dyn Input>, output: Box<dyn Output>) 
     add(name, Source::Made(Some((input, output))))
 }
 
-fn add(name: &str, source: Source) -> Result<(), String> {
+/// Refuses what cannot be the name of an interface.
+pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     if name.is_empty() || !name.chars().all(is_plain) {
         return Err(format!("`{name}` is no name for an interface; use letters, digits, `_`, `-` and `.`"));
     }
+    Ok(())
+}
+
+fn add(name: &str, source: Source) -> Result<(), String> {
+    check_name(name)?;
     let mut table = table();
     if let Some(declared) = table.iter_mut().find(|declared| declared.name == name) {
         if declared.opened.is_some() {
@@ -158,6 +164,9 @@ pub type Ends = (Option<Box<dyn Input>>, Option<Box<dyn Output>>);
 
 fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
     let (mut input, mut output) = (None, None);
+    if let Spec { input: Some(Endpoint::Unix(path)), output: None } = spec {
+        return descriptor::unix(path, format, Some(usage::is_written(name)));
+    }
     if let Some(endpoint) = &spec.input {
         let (from, back) = open_endpoint(name, endpoint, format, true)?;
         input = from;
@@ -178,8 +187,8 @@ fn open_spec(name: &str, spec: &Spec, format: Format) -> Result<Ends, String> {
 
 fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool) -> Result<Ends, String> {
     match endpoint {
-        Endpoint::Stdin => stdin(format),
-        Endpoint::Stdout => stdout(format),
+        Endpoint::Stdin => standard::input(format),
+        Endpoint::Stdout => standard::output(format),
         Endpoint::Fifo(path) if is_input => file::fifo_in(path),
         Endpoint::Fifo(path) => file::fifo_out(path, format),
         Endpoint::Tap { name: device, .. } => {
@@ -196,42 +205,10 @@ fn open_endpoint(name: &str, endpoint: &Endpoint, format: Format, is_input: bool
             inputs::refuse(inputs::of_path(path), path)?;
             file::output(path, format)
         }
-        Endpoint::Unix(path) => descriptor::unix(path, format),
+        Endpoint::Unix(path) => descriptor::unix(path, format, None),
         Endpoint::Descriptor(number) => descriptor::inherited(*number, format),
         Endpoint::Nothing => Ok((None, None)),
     }
-}
-
-fn stdin(format: Format) -> Result<Ends, String> {
-    const LABEL: &str = "standard input";
-    let fd = std::io::stdin();
-    let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
-    if kind == Kind::Character && std::io::IsTerminal::is_terminal(&fd) {
-        return Err(format!(
-            "{LABEL} is a terminal: give packets by a pipe (`weir read FILE | ...`), or name another interface \
-             (`--if left=KIND`)"
-        ));
-    }
-    let ends = descriptor::stream(fd.as_fd(), LABEL, format, (true, kind == Kind::Socket))?;
-    // Only this interface keeps the pipe open, so that its writer learns of our end.
-    let _ = pipe::replace_standard(StandardStream::Input);
-    Ok(ends)
-}
-
-fn stdout(format: Format) -> Result<Ends, String> {
-    const LABEL: &str = "standard output";
-    let fd = std::io::stdout();
-    let kind = pipe::kind(&fd).map_err(|error| error.to_string())?;
-    if kind == Kind::Character && std::io::IsTerminal::is_terminal(&fd) {
-        return Err(format!(
-            "{LABEL} is a terminal: give packets to a pipe (`... | weir write FILE`, `... | weir print`), or name \
-             another interface (`--if right=KIND`)"
-        ));
-    }
-    inputs::refuse(inputs::of(&fd), LABEL)?;
-    let ends = descriptor::stream(fd.as_fd(), LABEL, format, (kind == Kind::Socket, true))?;
-    let _ = pipe::replace_standard(StandardStream::Output);
-    Ok(ends)
 }
 
 /// All interfaces that are open.

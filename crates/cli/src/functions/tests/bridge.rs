@@ -75,7 +75,11 @@ fn mistakes_are_told() {
     );
     fails(
         &["bridge", "--if", "a b=tap:x"],
-        expect!["bridge: --if `a b`: expected a name of letters, digits and `_-.`, as in --if dmz=tap:tap2"],
+        expect![[r#"
+        error: invalid value 'a b=tap:x' for '--if <NAME=KIND>': `a b` is no name for an interface; use letters, digits, `_`, `-` and `.`
+
+        For more information, try '--help'.
+    "#]],
     );
 }
 

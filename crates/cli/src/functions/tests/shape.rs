@@ -67,7 +67,7 @@ fn what_cannot_be_is_refused() {
     fails(
         &["shape", "fast"],
         expect![[r#"
-        error: invalid value 'fast' for '<RATE>': expected a rate such as 10Mbps, 1GBps or 10kpps, above 0 and at most 34Gbps or 1Gpps
+        error: invalid value 'fast' for '<RATE>': expected a rate such as 10Mbps, 1GBps or 10kpps, from 8bps to 34Gbps or from 1pps to 1Gpps
 
         For more information, try '--help'.
     "#]],

@@ -193,6 +193,11 @@ impl Interface {
         }
     }
 
+    /// The stage ends: nobody is to find any more what would lead to it.
+    pub fn leave(&mut self) {
+        self.outputs.iter_mut().for_each(|output| output.leave());
+    }
+
     /// Packets that wait for room, and those that wait for an output, or for the end because no element looks after them any more.
     pub fn n_waiting(&self) -> (usize, usize) {
         if self.outputs.is_empty() || self.n_writers == 0 {

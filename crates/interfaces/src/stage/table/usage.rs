@@ -28,6 +28,11 @@ pub(super) fn is_read(name: &str) -> bool {
     has(&READ, name)
 }
 
+/// Whether an element writes it.
+pub(super) fn is_written(name: &str) -> bool {
+    has(&WRITTEN, name)
+}
+
 fn add(names: &Names, name: &str) {
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
     if !names.iter().any(|known| known == name) {

@@ -1,0 +1,177 @@
+//! Streams and graphs that no packet can come through: they are told of, and nothing waits for ever.
+
+use super::captures;
+use super::process::{as_each_user, until, Place};
+
+fn capture(place: &Place, n: u64) {
+    let mut bytes = captures::header();
+    (0..n).for_each(|idx| captures::add_record(&mut bytes, &captures::packet(7, idx)));
+    place.write("in.pcap", bytes);
+}
+
+/// Runs a script that must end by itself with a status, and tell so.
+#[track_caller]
+fn ends(place: &Place, script: &str, code: i32, due: &str) {
+    let finished = place.run(&format!("timeout 20 bash -c \"{script}\""));
+    assert_eq!(finished.code, code, "{finished:?}");
+    assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
+}
+
+#[test]
+fn a_graph_to_which_nothing_can_ever_come_is_refused() {
+    as_each_user(|place| {
+        capture(place, 3);
+        let due = "weir: nothing can ever come: the graph has no source";
+        for script in [
+            "weir stage --if left=stdout -e 'FromInterface(left) -> Discard' < in.pcap > out",
+            "weir stage --if 'left=- file:out' -e 'FromInterface(left) -> Discard' < in.pcap",
+            "weir stage -e '' < in.pcap > out",
+            "weir stage -e 'Idle -> Discard' < in.pcap > out",
+            "cat in.pcap | weir stage -e '' | cat; exit \\${PIPESTATUS[1]}",
+        ] {
+            ends(place, script, 1, due);
+        }
+        for graph in ["", "Idle -> Discard"] {
+            let chain = format!("weir chain 'read in.pcap | stage -e \\\"{graph}\\\" | write out'");
+            ends(place, &chain, 1, "nothing can ever come: the graph has no source");
+        }
+        // Others that read nothing have something to do.
+        for script in [
+            "weir stage -e 'InfiniteSource(LIMIT 5, STOP true) -> ToInterface(right)' > out",
+            "weir stage -e 'Script(wait 0.1, stop)' > out",
+            "weir read in.pcap | weir stage --if left=stdout --if right=stdin -e \
+             'FromInterface(right) -> ToInterface(left)' > out",
+            "weir linux --while-running -- true",
+        ] {
+            ends(place, script, 0, "");
+        }
+    });
+}
+
+#[test]
+fn a_standard_stream_that_is_closed_is_told() {
+    as_each_user(|place| {
+        capture(place, 3);
+        ends(
+            place,
+            "weir read in.pcap >&-",
+            1,
+            "weir: read: standard output is closed: give packets to a pipe",
+        );
+        ends(place, "weir count <&- > out", 1, "standard input is closed: give packets by a pipe");
+        // Nobody misses what is not used.
+        ends(place, "weir read in.pcap <&- > out; cmp in.pcap out", 0, "");
+        ends(place, "weir write out < in.pcap >&-; cmp in.pcap out", 0, "");
+    });
+}
+
+#[test]
+fn what_is_printed_onto_a_full_disk_fails_the_stage() {
+    as_each_user(|place| {
+        capture(place, 3);
+        for stage in ["weir print", "weir count", "weir hex"] {
+            let finished = place.run(&format!("{stage} < in.pcap > out 2> /dev/full"));
+            assert_eq!(finished.code, 1, "{finished:?}");
+            place.output("cmp in.pcap out");
+        }
+    });
+}
+
+#[test]
+fn a_stage_that_waits_at_a_socket_is_seen_and_leaves_no_socket() {
+    as_each_user(|place| {
+        capture(place, 40);
+        for (signal, script) in
+            [("TERM", "weir count --if left=unix:s > out"), ("INT", "weir count --if right=unix:s < in.pcap")]
+        {
+            let running = place.start(&format!("exec {script}"));
+            until("it is seen", || {
+                let seen = place.status();
+                seen.iter().any(|stage| stage["interfaces"].to_string().contains("socket"))
+            });
+            place.output(&format!("test -S s; kill -{signal} {}", running.child.id()));
+            assert_eq!(running.finish().code, 0, "{script}");
+            assert!(!std::path::Path::new(&place.path("s")).exists(), "{script}");
+        }
+        // Nobody who comes late misses anything, be it only the end.
+        let late = "weir count --if right=unix:s < FILE & until test -S s; do sleep 0.01; done; sleep 0.2; \
+                    weir write out --if left=unix:s; wait; cmp FILE out";
+        place.output(&late.replace("FILE", "in.pcap"));
+        capture(place, 0);
+        place.output(&late.replace("FILE", "in.pcap"));
+        // Nor does anything wait for the end.
+        capture(place, 40);
+        let writer = place.start("(cat in.pcap; exec sleep 100) | exec weir count --if right=unix:s");
+        until("it waits", || std::path::Path::new(&place.path("s")).exists());
+        let reader = place.start("exec weir write out --if left=unix:s < /dev/null");
+        until("all has come", || {
+            let seen = place.status();
+            let reader = seen.iter().find(|stage| stage["function"] == "write out");
+            reader.is_some_and(|stage| stage["interfaces"][0]["rx_packets"] == 40)
+        });
+        drop((writer, reader));
+    });
+}
+
+#[test]
+fn a_stage_whose_parent_does_not_hear_of_its_end_is_not_told_to_be_stopped() {
+    as_each_user(|place| {
+        let parent = place.start("weir count < <(sleep 100) > /dev/null & echo $! > pid; exec sleep 100");
+        until("it runs", || place.status().len() == 1);
+        place.output("kill -KILL $(cat pid)");
+        until("it does not", || {
+            let told = place.run("weir status");
+            assert!(!told.stderr.contains("stopped"), "{told:?}");
+            told.stdout.lines().count() == 1
+        });
+        drop(parent);
+    });
+}
+
+#[test]
+fn what_full_queues_cost_is_told_in_the_end() {
+    as_each_user(|place| {
+        capture(place, 50);
+        let finished = place.run("weir delay 300ms --queue 10 < in.pcap > out");
+        assert_eq!(finished.code, 0, "{finished:?}");
+        let due = "weir: dropped because a queue was full: ";
+        assert!(finished.stderr.contains(due) && finished.stderr.contains("queue-full 39"), "{finished:?}");
+    });
+}
+
+#[test]
+fn cooked_captures_are_ethernet_frames() {
+    as_each_user(|place| {
+        let header = |link: u32| {
+            let mut bytes = captures::header();
+            bytes[20..24].copy_from_slice(&link.to_ne_bytes());
+            bytes
+        };
+        let mut cooked = header(113);
+        captures::add_record(&mut cooked, b"\0\x01\0\x01\0\x06\x02\0\0\0\0\x09\0\0\x08\x06\0\x01");
+        place.write("sll.pcap", cooked);
+        let due = "ffffffffffff 020000000009 0806 00 01\n";
+        assert_eq!(place.output("weir read sll.pcap --format ascii | cat"), due);
+        assert_eq!(
+            place.output(
+                "weir stage -e 'FromInterface(left) -> ToInterface(right)' --format ascii < sll.pcap | cat"
+            ),
+            due
+        );
+        let mut usb = header(220);
+        (0..3).for_each(|_| captures::add_record(&mut usb, &[7; 60]));
+        place.write("usb.pcap", usb);
+        for (script, name) in
+            [("weir read usb.pcap > out", "usb.pcap"), ("weir read - < usb.pcap > out", "standard input")]
+        {
+            let finished = place.run(script);
+            assert_eq!(finished.code, 1, "{finished:?}");
+            let due = format!(
+                "weir: {name}: packets of link type #220 cannot be made Ethernet frames; they are skipped\n\
+                 weir: {name}: 2 further packets were skipped\n"
+            );
+            assert_eq!(finished.stderr, due);
+            assert!(captures::packets(&place.read("out")).is_empty());
+        }
+    });
+}
