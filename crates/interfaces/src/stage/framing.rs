@@ -118,6 +118,8 @@ pub struct Deframer {
     n_bad: u64,
     /// Those of them that were told of.
     n_told: u64,
+    /// Packets that were taken since the last read.
+    n_taken: usize,
 }
 
 enum State {
@@ -127,8 +129,11 @@ enum State {
     Lines(Lines),
 }
 
-/// Bytes to read at once before the format is known, and of lines.
+/// Bytes to read at once before the format is known, of lines, and of small packets: so few that they are in the nearest cache when
+/// they are copied into packets.
 pub(super) const READ_LEN: usize = 16 * 1024;
+/// Packets of one read that make them small ones. A read is to bring several of others.
+const MANY: usize = 64;
 
 /// First bytes of captures.
 const MAGICS: [[u8; 4]; 5] = [
@@ -142,7 +147,7 @@ const MAGICS: [[u8; 4]; 5] = [
 impl Default for Deframer {
     fn default() -> Deframer {
         let state = State::Unknown(Vec::new());
-        Deframer { state, records: Records::default(), notes: Vec::new(), n_bad: 0, n_told: 0 }
+        Deframer { state, records: Records::default(), notes: Vec::new(), n_bad: 0, n_told: 0, n_taken: 0 }
     }
 }
 
@@ -166,7 +171,12 @@ impl Deframer {
     /// Takes in what one call of `read` yields; how many bytes. None need not be the end, which is said by [`Deframer::end`].
     pub fn read(&mut self, mut read: impl FnMut(&mut [u8]) -> io::Result<usize>) -> io::Result<usize> {
         if let State::Capture(decoder) = &mut self.state {
-            let n = read(decoder.room())?;
+            let mut room = decoder.room();
+            if std::mem::take(&mut self.n_taken) >= MANY {
+                let len = room.len().min(READ_LEN);
+                room = room.get_mut(..len).unwrap_or_default();
+            }
+            let n = read(room)?;
             if n > 0 {
                 decoder.fill(n);
             }
@@ -219,11 +229,13 @@ impl Deframer {
 
     /// Adds the next packets to a batch until it has `max`.
     pub fn take(&mut self, batch: &mut Batch, max: usize) -> Pause {
+        let before = batch.len();
         let pause = match &mut self.state {
             State::Unknown(_) => Pause::NeedInput,
             State::Capture(decoder) => self.records.take(decoder, batch, max),
             State::Lines(lines) => lines.take(batch, max, &mut self.notes, &mut self.n_bad),
         };
+        self.n_taken += batch.len() - before;
         if pause == Pause::End {
             self.tell_rest();
         }
