@@ -9,6 +9,7 @@ use element::output::reason;
 
 mod changes;
 mod contestant;
+pub mod limits;
 mod measure;
 mod report;
 mod startup;

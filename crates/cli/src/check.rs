@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use graph::{Diagnostic, Diagnostics, Severity};
+use graph::{Diagnostic, Diagnostics, Place, Severity};
 use serde_json::json;
 
 use crate::command::CheckOptions;
@@ -14,6 +14,10 @@ pub fn run(options: CheckOptions) -> Result<ExitCode, String> {
     let text = request.text.read()?;
     let mut diagnostics = Diagnostics::default();
     if let Some(graph) = load::parse(&request, &text, &mut diagnostics) {
+        if graph.elements.is_empty() {
+            let place = Place { file: Some(request.text.name().into()), ..Place::default() };
+            diagnostics.warning(&place, load::NO_ELEMENTS);
+        }
         load::configure(&request, graph, &mut diagnostics);
     }
     if options.json {

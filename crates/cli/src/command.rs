@@ -8,9 +8,11 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::ArgValueCompleter;
 
+use crate::bench::limits;
 use crate::chain::ChainOptions;
 use crate::complete::graphs;
 use crate::live::LiveOptions;
+use crate::patience::Patience;
 use crate::stage::{change, linux, simple, status};
 
 /// Runs network functions: packets in, decisions, packets out.
@@ -263,11 +265,14 @@ pub struct ElementsOptions {
 }
 
 /// Which running graph.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct GraphName {
     /// Name given to `weir run --name`; needed if several graphs run.
-    #[arg(short, long = "graph", value_name = "NAME", add = ArgValueCompleter::new(graphs::graphs))]
+    #[arg(short, long = "graph", value_name = "NAME", global = true, add = ArgValueCompleter::new(graphs::graphs))]
     pub graph: Option<String>,
+    /// How long to wait for it.
+    #[command(flatten)]
+    pub patience: Patience,
 }
 
 /// Options of `weir handler`.
@@ -277,7 +282,7 @@ pub struct HandlerOptions {
     #[command(flatten)]
     pub graph: GraphName,
     /// Print the answer as JSON.
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
     /// What to do.
     #[command(subcommand)]
@@ -360,25 +365,25 @@ pub struct BenchOptions {
     pub startup: bool,
     /// Change instead a running graph of 50 elements at random N times while a million packets a second pass through it: how long
     /// they stand still, and whether any is lost.
-    #[arg(long, value_name = "N", conflicts_with_all = ["files", "startup", "vs"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["files", "startup", "vs"], value_parser = limits::at_least_one)]
     pub changes: Option<usize>,
     /// Spread the graph that is changed over N threads.
     #[arg(long, value_name = "N", requires = "changes", conflicts_with = "cores", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
     pub threads: Option<u16>,
     /// Runs of each graph, or starts; the median counts [default: 3, starts 50].
-    #[arg(short, long, visible_alias = "runs", value_name = "N")]
+    #[arg(short, long, visible_alias = "runs", value_name = "N", value_parser = limits::at_least_one)]
     pub rounds: Option<usize>,
     /// Seconds before measuring.
-    #[arg(long, default_value_t = 0.5, value_name = "SECONDS")]
+    #[arg(long, default_value = "0.5", value_name = "SECONDS", value_parser = limits::warm)]
     pub warm: f64,
     /// Seconds of measuring.
-    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = limits::duration)]
     pub duration: f64,
     /// Divide by processor time instead of elapsed time: for a machine that is busy.
     #[arg(long)]
     pub cpu_time: bool,
     /// First processor to run on.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = crate::cores::cpu)]
     pub cpu: usize,
     /// Run each graph on N cores, and on one to compare with; a graph that is changed on N only.
     #[arg(long, value_name = "N", conflicts_with_all = ["cpu_time", "startup"], value_parser = clap::value_parser!(u16).range(2..=i64::from(crate::cores::MAX)))]

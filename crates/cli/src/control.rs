@@ -12,3 +12,5 @@ pub mod live;
 pub mod protocol;
 pub mod server;
 mod streams;
+
+pub use answers::listed;

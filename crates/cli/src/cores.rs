@@ -8,6 +8,32 @@ pub const MAX: u16 = 1024;
 /// Why several cores and simulated time exclude each other.
 pub const NO_SIMTIME: &str = "simulated time runs on one core; leave out --simtime or --cores";
 
+/// The number of a processor that this process may use.
+pub fn cpu(text: &str) -> Result<usize, String> {
+    let Ok(cpu) = text.parse() else { return Err("expected the number of a processor".to_string()) };
+    let allowed = sys::cpu::allowed().map_err(|error| error.to_string())?;
+    match allowed.contains(&cpu) {
+        true => Ok(cpu),
+        false => Err(format!("this process may use the processors {}", ranges(&allowed))),
+    }
+}
+
+/// Ascending numbers as users write them: `0-3, 8`.
+fn ranges(numbers: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let words = runs.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// The processors that the threads of a layout run on: a replica stays on a core of its own. Warns where there are not enough.
 pub fn cpus(layout: Layout, warns: bool) -> Vec<usize> {
     let Layout::Cores(n @ 2..) = layout else { return Vec::new() };
@@ -23,4 +49,17 @@ pub fn cpus(layout: Layout, warns: bool) -> Vec<usize> {
         return Vec::new();
     }
     allowed.into_iter().take(n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_among_processors_are_told_as_a_range() {
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
+        assert_eq!(ranges(&[]), "");
+        assert!(cpu("100000").unwrap_err().starts_with("this process may use the processors "));
+        assert_eq!(cpu("x").unwrap_err(), "expected the number of a processor");
+    }
 }

@@ -36,8 +36,9 @@ pub fn list(options: ElementsOptions) -> Result<ExitCode, String> {
         let all = folders.flat_map(|(folder, classes)| {
             classes.iter().filter(matches).map(move |class| as_json(folder, &class.facts))
         });
-        println!("{:#}", json!(all.collect::<Vec<_>>()));
-        return Ok(ExitCode::SUCCESS);
+        let all: Vec<_> = all.collect();
+        println!("{:#}", json!(all));
+        return Ok(if all.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
     let mut n = 0;
     for (folder, classes) in folders {

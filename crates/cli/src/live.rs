@@ -18,6 +18,8 @@ use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
 use crate::control::protocol::Ask;
 use crate::load::Origin;
+use crate::patience::Patience;
+use crate::print::counted;
 use crate::stage::status::uptime;
 
 /// Options of `weir live`.
@@ -26,6 +28,9 @@ pub struct LiveOptions {
     /// The running graph: its name (`weir run --name`), or a stage's number in `weir status`.
     #[arg(add = ArgValueCompleter::new(graphs::graphs))]
     pub graph: String,
+    /// How long to wait for it.
+    #[command(flatten)]
+    pub patience: Patience,
     /// What to do.
     #[command(subcommand)]
     pub action: LiveAction,
@@ -90,8 +95,8 @@ pub enum LiveAction {
 
 /// `weir live`.
 pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
-    let LiveOptions { graph, action, json, dry_run } = options;
-    let graph = GraphName { graph: Some(graph) };
+    let LiveOptions { graph, patience, action, json, dry_run } = options;
+    let graph = GraphName { graph: Some(graph), patience };
     let edit = match action {
         LiveAction::Show => {
             let ask = Ask::Read { handler: "flatconfig".into(), parameter: String::new() };
@@ -159,7 +164,13 @@ fn tell(past: &Past) {
     let mark = if past.runs { "*" } else { " " };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = uptime(now.as_secs_f64() - past.since_ns as f64 / 1e9);
-    println!("{mark} {:<5} {:>10} ago  {} ({} steps)", past.revision, age, past.title, past.plan.len());
+    println!(
+        "{mark} {:<5} {:>10} ago  {} ({})",
+        past.revision,
+        age,
+        past.title,
+        counted(past.plan.len(), "step")
+    );
 }
 
 fn follow(graph: &GraphName, json: bool) -> Result<ExitCode, String> {

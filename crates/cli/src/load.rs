@@ -236,6 +236,9 @@ fn text_of(diagnostic: &Diagnostic, all: &Diagnostics, made: &[Made]) -> String 
     format!("weir: {}: {}", made.called, lang::weir_text(&told))
 }
 
+/// What is told of a graph that has nothing in it, which is no error, as in Click.
+pub const NO_ELEMENTS: &str = "the configuration has no elements";
+
 /// Checks a parsed graph and configures its elements, without starting it.
 pub fn configure(request: &Request, graph: Graph, diagnostics: &mut Diagnostics) {
     let stock = catalog::stock();

@@ -21,6 +21,7 @@ mod libraries;
 mod live;
 mod load;
 mod pages;
+mod patience;
 mod remote;
 mod run;
 mod serve;

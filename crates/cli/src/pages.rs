@@ -17,7 +17,7 @@ pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCo
         true => clap_complete::generate(shell, &mut full(), "weir", &mut text),
         false => crate::complete::script(shell, &mut text).map_err(|error| error.to_string())?,
     }
-    std::io::stdout().write_all(&text).map_err(|error| reason(&error))?;
+    crate::print::bytes(&text);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,11 +36,11 @@ pub fn man(what: Option<&str>) -> Result<ExitCode, String> {
         }
     }
     let written = match (what, only) {
-        (None, _) => page(all).and_then(|page| std::io::stdout().write_all(&page)),
+        (None, _) => page(all).map(|page| crate::print::bytes(&page)),
         (_, Some(name)) => {
             all.build();
             let command = all.find_subcommand(&name).cloned().unwrap_or(all);
-            page(command).and_then(|page| std::io::stdout().write_all(&page))
+            page(command).map(|page| crate::print::bytes(&page))
         }
         (Some(folder), _) => std::fs::create_dir_all(folder).and_then(|()| {
             all.build();
@@ -62,12 +62,18 @@ fn write_all(command: &Command, folder: &Path) -> std::io::Result<()> {
 
 /// The page of a command. Its examples stand in a section of their own, as they are.
 fn page(command: Command) -> std::io::Result<Vec<u8>> {
+    // Unless the page is told, it takes the command's name for the program that it comes from.
+    let man = |command: Command| {
+        let name = command.get_display_name().unwrap_or(command.get_name()).to_uppercase();
+        let source = concat!("weir ", env!("CARGO_PKG_VERSION"));
+        Man::new(command).title(name).source(source).manual("User Commands")
+    };
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let Some(lines) = help.strip_prefix(examples::HEADING) else {
         let mut page = Vec::new();
-        return Man::new(command).render(&mut page).map(|()| page);
+        return man(command).render(&mut page).map(|()| page);
     };
-    let man = Man::new(command.clone());
+    let man = man(command.clone());
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -105,5 +111,6 @@ mod tests {
         let examples = ".SH EXAMPLES\n.nf\n  # why\n  weir x \\(aqa\\(aq \\e\n    \\-\\-flag\n.fi\n";
         assert!(page.ends_with(examples), "{page}");
         assert!(!page.contains("EXTRA"), "{page}");
+        assert!(page.contains(".TH WEIR-X 1  \"weir 0.1.0\" \"User Commands\"\n"), "{page}");
     }
 }

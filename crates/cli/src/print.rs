@@ -24,7 +24,17 @@ macro_rules! eprintln {
 /// Writes to standard output.
 pub fn text(text: Arguments<'_>, end: &str) {
     let mut out = std::io::stdout().lock();
-    let written = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+    let result = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
+    drop(out);
+    written(result);
+}
+
+/// Writes bytes to standard output.
+pub fn bytes(bytes: &[u8]) {
+    written(std::io::stdout().lock().write_all(bytes));
+}
+
+fn written(written: std::io::Result<()>) {
     match written {
         Ok(()) => {}
         // Graphs go on when a reader goes away; all else has ended by the signal.
@@ -34,6 +44,11 @@ pub fn text(text: Arguments<'_>, end: &str) {
             std::process::exit(1);
         }
     }
+}
+
+/// A number of things: `1 step`, `2 steps`.
+pub fn counted(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Writes to standard error.

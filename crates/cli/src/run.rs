@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use element::{failure, Runtime};
+use element::{failure, HandlerUse, Runtime};
 use engine::world::World;
 use engine::Layout;
 use graph::Diagnostics;
@@ -49,15 +49,21 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
     table::guard_inputs(false);
     load::tell(&diagnostics);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
-    if engine.world.n_elements() == 0 {
-        return Err(format!("{}: the configuration has no elements", request.text.name()));
+    let is_empty = engine.world.n_elements() == 0;
+    if is_empty {
+        // As in Click. There is nothing to wait for.
+        eprintln!("weir: warning: {}: {}", request.text.name(), load::NO_ELEMENTS);
     }
+    check_reads(&options, &engine.world)?;
     engine.world.has_hotconfig = options.allow_reconfigure;
     let server = serve(&options, &mut engine.world)?;
     let stop = Stop::listen(&mut engine.world);
     let begin = Instant::now();
     let mut progress = Progress::new(&options);
     engine.run_while(|world| {
+        if is_empty {
+            return false;
+        }
         if let Some(server) = &server {
             server.work(world);
         }
@@ -74,7 +80,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
             Ok(value) if options.json => drop(values.insert(name.clone(), json!(value.trim_end()))),
             Ok(value) => println!("{name}: {}", value.trim_end()),
             Err(message) => {
-                eprintln!("weir: {}", element::spoken(&message));
+                eprintln!("weir: --read {name}: {}", element::spoken(&message));
                 has_failed = true;
             }
         }
@@ -99,6 +105,22 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
         eprint!("{}", summary.as_text());
     }
     Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Checks that all of --read can be read. A graph that others may change could come to have the handler.
+fn check_reads(options: &RunOptions, world: &World) -> Result<(), String> {
+    let changes = options.name.is_some() || options.allow_reconfigure;
+    let missing = options.read.iter().filter_map(|name| {
+        let checked = world.check_handler(TOP, name, HandlerUse::Read(""));
+        checked.err().map(|message| format!("--read {name}: {}", element::spoken(&message)))
+    });
+    let missing: Vec<String> = missing.collect();
+    if changes {
+        missing.iter().for_each(|message| eprintln!("weir: warning: {message}; it is read at the end"));
+    } else if !missing.is_empty() {
+        return Err(missing.join("\nweir: "));
+    }
+    Ok(())
 }
 
 /// Warns of variables that the configuration does not mention. Of one that takes in others not all is known.

@@ -1,5 +1,7 @@
 //! Texts about graphs that do not run: `flatten`, `fmt`, `graph`.
 
+mod bytes;
+
 use std::io::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +11,7 @@ use graph::{Diagnostics, Graph};
 use crate::command::{FmtOptions, GraphOptions, SourceOptions};
 use element::output::reason;
 
-use crate::load::{self, Request};
+use crate::load::{self, Origin, Request};
 
 /// Parses; tells what is wrong in weir's form.
 pub fn parse(source: &SourceOptions) -> Result<Option<Graph>, String> {
@@ -57,10 +59,9 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
     for file in files {
         let is_stdin = file == STDIN;
         let file = if is_stdin { "<stdin>" } else { file };
-        let text =
-            if is_stdin { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
-        let text = text.map_err(|error| format!("{file}: {}", reason(&error)))?;
-        let Some(new) = formatted(file, &text) else {
+        let bytes = if is_stdin { Origin::Stdin } else { Origin::File(file.to_string()) }.bytes()?;
+        let text = bytes::to_text(&bytes);
+        let Some(new) = formatted(file, &text, &bytes) else {
             code = ExitCode::FAILURE;
             continue;
         };
@@ -68,9 +69,9 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
             println!("{file}");
             code = ExitCode::FAILURE;
         } else if options.write && !is_stdin && new != text {
-            replace(file, &new)?;
+            replace(file, &bytes::of_text(&new))?;
         } else if !options.check && (is_stdin || !options.write) {
-            print!("{new}");
+            crate::print::bytes(&bytes::of_text(&new));
         }
     }
     Ok(code)
@@ -78,7 +79,7 @@ pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
 
 /// Replaces a file at once, so that an interruption leaves the old or the new text. A link stays: the file that it leads to is
 /// replaced.
-fn replace(file: &str, text: &str) -> Result<(), String> {
+fn replace(file: &str, text: &[u8]) -> Result<(), String> {
     let failed = |path: &Path, error: Error| format!("{}: {}", path.display(), reason(&error));
     let file = std::fs::canonicalize(file).map_err(|error| failed(Path::new(file), error))?;
     let mut beside = file.clone().into_os_string();
@@ -92,12 +93,14 @@ fn replace(file: &str, text: &str) -> Result<(), String> {
     std::fs::rename(&beside, &file).map_err(|error| failed(&file, error))
 }
 
-fn formatted(name: &str, text: &str) -> Option<String> {
-    match lang::format(&lang::Source { name, text }) {
-        Ok(text) => Some(text),
-        Err(diagnostics) => {
-            load::tell(&diagnostics);
-            None
-        }
-    }
+/// The text in the standard layout; what is wrong with `bytes`, which it stands for, is told.
+fn formatted(name: &str, text: &str, bytes: &[u8]) -> Option<String> {
+    let refused = match lang::format(&lang::Source { name, text }) {
+        Ok(text) => return Some(text),
+        Err(diagnostics) => diagnostics,
+    };
+    // Of bytes that are no UTF-8 it is told as by other commands.
+    let read = String::from_utf8_lossy(bytes);
+    load::tell(&lang::format(&lang::Source { name, text: &read }).err().unwrap_or(refused));
+    None
 }

@@ -12,6 +12,8 @@ use engine::world::{Watcher, World};
 use serde::{Deserialize, Serialize};
 use sys::bpf::Program;
 
+use crate::print::counted;
+
 use numbers::Numbers;
 
 const ETHERNET: i32 = 1;
@@ -320,7 +322,7 @@ impl Tap {
         };
         let n_outputs = world.n_ports(element).1;
         if port >= n_outputs {
-            return Err(format!("`{name}` has {n_outputs} outputs; there is no output {port}"));
+            return Err(format!("`{name}` has {}; there is no output {port}", counted(n_outputs, "output")));
         }
         Ok(Tap { element, port, out, is_closed: false })
     }

@@ -84,7 +84,22 @@ fn what_cannot_be_measured_is_named() {
     ]);
     assert!(silent.contains("true printed no `B count now`"), "{silent}");
     assert!(silent.ends_with("weir: --vs: true could run none of the graphs\n"), "{silent}");
-    assert!(refused(&["c0_mirror.click", "--cpu", "100000"]).contains("--cpu 100000"));
+}
+
+#[test]
+fn figures_that_measure_nothing_are_wrong_command_lines() {
+    for (args, due) in [
+        (["--rounds", "0"], "'0' for '--rounds <N>': expected a number, at least 1"),
+        (["--changes", "0"], "'0' for '--changes <N>': expected a number, at least 1"),
+        (["--duration", "0"], "'0' for '--duration <SECONDS>': expected seconds, more than 0"),
+        (["--warm", "inf"], "'inf' for '--warm <SECONDS>': expected seconds, 0 or more"),
+        (["--cpu", "100000"], "'100000' for '--cpu <N>': this process may use the processors "),
+    ] {
+        let output = bench(&args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(due), "{told}");
+    }
 }
 
 #[test]

@@ -313,14 +313,21 @@ fn a_full_disk_and_a_message_that_nobody_receives_are_no_panic() {
         &["elements"][..],
         &["help", "Queue"],
         &["elements", "--json"],
+        &["man", "run"],
+        &["completions", "bash"],
+        &["fmt", "examples/source.click"],
         &["flatten", "-e", "Idle -> Discard"],
         &["help"],
         &["--help"],
         &["--version"],
         &["run", "--help"],
     ] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_weir")).args(args).stdout(full()).output().expect("it runs");
+        let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .args(args)
+            .current_dir(root())
+            .stdout(full())
+            .output()
+            .expect("it runs");
         assert_eq!(stderr(&output), "weir: standard output: No space left on device\n", "{args:?}");
         assert_eq!(output.status.code(), Some(1), "{args:?}");
     }
@@ -519,7 +526,7 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
     let page = weir_in(Path::new(&folder), &["man", "nat"]);
     let text = stdout(&page);
-    assert!(text.contains(".TH weir-nat 1") && text.contains("\n.SH EXAMPLES\n.nf\n"), "{text}");
+    assert!(text.contains(".TH WEIR-NAT 1") && text.contains("\n.SH EXAMPLES\n.nf\n"), "{text}");
     assert!(!Path::new(&folder).join("nat").exists());
     let output = weir_in(Path::new(&folder), &["man", "pages/"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -532,4 +539,66 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
     assert_eq!(stdout(&weir_in(Path::new(&folder), &["man", "nat"])), "");
     assert!(Path::new(&folder).join("nat/weir.1").exists());
+}
+
+#[test]
+fn what_cannot_be_read_at_the_end_is_told_at_the_start() {
+    let source = "RatedSource -> c :: Counter -> Discard";
+    let output = weir(&["run", "-e", source, "--read", "nosuch.count", "--read", "c.nosuch"]);
+    let due = "weir: --read nosuch.count: no element named 'nosuch'\nweir: --read c.nosuch: no 'c.nosuch' read handler\n";
+    assert_eq!((stderr(&output).as_str(), output.status.code()), (due, Some(1)));
+}
+
+#[test]
+fn an_empty_configuration_is_doubtful_and_no_error() {
+    let output = weir(&["run", "-q", "-e", " // nothing"]);
+    let due = "weir: warning: config: the configuration has no elements\n";
+    assert_eq!((stderr(&output).as_str(), output.status.code()), (due, Some(0)));
+    let output = weir(&["check", "-e", " // nothing"]);
+    let due = "config: warning: the configuration has no elements\n";
+    assert_eq!((stderr(&output).as_str(), output.status.code()), (due, Some(0)));
+}
+
+#[test]
+fn bytes_of_other_encodings_stay_in_the_standard_layout() {
+    let file = scratch("latin1.click");
+    std::fs::write(&file, b"// caf\xe9 \xa0\nIdle->Discard; // \xf4\x8f\xbc\x80 \xff\n")
+        .expect("the file can be written");
+    let due = b"// caf\xe9 \xa0\nIdle -> Discard; // \xf4\x8f\xbc\x80 \xff\n";
+    assert_eq!(weir(&["fmt", &file]).stdout, due);
+    assert!(weir(&["fmt", "--write", &file]).status.success());
+    assert_eq!(std::fs::read(&file).expect("the file is there"), due);
+    assert!(weir(&["fmt", "--check", &file]).status.success());
+}
+
+#[test]
+fn no_class_that_matches_is_a_failure_in_each_form() {
+    assert_eq!(weir(&["elements", "zzz"]).status.code(), Some(1));
+    let output = weir(&["elements", "zzz", "--json"]);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("[]\n", Some(1)));
+}
+
+#[test]
+fn clients_wait_for_a_graph_that_starts_if_they_are_told_to() {
+    let name = format!("test-wait-{}", std::process::id());
+    let output = weir(&["handler", "read", "c.count", "--graph", &name]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).starts_with(&format!("weir: no running graph named `{name}`\n")),
+        "{}",
+        stderr(&output)
+    );
+    let run = format!(
+        "sleep 0.3; exec {0} run -q --name {name} -e 'RatedSource -> c :: Counter -> Discard'",
+        env!("CARGO_BIN_EXE_weir")
+    );
+    let mut graph = Command::new("sh").args(["-c", &run]).spawn().expect("a shell is there");
+    let output = weir(&["handler", "--wait=30", "list", "--graph", &name]);
+    assert!(output.status.success() && stdout(&output).contains("c\n"), "{}", stderr(&output));
+    let output = weir(&["live", &name, "watches", "--wait"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = weir(&["live", &name, "unwatch", "w"]);
+    assert_eq!(stderr(&output), "weir: no watch `w`; there is none; `weir live GRAPH watch` makes one\n");
+    assert!(weir(&["handler", "write", "stop", "--graph", &name]).status.success());
+    assert!(graph.wait().expect("the graph ends").success());
 }

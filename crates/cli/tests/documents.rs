@@ -132,6 +132,8 @@ fn every_class_is_documented() {
             }
             for drop in class.facts.drops {
                 assert!(drop.doc.ends_with('.'), "{name}: drop {} is undocumented", drop.name);
+                let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+                assert!(drop.name.bytes().all(is_plain), "{name}: drop `{}`: use small-letters", drop.name);
             }
         }
     }

@@ -53,8 +53,9 @@ struct Head {
 impl Journal {
     /// Opens a folder, which is made if it is not there, for this process alone.
     pub fn open(folder: &Path) -> Result<(Journal, Found), Fault> {
-        let failed =
-            |path: &Path, error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
+        let failed = |path: &Path, error: std::io::Error| {
+            Fault::broken(format!("{}: {}", path.display(), sys::reason(&error)))
+        };
         private::make_folder(folder).map_err(|error| failed(folder, error))?;
         let path = folder.join("journal");
         let file = private::append(&path).map_err(|error| failed(&path, error))?;
@@ -89,7 +90,8 @@ impl Journal {
     /// Writes a transaction, after which the configuration is `tree`.
     pub fn write(&mut self, edits: &[Edit], tree: &Tree) -> Result<(), Fault> {
         let path = self.folder.join("journal");
-        let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
+        let failed =
+            |error: std::io::Error| Fault::broken(format!("{}: {}", path.display(), sys::reason(&error)));
         if self.is_torn {
             return Err(Fault::broken(format!(
                 "{}: what is left of a transaction that failed could not be removed; restart the daemon when the file can be written",
@@ -102,7 +104,7 @@ impl Journal {
             // Whatever part of it was written must not be taken for the change later.
             if let Err(error) = self.file.set_len(self.len) {
                 self.is_torn = true;
-                tracing::error!(target: "weir", "{}: {error}: no more transactions are taken", path.display());
+                tracing::error!(target: "weir", "{}: {}: no more transactions are taken", path.display(), sys::reason(&error));
             }
             return Err(failed(error));
         }
@@ -119,7 +121,9 @@ impl Journal {
 
     /// Writes the whole configuration, so that the journal can begin anew.
     pub fn shorten(&mut self, tree: &Value) -> Result<(), Fault> {
-        let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", self.folder.display()));
+        let failed = |error: std::io::Error| {
+            Fault::broken(format!("{}: {}", self.folder.display(), sys::reason(&error)))
+        };
         self.whole_len =
             write_whole(&self.folder.join("running.json"), tree, self.sequence).map_err(failed)?;
         self.file.set_len(0).map_err(failed)?;
@@ -150,7 +154,7 @@ pub fn read_whole(path: &Path) -> Result<(Value, u64, u64), Fault> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok((crate::store::nothing(), 0, 0))
         }
-        Err(error) => return Err(Fault::broken(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(Fault::broken(format!("{}: {}", path.display(), sys::reason(&error)))),
     };
     let (head, body) = text.split_once('\n').ok_or_else(|| broken("its first line is missing"))?;
     let head: Head = serde_json::from_str(head).map_err(|_| broken("its first line cannot be read"))?;

@@ -17,6 +17,11 @@ pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
+/// A key as users wrote it, from a URL.
+pub fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
 /// A step: a node, and the keys of an entry if it is one of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {

@@ -49,7 +49,7 @@ pub fn tighten(folder: &Path) {
     for path in [folder.to_path_buf(), functions.clone()].into_iter().chain(files) {
         match take_from_others(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                tracing::warn!(target: "weir", "{}: others may look into it: {error}", path.display());
+                tracing::warn!(target: "weir", "{}: others may look into it: {}", path.display(), sys::reason(&error));
             }
             _ => {}
         }

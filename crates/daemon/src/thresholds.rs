@@ -45,8 +45,13 @@ pub fn check(store: &Store) -> Result<(), Fault> {
     for entry in entries(&store.tree().0) {
         let at = |fault: Fault| fault.at(format!("/{CORE}:thresholds/threshold={}", text(entry, "name")));
         let places = places(store.functions(), text(entry, "path")).map_err(at)?;
-        let instance = places.first().filter(|first| first.node.module != CORE);
-        let instance = instance.and_then(|first| first.keys.as_ref()?.first());
+        // In weir's own part, ports are of instances, too.
+        let of_instance = match places.as_slice() {
+            [first, ..] if first.node.module != CORE => Some(first),
+            [first, port, ..] if first.node.name == "topology" && port.node.name == "port" => Some(port),
+            _ => None,
+        };
+        let instance = of_instance.and_then(|place| place.keys.as_ref()?.first());
         if let Some(name) = instance.filter(|name| store.instance(name).is_none()) {
             return Err(at(Fault::invalid(format!(
                 "there is no instance `{name}`; create it first, or delete the threshold with it"

@@ -1,8 +1,10 @@
 //! Texts that elements write to files, or to the standard output that all of them share.
 
 use std::fs::File;
-use std::io::{BufWriter, Error, Result, Stdout, Write};
+use std::io::{BufWriter, Result, Stdout, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+pub use sys::reason;
 
 /// What elements wrote to standard output since it was last flushed.
 static BUFFER: LazyLock<Mutex<BufWriter<Stdout>>> =
@@ -41,30 +43,9 @@ pub fn tell(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// The system's words for why a call failed, as the C library has them, without the number that Rust adds.
-pub fn reason(error: &Error) -> String {
-    const EMFILE: i32 = 24;
-    let text = error.to_string();
-    let words = text.rsplit_once(" (os error ").map_or(text.as_str(), |(words, _)| words);
-    match error.raw_os_error() {
-        Some(EMFILE) => format!("{words}: raise the limit with `ulimit -n`"),
-        _ => words.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_number_of_an_error_is_left_out() {
-        assert_eq!(reason(&Error::from_raw_os_error(2)), "No such file or directory");
-        assert_eq!(reason(&Error::other("odd (os error)")), "odd (os error)");
-        assert_eq!(
-            reason(&Error::from_raw_os_error(24)),
-            "Too many open files: raise the limit with `ulimit -n`"
-        );
-    }
 
     #[test]
     fn a_file_that_cannot_be_made_is_named() {

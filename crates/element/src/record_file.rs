@@ -49,7 +49,8 @@ impl RecordFile {
     #[cold]
     fn tell(&mut self, ctx: &mut Ctx<'_>) {
         let Some(error) = self.fault.take().filter(|_| !failure::is_told_as_click()) else { return };
-        ctx.chatter(&format!("{}: {}; no more is written to it", self.name, reason(&error)));
+        let name = if self.name == "-" { "standard output" } else { &self.name };
+        ctx.chatter(&format!("{name}: {}; no more is written to it", reason(&error)));
         failure::note();
     }
 }

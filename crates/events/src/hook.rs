@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs a program for an event, and logs what it prints; what went wrong.
 pub fn run(shared: &Shared, path: &Path, event: &Event) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("it cannot be run: {error}");
+    let failed = |error: std::io::Error| format!("it cannot be run: {}", sys::reason(&error));
     let (output, theirs) = std::io::pipe().map_err(failed)?;
     let mut command = Command::new(path);
     command.stdin(input(event).map_err(failed)?).stderr(theirs.try_clone().map_err(failed)?).stdout(theirs);
@@ -61,7 +61,7 @@ fn await_end(
     let until = Instant::now() + timeout;
     let ended = rustix::io::ioctl_fionbio(&output, true)
         .and_then(|()| pidfd_open(pid, PidfdFlags::empty()))
-        .map_err(|error| format!("it cannot be waited for: {error}"))
+        .map_err(|error| format!("it cannot be waited for: {}", sys::reason(&error)))
         .and_then(|pidfd| wait(shared, &pidfd, &mut output, lines, until));
     if let Err(problem) = &ended {
         // It has not been waited for, so that the number is its own.

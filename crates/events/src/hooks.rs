@@ -62,7 +62,7 @@ impl Hooks {
     /// Programs of a folder. Which there are is looked for at each event.
     pub fn open(mut settings: Settings) -> Result<Hooks, String> {
         let shown = settings.folder.display().to_string();
-        let failed = |error: std::io::Error| format!("{shown}: {error}");
+        let failed = |error: std::io::Error| format!("{shown}: {}", sys::reason(&error));
         // It is found also if this process goes to another folder.
         settings.folder = settings.folder.canonicalize().map_err(failed)?;
         let facts = settings.folder.metadata().map_err(failed)?;

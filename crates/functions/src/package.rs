@@ -31,7 +31,7 @@ impl Package {
 
     /// Reads a folder, or a tar archive of one.
     pub fn read(path: &Path) -> Result<Package, String> {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let failed = |error: std::io::Error| format!("{}: {}", path.display(), sys::reason(&error));
         if path.is_dir() {
             return Package::of_files(files_of_folder(path).map_err(failed)?, &path.display().to_string());
         }
@@ -41,7 +41,8 @@ impl Package {
 
     /// Reads a tar archive; `origin` is what errors call it.
     pub fn of_tar(archive: impl Read, origin: &str) -> Result<Package, String> {
-        let files = files_of_tar(archive).map_err(|error| format!("{origin}: no tar archive: {error}"))?;
+        let files = files_of_tar(archive)
+            .map_err(|error| format!("{origin}: no tar archive: {}", sys::reason(&error)))?;
         Package::of_files(files, origin)
     }
 

@@ -7,7 +7,7 @@ use detect::alert::{self, Style};
 use detect::detector::{Detector, Outcome};
 use element::{failure, Ctx};
 
-use super::rule_files::reason;
+use element::output::reason;
 
 /// Where alerts are written.
 #[derive(Default)]

@@ -43,10 +43,10 @@ const HANDLERS: &[Handler] = &[
 ];
 
 const DROPS: &[DropReason] = &[
-    DropReason::new("not GRE", "The packet is not GRE or is a fragment, and there is no output 1."),
+    DropReason::new("not-gre", "The packet is not GRE or is a fragment, and there is no output 1."),
     DropReason::new("malformed", "The GRE header ends early, or is of another version."),
     DropReason::new("checksum", "The checksum is wrong, or missing."),
-    DropReason::new("other tunnel", "Key, protocol or addresses are others."),
+    DropReason::new("other-tunnel", "Key, protocol or addresses are others."),
     DropReason::new("order", "The number is not after the last one, or missing."),
 ];
 const NOT_GRE: usize = 0;

@@ -44,7 +44,7 @@ const HANDLERS: &[Handler] = &[
 
 const DROPS: &[DropReason] = &[
     DropReason::new("unknown", "The packet is neither IPv4 nor IPv6, and no PROTOCOL is given."),
-    DropReason::new("too long", "With its headers it would be longer than an IPv4 packet can be."),
+    DropReason::new("too-long", "With its headers it would be longer than an IPv4 packet can be."),
 ];
 const UNKNOWN: usize = 0;
 const TOO_LONG: usize = 1;

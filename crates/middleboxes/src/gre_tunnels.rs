@@ -59,7 +59,7 @@ const HANDLERS: &[Handler] = &[
 
 const DROPS: &[DropReason] = &[
     DropReason::new(
-        "not GRE",
+        "not-gre",
         "The packet is not GRE for this address or is a fragment, and there is no output 2.",
     ),
     DropReason::new(
@@ -67,13 +67,13 @@ const DROPS: &[DropReason] = &[
         "The GRE header ends early, is of another version, or what is inside is not IPv4.",
     ),
     DropReason::new("checksum", "The checksum is wrong."),
-    DropReason::new("no tunnel", "No tunnel has this source and key."),
+    DropReason::new("no-tunnel", "No tunnel has this source and key."),
     DropReason::new("order", "The number is not after the last one, or missing."),
     DropReason::new("spoofed", "The inner source is in none of the tunnel's prefixes."),
-    DropReason::new("over rate up", "The packet is over the tunnel's rate from the other side."),
-    DropReason::new("over rate down", "The packet is over the tunnel's rate to the other side."),
-    DropReason::new("no route", "No prefix holds the destination, and there is no output 3."),
-    DropReason::new("too long", "With its headers it would be longer than an IPv4 packet can be."),
+    DropReason::new("over-rate-up", "The packet is over the tunnel's rate from the other side."),
+    DropReason::new("over-rate-down", "The packet is over the tunnel's rate to the other side."),
+    DropReason::new("no-route", "No prefix holds the destination, and there is no output 3."),
+    DropReason::new("too-long", "With its headers it would be longer than an IPv4 packet can be."),
 ];
 const NOT_GRE: usize = 0;
 const MALFORMED: usize = 1;

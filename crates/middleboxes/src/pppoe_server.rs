@@ -92,12 +92,12 @@ const DROPS: &[DropReason] = &[
     DropReason::new("foreign", "The frame is not PPPoE or for another station, and there is no output 2."),
     DropReason::new("control", "The frame was for the server itself."),
     DropReason::new("malformed", "The headers contradict themselves."),
-    DropReason::new("no session", "There is no such session of this station, or it cannot carry IP packets."),
+    DropReason::new("no-session", "There is no such session of this station, or it cannot carry IP packets."),
     DropReason::new("spoofed", "The source is not the subscriber's address."),
-    DropReason::new("over rate up", "The packet is over the session's rate from the subscriber."),
-    DropReason::new("over rate down", "The packet is over the session's rate to the subscriber."),
-    DropReason::new("no subscriber", "No session has the packet's destination, and there is no output 3."),
-    DropReason::new("too big", "The packet is larger than the subscriber takes, and there is no output 3."),
+    DropReason::new("over-rate-up", "The packet is over the session's rate from the subscriber."),
+    DropReason::new("over-rate-down", "The packet is over the session's rate to the subscriber."),
+    DropReason::new("no-subscriber", "No session has the packet's destination, and there is no output 3."),
+    DropReason::new("too-big", "The packet is larger than the subscriber takes, and there is no output 3."),
 ];
 const FOREIGN: usize = 0;
 const CONTROL: usize = 1;

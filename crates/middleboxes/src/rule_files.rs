@@ -2,6 +2,7 @@
 
 use detect::rules::parse::Reader;
 use detect::rules::RuleSet;
+use element::output::reason;
 use graph::{Diagnostic, Diagnostics, Severity};
 
 /// Where rules come from.
@@ -37,10 +38,4 @@ impl Sources {
 fn text(diagnostic: &Diagnostic) -> String {
     let help = diagnostic.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
     format!("{}: {}{help}", diagnostic.place, diagnostic.message)
-}
-
-/// What is wrong, without the system's number for it.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text).to_string()
 }

@@ -1,5 +1,6 @@
 //! The one error of this crate: what failed, on what, why, and what to do.
 
+use std::fmt::Display;
 use std::io;
 
 use crate::bpf::BpfError;
@@ -10,7 +11,7 @@ pub type Result<T> = std::result::Result<T, SysError>;
 #[derive(Debug, thiserror::Error)]
 pub enum SysError {
     /// The kernel refused a call.
-    #[error("{target}: {call}: {source}{}", help(*.remedy))]
+    #[error("{target}: {call}: {}{}", reason(.source), help(*.remedy))]
     Call {
         /// The system call or the request, as its manual page names it.
         call: &'static str,
@@ -98,6 +99,25 @@ pub(crate) fn check_io(returned: isize, call: &'static str, target: &str) -> Res
     }
 }
 
+/// Why something failed, in the system's words as the C library has them, without the number that Rust adds.
+pub fn reason(error: &(impl Display + ?Sized)) -> String {
+    const NUMBER: &str = " (os error ";
+    let mut text = error.to_string();
+    while let Some(start) = text.find(NUMBER) {
+        let rest = &text[start + NUMBER.len()..];
+        let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if n_digits == 0 || !rest[n_digits..].starts_with(')') {
+            break;
+        }
+        let remedy = match rest[..n_digits].parse() {
+            Ok(libc::EMFILE) => ": raise the limit with `ulimit -n`",
+            _ => "",
+        };
+        text.replace_range(start..start + NUMBER.len() + n_digits + 1, remedy);
+    }
+    text
+}
+
 fn general_remedy(errno: i32) -> Option<&'static str> {
     match errno {
         libc::EPERM => {
@@ -129,9 +149,19 @@ mod tests {
         check(
             SysError::call("socket", "eth0", source),
             expect![[r#"
-                eth0: socket: Operation not permitted (os error 1)
+                eth0: socket: Operation not permitted
                   help: run as root, or grant the capability: `setcap cap_net_admin,cap_net_raw+ep` on weir"#]],
         );
+    }
+
+    #[test]
+    fn the_number_of_an_error_is_left_out() {
+        assert_eq!(reason(&io::Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(reason("a: Is a directory (os error 21): b"), "a: Is a directory: b");
+        assert_eq!(reason("odd (os error)"), "odd (os error)");
+        assert_eq!(reason("odd (os error x)"), "odd (os error x)");
+        let due = "Too many open files: raise the limit with `ulimit -n`";
+        assert_eq!(reason(&io::Error::from_raw_os_error(libc::EMFILE)), due);
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Row {
 
 /// Runs of each graph.
 pub fn rounds(options: &BenchOptions) -> usize {
-    options.rounds.unwrap_or(3).max(1)
+    options.rounds.unwrap_or(3)
 }
 
 /// The geometric means over all graphs that a command could run, as sentences; an error if one could run none.
@@ -134,7 +134,11 @@ pub fn conclusions(rows: &[Row], contestants: &[Contestant]) -> Result<Vec<Strin
 
 /// Runs a graph once; nanoseconds a packet between its two lines `B count now` and `E count now`.
 fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Result<f64, String> {
-    let (folder, base) = file.rsplit_once('/').unwrap_or((".", file));
+    let (folder, base) = match file.rsplit_once('/') {
+        Some(("", base)) => ("/", base),
+        Some(parts) => parts,
+        None => (".", file),
+    };
     let warm = format!("WARM={}s", options.warm);
     let duration = format!("DUR={}s", options.duration);
     let mut command = contestant.command(&[base, &warm, &duration]);

@@ -27,7 +27,7 @@ struct Start {
 
 /// Starts every command in turn.
 pub fn report(contestants: &[Contestant], options: &BenchOptions) -> Result<Report, String> {
-    let rounds = options.rounds.unwrap_or(ROUNDS).max(1);
+    let rounds = options.rounds.unwrap_or(ROUNDS);
     let heading = ["command", "ms", "spread", "resident KiB"].map(str::to_string).to_vec();
     let mut report = Report::new("Start-up", heading);
     report.facts.push(("starts of each command, of which the median counts", json!(rounds)));

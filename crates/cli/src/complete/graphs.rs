@@ -69,7 +69,7 @@ pub fn watches(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn first(typed: &Typed) -> Result<GraphName, String> {
-    Ok(GraphName { graph: Some(typed.word(0)?.to_string()) })
+    Ok(GraphName { graph: Some(typed.word(0)?.to_string()), ..GraphName::default() })
 }
 
 fn read(graph: &GraphName, handler: &str) -> Result<String, String> {

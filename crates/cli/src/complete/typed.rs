@@ -54,7 +54,7 @@ impl Typed {
                 };
                 let takes = arg.get_num_args().is_some_and(|n| n.takes_values());
                 let value = match value {
-                    None if takes => words.next().cloned(),
+                    None if takes && !arg.is_require_equals_set() => words.next().cloned(),
                     value => value.map(str::to_string),
                 };
                 typed.options.extend(value.map(|value| (arg.get_id().to_string(), value)));
@@ -84,12 +84,13 @@ impl Typed {
             ca: given("ca", "WEIR_CA"),
             cert: given("cert", "WEIR_CERT"),
             key: given("key", "WEIR_KEY"),
+            patience: Default::default(),
         }
     }
 
     /// The graph that `--graph` names, or the only one.
     pub fn graph(&self) -> GraphName {
-        GraphName { graph: self.options.get("graph").cloned() }
+        GraphName { graph: self.options.get("graph").cloned(), ..GraphName::default() }
     }
 }
 

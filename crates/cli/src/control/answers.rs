@@ -58,5 +58,14 @@ pub fn subscribe(world: &mut World, subscriber: Subscriber, ends: bool) -> Resul
         Some(element) => format!("{} {element}", one.handler),
         None => one.handler.clone(),
     });
-    Err(format!("no such subscription; there are: {}", known.collect::<Vec<_>>().join(", ")))
+    let known = listed(known.collect(), "`weir live GRAPH subscribe` makes one");
+    Err(format!("no such subscription; {known}"))
+}
+
+/// What there is, for a message about what there is not; `remedy` if there is nothing.
+pub fn listed(known: Vec<String>, remedy: &str) -> String {
+    match known.is_empty() {
+        true => format!("there is none; {remedy}"),
+        false => format!("there are {}", known.join(", ")),
+    }
 }

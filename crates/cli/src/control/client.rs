@@ -1,6 +1,6 @@
 //! The client's side: `weir handler`, `weir trace`, `weir tap`.
 
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
@@ -8,17 +8,22 @@ use serde_json::json;
 
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
+use crate::print::counted;
 use crate::stage::status::name_of;
 use crate::watch::Told;
 use element::output::reason;
 
-/// Connects to the graph that the user means: the one named, or the only one that runs.
+/// Connects to the graph that the user means: the one named, or the only one that runs; waits for it if so told.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {
+    graph.patience.until(|| connect_now(graph))
+}
+
+fn connect_now(graph: &GraphName) -> Result<UnixStream, String> {
     if let Some(name) = &graph.graph {
-        return connect_to(name).map_err(|error| {
+        return connect_to(name).map_err(|why| {
             format!(
-                "no running graph named `{name}` ({error})\n  help: start one with `weir run --name {name} ...`, or give \
-                 the number of a stage in `weir status`"
+                "no running graph named `{name}`{why}\n  help: start one with `weir run --name {name} ...`, give the \
+                 number of a stage in `weir status`, or wait for one that starts with --wait"
             )
         });
     }
@@ -35,9 +40,16 @@ fn connect(graph: &GraphName) -> Result<UnixStream, String> {
     }
 }
 
-/// Connects to the stage of this number, or the graph of this name.
+/// Connects to the stage of this number, or the graph of this name; an error is why there is more to say than that it does not run.
 fn connect_to(name: &str) -> Result<UnixStream, String> {
-    let open = |name: &str| UnixStream::connect(protocol::path(name)?).map_err(|error| reason(&error));
+    let open = |name: &str| {
+        let path = protocol::path(name).map_err(|message| format!(" ({message})"))?;
+        UnixStream::connect(path).map_err(|error| match error.kind() {
+            // There is no such graph, or it was killed.
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => String::new(),
+            _ => format!(" ({})", reason(&error)),
+        })
+    };
     let stage = name.parse().ok().and_then(|id| open(&name_of(id)).ok());
     stage.map_or_else(|| open(name), Ok)
 }
@@ -114,7 +126,10 @@ pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
         let seen = match serde_json::from_str(&line).map_err(|error| error.to_string())? {
             Told::Seen(seen) => seen,
             Told::LeftOut { left_out } => {
-                println!("  ({left_out} steps are left out: they were not read in time)");
+                println!(
+                    "  (left out, as not read in time: {})",
+                    counted(usize::try_from(left_out).unwrap_or(usize::MAX), "step")
+                );
                 continue;
             }
         };
@@ -142,6 +157,7 @@ pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
     let link_type = if options.link == "ip" { RAW_IP } else { ETHERNET };
     let (answer, mut reader) = ask(&options.graph, &Ask::Tap { edge: options.edge, link_type })?;
     answer?;
+    let out_name = if is_stdout { "standard output" } else { options.output.as_deref().unwrap_or_default() };
     let mut out: Box<dyn Write> = match options.output.as_deref() {
         None | Some("-") => Box::new(std::io::stdout()),
         Some(file) => Box::new(std::fs::File::create(file).map_err(|e| format!("{file}: {}", reason(&e)))?),
@@ -154,7 +170,7 @@ pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
         }
         match out.write_all(&bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(None),
-            result => result.map(|()| Some(bytes)).map_err(|error| reason(&error)),
+            result => result.map(|()| Some(bytes)).map_err(|error| format!("{out_name}: {}", reason(&error))),
         }
     };
     let mut left = options.count.unwrap_or(u64::MAX);

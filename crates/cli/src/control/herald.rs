@@ -10,6 +10,7 @@ use engine::world::World;
 use events::{Event, Hooks, Hub, Ports, Replaced, Threshold, Watches};
 use graph::Action;
 
+use super::answers::listed;
 use super::protocol::is_plain;
 use super::server::Reach;
 
@@ -102,7 +103,7 @@ impl Herald {
             return Ok(());
         }
         let known: Vec<String> = self.watches.told().into_iter().map(|told| told.name).collect();
-        Err(format!("no watch `{name}`; there are: {}", known.join(", ")))
+        Err(format!("no watch `{name}`; {}", listed(known, "`weir live GRAPH watch` makes one")))
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use clap_complete::ArgValueCompleter;
 use events::{Sample, Startup, Threshold, Told};
 
@@ -17,9 +17,10 @@ use crate::control::protocol::Ask;
 
 /// When a value is worth an event.
 #[derive(Args, Clone, Debug)]
+#[command(group(ArgGroup::new("bound").args(["rising", "falling"]).required(true).multiple(true)))]
 pub struct Bounds {
     /// An event when the value is N or more, but not again before it was at --falling, or below N if that is not given.
-    #[arg(long, value_name = "N", required_unless_present = "falling", allow_negative_numbers = true, value_parser = bound)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = bound)]
     pub rising: Option<f64>,
     /// An event when the value is N or less, but not again before it was at --rising, or above N if that is not given.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = bound)]

@@ -16,6 +16,9 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::told;
+use crate::patience::Patience;
+
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -43,6 +46,9 @@ pub struct Daemon {
     /// The client's private key (PEM).
     #[arg(long, value_name = "FILE", env = "WEIR_KEY", global = true)]
     pub key: Option<String>,
+    /// How long to wait for it.
+    #[command(flatten)]
+    pub patience: Patience,
 }
 
 /// An answer.
@@ -64,33 +70,19 @@ impl Answer {
         serde_json::from_slice(&body).map_err(|error| format!("the daemon's answer is no JSON: {error}"))
     }
 
+    /// Whether the daemon refused because what is meant is not there.
+    pub fn is_missing(&self) -> bool {
+        let body = || serde_json::from_slice(&self.body).unwrap_or_default();
+        self.status == 404 || (self.status == 409 && told::is_missing(&body()))
+    }
+
     /// The body; an error if the daemon refused.
     pub fn ok(self) -> Result<Vec<u8>, String> {
         if self.status < 400 {
             return Ok(self.body);
         }
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        Err(told(&body).unwrap_or_else(|| format!("the daemon answers with status {}", self.status)))
-    }
-}
-
-/// What an answer's errors say, wherever they stand in it.
-fn told(body: &Value) -> Option<String> {
-    if let Some(errors) = body.get("error").and_then(Value::as_array) {
-        let one = |error: &Value| {
-            let text = |name: &str| error.get(name).and_then(Value::as_str);
-            let message = text("error-message").or_else(|| text("error-tag")).unwrap_or("refused");
-            match text("error-path") {
-                Some(path) if !message.contains(path) => format!("{path}: {message}"),
-                _ => message.to_string(),
-            }
-        };
-        return Some(errors.iter().map(one).collect::<Vec<_>>().join("\n"));
-    }
-    match body {
-        Value::Object(members) => members.values().find_map(told),
-        Value::Array(list) => list.iter().find_map(told),
-        _ => None,
+        Err(told::told(&body).unwrap_or_else(|| format!("the daemon answers with status {}", self.status)))
     }
 }
 
@@ -191,10 +183,16 @@ impl Daemon {
 
     async fn unix(&self) -> Result<tokio::net::UnixStream, String> {
         let path = self.path()?;
-        tokio::net::UnixStream::connect(&path).await.map_err(|error| {
+        // Nothing else runs on this thread meanwhile.
+        let connected = self.patience.until(|| std::os::unix::net::UnixStream::connect(&path));
+        let connected = connected.and_then(|stream| {
+            stream.set_nonblocking(true)?;
+            tokio::net::UnixStream::from_std(stream)
+        });
+        connected.map_err(|error| {
             let reason = element::output::reason(&error);
             format!(
-                "{}: {reason}; no daemon answers there: start one with `weir serve`, or name its --socket",
+                "{}: {reason}; no daemon answers there: start one with `weir serve`, name its --socket, or wait for one that starts with --wait",
                 path.display()
             )
         })
@@ -213,8 +211,12 @@ impl Daemon {
             format!("{host}:443")
         };
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.name());
-        let stream = tokio::net::TcpStream::connect(&address)
-            .await
+        let connected = self.patience.until(|| std::net::TcpStream::connect(&address));
+        let stream = connected
+            .and_then(|stream| {
+                stream.set_nonblocking(true)?;
+                tokio::net::TcpStream::from_std(stream)
+            })
             .map_err(|error| failed(&element::output::reason(&error)))?;
         let name = ServerName::try_from(name).map_err(|error| failed(&error))?;
         let connector = tokio_rustls::TlsConnector::from(Arc::new(self.tls_config()?));

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use clap::{Args, Command};
+use clap::{Args, Command, FromArgMatches};
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use daemon::restconf::DATA;
@@ -102,7 +102,45 @@ pub fn create_command(function: &functions::Function<'_>) -> Command {
     });
     let command = command.about(format!("Make a {}: {}", function.name(), function.about()));
     let command = command.bin_name(format!("weir create {}", function.name()));
-    command.arg(name.index(1)).after_help("Change it later with `weir set NAME PATH=VALUE`.")
+    command.arg(name.index(1)).after_help(
+        "Change it later with `weir set NAME PATH=VALUE`. Options of the daemon (--socket, --candidate ...) are those of \
+         `weir create --help`.",
+    )
+}
+
+/// The daemon that a command line means, and the words of it that are not the daemon's options; those that `own` has are not, either.
+fn daemon_of(options: &CreateOptions, own: Option<&Command>) -> (Daemon, Vec<String>) {
+    let all = Daemon::augment_args(Command::new("weir create").no_binary_name(true));
+    let all = all.mut_args(|arg| arg.env(None::<&'static str>));
+    let (mut for_daemon, mut others) = (Vec::new(), Vec::new());
+    let mut words = options.words.iter().cloned();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            others.push(word);
+            others.extend(words.by_ref());
+            break;
+        }
+        let name = word.strip_prefix("--").map(|flag| flag.split_once('=').map_or(flag, |(name, _)| name));
+        let has =
+            |command: &Command| command.get_arguments().any(|arg| name.is_some() && arg.get_long() == name);
+        let arg = all.get_arguments().find(|arg| name.is_some() && arg.get_long() == name);
+        let Some(arg) = arg.filter(|_| !own.is_some_and(has)) else {
+            others.push(word);
+            continue;
+        };
+        let takes = arg.get_action().takes_values() && !arg.is_require_equals_set() && !word.contains('=');
+        for_daemon.push(word);
+        if takes {
+            for_daemon.extend(words.next());
+        }
+    }
+    let mut daemon = options.daemon.clone();
+    let mut matches = all.try_get_matches_from(for_daemon).unwrap_or_else(|error| error.exit());
+    if let Err(error) = daemon.update_from_arg_matches_mut(&mut matches) {
+        error.exit();
+    }
+    daemon.candidate |= options.daemon.candidate;
+    (daemon, others)
 }
 
 /// Makes an instance.
@@ -113,18 +151,24 @@ pub fn create(options: &CreateOptions) -> Result<(), String> {
         );
     };
     let wants_help = options.words.iter().any(|word| word == "--help" || word == "-h");
+    let shipped = functions::Functions::shipped_one(name);
+    let own =
+        shipped.as_ref().and_then(|functions| functions.get(name)).map(|function| create_command(&function));
+    let (daemon, _) = daemon_of(options, own.as_ref());
     // Help is there without a daemon, too.
-    let shipped = functions::Functions::shipped_one(name).filter(|_| wants_help);
-    let functions = shipped.map_or_else(|| target::function(&options.daemon, name), Ok)?;
+    let shipped = shipped.filter(|_| wants_help);
+    let functions = shipped.map_or_else(|| target::function(&daemon, name), Ok)?;
     let function = functions.get(name).ok_or_else(|| format!("no function `{name}`"))?;
-    let words = std::iter::once(name).chain(options.words.iter().map(String::as_str));
-    let matches = create_command(&function).try_get_matches_from(words).unwrap_or_else(|error| error.exit());
+    let own = create_command(&function);
+    let (daemon, words) = daemon_of(options, Some(&own));
+    let words = std::iter::once(name.to_string()).chain(words);
+    let matches = own.try_get_matches_from(words).unwrap_or_else(|error| error.exit());
     let mut entry = crate::functions::instance(&function, &matches)?;
     let instance = matches.get_one::<String>("name").cloned().unwrap_or_default();
     entry["name"] = instance.as_str().into();
     let path = format!("/{name}:{name}={}", encoded(&instance));
     let edit = edit(1, "create", &path, &format!("{name}:{name}"), Some(json!([entry])));
-    target::patch(&options.daemon, "/restconf/data", vec![edit])
+    target::patch(&daemon, "/restconf/data", vec![edit])
 }
 
 /// Changes an instance.
@@ -235,6 +279,13 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
 /// Applies a configuration.
 pub fn apply(options: &ApplyOptions) -> Result<(), String> {
     let value = read(&options.file)?;
+    if !value.is_object() {
+        let what = if value.is_null() { "it is empty" } else { "it holds no names with values" };
+        return Err(format!(
+            "{}: {what}; expected a configuration as `weir show --yaml` prints it",
+            options.file
+        ));
+    }
     let value = match value.get("ietf-restconf:data") {
         Some(data) => data.clone(),
         None => value,

@@ -6,6 +6,7 @@ mod change;
 mod function;
 mod show;
 mod target;
+mod told;
 mod topology;
 mod watch;
 

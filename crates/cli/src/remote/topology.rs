@@ -114,8 +114,11 @@ pub fn disconnect(options: &DisconnectOptions) -> Result<(), String> {
     let found = found.ok_or_else(|| {
         let known: Vec<String> =
             connections.iter().map(|one| format!("{} - {}", text(one, "from"), text(one, "to"))).collect();
-        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-        format!("nothing joins `{end}`; connections: {known}")
+        let known = match known.is_empty() {
+            true => "there are no connections; `weir connect` makes one".to_string(),
+            false => format!("connections: {}", known.join(", ")),
+        };
+        format!("nothing joins `{end}`; {known}")
     })?;
     let path = format!("/restconf/data/weir:topology/connection={}", encoded(text(found, "from")));
     options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
@@ -152,7 +155,17 @@ pub fn attach(options: &AttachOptions) -> Result<(), String> {
 /// Takes an instance away from a port.
 pub fn detach(options: &DetachOptions) -> Result<(), String> {
     let path = format!("/restconf/data/weir:topology/attachment={}", encoded(&options.instance));
-    options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
+    let answer = options.daemon.ask("DELETE", &path, None)?;
+    if !answer.is_missing() {
+        return answer.ok().map(drop);
+    }
+    let attached = entries(&options.daemon, "attachment")?;
+    let known: Vec<&str> = attached.iter().map(|one| text(one, "function")).collect();
+    let known = match known.is_empty() {
+        true => "no instance does; `weir attach FUNCTION INSTANCE PORT` puts one there".to_string(),
+        false => format!("those that do: {}", known.join(", ")),
+    };
+    Err(format!("`{}` stands in front of no port; {known}", options.instance))
 }
 
 /// What ends all that joins an instance: paths.

@@ -11,6 +11,7 @@ use super::target::{self, edit, Target};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 use crate::control::hooks::time;
+use crate::control::listed;
 use crate::live::watch::Bounds;
 
 /// Where the thresholds are.
@@ -95,7 +96,12 @@ pub fn watch(options: &WatchOptions) -> Result<(), String> {
 /// Watches it no longer.
 pub fn unwatch(options: &UnwatchOptions) -> Result<(), String> {
     let path = format!("{THRESHOLDS}/threshold={}", encoded(&options.name));
-    options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
+    let answer = options.daemon.ask("DELETE", &path, None)?;
+    if !answer.is_missing() {
+        return answer.ok().map(drop);
+    }
+    let known = listed(names(&options.daemon)?, "`weir watch` makes one");
+    Err(format!("no watch `{}`; {known}", options.name))
 }
 
 /// Names of all watches.

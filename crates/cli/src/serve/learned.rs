@@ -98,7 +98,7 @@ impl Keeper {
             }
             Ok(None) => false,
             Err(error) => {
-                tracing::warn!(target: "weir", "{}: {error}", place.display());
+                tracing::warn!(target: "weir", "{}: {}", place.display(), sys::reason(&error));
                 true
             }
         }

@@ -75,7 +75,7 @@ pub struct ServeOptions {
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<String>,
     /// Processor to run the packets on.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cores::cpu)]
     pub cpu: Option<usize>,
     /// Packets that elements move at a time where the graph does not say.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -60,8 +60,11 @@ pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
     }
     let path = options.socket.clone().map_or_else(socket, Ok)?;
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), element::output::reason(&error));
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        let (path, folder) = (path.display(), folder.display());
+        return Err(format!(
+            "--socket {path}: there is no folder {folder}; make it with `mkdir -p {folder}`"
+        ));
     }
     let Listening::Here(unix, file) = listen_at(&path, PATIENCE).map_err(failed)? else {
         return Err(format!(

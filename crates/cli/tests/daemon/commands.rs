@@ -98,6 +98,11 @@ fn what_cannot_be_is_told_and_changes_nothing() {
              no connect fw:left dev:there_is_none
              no attach firewall fw fw:left
              no delete fw rule/7
+             no detach fw
+             no disconnect fw:left
+             no unwatch w
+             no watch w /weir:topology/port=gone,left/rx-packets --rising 1
+             no apply - </dev/null
              no call fw flush
              no function rm firewall
              weir show fw --config",
@@ -108,20 +113,25 @@ fn what_cannot_be_is_told_and_changes_nothing() {
     same(
         &texts,
         &expect_test::expect![[r#"
-            weir: /firewall:firewall=fw exists already; change it with PUT or PATCH
-            weir: edit `1`: `a-b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1
+            weir: there is an instance `fw` already; change it with `weir set fw PATH=VALUE`, or delete it first with `weir delete fw`
+            weir: `a-b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1
             weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
             weir: `mtu` `3`: expected a number from 68 to 65535
             weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
             weir: `rule` `permit all`: `permit all`: `permit` is none of allow, deny, drop
             weir: no instance `nobody`; there are fw
-            weir: edit `2`: `x`: expected a number
-            weir: /firewall:firewall=fw: a firewall has no port `up`; its ports: left, right
-            weir: /weir:topology/connection=fw%3Aleft: there is no instance `other`; create it first
-            weir: /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
+            weir: `x`: expected a number
+            weir: `fw`: a firewall has no port `up`; its ports: left, right
+            weir: connection of fw:left: there is no instance `other`; create it first
+            weir: connection of dev:e0: dev:e0 and tap:t0: one of them must be a port of an instance
             weir: graph:93:1: While initializing '_from_dev_there__is__none :: FromDevice': there_is_none: No such device exists
-            weir: /weir:topology/attachment=fw: `fw` cannot stand in front of itself
-            weir: /firewall:firewall=fw/rule=7 does not exist
+            weir: attachment of `fw`: `fw` cannot stand in front of itself
+            weir: `fw` has no rule/7 now; `weir show fw` shows what it has
+            weir: `fw` stands in front of no port; no instance does; `weir attach FUNCTION INSTANCE PORT` puts one there
+            weir: nothing joins `fw:left`; there are no connections; `weir connect` makes one
+            weir: no watch `w`; there is none; `weir watch` makes one
+            weir: watch `w`: there is no instance `gone`; create it first, or delete the threshold with it
+            weir: -: it is empty; expected a configuration as `weir show --yaml` prints it
             weir: `firewall` has no `flush`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
             weir: `firewall` comes with weir and stays
             name: fw
@@ -235,7 +245,7 @@ fn a_candidate_runs_when_it_is_committed_and_is_taken_back_if_not_confirmed() {
             place,
             "weir create firewall fw
              weir set --candidate fw mtu=1400
-             weir create --candidate bridge br
+             weir create bridge br --candidate
              weir show fw mtu || :; weir show --candidate fw mtu; weir show | wc -l
              weir candidate commit
              weir show fw mtu; weir show | wc -l
@@ -255,12 +265,12 @@ fn a_candidate_runs_when_it_is_committed_and_is_taken_back_if_not_confirmed() {
              weir set fw mtu=999
              weir set --candidate fw mtu=998; weir candidate commit --confirm-within 60; weir show fw mtu",
         );
-        let expected = "weir: /firewall:firewall=fw/mtu does not exist
+        let expected = "weir: `fw` has no mtu now; `weir show fw` shows what it has
 1400
 2
 1400
 3
-weir: there is no candidate: change /restconf/ds/ietf-datastores:candidate first
+weir: there is no candidate: change something with --candidate first
 1400
 weir: the running configuration has changed since the candidate was begun; discard the candidate and begin anew
 1100
@@ -279,5 +289,45 @@ weir: no commit waits for confirmation
         super::await_answer(place, &mut daemon);
         assert_eq!(told(place, "weir show fw mtu"), "1000\n");
         drop(daemon);
+    });
+}
+
+#[test]
+fn commands_wait_for_a_daemon_that_starts_and_name_it_behind_other_words() {
+    as_each_user(|place| {
+        let text = place.output(
+            "exec 2>&1
+             weir create bridge br --socket=api.socket || :
+             { sleep 0.3; exec weir serve --volatile --socket api.socket --log off; } & daemon=$!
+             weir create bridge br --socket api.socket --wait=30 || :
+             weir create --wait bridge --socket=api.socket br2 || :
+             weir show --socket api.socket | cut -d' ' -f1
+             weir create bridge br3 --socket || :
+             kill $daemon; wait $daemon || :",
+        );
+        assert!(
+            text.contains("\nINSTANCE\nbr\nbr2\nerror: a value is required for '--socket <PATH>'"),
+            "{text}"
+        );
+        assert!(
+            text.contains("no daemon answers there: start one with `weir serve`, name its --socket, or wait"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn a_socket_in_a_folder_that_is_not_there_is_refused() {
+    as_each_user(|place| {
+        let told = place.run("weir serve --volatile --log off --socket nowhere/api.socket");
+        let due = "weir: --socket nowhere/api.socket: there is no folder nowhere; make it with `mkdir -p nowhere`\n";
+        assert_eq!((told.code, told.stderr.as_str()), (1, due));
+        let told = place.run("weir serve --volatile --cpu 99999");
+        assert_eq!(told.code, 2);
+        assert!(
+            told.stderr.contains("'99999' for '--cpu <N>': this process may use the processors 0"),
+            "{}",
+            told.stderr
+        );
     });
 }

@@ -82,7 +82,7 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
         weir: a client certificate or a token is needed: Authorization: Bearer TOKEN
         INSTANCE  FUNCTION  PORTS
         fw2       firewall  left, right
-        weir: bob may not write /firewall:firewall=fw2: that needs the role operate; the role is read
+        weir: bob may not write `fw2`: that needs the role operate; the role is read
     "#]],
     );
 }

@@ -39,6 +39,6 @@ weir set r 'ipv6-route=default via fe80::1%middle' || :
         [["2001:db8:b::6","host"]]
         From 2001:db8:a::1 icmp_seq=1 Destination unreachable: No route
         bytes from 2001:db9::1: icmp_seq=1 ttl=63
-        weir: /router:router=r: --route6 `default via fe80::1%middle`: no interface `middle` with an IPv6 address; there are lan.1, right
+        weir: `r`: --route6 `default via fe80::1%middle`: no interface `middle` with an IPv6 address; there are lan.1, right
     "#]].assert_eq(&text);
 }

@@ -106,14 +106,14 @@ fn what_cannot_be_a_stream_is_told_and_changes_nothing() {
     super::same(
         &texts,
         &expect_test::expect![[r#"
-            weir: /weir:topology/connection=fw%3Aleft: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
-            weir: /weir:topology/connection[from='fw:left']/to: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
+            weir: connection of fw:left: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
+            weir: connection of fw:left to: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
             weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: there is something else than a socket
             weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: this is no named pipe; `mkfifo` makes one
             weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
             weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
             weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
-            weir: /firewall:firewall=unix: `unix` means something else in connections and graphs; choose another name
+            weir: `unix` means something else in connections and graphs; choose another name
             INSTANCE  FUNCTION  PORTS
             fw        firewall  left, right
         "#]],

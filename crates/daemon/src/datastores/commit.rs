@@ -51,7 +51,8 @@ impl Service {
         // It is on disk before the commit is: a daemon that ends between the two takes back nothing.
         let is_first = timeout.is_some() && pending.is_none();
         if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
-            let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
+            let failed =
+                |error: std::io::Error| Fault::broken(format!("{}: {}", file.display(), sys::reason(&error)));
             journal::write_whole(&file, &before, 0).map_err(failed)?;
         }
         if let Err(fault) = self.make(&mut running, candidate.tree(), who, "commit") {
@@ -154,7 +155,7 @@ fn remove(file: &Path) -> Result<(), Fault> {
     });
     match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Fault::broken(format!("{}: {error}", file.display())))
+            Err(Fault::broken(format!("{}: {}", file.display(), sys::reason(&error))))
         }
         _ => Ok(()),
     }

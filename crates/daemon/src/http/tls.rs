@@ -45,7 +45,7 @@ impl Tls {
                     .to_string(),
             );
         }
-        let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {error}");
+        let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {}", sys::reason(error));
         let chain: Vec<CertificateDer<'static>> = certificates(&files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(Path::new(&files.key))
             .map_err(|error| failed(&files.key, &error))?;
@@ -96,7 +96,7 @@ impl Tls {
 
 /// Reads certificates (PEM).
 pub fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{path}: {error}");
+    let failed = |error: &dyn std::fmt::Display| format!("{path}: {}", sys::reason(error));
     let read = CertificateDer::pem_file_iter(Path::new(path)).map_err(|error| failed(&error))?;
     let list = read.collect::<Result<Vec<_>, _>>().map_err(|error| failed(&error))?;
     if list.is_empty() {
@@ -124,7 +124,7 @@ fn basic(text: &str) -> Option<(String, String)> {
 
 /// Reads a file of tokens.
 fn tokens(path: &str) -> Result<HashMap<[u8; 32], Who>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {}", sys::reason(&error)))?;
     let mut tokens = HashMap::new();
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

@@ -90,7 +90,7 @@ impl Service {
                 other => other,
             },
         };
-        result.map_err(|error| Fault::broken(format!("{}: {error}", path.display())))
+        result.map_err(|error| Fault::broken(format!("{}: {}", path.display(), sys::reason(&error))))
     }
 }
 

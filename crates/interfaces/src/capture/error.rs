@@ -94,8 +94,8 @@ impl CaptureError {
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CaptureError::Open { path, source } => write!(f, "{path}: {source}"),
-            CaptureError::Read { offset, source } => write!(f, "byte {offset}: {source}"),
+            CaptureError::Open { path, source } => write!(f, "{path}: {}", sys::reason(source)),
+            CaptureError::Read { offset, source } => write!(f, "byte {offset}: {}", sys::reason(source)),
             CaptureError::Empty => f.write_str("empty file"),
             CaptureError::TooShort { len } => write!(f, "not a capture: only {len} bytes"),
             CaptureError::Magic { value } => match compression(*value) {

@@ -44,7 +44,5 @@ fn errors() -> io::Result<Stdio> {
 }
 
 fn describe(name: &OsString, error: &io::Error) -> Refusal {
-    let text = error.to_string();
-    let reason = text.split(" (os error").next().unwrap_or(&text);
-    (format!("{}: {reason}", name.display()), error.raw_os_error().unwrap_or(0))
+    (format!("{}: {}", name.display(), sys::reason(error)), error.raw_os_error().unwrap_or(0))
 }
