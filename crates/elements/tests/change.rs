@@ -80,6 +80,7 @@ fn a_graph_that_cannot_be_leaves_the_old_one_as_it_was() {
             Router could not be initialized!
             config:1: While initializing 't :: ToIPSummaryDump':
               /nonexistent/x: No such file or directory
+            Router could not be initialized!
             a.count: 30
             d.count: 30
             list: 3
@@ -103,6 +104,7 @@ fn a_refused_change_leaves_the_counts_of_drops_as_they_were() {
             c: IP header check failed: tiny packet
             config:1: While initializing 'c :: ToIPSummaryDump':
               /nonexistent/x: No such file or directory
+            Router could not be initialized!
             s.count: 14
             drops: c	tiny-packet	14
 

@@ -88,11 +88,11 @@ fn rules_of_a_forwarder_keep_their_counts_when_others_come() {
 
 #[test]
 fn a_policer_keeps_its_counts_with_another_rate_and_more_classes() {
-    let class = |name: &str, rate: &str| json!({ "name": name, "match": "tcp", "rate": rate, "bucket": 4 });
+    let class = |name: &str, what: &str, rate: &str| json!({ "name": name, "match": what, "rate": rate, "bucket": 4 });
     check(
         "policer",
-        json!({ "name": "x", "class": [class("web", "1pps")] }),
-        json!({ "name": "x", "class": [class("new", "1pps"), class("web", "2pps")], "rate": "1Mbps" }),
+        json!({ "name": "x", "class": [class("web", "tcp", "1pps")] }),
+        json!({ "name": "x", "class": [class("new", "udp", "1pps"), class("web", "tcp", "2pps")], "rate": "1Mbps" }),
         &[],
         &["x/to_right/class_web.conforming", "x/to_right/class_web.exceeding"],
         "x/to_right/class_web.conforming: 4\nx/to_right/class_web.exceeding: 6\n",
