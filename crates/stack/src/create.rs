@@ -45,7 +45,7 @@ pub(crate) fn create(options: &Options, meanwhile: impl FnOnce()) -> Result<Stac
         source,
         remedy: None,
     })?;
-    Ok(Stack { child, inside, ports, status, terminal, note })
+    Ok(Stack { child, inside, ports, status, terminal, note, has_started: false })
 }
 
 /// A child that dies with its owner here.

@@ -21,6 +21,7 @@ pub struct Stack {
     pub(crate) status: UnixStream,
     pub(crate) terminal: Option<Terminal>,
     pub(crate) note: Option<String>,
+    pub(crate) has_started: bool,
 }
 
 /// A port that nobody took yet.
@@ -87,7 +88,12 @@ impl Stack {
         self.inside.signal(number)
     }
 
-    /// Readable when there is something for [`Self::ended`] to tell.
+    /// Whether [`Self::ended`] has learnt that the program was started.
+    pub fn has_started(&self) -> bool {
+        self.has_started
+    }
+
+    /// Readable when there is something for [`Self::ended`] to tell, or it was started.
     pub fn status_fd(&self) -> BorrowedFd<'_> {
         self.status.as_fd()
     }
@@ -96,7 +102,12 @@ impl Stack {
     ///
     /// The stack lives on, with what the program left running in it.
     pub fn ended(&mut self) -> Result<Option<Ended>> {
-        let ended = match Reply::receive(&self.status) {
+        let mut reply = Reply::receive(&self.status);
+        if let Ok(Some(Reply::Done)) = reply {
+            self.has_started = true;
+            reply = Reply::receive(&self.status);
+        }
+        let ended = match reply {
             Ok(Some(Reply::Ended(status))) => Ended::Exited(ExitStatus::from_raw(status)),
             Ok(Some(Reply::NotStarted { reason, errno })) => Ended::NotStarted { reason, errno },
             Ok(_) => Ended::Killed,

@@ -17,8 +17,10 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// A process in the background stops first, as all do that read from the terminal, until it is in the foreground.
     pub fn open() -> Result<Self> {
         let file = open()?;
+        await_foreground(&file)?;
         let mut modes = MaybeUninit::<libc::termios>::zeroed();
         // SAFETY: the kernel fills the structure.
         check(unsafe { libc::tcgetattr(file.as_raw_fd(), modes.as_mut_ptr()) }, "tcgetattr", PATH)?;
@@ -52,6 +54,22 @@ pub fn in_foreground(command: &mut Command) -> Result<()> {
 }
 
 const PATH: &str = "/dev/tty";
+/// How often a process asks to be stopped. Nothing stops one that ignores that, or whose shell is gone.
+const ATTEMPTS: usize = 16;
+
+/// Stops this process, and those that its shell started with it, while others have the terminal.
+fn await_foreground(terminal: &File) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        // SAFETY: plain calls on numbers.
+        let (foreground, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };
+        if check(foreground, "tcgetpgrp", PATH)? == own {
+            break;
+        }
+        // SAFETY: as above.
+        check(unsafe { libc::kill(0, libc::SIGTTIN) }, "kill", "this process group")?;
+    }
+    Ok(())
+}
 
 fn open() -> Result<File> {
     let file = File::options().read(true).write(true).open(PATH);

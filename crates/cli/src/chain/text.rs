@@ -82,7 +82,8 @@ fn cut(text: &str) -> Result<Vec<&str>, String> {
             (None, '#') if before.is_whitespace() || before == '|' => {
                 while rest.next_if(|(_, c)| *c != '\n').is_some() {}
             }
-            (None, '|') if matches!(next, Some('|' | '&')) => return Err(refusal(number, "||", LISTS)),
+            (None, '|') if next == Some('|') => return Err(refusal(number, "||", LISTS)),
+            (None, '|') if next == Some('&') => return Err(refusal(number, "|&", LISTS)),
             (None, '|') => {
                 parts.push(&text[begin..at]);
                 begin = at + 1;
@@ -192,7 +193,7 @@ mod tests {
             ("a & b", expect!["stage 1: `&` is the shell's: a chain is one pipeline; use the shell for several commands"]),
             ("a; b", expect!["stage 1: `;` is the shell's: a chain is one pipeline; use the shell for several commands"]),
             ("a || b", expect!["stage 1: `||` is the shell's: a chain is one pipeline; use the shell for several commands"]),
-            ("a |& b", expect!["stage 1: `||` is the shell's: a chain is one pipeline; use the shell for several commands"]),
+            ("a |& b", expect!["stage 1: `|&` is the shell's: a chain is one pipeline; use the shell for several commands"]),
             ("a \"$(b)\"", expect!["stage 1: `$(` is the shell's: a chain runs no commands for their output; let the shell do that, in front of `weir chain`, or use single quotes to mean the character"]),
             ("a `b`", expect!["stage 1: ``` is the shell's: a chain runs no commands for their output; let the shell do that, in front of `weir chain`, or use single quotes to mean the character"]),
             ("a \"$b\"", expect![[r#"stage 1: `$` is the shell's: a chain has no variables; let the shell put in the value ("..." around the chain), or use single quotes to mean the character"#]]),

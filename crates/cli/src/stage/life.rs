@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{Engine, Outcome};
@@ -24,6 +24,8 @@ const TICK: Duration = Duration::from_millis(1);
 const FULL: &str = "queue-full";
 /// How long a stage that was told to stop tries to get rid of what waits.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long a stage whose streams have ended waits to hear whether its program could be started.
+const START: Duration = Duration::from_secs(5);
 
 /// A stage that runs.
 pub struct Stage {
@@ -43,6 +45,9 @@ struct Reasons {
     code: OnceLock<u8>,
     farewell: OnceLock<Farewell>,
     is_told: AtomicBool,
+    /// Whether a program is being started, of which nobody knows yet whether it can be.
+    is_starting: Mutex<bool>,
+    is_known: Condvar,
 }
 
 /// What is told of the signal that asks a stage to stop.
@@ -53,6 +58,20 @@ impl Ending {
     pub fn end(&self, code: u8) {
         // Only the first reason counts.
         let _ = self.0.code.set(code);
+        self.set_starting(false);
+    }
+
+    /// Says whether a program is being started: the stage does not end before it is known whether it can be.
+    pub fn set_starting(&self, is_starting: bool) {
+        *self.0.is_starting.lock().unwrap_or_else(PoisonError::into_inner) = is_starting;
+        self.0.is_known.notify_all();
+    }
+
+    /// Waits until it is known whether the program could be started.
+    fn await_start(&self) {
+        let is_starting = self.0.is_starting.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whatever it yields, a reason to end is looked for.
+        let _ = self.0.is_known.wait_timeout_while(is_starting, START, |is_starting| *is_starting);
     }
 
     /// Has a signal that asks the stage to stop call `farewell` instead, which must see to it that [`Ending::end`] follows.
@@ -144,6 +163,7 @@ impl Stage {
         }
         tell_faults();
         self.engine.cleanup();
+        self.ending.await_start();
         Ok(match (life, self.ending.code()) {
             (_, Some(code)) => ExitCode::from(code),
             _ if table::has_failed() => ExitCode::FAILURE,

@@ -18,6 +18,7 @@ use sys::pipe::Kind;
 use super::life::Ending;
 use super::options::{StageOptions, LEFT, RIGHT};
 use super::simple::address;
+use super::status::STACK;
 use super::{refused, Plan};
 
 /// Options of `weir linux`.
@@ -227,7 +228,7 @@ fn is_near(address: IpAddr, len: u8, other: IpAddr) -> bool {
 /// Makes a port of the stack an interface of the graph.
 fn declare_port(name: &str, port: Port) -> Result<(), String> {
     let (input, output) = ends(name, port);
-    table::declare_made(&format!("stack.{name}"), input, output)
+    table::declare_made(&format!("{STACK}{name}"), input, output)
 }
 
 /// The two directions of a port of the stack.

@@ -90,6 +90,8 @@ static ABOUT: OnceLock<About> = OnceLock::new();
 const PATIENCE: Duration = Duration::from_millis(500);
 /// What the names of stages' sockets begin with.
 const PREFIX: &str = "stage-";
+/// What the names of the graph's interfaces to a stack's devices begin with.
+pub const STACK: &str = "stack.";
 
 /// The name by which a stage's graph is found.
 pub fn name_of(id: u32) -> String {
@@ -118,12 +120,17 @@ pub fn of(world: &mut World) -> Result<Status, String> {
         |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
     let queued = queues.iter().filter_map(&mut length).sum();
     let interfaces = table::opened().iter().map(|shared| table::lock(shared).report()).collect::<Vec<_>>();
-    let own = interfaces.iter().filter(|report| !report.name.starts_with("stack."));
+    let inner = |report: &&Report| report.name.starts_with(STACK);
+    let (inner, own): (Vec<&Report>, Vec<&Report>) = interfaces.iter().partition(inner);
+    let told = |report: &&Report| {
+        let is_behind = |inner: &&&Report| inner.name.strip_prefix(STACK) == Some(&report.name);
+        behind(interface(report, about), inner.iter().find(is_behind).copied())
+    };
     Ok(Status {
         id: std::process::id(),
         function: about.function.clone(),
         started_s: about.started.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
-        interfaces: own.map(|report| interface(report, about)).collect(),
+        interfaces: own.iter().map(told).collect(),
         drops,
         queued,
     })
@@ -133,6 +140,12 @@ pub fn of(world: &mut World) -> Result<Status, String> {
 /// packets to be made or let pass.
 fn stores_packets(handlers: &[Handler]) -> bool {
     handlers.iter().any(|handler| handler.name == "length" && handler.kind == HandlerKind::Read)
+}
+
+/// Adds what became of packets between an interface and the stack's device behind it.
+fn behind(told: Interface, device: Option<&Report>) -> Interface {
+    let (n_dropped, n_waiting) = device.map_or((0, 0), |device| (device.n_dropped, device.n_waiting));
+    Interface { drops: told.drops + n_dropped, waiting: told.waiting + n_waiting, ..told }
 }
 
 fn interface(report: &Report, about: &About) -> Interface {

@@ -131,6 +131,7 @@ fn what_would_cut_a_chain_is_refused_and_the_chain_stays() {
         place.write("keep.pcap", "as it was");
         let at = format!("weir insert --after {}", ids[0]);
         fails(place, &format!("{at} write keep.pcap"), 1, "weir: insert: `write` is an end of a chain");
+        fails(place, &format!("{at} linux"), 1, "weir: insert: `linux` without a command opens a shell");
         assert_eq!(place.read("keep.pcap"), b"as it was");
         fails(
             place,

@@ -95,6 +95,12 @@ fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
         let finished = place.run("weir linux -- missing-program");
         let due = "weir: linux: missing-program: No such file or directory\n";
         assert_eq!((finished.code, &*finished.stderr), (127, due), "{finished:?}");
+        // Even if nothing more is to be done for it.
+        for _ in 0..10 {
+            let finished =
+                place.run("weir read /dev/null | weir linux --left 10.0.0.1/24 -- missing-program");
+            assert_eq!((finished.code, finished.stderr.contains(due)), (127, true), "{finished:?}");
+        }
     });
 }
 
@@ -105,6 +111,17 @@ fn a_stack_without_a_command_opens_a_shell() {
             place.run("(echo 'echo $((6 * 7)) && ip -o link && exit 3') | SHELL=/bin/sh script -qec 'weir linux' /dev/null");
         assert_eq!(finished.code, 3, "{finished:?}");
         assert!(finished.stdout.contains("42") && finished.stdout.contains("lo:"), "{finished:?}");
+    });
+}
+
+#[test]
+fn a_shell_in_the_background_waits_for_the_terminal() {
+    as_each_user(|place| {
+        let waits = "while ! jobs | grep Stopped; do sleep .05; done; kill -KILL %1";
+        let finished =
+            place.run(&format!("script -qec \"bash -mc 'weir linux & {waits}'\" /dev/null < /dev/null"));
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert!(finished.stdout.contains("weir linux"), "{finished:?}");
     });
 }
 

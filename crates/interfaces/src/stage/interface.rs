@@ -204,7 +204,8 @@ impl Interface {
         !self.outputs.is_empty() || self.is_closed
     }
 
-    /// Lets go of all inputs and outputs: packets take another way.
+    /// Lets go of all inputs and outputs: packets take another way. What is still sent here is lost, since behind those packets it
+    /// would be out of order.
     pub fn clear(&mut self) {
         for input in self.inputs.drain(..) {
             input.unwatch(&mut self.rx_poller);
@@ -212,8 +213,8 @@ impl Interface {
         for output in self.outputs.drain(..) {
             output.unwatch(&mut self.tx_poller);
         }
-        self.waiting.truncate(0);
-        self.is_blocked = false;
+        self.give_up_waiting();
+        (self.is_blocked, self.is_over) = (false, true);
     }
 
     /// What is told of it.

@@ -501,3 +501,18 @@ fn nothing_waits_for_a_reader_that_will_not_come() {
     read_only.right.send(&mut batch);
     assert_eq!((batch.len(), read_only.right.report().n_waiting), (0, 1));
 }
+
+#[test]
+fn what_is_sent_after_packets_took_another_way_does_not_come_behind_them() {
+    let mut pair = Pair::new();
+    pair.left.clear();
+    pair.send(5);
+    pair.left.flush();
+    let report = pair.left.report();
+    assert_eq!((report.n_waiting, report.n_dropped, pair.left.is_closed()), (0, 5, false));
+    let (output, mut reader) = pipe_to_reader();
+    pair.left.go_on_with(Box::new(output)).unwrap();
+    pair.send(3);
+    pair.left.flush();
+    assert_eq!(move_on(&mut pair.left, &mut reader), 3);
+}

@@ -126,7 +126,10 @@ impl<'a> Agent<'a> {
             return Ok(());
         }
         match self.reaper.let_start(|| program::start(self.plan.options, &self.lock_file()))? {
-            Ok(program) => self.program = program,
+            Ok(program) => {
+                self.program = program;
+                Reply::Done.send(self.plan.status)?;
+            }
             Err((reason, errno)) => Reply::NotStarted { reason, errno }.send(self.plan.status)?,
         }
         self.collect_children()

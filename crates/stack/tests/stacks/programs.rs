@@ -100,8 +100,9 @@ fn echo_client(address: &str, reports: &str) {
 fn their_end_is_told() {
     for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)] {
         let mut stack = Stack::create(&Options::new(pair(), shell(script))).unwrap();
+        assert_eq!((stack.ended().unwrap(), stack.has_started()), (None, false));
         assert_eq!(run_to_end(&mut stack).code(), code, "{script}");
-        assert_eq!(stack.ended().unwrap(), None);
+        assert_eq!((stack.ended().unwrap(), stack.has_started()), (None, true));
     }
 }
 
@@ -110,7 +111,7 @@ fn what_cannot_be_started_is_told() {
         let mut stack = Stack::create(&Options::new(pair(), command(words))).unwrap();
         let ended = run_to_end(&mut stack);
         assert!(matches!(&ended, Ended::NotStarted { reason, .. } if !reason.is_empty()), "{ended:?}");
-        assert_eq!(ended.code(), code);
+        assert_eq!((ended.code(), stack.has_started()), (code, false));
         // The stack is there all the same.
         stack.statistics("left").unwrap();
     }

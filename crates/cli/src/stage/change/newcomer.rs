@@ -100,6 +100,11 @@ fn refuse_wrong(command: &str, name: &str, words: &[OsString]) -> Result<(), Str
             "{command}: `{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
         ));
     }
+    if name == "linux" && !line.iter().any(|word| word == "--") {
+        return Err(format!(
+            "{command}: `linux` without a command opens a shell, which needs this terminal; give `linux ... -- COMMAND`"
+        ));
+    }
     Ok(())
 }
 

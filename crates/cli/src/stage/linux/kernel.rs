@@ -12,7 +12,7 @@ use stack::{Error, Peer, Port};
 use sys::tap::Tap;
 
 use super::{ends, Joint, SharedStack};
-use crate::stage::status::DeviceReader;
+use crate::stage::status::{DeviceReader, STACK};
 
 /// How long to wait for a neighbour before it is told that there is none.
 const MEETING: Duration = Duration::from_secs(5);
@@ -106,7 +106,7 @@ impl Offer {
 
 /// The graph's interface that is the stack's device `name`.
 fn inner(name: &str) -> String {
-    format!("stack.{name}")
+    format!("{STACK}{name}")
 }
 
 /// Tells what went through the stack's devices. What the stack sends is what the interface received.

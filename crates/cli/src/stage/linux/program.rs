@@ -12,11 +12,14 @@ use sys::signals::Signal;
 
 use super::{LinuxOptions, SharedStack};
 use crate::stage::life::Ending;
+use crate::stop::signals;
 
 /// How long a program that was told to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the terminal may take to tell it.
 const TERMINAL: Duration = Duration::from_secs(1);
+/// How long a signal that reached the program as well may take to be heard of here.
+const HEARSAY: Duration = Duration::from_millis(200);
 /// What a shell adds to the number of the signal that ended a process.
 const BY_SIGNAL: i32 = 128;
 
@@ -35,6 +38,7 @@ pub fn start(
     let failed = |error: sys::SysError| format!("linux: {error}");
     let locked = stack.lock().unwrap_or_else(PoisonError::into_inner);
     locked.start().map_err(words)?;
+    ending.set_starting(true);
     let status = locked.status_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
     drop(locked);
     let (mut poller, bell) = (Poller::new().map_err(failed)?, Waker::new().map_err(failed)?);
@@ -130,13 +134,23 @@ impl Watch {
     /// The status to end with if the program has ended, and the stage with it.
     fn program_ended(&mut self) -> Option<u8> {
         self.status.as_ref()?;
-        let ended = self.stack.lock().unwrap_or_else(PoisonError::into_inner).ended();
+        let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = stack.ended();
+        if stack.has_started() {
+            self.ending.set_starting(false);
+        }
+        drop(stack);
         let Ok(Some(ended)) = ended else { return None };
         // From here on nothing more is told.
         if let Some(status) = self.status.take() {
             let _ = self.poller.remove(status.as_fd());
         }
         let code = ended.code();
+        // A terminal and `timeout` tell all at once.
+        if signals().any(|signal| code == BY_SIGNAL + signal.number()) && self.leave.is_none() {
+            let _ = self.poller.wait(Some(HEARSAY));
+            self.begin_leave();
+        }
         if let Ended::NotStarted { reason, .. } = &ended {
             eprintln!("weir: linux: {reason}");
         } else if code != 0 && !self.is_short && self.leave.is_none() {

@@ -129,7 +129,7 @@ impl Interface {
     }
 
     /// Nobody will read what waits.
-    fn give_up_waiting(&mut self) {
+    pub(super) fn give_up_waiting(&mut self) {
         let n = self.waiting.len() as u64;
         match self.has_way_out {
             true => self.n_unread += n,
