@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use crate::packet::{TcpFields, View};
 use crate::search::evaluate::{Context, Evaluator, Of, Unit};
 use crate::search::Program;
-use crate::stream::{Offer, Stream, StreamCounts, LOOK_BACK};
+use crate::stream::{Offer, StreamCounts, LOOK_BACK};
 
 /// Notes what a packet says of its flow; whether it goes to the server.
 pub fn track(flow: &mut Flow, view: &View<'_>, is_high: bool) -> bool {
@@ -66,8 +66,8 @@ impl Work<'_> {
     /// A TCP segment from end `side`.
     pub fn segment(&mut self, view: &View<'_>, tcp: &TcpFields, side: usize) {
         let sequence = tcp.sequence.wrapping_add(tcp.syn_len());
-        if tcp.has(tcp_flag::SYN) {
-            self.synchronize(tcp, sequence, side);
+        if tcp.has(tcp_flag::SYN) && !self.synchronize(view, tcp, sequence, side) {
+            return self.alone(view, view.payload, true, true, Of::All);
         }
         if tcp.has(tcp_flag::ACK) {
             self.acknowledge(view, tcp.acknowledgment, 1 - side);
@@ -85,30 +85,87 @@ impl Work<'_> {
         }
     }
 
-    /// SYN tells where a stream begins. Until the other side answers, the latest one counts; the answer tells which of them was
-    /// taken, and begins both streams anew if they are another connection's between the same ports.
-    fn synchronize(&mut self, tcp: &TcpFields, sequence: u32, side: usize) {
-        let Work { flow, memory, counts, .. } = self;
-        let Some([first, second]) = flow.streams.first_chunk_mut() else { return };
-        let (own, other) = if side == 0 { (first, second) } else { (second, first) };
-        let is_answer = tcp.has(tcp_flag::ACK);
-        let is_other = is_answer && other.first() != Some(tcp.acknowledgment);
-        if is_other {
-            if other.has_begun() {
-                flow.has_finished = [false; 2];
-                flow.phase = Phase::Established;
-            }
-            other.begin(tcp.acknowledgment, memory, counts);
+    /// SYN tells where a stream begins. Until the other side answers, the latest one without data counts; the answer tells
+    /// which of them was taken, and begins both streams anew if they are another connection's between the same ports.
+    /// Whether the segment counts: its receiver ignores SYN within a connection (RFC 9293, section 3.10.7.4), and so an
+    /// answer to what was not asked.
+    fn synchronize(&mut self, view: &View<'_>, tcp: &TcpFields, sequence: u32, side: usize) -> bool {
+        if tcp.has(tcp_flag::ACK) {
+            return self.answer(view, tcp.acknowledgment, sequence, side);
         }
-        let is_open = own.position() == 0 && (is_answer || !other.has_begun());
-        if is_other || is_open || !own.has_begun() {
-            own.begin(sequence, memory, counts);
+        let Work { flow, memory, counts, .. } = self;
+        let Some([first, second]) = flow.streams.first_chunk_mut() else { return false };
+        let (own, other) = if side == 0 { (first, second) } else { (second, first) };
+        if own.first() == Some(sequence) {
+            if own.position() == 0 {
+                own.open_with(view.payload.len());
+            }
+            return !other.has_begun();
+        }
+        if own.has_begun() && (other.has_begun() || !own.is_open()) {
+            own.ask(sequence, view.payload.len());
+            return false;
+        }
+        own.begin_instead(sequence, memory, counts);
+        own.open_with(view.payload.len());
+        true
+    }
+
+    /// SYN with ACK answers SYN. Whether it does.
+    fn answer(&mut self, view: &View<'_>, acknowledged: u32, sequence: u32, side: usize) -> bool {
+        let Work { flow, memory, counts, .. } = self;
+        let Some([first, second]) = flow.streams.first_chunk_mut() else { return false };
+        let (own, other) = if side == 0 { (first, second) } else { (second, first) };
+        if other.is_answered_by(acknowledged) {
+            if !own.is_open() {
+                return false;
+            }
+            let is_first = !own.has_begun();
+            if own.first() != Some(sequence) {
+                own.begin(sequence, memory, counts);
+            }
+            if is_first && other.answer(acknowledged) {
+                self.search_opening(view, 1 - side);
+            }
+            return true;
+        }
+        // Nothing else is known of the connection.
+        let is_first = !own.has_begun() || !other.has_begun() && own.first() == Some(sequence);
+        let may_begin = is_first && own.is_open() && other.is_open();
+        if !may_begin && !other.was_asked_for(acknowledged) {
+            return false;
+        }
+        if other.has_begun() {
+            flow.has_finished = [false; 2];
+            flow.phase = Phase::Established;
+        }
+        other.begin_instead(acknowledged, memory, counts);
+        own.begin(sequence, memory, counts);
+        true
+    }
+
+    /// Searches what came with SYN once more, as now the connection is established.
+    fn search_opening(&mut self, view: &View<'_>, side: usize) {
+        let Some(stream) = self.flow.streams.get_mut(side) else { return };
+        let message_at = stream.message_at();
+        let (buffer, mut marks) = stream.take_out();
+        let unit =
+            Unit { buf: &buffer, fresh: 0, packet_at: None, message_at, is_first: false, of: Of::Streams };
+        let is_established = self.flow.phase != Phase::New;
+        let to_server = !self.to_server;
+        let mut context = Context { bits: &mut self.flow.bits, is_established, to_server };
+        let is_passed = self.evaluator.is_passed;
+        self.evaluator.is_reversed = true;
+        self.evaluator.search(self.program, &view.reversed(), &mut context, &unit, Some(&mut marks));
+        (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
+        if let Some(stream) = self.flow.streams.get_mut(side) {
+            stream.put_back(buffer, marks);
         }
     }
 
     /// Bytes of a TCP segment.
     fn data(&mut self, view: &View<'_>, sequence: u32, side: usize) {
-        let Work { flow, memory, counts, depth, .. } = self;
+        let Work { flow, depth, .. } = self;
         let Some(stream) = flow.streams.get_mut(side) else { return };
         if flow.spoke_last != side as u8 {
             flow.spoke_last = side as u8;
@@ -118,6 +175,11 @@ impl Work<'_> {
             stream.pass(sequence, view.payload.len());
             return self.alone(view, view.payload, false, true, Of::All);
         }
+        if stream.was_claimed(sequence) {
+            self.deliver_ready(view, side, Some(sequence));
+        }
+        let Work { flow, memory, counts, .. } = self;
+        let Some(stream) = flow.streams.get_mut(side) else { return };
         let offer = stream.offer(sequence, view.payload, memory, counts);
         self.place(view, view.payload, offer, side, true);
         self.deliver_ready(view, side, None);
@@ -142,16 +204,16 @@ impl Work<'_> {
 
     /// The other side has everything up to `acknowledged` of what `side` sent.
     fn acknowledge(&mut self, view: &View<'_>, acknowledged: u32, side: usize) {
-        let is_behind = |stream: &Stream| {
-            stream.lacks(acknowledged) && (self.depth == 0 || stream.position() < self.depth)
-        };
-        if self.flow.streams.get(side).is_some_and(is_behind) {
+        let depth = self.depth;
+        let stream = self.flow.streams.get_mut(side);
+        let stream = stream.filter(|stream| depth == 0 || stream.position() < depth);
+        if let Some(until) = stream.and_then(|stream| stream.lacks(acknowledged)) {
             let reversed = view.reversed();
             self.to_server = !self.to_server;
             // What is passed there says nothing of this packet.
             let is_passed = self.evaluator.is_passed;
             self.evaluator.is_reversed = true;
-            self.deliver_ready(&reversed, side, Some(acknowledged));
+            self.deliver_ready(&reversed, side, Some(until));
             (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
             self.to_server = !self.to_server;
         }

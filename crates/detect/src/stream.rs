@@ -3,7 +3,8 @@
 //! What came first counts: bytes that come again are compared with what is kept, and the segment is to be looked at by
 //! itself if they differ or are no longer kept. Segments that come early wait for what is before them, and are then treated
 //! like any other that comes at that moment. Where the other side acknowledges what was never seen here, or too much waits,
-//! the stream goes on behind the gap.
+//! the stream goes on behind the gap. An acknowledgement of more than was seen sent may be wrong: the stream goes on there
+//! when data comes that begins there.
 
 use std::collections::VecDeque;
 
@@ -27,6 +28,16 @@ const MAX_BEHIND: u32 = 1 << 16;
 pub struct Stream {
     /// Sequence number of the next byte, once the stream has begun.
     next: Option<u32>,
+    /// Sequence number behind all that was seen sent, once the stream has begun; or one that is behind `next`.
+    sent: u32,
+    /// What the other side has acknowledged though it was not seen sent.
+    claimed: Option<u32>,
+    /// Bytes that came with the SYN.
+    n_opening: u32,
+    /// Another SYN, which did not begin the stream: the sequence numbers of its first byte, and behind its last.
+    asked: Option<(u32, u32)>,
+    /// Whether the other side has acknowledged something of it.
+    is_agreed: bool,
     /// Position of the next byte.
     end: u64,
     /// Position where the message begins that is under way.
@@ -80,8 +91,58 @@ impl Stream {
     /// Begins it, with the sequence number of the first byte.
     pub fn begin(&mut self, sequence: u32, memory: &mut Memory, counts: &mut StreamCounts) {
         self.clear(memory, counts);
-        self.next = Some(sequence);
+        (self.next, self.sent, self.claimed) = (Some(sequence), sequence, None);
         (self.end, self.message) = (0, 0);
+        (self.n_opening, self.asked, self.is_agreed) = (0, None, false);
+    }
+
+    /// Begins it elsewhere. If it had nothing yet, where it began before may be meant still.
+    pub fn begin_instead(&mut self, sequence: u32, memory: &mut Memory, counts: &mut StreamCounts) {
+        let before = self.next.filter(|_| self.end == 0);
+        self.begin(sequence, memory, counts);
+        self.asked = before.map(|first| (first, first));
+    }
+
+    /// The SYN that began it has so many bytes.
+    pub fn open_with(&mut self, n_bytes: usize) {
+        self.n_opening = n_bytes as u32;
+    }
+
+    /// Another SYN came, with so many bytes, that did not begin it.
+    pub fn ask(&mut self, sequence: u32, n_bytes: usize) {
+        self.asked = Some((sequence, sequence.wrapping_add(n_bytes as u32)));
+    }
+
+    /// Whether an acknowledgement is of the SYN that began it, and of none, some or all bytes that came with that.
+    pub fn is_answered_by(&self, acknowledged: u32) -> bool {
+        self.first().is_some_and(|first| acknowledged.wrapping_sub(first) <= self.n_opening)
+    }
+
+    /// Whether an acknowledgement is of another SYN.
+    pub fn was_asked_for(&self, acknowledged: u32) -> bool {
+        self.asked.is_some_and(|(first, end)| acknowledged.wrapping_sub(first) <= end.wrapping_sub(first))
+    }
+
+    /// Whether it may begin elsewhere yet: nothing came, and the other side has not acknowledged its SYN.
+    pub fn is_open(&self) -> bool {
+        self.end == 0 && !self.is_agreed
+    }
+
+    /// The other side has answered the SYN, and has taken the bytes that came with it up to `acknowledged`; whether there
+    /// are any.
+    pub fn answer(&mut self, acknowledged: u32) -> bool {
+        let Some(next) = self.next.filter(|_| self.end > 0 && self.end == u64::from(self.n_opening)) else {
+            return false;
+        };
+        let n_refused = next.wrapping_sub(acknowledged).min(self.n_opening);
+        if n_refused > 0 {
+            self.buffer.truncate(self.buffer.len().saturating_sub(n_refused as usize));
+            self.marks.clear();
+            self.n_opening -= n_refused;
+            (self.next, self.end) = (Some(acknowledged), u64::from(self.n_opening));
+            (self.sent, self.message) = (acknowledged, self.message.min(self.end));
+        }
+        self.end > 0
     }
 
     /// Gives all memory back.
@@ -111,9 +172,39 @@ impl Stream {
         })
     }
 
-    /// Whether the other side has acknowledged what was not seen.
-    pub fn lacks(&self, acknowledged: u32) -> bool {
-        self.next.is_some_and(|next| (1..=MAX_MISSED).contains(&acknowledged.wrapping_sub(next)))
+    /// Whether a sequence number is ahead of the next byte's.
+    fn is_ahead(&self, sequence: u32) -> bool {
+        self.next.is_some_and(|next| (1..=MAX_MISSED).contains(&sequence.wrapping_sub(next)))
+    }
+
+    /// Up to where the other side has what was not seen, if it acknowledges this: not behind what was seen sent, where the
+    /// acknowledgement may be wrong.
+    pub fn lacks(&mut self, acknowledged: u32) -> Option<u32> {
+        self.claimed = None;
+        let next = self.next?;
+        if !self.is_ahead(acknowledged) {
+            self.is_agreed |= u64::from(next.wrapping_sub(acknowledged)) <= self.end;
+            return None;
+        }
+        if acknowledged.wrapping_sub(self.sent) as i32 <= 0 {
+            self.is_agreed = true;
+            return Some(acknowledged);
+        }
+        self.claimed = Some(acknowledged);
+        Some(self.sent).filter(|sent| self.is_ahead(*sent))
+    }
+
+    /// Whether the other side has acknowledged just what is before a segment, without that having been seen.
+    pub fn was_claimed(&self, sequence: u32) -> bool {
+        self.claimed == Some(sequence) && self.is_ahead(sequence)
+    }
+
+    /// Bytes up to a sequence number were seen sent.
+    fn note_sent(&mut self, end: u32) {
+        let is_near = self.next.is_some_and(|next| end.wrapping_sub(next) <= MAX_AHEAD);
+        if is_near && end.wrapping_sub(self.sent) as i32 > 0 {
+            self.sent = end;
+        }
     }
 
     /// Counts bytes as seen that are not searched.
@@ -128,8 +219,10 @@ impl Stream {
 
     /// FIN takes a sequence number, if it comes behind the last byte.
     pub fn finish(&mut self, sequence: u32) {
+        let end = sequence.wrapping_add(1);
+        self.note_sent(end);
         if self.next == Some(sequence) {
-            self.next = Some(sequence.wrapping_add(1));
+            self.next = Some(end);
         }
     }
 
@@ -160,7 +253,14 @@ impl Stream {
         memory: &mut Memory,
         counts: &mut StreamCounts,
     ) -> Offer {
-        let next = *self.next.get_or_insert(sequence);
+        let next = match self.next {
+            Some(next) => next,
+            None => {
+                (self.next, self.sent) = (Some(sequence), sequence);
+                sequence
+            }
+        };
+        self.note_sent(sequence.wrapping_add(payload.len() as u32));
         let ahead = sequence.wrapping_sub(next);
         if ahead == 0 {
             return Offer::Next(0);
@@ -254,7 +354,11 @@ impl Stream {
         counts.gaps += 1;
         memory.give(std::mem::take(&mut self.buffer));
         self.marks.clear();
-        self.next = Some(next.wrapping_add(skipped));
+        let after = next.wrapping_add(skipped);
+        self.next = Some(after);
+        if after.wrapping_sub(self.sent) as i32 > 0 {
+            self.sent = after;
+        }
         self.end += u64::from(skipped);
         self.message = self.end;
         true

@@ -61,9 +61,7 @@ const FIN: u8 = 1;
 const RST: u8 = 4;
 
 fn open(detector: &mut Detector, isn: u32) {
-    fired(detector, &tcp(true, isn, 0, SYN, b""), 0);
-    fired(detector, &tcp(false, 7000, isn.wrapping_add(1), SYN | ACK, b""), 0);
-    fired(detector, &tcp(true, isn.wrapping_add(1), 7001, ACK, b""), 0);
+    handshake(isn).iter().for_each(|packet| drop(fired(detector, packet, 0)));
 }
 
 #[test]
@@ -103,6 +101,14 @@ fn what_came_first_counts_and_what_differs_is_looked_at_by_itself() {
     assert_eq!(detector.flows().counts.retransmissions, 1);
 }
 
+fn handshake(isn: u32) -> Vec<Vec<u8>> {
+    vec![
+        tcp(true, isn, 0, SYN, b""),
+        tcp(false, 7000, isn.wrapping_add(1), SYN | ACK, b""),
+        tcp(true, isn.wrapping_add(1), 7001, ACK, b""),
+    ]
+}
+
 /// What the client's two segments match that carry `EVIL` and `STUFF`, the connection having begun with these packets.
 fn after(begin: &[Vec<u8>], first: u32) -> Vec<u32> {
     let mut detector = detector(r#"alert tcp any any -> any 80 (content:"EVILSTUFF"; sid:1;)"#, LIMITS);
@@ -113,13 +119,7 @@ fn after(begin: &[Vec<u8>], first: u32) -> Vec<u32> {
 
 #[test]
 fn the_connection_that_was_answered_is_followed() {
-    let opening = |isn: u32| {
-        vec![
-            tcp(true, isn, 0, SYN, b""),
-            tcp(false, 7000, isn.wrapping_add(1), SYN | ACK, b""),
-            tcp(true, isn.wrapping_add(1), 7001, ACK, b""),
-        ]
-    };
+    let opening = handshake;
     let stray = tcp(true, 900_000_000, 0, SYN, b"");
     assert_eq!(after(&opening(0), 1), [1]);
     assert_eq!(after(&[vec![stray.clone()], opening(0)].concat(), 1), [1]);
@@ -137,6 +137,93 @@ fn the_connection_that_was_answered_is_followed() {
     // The other side has far more than was seen here.
     let far = tcp(false, 7001, 1 + (1 << 25), ACK, b"");
     assert_eq!(after(&[opening(0), vec![far]].concat(), 1 + (1 << 25)), [1]);
+}
+
+/// What packets match behind a handshake, of which the client's data begins at 101 and the server's at 7001.
+fn within(packets: &[Vec<u8>]) -> Vec<u32> {
+    let mut detector = detector(r#"alert tcp any any -> any 80 (content:"EVILSTUFF"; sid:1;)"#, LIMITS);
+    open(&mut detector, 100);
+    packets.iter().flat_map(|packet| fired(&mut detector, packet, 0)).collect()
+}
+
+#[test]
+fn answers_to_what_was_not_asked_are_ignored() {
+    let client = |at: u32, payload: &[u8]| tcp(true, 101 + at, 7001, ACK, payload);
+    let server = |acknowledged: u32| tcp(false, 7001, 101 + acknowledged, ACK, b"");
+    let strays = [
+        tcp(true, 9, 9, SYN | ACK, b""),
+        tcp(true, 9, 7001, SYN | ACK, b""),
+        tcp(true, 9, 5_000_000, SYN | ACK, b"data"),
+        tcp(false, 9, 9, SYN | ACK, b""),
+        tcp(false, 9, 101, SYN | ACK, b"data"),
+        tcp(false, 9, 5000, SYN | ACK, b""),
+        // It would be the next data, but its receiver ignores it.
+        tcp(true, 104, 7001, SYN | ACK, b"other"),
+        tcp(true, 104, 0, SYN, b"other"),
+    ];
+    for stray in &strays {
+        let stray = stray.clone();
+        assert_eq!(within(&[client(0, b"EVIL"), server(4), stray, server(4), client(4, b"STUFF")]), [1]);
+    }
+    for stray in &strays[..6] {
+        let mut packets = vec![stray.clone()];
+        packets.extend((0..20).map(|i| client(i * 9, b"EVILSTUFF")));
+        assert_eq!(within(&packets), [1; 20]);
+        let mut before = handshake(100);
+        before.insert(1, stray.clone());
+        assert_eq!(after(&before, 101), [1]);
+    }
+    // The same of the server's side.
+    let rules = r#"alert tcp any 80 -> any any (content:"EVILSTUFF"; sid:1;)"#;
+    let mut detector = detector(rules, LIMITS);
+    open(&mut detector, 100);
+    fired(&mut detector, &tcp(false, 9, 101, SYN | ACK, b""), 0);
+    fired(&mut detector, &tcp(false, 7001, 101, ACK, b"EVIL"), 0);
+    assert_eq!(fired(&mut detector, &tcp(false, 7005, 101, ACK, b"STUFF"), 0), [1]);
+}
+
+#[test]
+fn data_in_a_syn_counts_as_far_as_it_is_acknowledged() {
+    let rules = r#"
+        alert tcp any any -> any 80 (content:"EVILSTUFF"; sid:1;)
+        alert tcp any any -> any 80 (content:"EVILSTUFF"; startswith; flow:established,to_server; sid:2;)
+        alert tcp any 80 -> any any (content:"EVILSTUFF"; sid:3;)
+    "#;
+    let syn = |payload: &[u8]| tcp(true, 100, 0, SYN, payload);
+    let answer = |n: u32| tcp(false, 7000, 101 + n, SYN | ACK, b"");
+    let data = |at: u32, payload: &[u8]| tcp(true, 101 + at, 7001, ACK, payload);
+    let stray = tcp(true, 900_000_000, 0, SYN, b"");
+    let find = |packets: &[Vec<u8>]| -> Vec<Vec<u32>> {
+        let mut detector = detector(rules, LIMITS);
+        packets.iter().map(|packet| fired(&mut detector, packet, 0)).collect()
+    };
+    assert_eq!(find(&[syn(b"EVIL"), answer(4), data(4, b"STUFF")]), [vec![], vec![], vec![1, 2]]);
+    assert_eq!(find(&[syn(b"EVIL"), stray, answer(4), data(4, b"STUFF")])[3], [1, 2]);
+    assert_eq!(find(&[syn(b"EVIL"), syn(b"EVIL"), answer(4), data(4, b"STUFF")])[3], [1, 2]);
+    assert_eq!(find(&[syn(b"EVILSTUFF"), answer(9), data(9, b"x")]), [vec![1], vec![2], vec![]]);
+    // What was not taken comes again, and may be another.
+    assert_eq!(find(&[syn(b"EVIL"), answer(0), data(0, b"EVIL"), data(4, b"STUFF")])[3], [1, 2]);
+    assert_eq!(find(&[syn(b"GOOD"), answer(0), data(0, b"EVIL"), data(4, b"STUFF")])[3], [1, 2]);
+    assert_eq!(find(&[syn(b"EVILGOOD"), answer(4), data(4, b"STUFF")])[2], [1, 2]);
+}
+
+#[test]
+fn what_is_acknowledged_but_was_not_sent_is_ignored() {
+    let client = |at: u32, payload: &[u8]| tcp(true, 101 + at, 7001, ACK, payload);
+    let server = |acknowledged: u32| tcp(false, 7001, 101 + acknowledged, ACK, b"");
+    for wild in [10, 4999, 1 << 25, 1 << 30] {
+        let packets = [client(0, b"EVIL"), server(wild), client(4, b"STUFF")];
+        assert_eq!(within(&packets), [1]);
+        // It is not believed any more when another one says less.
+        let packets =
+            [client(0, b"EVIL"), server(wild), server(4), client(wild, b"later"), client(4, b"STUFF")];
+        assert_eq!(within(&packets), [1]);
+    }
+    // Packets were missed: what waits is searched, and the stream goes on where its data does.
+    let packets = [client(10, b"EVILSTUFF"), server(50), client(50, b"EVIL"), client(54, b"STUFF")];
+    assert_eq!(within(&packets), [1, 1]);
+    let packets = [client(10, b"EVILSTUFF"), tcp(true, 101 + 19, 7001, ACK | FIN, b""), server(20)];
+    assert_eq!(within(&packets), [1]);
 }
 
 #[test]
