@@ -1,8 +1,8 @@
-// (m) PPPoE server, 1000 sessions: out of the frame and, mirrored, back into one
+// (m) PPPoE server, 1000 sessions with accounts and rates: out of the frame and, mirrored, back into one
 define($TRACE trace_udp64.pcap, $FLOWS flows10k.pcap, $WARM 1s, $DUR 3s);
 // ring source: packets get one of the sessions' addresses; then they circulate (exclusive buffers, as after NIC RX)
 ring :: Queue(16384);
-bras :: PPPoEServer(2:0:0:0:0:1, 10.64.3.255, RATE 1Gbps);
+bras :: PPPoEServer(2:0:0:0:0:1, 10.64.3.255, RATE 1Gbps, ACCOUNTING /dev/null);
 in :: FromDump($FLOWS, STOP false, ACTIVE false)
     -> Strip(14) -> MarkIPHeader -> SetRandIPAddress(10.64.0.0/22) -> StoreIPAddress(16) -> [1] bras;
 ring -> u :: Unqueue(BURST 32)

@@ -28,7 +28,7 @@ ip -n "$name" link set access up
 
 # The same graph, with the device in place of the captures.
 sed -e 's/^FromDump(.*$/FromDevice(access, SNIFFER false)/' \
-    -e 's/^  -> ToDump(\$OUT.*$/  -> Queue -> ToDevice(access);/' "$folder/graph.click" >"$work/live.click"
+    -e 's/^ *-> ToDump(\$OUT.*$/  -> Queue -> ToDevice(access);/' "$folder/graph.click" >"$work/live.click"
 cd "$work"
 ip netns exec "$name" tcpdump -qU -i access -w "$work/in.pcap" ether src 02:00:00:00:00:02 &
 pids+=($!)
