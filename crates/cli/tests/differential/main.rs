@@ -138,10 +138,11 @@ fn for_all<T: Send>(seeds: &[usize], function: impl Fn(usize) -> T + Sync) -> Ve
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| loop {
-                let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                let result = function(seed);
-                results.lock().expect("no thread panicked").push((seed, result));
+            scope.spawn(|| {
+                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = function(seed);
+                    results.lock().expect("no thread panicked").push((seed, result));
+                }
             });
         }
     });
