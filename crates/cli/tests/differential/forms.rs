@@ -49,14 +49,14 @@ pub struct Form(
     pub &'static str,
 );
 
-const ANY: &[Kind] = &[Frame, Marked, Ip, Ip6, Raw];
-const FRAMES: &[Kind] = &[Frame, Marked];
-const HEADED: &[Kind] = &[Marked, Ip];
-const IP: &[Kind] = &[Ip];
-const IP6: &[Kind] = &[Ip6];
-const RAW: &[Out] = &[To(Raw)];
-const ONE: &[Out] = &[Same];
-const TWO: &[Out] = &[Same, Same];
+pub const ANY: &[Kind] = &[Frame, Marked, Ip, Ip6, Raw];
+pub const FRAMES: &[Kind] = &[Frame, Marked];
+pub const HEADED: &[Kind] = &[Marked, Ip];
+pub const IP: &[Kind] = &[Ip];
+pub const IP6: &[Kind] = &[Ip6];
+pub const RAW: &[Out] = &[To(Raw)];
+pub const ONE: &[Out] = &[Same];
+pub const TWO: &[Out] = &[Same, Same];
 const THREE: &[Out] = &[Same, Same, Same];
 
 /// `pattern` of a rewriter with two outputs.

@@ -1,6 +1,7 @@
 //! Random valid graphs.
 
 use crate::forms::{Form, Kind, Out, Way, FORMS};
+use crate::further::{self, FURTHER};
 use crate::random::Random;
 
 /// Classes that draw lots.
@@ -29,6 +30,8 @@ struct Growth<'a> {
     text: String,
     ends: Vec<End>,
     n_elements: usize,
+    /// Whether further forms and sources may occur.
+    is_wide: bool,
     /// Whether an element draws lots: with two, it would matter which of them sees a packet of a batch first.
     draws_lots: bool,
     /// What the script reads at the end, and now and then before it.
@@ -36,22 +39,40 @@ struct Growth<'a> {
     writes: Vec<String>,
 }
 
-/// The text of a graph over the capture `in.pcap`.
-pub fn graph(random: &mut Random) -> String {
-    let text = random
+/// Whether a class draws lots.
+fn draws(class: &str) -> bool {
+    DRAWING.contains(&class) || further::DRAWING.contains(&class)
+}
+
+/// A handler of an element, or `/ELEMENT.HANDLER` of one that is inside it.
+fn handler_of(name: &str, handler: &str) -> String {
+    let dot = if handler.starts_with('/') { "" } else { "." };
+    format!("{name}{dot}{handler}")
+}
+
+/// The text of a graph over the capture `in.pcap`; a wide one may have everything that is in `further.rs`.
+pub fn graph(random: &mut Random, is_wide: bool) -> String {
+    let mut text = random
         .text("RandomSeed({1..9999});\ne0 :: Counter;\nin :: FromDump(in.pcap{|, TIMING true}) -> e0;\n");
+    if is_wide {
+        text.insert_str(0, further::PRELUDE);
+    }
     let ends = vec![End { port: "e0".into(), kind: Kind::Frame, is_pull: false }];
     let mut growth = Growth {
         random,
         text,
         ends,
         n_elements: 1,
+        is_wide,
         draws_lots: false,
         reads: Vec::new(),
         writes: Vec::new(),
     };
     if growth.random.one_in(4) {
         growth.add_source();
+    }
+    if is_wide && growth.random.one_in(3) {
+        growth.add_further_source();
     }
     for _ in 0..3 + growth.random.below(14) {
         growth.grow();
@@ -83,6 +104,14 @@ impl Growth<'_> {
         self.ends.push(End { port: name, kind: Kind::Raw, is_pull: false });
     }
 
+    fn add_further_source(&mut self) {
+        let name = self.name();
+        let source = self.random.text(further::SOURCES).replace("ZEROS", &format!("\\<{}>", "00".repeat(50)));
+        self.draws_lots |= further::DRAWING_SOURCES.iter().any(|class| source.starts_with(class));
+        self.line(&format!("{source} -> {name} :: Null"));
+        self.ends.push(End { port: name, kind: Kind::Frame, is_pull: false });
+    }
+
     /// Adds an element at a random end.
     fn grow(&mut self) {
         let at = self.random.below(self.ends.len());
@@ -93,14 +122,20 @@ impl Growth<'_> {
                 Way::Push | Way::PushToPull => !end.is_pull,
                 Way::Pull | Way::PullToPush => end.is_pull,
             };
-            let draws_again = self.draws_lots && DRAWING.contains(&form.0);
+            let draws_again = self.draws_lots && draws(form.0);
             takes_way && form.1.contains(&end.kind) && !draws_again
         };
         let mut forms: Vec<&Form> = FORMS.iter().filter(fits).collect();
+        if self.is_wide {
+            forms.retain(|form| !further::REFUSED.contains(&form.0));
+        }
         // What only packets with marked headers can pass is most of the library: get there often.
         let leads_on = |form: &&Form| !form.1.contains(&Kind::Raw) && matches!(form.4, [Out::To(_), ..]);
         if matches!(end.kind, Kind::Frame | Kind::Marked) && self.random.one_in(2) {
             forms.retain(leads_on);
+        }
+        if self.is_wide && (forms.is_empty() || self.random.one_in(2)) {
+            forms = FURTHER.iter().filter(fits).collect();
         }
         if forms.is_empty() {
             self.ends.push(end);
@@ -112,7 +147,7 @@ impl Growth<'_> {
 
     fn place(&mut self, form: &Form, end: End) {
         let &Form(class, takes, way, n_inputs, outputs, arguments, reads, writes) = form;
-        self.draws_lots |= DRAWING.contains(&class);
+        self.draws_lots |= draws(class);
         let name = self.name();
         let arguments = self.random.text(arguments);
         let arguments = arguments.strip_prefix(", ").unwrap_or(&arguments).to_string();
@@ -140,12 +175,15 @@ impl Growth<'_> {
                 Out::Same if several && !matches!(kind, Kind::Ip) => Kind::Raw,
                 Out::Same => kind,
             };
+            // An element that is pulled from pushes what leaves by its second output.
+            let is_pull = is_pull && !(self.is_wide && way == Way::Either && output > 0);
             self.ends.push(End { port: format!("{name} [{output}]"), kind, is_pull });
         }
-        self.reads.extend(reads.split_whitespace().map(|handler| format!("read {name}.{handler}")));
+        self.reads
+            .extend(reads.split_whitespace().map(|handler| format!("read {}", handler_of(&name, handler))));
         if !writes.is_empty() {
             let write = self.random.text(writes);
-            self.writes.push(format!("write {name}.{write}"));
+            self.writes.push(format!("write {}", handler_of(&name, &write)));
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::random::Random;
 use wire::checksum;
 
-/// A pcap file with some frames.
-pub fn capture(random: &mut Random) -> Vec<u8> {
+/// A pcap file with some frames; a wide one has frames of IPv6 as well.
+pub fn capture(random: &mut Random, is_wide: bool) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65535, 1] {
         file.extend(word.to_le_bytes());
@@ -12,7 +12,7 @@ pub fn capture(random: &mut Random) -> Vec<u8> {
     let mut now_us = 1_000_000_000_000u64 + random.below(1_000_000) as u64;
     for _ in 0..4 + random.below(30) {
         now_us += *random.pick(&[0, 1, 700, 20_000, 300_000]);
-        let frame = frame(random);
+        let frame = if is_wide && random.one_in(4) { frame6(random) } else { frame(random) };
         let len = frame.len() as u32;
         for word in [(now_us / 1_000_000) as u32, (now_us % 1_000_000) as u32, len, len] {
             file.extend(word.to_le_bytes());
@@ -50,6 +50,48 @@ fn frame(random: &mut Random) -> Vec<u8> {
         }
         2 => frame.extend([0; 6]),
         _ => {}
+    }
+    frame
+}
+
+/// A frame with an IPv6 packet: UDP, TCP or ICMPv6, among which neighbor solicitations and advertisements.
+fn frame6(random: &mut Random) -> Vec<u8> {
+    let mut frame =
+        vec![0, 0, 0, 0, 0, random.below(5) as u8, 0, 0, 0, 0, 0, random.below(5) as u8, 0x86, 0xdd];
+    let is_mapped = random.one_in(3);
+    let address = |net: u8, random: &mut Random| {
+        let mut address = [0; 16];
+        if is_mapped {
+            address[10..12].fill(0xff);
+            address[12..].copy_from_slice(&random.ip_bytes());
+        } else {
+            (address[1], address[15]) = (net, 1 + random.below(3) as u8);
+        }
+        address
+    };
+    let (from, to, target) = (address(1, random), address(2, random), address(2, random));
+    let (protocol, mut transport, checksum_at) = match random.below(6) {
+        0 | 1 => (17, udp(random), 6),
+        2 => (6, tcp(random), 16),
+        3 => (58, [&[*random.pick(&[128, 129, 1, 3]), 0, 0, 0, 0, 7, 0, 9][..], &[5; 48]].concat(), 2),
+        kind => {
+            let (kind, flags, option) = if kind == 4 { (135, 0, 1) } else { (136, 0xc0, 2) };
+            let host = [option, 1, 0, 0, 0, 0, 0, random.below(5) as u8];
+            (58, [&[kind, 0, 0, 0, flags, 0, 0, 0][..], &target, &host].concat(), 2)
+        }
+    };
+    let len = (transport.len() as u16).to_be_bytes();
+    let covered = [&from[..], &to, &[0, 0], &len, &[0, 0, 0, protocol], &transport].concat();
+    let sum = checksum::checksum(&covered);
+    transport[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
+    frame.extend([0x60, random.below(3) as u8, 0, 0]);
+    frame.extend(len);
+    let is_solicitation = protocol == 58 && transport[0] >= 133;
+    frame.extend([protocol, if is_solicitation { 255 } else { *random.pick(&[64, 64, 2, 1, 0]) }]);
+    frame.extend([from, to].concat());
+    frame.extend(transport);
+    if random.one_in(14) {
+        frame.truncate(14 + random.below(frame.len() - 14));
     }
     frame
 }

@@ -199,7 +199,8 @@ impl Flows {
 impl Flow {
     fn random(ctx: &mut Ctx<'_>) -> Flow {
         let ports = [random_port(ctx), random_port(ctx)];
-        let numbers = [(); 3].map(|()| [ctx.random() >> 1, ctx.random() >> 1]);
+        // Click keeps random numbers as the machine does, the low byte first.
+        let numbers = [(); 3].map(|()| [ctx.random().swap_bytes(), ctx.random().swap_bytes()]);
         Flow { ports, numbers, n_packets: 0 }
     }
 }
