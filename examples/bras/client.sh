@@ -1,15 +1,6 @@
 #!/bin/sh
-# What the subscribers do; record.sh runs it as the first process of a Linux in user mode.
-# The kernel's command line gives TREE, where ppp and user-mode-linux are, and WORK, a folder to write to.
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-mount -t proc proc /proc
-for word in $(cat /proc/cmdline); do
-    case $word in TREE=* | WORK=*) eval "$word" ;; esac
-done
-mount -t hostfs -o "$WORK" none /mnt
-exec </dev/null >/mnt/client.log 2>&1
-mount -t sysfs sys /sys
-mount -t tmpfs tmp /run
+# What the subscribers do; record.sh runs it as the first process of a Linux in user mode. TREE is where ppp and user-mode-linux are.
+. "${0%/*}/../user-mode/begin"
 for module in slhc ppp_generic pppox pppoe; do
     file=$(find "$TREE"/usr/lib/uml/modules -name $module.ko)
     [ -z "$file" ] || "$TREE/bin/busybox" insmod "$file"

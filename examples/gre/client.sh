@@ -1,15 +1,8 @@
 #!/bin/sh
-# What the customers do; record.sh runs it as the first process of a Linux in user mode.
-# The kernel's command line gives TREE, where user-mode-linux and busybox-static are, and WORK, a folder to write to.
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run
-mount -t proc proc /proc
-for word in $(cat /proc/cmdline); do
-    case $word in TREE=* | WORK=*) eval "$word" ;; esac
-done
-mount -t hostfs -o "$WORK" none /mnt
-exec </dev/null >/mnt/client.log 2>&1
-mount -t sysfs sys /sys
-mount -t tmpfs tmp /run
+# What the customers do; record.sh runs it as the first process of a Linux in user mode. TREE is where user-mode-linux and busybox-static
+# are.
+. "${0%/*}/../user-mode/begin"
+export TMPDIR=/run
 for module in crc-ccitt "ipv6 disable_ipv6=1" gre ip_tunnel ip_gre; do
     # shellcheck disable=SC2086 # what follows the name are parameters
     set -- $module

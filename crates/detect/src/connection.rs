@@ -146,21 +146,18 @@ impl Work<'_> {
 
     /// Searches what came with SYN once more, as now the connection is established.
     fn search_opening(&mut self, view: &View<'_>, side: usize) {
-        let Some(stream) = self.flow.streams.get_mut(side) else { return };
-        let message_at = stream.message_at();
-        let (buffer, mut marks) = stream.take_out();
-        let unit =
-            Unit { buf: &buffer, fresh: 0, packet_at: None, message_at, is_first: false, of: Of::Streams };
-        let is_established = self.flow.phase != Phase::New;
-        let to_server = !self.to_server;
-        let mut context = Context { bits: &mut self.flow.bits, is_established, to_server };
+        self.for_other_side(view, |work, reversed| work.search_stream(reversed, side, 0, None, Of::Streams));
+    }
+
+    /// Works on what the other side sent before the packet.
+    fn for_other_side(&mut self, view: &View<'_>, work: impl FnOnce(&mut Self, &View<'_>)) {
+        self.to_server = !self.to_server;
+        // What is passed there says nothing of this packet.
         let is_passed = self.evaluator.is_passed;
         self.evaluator.is_reversed = true;
-        self.evaluator.search(self.program, &view.reversed(), &mut context, &unit, Some(&mut marks));
+        work(self, &view.reversed());
         (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
-        if let Some(stream) = self.flow.streams.get_mut(side) {
-            stream.put_back(buffer, marks);
-        }
+        self.to_server = !self.to_server;
     }
 
     /// Bytes of a TCP segment.
@@ -208,14 +205,7 @@ impl Work<'_> {
         let stream = self.flow.streams.get_mut(side);
         let stream = stream.filter(|stream| depth == 0 || stream.position() < depth);
         if let Some(until) = stream.and_then(|stream| stream.lacks(acknowledged)) {
-            let reversed = view.reversed();
-            self.to_server = !self.to_server;
-            // What is passed there says nothing of this packet.
-            let is_passed = self.evaluator.is_passed;
-            self.evaluator.is_reversed = true;
-            self.deliver_ready(&reversed, side, Some(until));
-            (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
-            self.to_server = !self.to_server;
+            self.for_other_side(view, |work, reversed| work.deliver_ready(reversed, side, Some(until)));
         }
     }
 
@@ -250,18 +240,31 @@ impl Work<'_> {
                 self.alone(view, part, true, of == Of::All, of);
                 continue;
             };
-            let message_at = stream.message_at();
-            let (buffer, mut marks) = stream.take_out();
-            if flow.phase == Phase::Closed {
-                marks.hurry();
-            }
-            let packet_at = fresh.checked_sub(i * LOOK_BACK);
-            let unit = Unit { buf: &buffer, fresh, packet_at, message_at, is_first: of == Of::All, of };
-            let is_established = flow.phase != Phase::New;
-            let mut context = Context { bits: &mut flow.bits, is_established, to_server: self.to_server };
-            self.evaluator.search(self.program, view, &mut context, &unit, Some(&mut marks));
-            stream.put_back(buffer, marks);
+            self.search_stream(view, side, fresh, fresh.checked_sub(i * LOOK_BACK), of);
         }
+    }
+
+    /// Searches a stream from its byte `fresh` on; the packet's begin at `packet_at`.
+    fn search_stream(
+        &mut self,
+        view: &View<'_>,
+        side: usize,
+        fresh: usize,
+        packet_at: Option<usize>,
+        of: Of,
+    ) {
+        let flow = &mut *self.flow;
+        let Some(stream) = flow.streams.get_mut(side) else { return };
+        let message_at = stream.message_at();
+        let (buffer, mut marks) = stream.take_out();
+        if flow.phase == Phase::Closed {
+            marks.hurry();
+        }
+        let unit = Unit { buf: &buffer, fresh, packet_at, message_at, is_first: of == Of::All, of };
+        let is_established = flow.phase != Phase::New;
+        let mut context = Context { bits: &mut flow.bits, is_established, to_server: self.to_server };
+        self.evaluator.search(self.program, view, &mut context, &unit, Some(&mut marks));
+        stream.put_back(buffer, marks);
     }
 
     /// Searches bytes by themselves if it `scans`, and looks at rules that have no pattern if it is the packet's turn

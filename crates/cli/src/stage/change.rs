@@ -198,7 +198,7 @@ fn hand_over(place: Place, fd: RawFd) -> Result<(), String> {
 /// Waits until a stage has drained and gone.
 fn await_end(id: u32) -> Result<(), String> {
     let begin = Instant::now();
-    while std::path::Path::new(&format!("/proc/{id}")).exists() && !is_zombie(id) {
+    while status::runs(id) {
         if begin.elapsed() > PATIENCE {
             return Err(format!(
                 "stage {id} is out of the chain, but still drains its queues; it ends when they are empty\n  help: \
@@ -208,10 +208,4 @@ fn await_end(id: u32) -> Result<(), String> {
         std::thread::sleep(LOOK);
     }
     Ok(())
-}
-
-/// Whether a process has ended and its parent has not asked how.
-fn is_zombie(id: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
 }

@@ -3,13 +3,13 @@
 //! A stage is held by one command at a time, for as long as the command keeps its connection: who dies lets go. Who needs several
 //! stages takes them in the order of their numbers, so that no two commands wait for each other.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::status::name_of;
-use crate::control::protocol::{self, Answer, Ask};
+use super::status;
+use crate::control::protocol::{Answer, Ask};
 use crate::control::server::answer;
 
 /// How long a command waits for those before it.
@@ -67,19 +67,14 @@ impl Holds {
             let ids = find()?;
             let mut sorted = ids;
             sorted.sort_unstable();
-            let holds: Option<Vec<Hold>> = sorted
-                .iter()
-                .map(|id| hold(*id).transpose())
-                .collect::<Option<Result<_, String>>>()
-                .transpose()?;
-            // One that has ended meanwhile is somebody's neighbour no more.
-            if let Some(holds) = holds {
-                if find()? == ids {
-                    return Ok((Holds(holds), ids));
-                }
-            }
-            if begin.elapsed() > PATIENCE {
-                return Err("other commands keep changing this chain; try again".into());
+            let holds: Result<Vec<Hold>, String> = sorted.iter().map(|id| hold(*id)).collect();
+            let is_late = begin.elapsed() > PATIENCE;
+            match holds {
+                Ok(holds) if find()? == ids => return Ok((Holds(holds), ids)),
+                Ok(_) if is_late => return Err("other commands keep changing this chain; try again".into()),
+                Err(error) if is_late => return Err(error),
+                // One that has ended meanwhile is somebody's neighbour no more.
+                Ok(_) | Err(_) => {}
             }
         }
     }
@@ -90,25 +85,8 @@ impl Holds {
     }
 }
 
-/// Holds a stage as soon as nobody else does; none if it has ended.
-fn hold(id: u32) -> Result<Option<Hold>, String> {
-    let Ok(mut stream) = UnixStream::connect(protocol::path(&name_of(id))?) else { return Ok(None) };
-    let ask = serde_json::to_string(&Ask::Hold).map_err(|error| error.to_string())?;
-    let mut line = String::new();
-    let asked = stream
-        .set_read_timeout(Some(PATIENCE + ANSWER))
-        .and_then(|()| writeln!(stream, "{ask}"))
-        .and_then(|()| BufReader::new(&stream).read_line(&mut line));
-    match asked {
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-            return Err(format!("stage {id} does not answer: it may be stopped"));
-        }
-        Err(_) => return Ok(None),
-        Ok(_) => {}
-    }
-    match serde_json::from_str(&line) {
-        Ok(Answer::Ok(_)) => Ok(Some(Hold { id, _line: stream })),
-        Ok(Answer::Error(message)) => Err(format!("stage {id}: {message}")),
-        Err(_) => Ok(None),
-    }
+/// Holds a stage as soon as nobody else does.
+fn hold(id: u32) -> Result<Hold, String> {
+    let (_, line) = status::begin(id, &Ask::Hold, PATIENCE + ANSWER)?;
+    Ok(Hold { id, _line: line })
 }

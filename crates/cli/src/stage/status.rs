@@ -173,6 +173,11 @@ fn interface(report: &Report, about: &About) -> Interface {
 
 /// Asks a stage.
 pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
+    begin(id, ask, PATIENCE).map(|(text, _)| text)
+}
+
+/// Asks a stage what lasts as long as the connection, which comes with the answer.
+pub fn begin(id: u32, ask: &Ask, patience: Duration) -> Result<(String, UnixStream), String> {
     let path = protocol::path(&name_of(id))?;
     let gone = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::WouldBlock if runs(id) => {
@@ -183,13 +188,13 @@ pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
         _ => format!("no stage {id} runs (`weir status` lists them)"),
     };
     let mut stream = UnixStream::connect(path).map_err(gone)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(gone)?;
+    stream.set_read_timeout(Some(patience)).map_err(gone)?;
     let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
     writeln!(stream, "{line}").map_err(gone)?;
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).map_err(gone)?;
+    BufReader::new(&stream).read_line(&mut line).map_err(gone)?;
     match serde_json::from_str(&line) {
-        Ok(Answer::Ok(text)) => Ok(text),
+        Ok(Answer::Ok(text)) => Ok((text, stream)),
         Ok(Answer::Error(message)) => Err(format!("stage {id}: {message}")),
         Err(_) => Err(format!("stage {id} has ended")),
     }
@@ -227,7 +232,7 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
 }
 
 /// Whether the process runs, even if it is stopped: one whose parent has not heard of its end does not.
-fn runs(id: u32) -> bool {
+pub fn runs(id: u32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{id}/stat")).ok();
     // The name of its program, in parentheses, is before its state.
     let state = state.as_deref().and_then(|text| text.rsplit_once(") ")?.1.chars().next());

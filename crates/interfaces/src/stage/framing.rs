@@ -245,12 +245,17 @@ impl Deframer {
     /// Tells how many bad lines were not told of one by one.
     fn tell_rest(&mut self) {
         let n_told = self.n_told.max(self.n_bad.min(lines::MAX_NOTES));
-        match self.n_bad - n_told {
-            0 => {}
-            1 => self.notes.push("1 further line was skipped".to_string()),
-            n => self.notes.push(format!("{n} further lines were skipped")),
-        }
+        self.notes.extend(further(self.n_bad - n_told, "line"));
         self.n_told = self.n_bad;
+    }
+}
+
+/// What to tell of so many things that were skipped, and not told of one by one.
+pub(super) fn further(n: u64, thing: &str) -> Option<String> {
+    match n {
+        0 => None,
+        1 => Some(format!("1 further {thing} was skipped")),
+        n => Some(format!("{n} further {thing}s were skipped")),
     }
 }
 

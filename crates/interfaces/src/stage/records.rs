@@ -4,7 +4,7 @@ use element::{annotation, Batch, Packet};
 use packet::FRAME_MAX;
 
 use super::ethernet;
-use super::framing::Pause;
+use super::framing::{further, Pause};
 use crate::capture::{link, CaptureError, Decoder, Progress, Record};
 
 /// Makes packets of records, and remembers those that it cannot make any of.
@@ -72,11 +72,8 @@ impl Records {
 
     /// Tells how many packets were skipped that were not told of one by one.
     fn tell_rest(&mut self) {
-        match self.n_bad - std::mem::replace(&mut self.n_told, self.n_bad) {
-            0 => {}
-            1 => self.notes.push("1 further packet was skipped".to_string()),
-            n => self.notes.push(format!("{n} further packets were skipped")),
-        }
+        let n_told = std::mem::replace(&mut self.n_told, self.n_bad);
+        self.notes.extend(further(self.n_bad - n_told, "packet"));
     }
 }
 
