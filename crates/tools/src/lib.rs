@@ -4,6 +4,7 @@
 //! them, so that what is written is what they write. No tool needs to know the classes; those that ask are given facts.
 #![forbid(unsafe_code)]
 
+mod align;
 mod check;
 mod combine;
 mod connections;
@@ -30,6 +31,7 @@ mod xform;
 
 use graph::ClassFacts;
 
+pub use align::{align, assert_alignment};
 pub use check::{check, check_outline};
 pub use combine::{combine, Component};
 pub use drawing::{write_drawing, Drawing};

@@ -190,10 +190,27 @@ pub fn xform(given: &mut Given) -> Outcome {
 
 /// `click-align`.
 pub fn align(given: &mut Given) -> Outcome {
-    pass(
-        given,
-        "weir reads packets at any alignment; the configuration is passed on without Align elements added",
-    )
+    let (mut input, mut only_asserts, mut verbose) = (Input::default(), false, false);
+    let tool = given.tool();
+    for item in given.items() {
+        match input.take(item, &tool)? {
+            Some(Item::Option { name: "assertions", negated, .. }) => only_asserts = !negated,
+            Some(Item::Option { name: "verbose", .. }) => verbose = true,
+            // There is one driver only.
+            _ => {}
+        }
+    }
+    let mut router = input.flat(false)?;
+    let mut diagnostics = Diagnostics::default();
+    let map = ElementMap::of(&router);
+    let facts = |class: &str| map.facts(class);
+    match only_asserts {
+        true => tools::assert_alignment(&mut router, &facts, &mut diagnostics),
+        false => tools::align(&mut router, &facts, verbose, &mut diagnostics),
+    }
+    // As in Click, an element whose arguments are wrong does not keep the others from being aligned.
+    let _ = told(&diagnostics);
+    write_router(&router, input.output.as_deref())
 }
 
 /// `click-devirtualize`.

@@ -140,7 +140,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "align",
-        about: "Passes a configuration on: weir needs no Align elements",
+        about: "Adds Align elements where packets would begin at odd addresses",
         words: "[ROUTERFILE]",
         options: &[
             FILE,
