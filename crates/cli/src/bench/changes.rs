@@ -301,20 +301,21 @@ pub fn report(n: usize, options: &BenchOptions) -> Result<Report, String> {
         None => Layout::One,
     };
     let n_cpus = options.cores.map_or(n_threads, usize::from);
-    let cpus = (options.cpu..options.cpu + n_cpus).collect();
+    let cpus = (options.cpu()..options.cpu() + n_cpus).collect();
     let build = BuildOptions { burst: 32, layout, cpus, ..BuildOptions::default() };
     let engine = graph.and_then(|graph| Engine::build(graph, &|name| class(name), build, &mut diagnostics));
     let mut engine =
         engine.ok_or_else(|| diagnostics.list.iter().map(lang::weir_text).collect::<String>())?;
     engine.world.loader = Some(Arc::new(Classes));
-    let _ = sys::cpu::pin_thread(options.cpu);
+    let _ = sys::cpu::pin_thread(options.cpu());
     let (jobs, received) = channel();
-    let changing = std::thread::spawn(move || {
+    let changing = std::thread::Builder::new().spawn(move || {
         let mut changer = Changer { jobs, random: fastrand::Rng::with_seed(1), n_made: 0 };
         let mut measured = Measured::default();
         while measured.pauses.len() < n && changer.change(&mut measured).is_some() {}
         measured
     });
+    let changing = changing.map_err(|error| sys::no_thread(&error))?;
     let measured = drive(&mut engine, &received, changing, &counts)?;
     engine.cleanup();
     Ok(told(measured, &counts, options))
