@@ -627,6 +627,7 @@ fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
         (&["insert", "--after", "5", "nosuch"], "insert: no stage `nosuch`; stages are stage, read"),
         (&["insert", "--after", "5", "write", "x"], "insert: `write` is an end of a chain"),
         (&["replace", "5", "count", "--if", "left=file:x"], "`count` has no pipe at its interface `left`"),
+        (&["replace", "5", "nat"], "weir: replace: nat: --left-address ADDRESS/LENGTH is needed"),
         (&["create"], "say `weir create FUNCTION NAME [FLAGS]`"),
         (&["set", "fw", "rule"], "`rule`: expected PATH=VALUE"),
         (&["watch", "w", "fw", "--rising", "1"], "say INSTANCE PATH"),

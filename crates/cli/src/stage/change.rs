@@ -29,7 +29,7 @@ pub struct InsertOptions {
     /// Insert it to the left of this stage.
     #[arg(long, value_name = "ID")]
     pub before: Option<u32>,
-    /// The new stage, such as `count` or `nat --inside 10.0.0.0/8`.
+    /// The new stage, such as `count` or `tee FILE`.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
     pub stage: Vec<OsString>,
 }

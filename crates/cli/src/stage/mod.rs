@@ -24,7 +24,7 @@ use status::{About, DeviceReader};
 
 /// A stage to be run.
 pub struct Plan {
-    /// What it is called in `weir status`, such as `nat --inside 10.0.0.0/8`.
+    /// What it is called in `weir status`, such as `tee copy.pcap`.
     pub function: String,
     /// Its graph.
     pub request: Request,

@@ -16,8 +16,13 @@ use sys::pipe::Kind;
 use super::{hand_over, Place, LOOK, PATIENCE};
 use crate::chain;
 use crate::failure::Failure;
+use crate::functions;
 use crate::stage::options::{StageOptions, LEFT, RIGHT};
 use crate::stage::status::{self, Status};
+
+/// Why a stage is no shell.
+const NO_SHELL: &str =
+    "`linux` without a command opens a shell, which needs this terminal; give `linux ... -- COMMAND`";
 
 /// A stage that is wanted, as far as its command line tells.
 pub struct Wanted<'w> {
@@ -36,15 +41,16 @@ impl<'w> Wanted<'w> {
         let words = if program == Some("weir") { &words[1..] } else { words };
         let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let wanted = Wanted { command, name, words };
-        wanted.check().map_err(|message| Failure::Usage(format!("{command}: {message}")))?;
+        wanted.check().map_err(|failure| failure.map(|message| format!("{command}: {message}")))?;
         Ok(wanted)
     }
 
     /// Refuses a command line that is wrong, and stages of which it is plain that they have no place between others.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Failure> {
         let name = self.name.as_str();
         if !chain::stages().contains(&name) {
-            return Err(format!("no stage `{name}`; stages are {}", chain::stages().join(", ")));
+            let stages = chain::stages().join(", ");
+            return Err(Failure::Usage(format!("no stage `{name}`; stages are {stages}")));
         }
         let words = self.words.iter().map(|word| word.to_string_lossy().into_owned());
         let line: Vec<String> = std::iter::once("weir".to_string()).chain(words).collect();
@@ -52,18 +58,18 @@ impl<'w> Wanted<'w> {
         let matches = matches.unwrap_or_else(|error| error.exit());
         // Before a file is made, or made anew.
         if ["read", "write"].contains(&name) && !line.iter().any(|word| word == "-") {
-            return Err(format!(
+            return Err(Failure::Usage(format!(
                 "`{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
-            ));
+            )));
         }
         if name == "linux" && !line.iter().any(|word| word == "--") {
-            return Err(
-                "`linux` without a command opens a shell, which needs this terminal; give `linux ... -- COMMAND`"
-                    .to_string(),
-            );
+            return Err(Failure::Usage(NO_SHELL.to_string()));
+        }
+        if let Some((name, own)) = functions::chosen(&matches) {
+            functions::graph(name, own)?;
         }
         let options = matches.subcommand().and_then(|(_, own)| StageOptions::from_arg_matches(own).ok());
-        options.map_or(Ok(()), |options| self.check_sides(&options))
+        options.map_or(Ok(()), |options| self.check_sides(&options)).map_err(Failure::Usage)
     }
 
     /// Refuses interfaces `left` and `right` that are no pipes.
