@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::command::BenchOptions;
+use crate::failure::Exit;
 use element::output::reason;
 
 mod changes;
@@ -19,7 +20,7 @@ use measure::Row;
 use report::Report;
 
 /// Measures every graph with every command in turn, so that a drift of the machine meets all alike.
-pub fn run(options: BenchOptions) -> Result<ExitCode, String> {
+pub fn run(options: BenchOptions) -> Exit {
     let contestants = Contestant::all(&options.vs, options.cores)?;
     let files = match options.files.is_empty() {
         _ if options.startup || options.changes.is_some() => Vec::new(),

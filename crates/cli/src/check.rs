@@ -6,10 +6,11 @@ use graph::{Diagnostic, Diagnostics, Place, Severity};
 use serde_json::json;
 
 use crate::command::CheckOptions;
+use crate::failure::Exit;
 use crate::load::{self, Request};
 
 /// Parses, checks and configures a graph, and tells all that is wrong with it.
-pub fn run(options: CheckOptions) -> Result<ExitCode, String> {
+pub fn run(options: CheckOptions) -> Exit {
     let request = Request::from_options(&options.source)?;
     let text = request.text.read()?;
     let mut diagnostics = Diagnostics::default();

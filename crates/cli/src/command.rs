@@ -148,7 +148,8 @@ fn base() -> clap::Command {
 
 /// Prints help, the version, or what is wrong with a command line; the program's exit code.
 pub fn tell(told: &clap::Error) -> ExitCode {
-    let printed = told.print().and_then(|()| std::io::stdout().flush());
+    let is_open = if told.use_stderr() { Ok(()) } else { crate::print::output().map(drop) };
+    let printed = is_open.and_then(|()| told.print()).and_then(|()| std::io::stdout().flush());
     match printed {
         Err(error) if !told.use_stderr() => {
             eprintln!("weir: standard output: {}", element::output::reason(&error));

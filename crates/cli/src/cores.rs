@@ -18,6 +18,12 @@ pub fn cpu(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The first processor that this process may use.
+pub fn first() -> usize {
+    // Without a list of processors threads run where the system puts them.
+    sys::cpu::allowed().ok().and_then(|allowed| allowed.first().copied()).unwrap_or(0)
+}
+
 /// Ascending numbers as users write them: `0-3, 8`.
 fn ranges(numbers: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();

@@ -9,6 +9,7 @@ use graph::{ArgKind, ClassFacts};
 use serde_json::json;
 
 use crate::command::ElementsOptions;
+use crate::failure::{Exit, Failure};
 
 /// The text of a class's page without the comment marks.
 fn page(facts: &ClassFacts) -> String {
@@ -23,7 +24,7 @@ fn summary(facts: &ClassFacts) -> String {
 }
 
 /// `weir elements`.
-pub fn list(options: ElementsOptions) -> Result<ExitCode, String> {
+pub fn list(options: ElementsOptions) -> Exit {
     let word = options.word.unwrap_or_default().to_lowercase();
     let matches = |class: &&Class| {
         let page = page(&class.facts).to_lowercase();
@@ -53,7 +54,7 @@ pub fn list(options: ElementsOptions) -> Result<ExitCode, String> {
         }
     }
     if n == 0 {
-        return Err(format!("no element class mentions `{word}`; `weir elements` lists all"));
+        return Err(format!("no element class mentions `{word}`; `weir elements` lists all").into());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -97,9 +98,9 @@ fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
 }
 
 /// `weir help ELEMENT`, `weir help FUNCTION`, or `weir help COMMAND`.
-pub fn help(name: Option<&str>) -> Result<ExitCode, String> {
+pub fn help(name: Option<&str>) -> Exit {
     let Some(name) = name else {
-        return help_printed(crate::command::full().print_help());
+        return help_printed(|| crate::command::full().print_help());
     };
     if let Some(page) = crate::functions::page(name) {
         print!("{page}");
@@ -120,20 +121,23 @@ pub fn help(name: Option<&str>) -> Result<ExitCode, String> {
     }
     let known = known.into_iter().chain(commands.get_subcommands().map(clap::Command::get_name));
     let near = known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or("Null");
-    Err(format!("no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"))
+    Err(Failure::Usage(format!(
+        "no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"
+    )))
 }
 
 /// What `weir COMMAND --help` prints.
-fn help_of_command(commands: &mut clap::Command, name: &str) -> Result<ExitCode, String> {
+fn help_of_command(commands: &mut clap::Command, name: &str) -> Exit {
     if let Some(tool) = crate::tools::subcommand(name) {
         return Ok(crate::tools::main(tool, &format!("weir {name}"), &["--help".to_string()]));
     }
     commands.build();
-    help_printed(commands.find_subcommand_mut(name).map_or(Ok(()), clap::Command::print_long_help))
+    help_printed(|| commands.find_subcommand_mut(name).map_or(Ok(()), clap::Command::print_long_help))
 }
 
-fn help_printed(printed: std::io::Result<()>) -> Result<ExitCode, String> {
-    let printed = printed.and_then(|()| std::io::stdout().flush());
+fn help_printed(print: impl FnOnce() -> std::io::Result<()>) -> Exit {
+    let printed =
+        crate::print::output().map(drop).and_then(|()| print()).and_then(|()| std::io::stdout().flush());
     printed.map_err(|error| format!("standard output: {}", element::output::reason(&error)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -169,7 +173,7 @@ fn markdown(facts: &ClassFacts, level: usize) -> String {
 }
 
 /// The element reference: every class's page, by folder.
-pub fn reference() -> Result<ExitCode, String> {
+pub fn reference() -> Exit {
     println!("# Element reference\n\nGenerated from the class facts by `weir reference`; do not edit.");
     for (folder, classes) in catalog::stock().folders() {
         let mut classes: Vec<&Class> = classes.iter().collect();

@@ -6,6 +6,7 @@ use std::io::BufRead;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use element::output::reason;
@@ -17,6 +18,7 @@ use crate::complete::graphs;
 use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
 use crate::control::protocol::Ask;
+use crate::failure::Exit;
 use crate::load::Origin;
 use crate::patience::Patience;
 use crate::print::counted;
@@ -53,7 +55,7 @@ pub enum LiveAction {
     /// Go on with a whole configuration: elements of the same name go on with their state.
     Apply {
         /// The file, `-` for the standard input.
-        #[arg(required_unless_present = "expression")]
+        #[arg(required_unless_present = "expression", value_parser = NonEmptyStringValueParser::new())]
         file: Option<String>,
         /// The configuration is EXPR itself.
         #[arg(short, long, value_name = "EXPR", conflicts_with = "file")]
@@ -94,7 +96,7 @@ pub enum LiveAction {
 }
 
 /// `weir live`.
-pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
+pub fn run(options: LiveOptions) -> Exit {
     let LiveOptions { graph, patience, action, json, dry_run } = options;
     let graph = GraphName { graph: Some(graph), patience };
     let edit = match action {
@@ -105,9 +107,13 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
         }
         LiveAction::History => return history(&graph, json),
         LiveAction::Events => return follow(&graph, json),
-        LiveAction::Watch(options) => return watch::watch(&graph, options).map(|()| ExitCode::SUCCESS),
+        LiveAction::Watch(options) => {
+            watch::watch(&graph, options)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         LiveAction::Unwatch { name } => {
-            return client::request(&graph, &Ask::Unwatch { name }).map(|_| ExitCode::SUCCESS)
+            client::request(&graph, &Ask::Unwatch { name })?;
+            return Ok(ExitCode::SUCCESS);
         }
         LiveAction::Watches => return watch::watches(&graph, json),
         LiveAction::Subscribe { handler, element } => return subscribe(&graph, handler, element, false),
@@ -124,7 +130,7 @@ pub fn run(options: LiveOptions) -> Result<ExitCode, String> {
     change(&graph, edit, dry_run, json)
 }
 
-fn change(graph: &GraphName, edit: Edit, dry: bool, json: bool) -> Result<ExitCode, String> {
+fn change(graph: &GraphName, edit: Edit, dry: bool, json: bool) -> Exit {
     let text = client::request(graph, &Ask::Change { edit, dry })?;
     if json {
         println!("{text}");
@@ -146,7 +152,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
         .map_err(|error| format!("the graph answers in words of another version: {error}"))
 }
 
-fn history(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+fn history(graph: &GraphName, json: bool) -> Exit {
     let text = client::request(graph, &Ask::History)?;
     if json {
         println!("{text}");
@@ -173,7 +179,7 @@ fn tell(past: &Past) {
     );
 }
 
-fn follow(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+fn follow(graph: &GraphName, json: bool) -> Exit {
     let reader = client::follow(graph, &Ask::Events)?;
     for line in reader.lines() {
         let line = line.map_err(|error| reason(&error))?;
@@ -188,12 +194,7 @@ fn follow(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn subscribe(
-    graph: &GraphName,
-    handler: String,
-    element: Option<String>,
-    ends: bool,
-) -> Result<ExitCode, String> {
+fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Exit {
     client::request(graph, &Ask::Subscribe { handler, element, ends })?;
     Ok(ExitCode::SUCCESS)
 }

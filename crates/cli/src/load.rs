@@ -10,6 +10,7 @@ use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{Diagnostic, Diagnostics, Graph, Place};
 use lang::{Options, Source};
 
+use crate::failure::Failure;
 use crate::host::ThisHost;
 use crate::libraries::Files;
 
@@ -78,7 +79,9 @@ impl Origin {
                 bytes.extend_from_slice(text.as_bytes());
                 Ok(())
             }
-            Origin::Stdin => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
+            Origin::Stdin => {
+                crate::print::input().and_then(|mut input| input.read_to_end(&mut bytes)).map(drop)
+            }
             Origin::File(name) => std::fs::read(name).map(|read| bytes = read),
         };
         result.map_err(|error| format!("{}: {}", self.name(), reason(&error)))?;
@@ -150,7 +153,7 @@ impl Loader for Reader {
 
 impl Request {
     /// The request of a command's configuration options.
-    pub fn from_options(options: &crate::command::SourceOptions) -> Result<Request, String> {
+    pub fn from_options(options: &crate::command::SourceOptions) -> Result<Request, Failure> {
         let mut request = Request { clickpath: options.clickpath.clone(), burst: 32, ..Request::default() };
         let mut text = options.expression.clone().map(Origin::Expression);
         for word in &options.words {
@@ -159,16 +162,18 @@ impl Request {
                     request.variables.push((name.to_string(), value.to_string()));
                 }
                 _ if text.is_some() => {
-                    return Err(format!(
+                    return Err(Failure::Usage(format!(
                         "`{word}`: there is a configuration already; give VAR=value after it"
-                    ));
+                    )));
+                }
+                _ if word.is_empty() => {
+                    return Err(Failure::Usage(format!("the name of the file is empty; {NO_CONFIGURATION}")))
                 }
                 _ if word == "-" => text = Some(Origin::Stdin),
                 _ => text = Some(Origin::File(word.clone())),
             }
         }
-        request.text =
-            text.ok_or("no configuration; name a file, `-` for the standard input, or use -e 'EXPR'")?;
+        request.text = text.ok_or_else(|| Failure::Usage(format!("no configuration; {NO_CONFIGURATION}")))?;
         Ok(request)
     }
 
@@ -235,6 +240,9 @@ fn text_of(diagnostic: &Diagnostic, all: &Diagnostics, made: &[Made]) -> String 
     told.message = format!("{input}{}", told.message);
     format!("weir: {}: {}", made.called, lang::weir_text(&told))
 }
+
+/// What to do about a command line without a configuration.
+const NO_CONFIGURATION: &str = "name a file, `-` for the standard input, or use -e 'EXPR'";
 
 /// What is told of a graph that has nothing in it, which is no error, as in Click.
 pub const NO_ELEMENTS: &str = "the configuration has no elements";

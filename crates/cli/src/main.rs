@@ -15,6 +15,7 @@ mod control;
 mod cores;
 mod drops;
 mod elements;
+mod failure;
 mod functions;
 mod host;
 mod libraries;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use command::{Cli, Command, PacketCommand};
+use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
     sys::signals::end_on_broken_pipe();
@@ -75,7 +77,7 @@ fn main() -> ExitCode {
         // The other outputs of a graph are to be complete even if the reader of one goes away.
         sys::signals::ignore_broken_pipe();
     }
-    let result = match cli.command {
+    let exit = match cli.command {
         Command::Packets(command) => match command {
             PacketCommand::Run(options) => run::run(options),
             PacketCommand::Click { .. } => return click::main(args),
@@ -107,16 +109,10 @@ fn main() -> ExitCode {
         Command::Man { what } => pages::man(what.as_deref()),
         Command::Reference => elements::reference(),
     };
-    report(result)
+    report(exit)
 }
 
-/// The exit code of a command; what went wrong is told.
-fn report(result: Result<ExitCode, String>) -> ExitCode {
-    match result {
-        Ok(code) => code,
-        Err(message) => {
-            eprintln!("weir: {message}");
-            ExitCode::FAILURE
-        }
-    }
+/// The exit status of a command; what went wrong is told.
+fn report(exit: Exit) -> ExitCode {
+    exit.unwrap_or_else(Failure::tell)
 }

@@ -9,9 +9,10 @@ use clap_mangen::Man;
 use element::output::reason;
 
 use crate::command::{examples, full};
+use crate::failure::{Exit, Failure};
 
 /// Prints a completion script: one that asks weir, or one that has all in it.
-pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCode, String> {
+pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Exit {
     let mut text = Vec::new();
     match is_fixed {
         true => clap_complete::generate(shell, &mut full(), "weir", &mut text),
@@ -22,7 +23,7 @@ pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Result<ExitCo
 }
 
 /// Prints the manual page or that of a command, or writes the pages of all commands into a folder.
-pub fn man(what: Option<&str>) -> Result<ExitCode, String> {
+pub fn man(what: Option<&str>) -> Exit {
     let mut all = full();
     let only = what.filter(|what| !Path::new(what).exists()).and_then(|what| all.find_subcommand(what));
     let only = only.map(|command| command.get_name().to_string());
@@ -30,9 +31,9 @@ pub fn man(what: Option<&str>) -> Result<ExitCode, String> {
         if !what.contains('/') && !Path::new(what).exists() {
             let names = all.get_subcommands().map(Command::get_name);
             let near = names.min_by_key(|name| strsim::damerau_levenshtein(name, what)).unwrap_or("run");
-            return Err(format!(
+            return Err(Failure::Usage(format!(
                 "man: no command `{what}`, and no folder\n  help: did you mean `{near}`? `{what}/` makes a folder of that name"
-            ));
+            )));
         }
     }
     let written = match (what, only) {

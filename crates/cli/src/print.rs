@@ -2,9 +2,11 @@
 //! nobody can receive is lost, and standard output that cannot be written ends the program with an error.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, StdinLock, StdoutLock, Write};
 
 use element::output::reason;
+use sys::pipe::StandardStream;
+use sys::standard;
 
 macro_rules! print {
     ($($text:tt)*) => { $crate::print::text(format_args!($($text)*), "") };
@@ -23,15 +25,32 @@ macro_rules! eprintln {
 
 /// Writes to standard output.
 pub fn text(text: Arguments<'_>, end: &str) {
-    let mut out = std::io::stdout().lock();
-    let result = out.write_fmt(text).and_then(|()| out.write_all(end.as_bytes()));
-    drop(out);
-    written(result);
+    written(output().and_then(|mut out| {
+        out.write_fmt(text)?;
+        out.write_all(end.as_bytes())
+    }));
 }
 
 /// Writes bytes to standard output.
 pub fn bytes(bytes: &[u8]) {
-    written(std::io::stdout().lock().write_all(bytes));
+    written(output().and_then(|mut out| out.write_all(bytes)));
+}
+
+/// Standard output, unless it was closed when the program began: what is written would be lost.
+pub fn output() -> std::io::Result<StdoutLock<'static>> {
+    refuse_closed(StandardStream::Output).map(|()| std::io::stdout().lock())
+}
+
+/// Standard input, unless it was closed when the program began: it would seem to be empty.
+pub fn input() -> std::io::Result<StdinLock<'static>> {
+    refuse_closed(StandardStream::Input).map(|()| std::io::stdin().lock())
+}
+
+fn refuse_closed(stream: StandardStream) -> std::io::Result<()> {
+    match standard::was_closed(stream) {
+        true => Err(std::io::Error::other("it is closed")),
+        false => Ok(()),
+    }
 }
 
 fn written(written: std::io::Result<()>) {

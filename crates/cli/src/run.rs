@@ -15,6 +15,7 @@ use crate::command::RunOptions;
 use crate::control::server::Server;
 use crate::cores;
 use crate::drops::{self, Dropped};
+use crate::failure::{Exit, Failure};
 use crate::load::{self, Request};
 use crate::stop::Stop;
 
@@ -26,7 +27,7 @@ const PROGRESS: Duration = Duration::from_millis(200);
 const ROUNDS_PER_LOOK: u32 = 64;
 
 /// Runs a graph to its end.
-pub fn run(options: RunOptions) -> Result<ExitCode, String> {
+pub fn run(options: RunOptions) -> Exit {
     let mut request = Request::from_options(&options.source)?;
     request.burst = usize::from(options.burst);
     request.simulated_from_ns = options.simtime.map(|seconds| (seconds * 1e9) as i64);
@@ -36,7 +37,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
         _ => Layout::One,
     };
     if matches!(request.layout, Layout::Cores(2..)) && options.simtime.is_some() {
-        return Err(cores::NO_SIMTIME.to_string());
+        return Err(Failure::Usage(cores::NO_SIMTIME.to_string()));
     }
     request.cpus = cores::cpus(request.layout, true);
     let text = request.text.read()?;
@@ -108,7 +109,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, String> {
 }
 
 /// Checks that all of --read can be read. A graph that others may change could come to have the handler.
-fn check_reads(options: &RunOptions, world: &World) -> Result<(), String> {
+fn check_reads(options: &RunOptions, world: &World) -> Result<(), Failure> {
     let changes = options.name.is_some() || options.allow_reconfigure;
     let missing = options.read.iter().filter_map(|name| {
         let checked = world.check_handler(TOP, name, HandlerUse::Read(""));
@@ -118,7 +119,7 @@ fn check_reads(options: &RunOptions, world: &World) -> Result<(), String> {
     if changes {
         missing.iter().for_each(|message| eprintln!("weir: warning: {message}; it is read at the end"));
     } else if !missing.is_empty() {
-        return Err(missing.join("\nweir: "));
+        return Err(Failure::Usage(missing.join("\nweir: ")));
     }
     Ok(())
 }

@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use graph::{Diagnostics, Graph};
 
 use crate::command::{FmtOptions, GraphOptions, SourceOptions};
+use crate::failure::{Exit, Failure};
 use element::output::reason;
 
 use crate::load::{self, Origin, Request};
 
 /// Parses; tells what is wrong in weir's form.
-pub fn parse(source: &SourceOptions) -> Result<Option<Graph>, String> {
+pub fn parse(source: &SourceOptions) -> Result<Option<Graph>, Failure> {
     let request = Request::from_options(source)?;
     let text = request.text.read()?;
     let mut diagnostics = Diagnostics::default();
@@ -24,14 +25,14 @@ pub fn parse(source: &SourceOptions) -> Result<Option<Graph>, String> {
 }
 
 /// `weir flatten`.
-pub fn flatten(source: SourceOptions) -> Result<ExitCode, String> {
+pub fn flatten(source: SourceOptions) -> Exit {
     let Some(graph) = parse(&source)? else { return Ok(ExitCode::FAILURE) };
     print!("{}", lang::flatten(&graph));
     Ok(ExitCode::SUCCESS)
 }
 
 /// `weir graph`.
-pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
+pub fn graph(options: GraphOptions) -> Exit {
     let Some(graph) = parse(&options.source)? else { return Ok(ExitCode::FAILURE) };
     let mut diagnostics = Diagnostics::default();
     let facts = |name: &str| catalog::stock().get(name).map(|class| &class.facts);
@@ -52,7 +53,7 @@ pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
 const STDIN: &str = "-";
 
 /// `weir fmt`.
-pub fn format(options: FmtOptions) -> Result<ExitCode, String> {
+pub fn format(options: FmtOptions) -> Exit {
     let mut code = ExitCode::SUCCESS;
     let stdin = [STDIN.to_string()];
     let files = if options.files.is_empty() { &stdin[..] } else { &options.files };

@@ -16,9 +16,9 @@ fn bench(args: &[&str]) -> Output {
     Command::new(WEIR).arg("bench").args(args).current_dir(benches()).output().expect("the command runs")
 }
 
-fn refused(args: &[&str]) -> String {
+fn refused(code: i32, args: &[&str]) -> String {
     let output = bench(args);
-    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    assert_eq!(output.status.code(), Some(code), "{args:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -64,24 +64,17 @@ fn graphs_are_measured_beside_other_commands() {
 
 #[test]
 fn what_cannot_be_measured_is_named() {
-    assert_eq!(refused(&["nope.click"]), "weir: nope.click: No such file or directory\n");
+    assert_eq!(refused(1, &["nope.click"]), "weir: nope.click: No such file or directory\n");
     let message =
         "weir: --vs: there is no command `no-such-command`; give its path, or add its folder to PATH\n";
-    assert_eq!(refused(&["c0_mirror.click", "--vs", "no-such-command"]), message);
-    assert!(refused(&["--vs", ""]).contains("the command is empty"));
-    let twice = refused(&["c0_mirror.click", "--vs", WEIR]);
+    assert_eq!(refused(2, &["c0_mirror.click", "--vs", "no-such-command"]), message);
+    assert!(refused(2, &["--vs", ""]).contains("the command is empty"));
+    let twice = refused(2, &["c0_mirror.click", "--vs", WEIR]);
     assert!(twice.contains("two commands are called `weir`"), "{twice}");
-    let silent = refused(&[
-        "c0_mirror.click",
-        "--vs",
-        "true",
-        "--rounds",
-        "1",
-        "--warm",
-        "0.01",
-        "--duration",
-        "0.01",
-    ]);
+    let silent = refused(
+        1,
+        &["c0_mirror.click", "--vs", "true", "--rounds", "1", "--warm", "0.01", "--duration", "0.01"],
+    );
     assert!(silent.contains("true printed no `B count now`"), "{silent}");
     assert!(silent.ends_with("weir: --vs: true could run none of the graphs\n"), "{silent}");
 }

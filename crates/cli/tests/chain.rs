@@ -309,13 +309,27 @@ fn mistakes_are_told_by_stage_and_nothing_starts() {
         ),
         ("touch made |", "stage 2 is empty"),
         (
+            "touch made | loss x",
+            "expected a probability such as 1% or 0.01, at most 100% or 1\n  help: see `weir loss",
+        ),
+        ("touch made | policer", "stage 2 (`policer`): policer: there is nothing to limit"),
+        ("touch made | linux --nothing", "stage 2 (`linux --nothing`): unexpected argument '--nothing'"),
+        (
+            "linux --left x | touch made",
+            "stage 1 (`linux --left x`): invalid value 'x' for '--left <ADDR/LEN>'",
+        ),
+        (
+            "touch made | chain ''",
+            "stage 2 (`chain ''`): invalid value '' for '<STAGES>': the chain is empty",
+        ),
+        (
             "touch made | read in.pcap --if left=nonsense",
             "'--if <NAME=KIND>': `nonsense` is no kind of interface",
         ),
     ] {
         let output = scratch.chain(&[text]);
-        // A text that is no chain is a wrong command line.
-        let code = if stderr(&output).contains("'<STAGES>'") { 2 } else { 1 };
+        // What is wrong with a graph is told with its place; all else is a wrong command line.
+        let code = if told.starts_with("stage 2:1:") { 1 } else { 2 };
         assert_eq!(output.status.code(), Some(code), "{text}");
         assert!(stderr(&output).contains(told), "{text} tells\n{}", stderr(&output));
         assert!(!scratch.0.join("made").exists(), "{text} has started something");

@@ -533,7 +533,7 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     let written = Path::new(&folder).join("pages/weir-nat.1");
     assert_eq!(std::fs::read_to_string(written).expect("the page was written"), text);
     let output = weir_in(Path::new(&folder), &["man", "nta"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no command `nta`") && stderr(&output).contains("did you mean `nat`?"));
     assert!(!Path::new(&folder).join("nta").exists());
     std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
@@ -546,7 +546,7 @@ fn what_cannot_be_read_at_the_end_is_told_at_the_start() {
     let source = "RatedSource -> c :: Counter -> Discard";
     let output = weir(&["run", "-e", source, "--read", "nosuch.count", "--read", "c.nosuch"]);
     let due = "weir: --read nosuch.count: no element named 'nosuch'\nweir: --read c.nosuch: no 'c.nosuch' read handler\n";
-    assert_eq!((stderr(&output).as_str(), output.status.code()), (due, Some(1)));
+    assert_eq!((stderr(&output).as_str(), output.status.code()), (due, Some(2)));
 }
 
 #[test]
@@ -601,4 +601,96 @@ fn clients_wait_for_a_graph_that_starts_if_they_are_told_to() {
     assert_eq!(stderr(&output), "weir: no watch `w`; there is none; `weir live GRAPH watch` makes one\n");
     assert!(weir(&["handler", "write", "stop", "--graph", &name]).status.success());
     assert!(graph.wait().expect("the graph ends").success());
+}
+
+#[test]
+fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
+    let graph = "Idle -> Discard";
+    for (args, due) in [
+        (&["run"][..], "no configuration; name a file"),
+        (&["run", ""], "the name of the file is empty"),
+        (&["run", "-e", graph, "file.click"], "`file.click`: there is a configuration already"),
+        (&["run", "-e", graph, "--name", "a/b"], "`a/b` is no name for a graph"),
+        (&["run", "-e", graph, "--simtime=nan"], "give a number of seconds from 0 to 9000000000"),
+        (&["run", "-e", graph, "--simtime=1e300"], "give a number of seconds from 0 to 9000000000"),
+        (&["check"], "no configuration; name a file"),
+        (&["flatten", "-e", graph, "-"], "`-`: there is a configuration already"),
+        (&["graph"], "no configuration; name a file"),
+        (&["fmt", ""], "a value is required for '[FILES]...'"),
+        (&["help", "Quueue"], "did you mean `Queue`?"),
+        (&["chain", "--name", "a/b", "count"], "`a/b` is no name for a graph"),
+        (&["nat"], "nat: --left-address ADDRESS/LENGTH is needed"),
+        (&["policer"], "policer: there is nothing to limit"),
+        (&["filter", "not a filter"], "can't parse filter expression"),
+        (&["port", "a-name-that-is-too-long"], "give at most 15 bytes"),
+        (&["count", "--if", "left=tap:a-name-that-is-too-long"], "give at most 15 bytes"),
+        (&["insert", "--after", "5", "nosuch"], "insert: no stage `nosuch`; stages are stage, read"),
+        (&["insert", "--after", "5", "write", "x"], "insert: `write` is an end of a chain"),
+        (&["replace", "5", "count", "--if", "left=file:x"], "`count` has no pipe at its interface `left`"),
+        (&["replace", "5", "nat"], "weir: replace: nat: --left-address ADDRESS/LENGTH is needed"),
+        (&["create"], "say `weir create FUNCTION NAME [FLAGS]`"),
+        (&["set", "fw", "rule"], "`rule`: expected PATH=VALUE"),
+        (&["watch", "w", "fw", "--rising", "1"], "say INSTANCE PATH"),
+        (&["show", "--server", "http://localhost"], "expected https://HOST:PORT"),
+        (&["serve", "--volatile", "--log", "loud,loud=loud"], "--log "),
+        (&["bench", "--vs", ""], "--vs: the command is empty"),
+    ] {
+        let output = weir(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(due), "{args:?} tells\n{}", stderr(&output));
+    }
+    for args in [
+        &["run", "no-such-file"][..],
+        &["check", "-e", "Foo"],
+        &["chain", "read no-such-file | count"],
+        &["firewall", "--file", "no-such-file"],
+        &["insert", "--after", "4194304", "count"],
+        &["show", "--socket", "no-such-socket"],
+        &["bench", "no-such-file"],
+    ] {
+        let output = weir(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", stderr(&output));
+    }
+}
+
+/// Runs a shell's line in which `weir` is the command.
+fn shell(line: &str) -> Output {
+    let line = line.replace("weir ", &format!("{} ", env!("CARGO_BIN_EXE_weir")));
+    Command::new("bash").args(["-c", &line]).current_dir(root()).output().expect("there is a shell")
+}
+
+#[test]
+fn a_standard_stream_that_is_closed_is_told() {
+    for command in [
+        "flatten examples/source.click",
+        "fmt examples/source.click",
+        "graph examples/source.click",
+        "elements",
+        "help",
+        "help Queue",
+        "status",
+        "man nat",
+        "--version",
+        "run --help",
+        "xform examples/source.click",
+    ] {
+        let output = shell(&format!("weir {command} >&-"));
+        assert!(stderr(&output).ends_with(": it is closed\n"), "{command}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}");
+    }
+    for command in ["check -", "flatten -", "fmt", "graph -", "run -", "apply -"] {
+        let output = shell(&format!("weir {command} <&-"));
+        assert!(stderr(&output).ends_with(": it is closed\n"), "{command}: {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(1), "{command}");
+    }
+}
+
+#[test]
+fn bench_runs_on_a_processor_that_it_may_use() {
+    let allowed = sys::cpu::allowed().expect("processors are known");
+    let last = allowed.last().expect("there is one");
+    let output = shell(&format!(
+        "taskset -c {last} weir bench --rounds 1 --warm 0 --duration 0.01 benches/a0_source_discard.click"
+    ));
+    assert!(output.status.success(), "{}", stderr(&output));
 }

@@ -76,7 +76,7 @@ impl Hooks {
         let shared = Arc::new(Shared { settings, state, changed });
         let own = shared.clone();
         let begun = std::thread::Builder::new().name("hooks".into()).spawn(move || own.run());
-        begun.map_err(|error| error.to_string())?;
+        begun.map_err(|error| sys::no_thread(&error))?;
         Ok(Hooks(shared))
     }
 

@@ -58,7 +58,7 @@ impl Ports {
             let watch = LinkWatch::open().map_err(|error| error.to_string())?;
             let shared = self.shared.clone();
             let begun = std::thread::Builder::new().name("ports".into()).spawn(move || shared.run(watch));
-            begun.map_err(|error| error.to_string())?;
+            begun.map_err(|error| sys::no_thread(&error))?;
             wanted.has_thread = true;
         }
         drop(wanted);

@@ -118,6 +118,14 @@ pub fn reason(error: &(impl Display + ?Sized)) -> String {
     text
 }
 
+/// Why a thread could not be started.
+pub fn no_thread(error: &io::Error) -> String {
+    format!(
+        "no thread can be started: {}; raise the limits of memory (`ulimit -v`) and of processes (`ulimit -u`)",
+        reason(error)
+    )
+}
+
 fn general_remedy(errno: i32) -> Option<&'static str> {
     match errno {
         libc::EPERM => {

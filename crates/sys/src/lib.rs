@@ -39,4 +39,4 @@ mod testing;
 pub mod unix;
 pub mod vnet;
 
-pub use error::{reason, Result, SysError};
+pub use error::{no_thread, reason, Result, SysError};

@@ -4,12 +4,14 @@
 //! elements are added, taken away, replaced, given other arguments, and the whole configuration is applied anew. The end of the
 //! graph checks every number.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod numbered;
+
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, TaskId};
+use element::Class;
 use engine::change::{Loader, Refusal, Wish};
 use engine::world::World;
 use engine::{BuildOptions, Engine, Layout};
@@ -20,122 +22,14 @@ use serde_json::json;
 use super::report::Report;
 use crate::command::BenchOptions;
 use crate::control::live::Edit;
+use numbered::{counts, Counts, CHECK, SOURCE};
 
-/// Packets a second.
-const RATE: u64 = 1_000_000;
-/// Flows, each with numbers of its own.
-const N_FLOWS: usize = 64;
 /// Elements, about.
 const N_ELEMENTS: usize = 50;
 /// Parts of the graph, each ending in a queue.
 const N_PARTS: usize = 5;
-/// Most packets that are sent in a row.
-const BURST: u64 = 32;
 /// How long the last packets may take to come through.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What the source and the end count, and whether the source still sends.
-#[derive(Default)]
-struct Counts {
-    sent: AtomicU64,
-    received: AtomicU64,
-    /// Packets that came without the one before them.
-    out_of_order: AtomicU64,
-    is_over: AtomicU64,
-}
-
-static COUNTS: Mutex<Option<Arc<Counts>>> = Mutex::new(None);
-
-fn counts() -> Arc<Counts> {
-    COUNTS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().clone()
-}
-
-/// Sends numbered packets at the rate.
-struct NumberedSource {
-    counts: Arc<Counts>,
-    task: Option<TaskId>,
-    begin_ns: Option<i64>,
-    sent: u64,
-    next: [u64; N_FLOWS],
-}
-
-static SOURCE: Class = Class::new::<NumberedSource>("NumberedSource", "0/1", "h/h", "x/x");
-
-impl Element for NumberedSource {
-    fn configure(conf: &mut Configure<'_>) -> Result<NumberedSource, Failed> {
-        conf.finish()?;
-        Ok(NumberedSource { counts: counts(), task: None, begin_ns: None, sent: 0, next: [0; N_FLOWS] })
-    }
-
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.task = Some(task);
-        Ok(())
-    }
-
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        // The driver looks at what it is asked between two rounds, of which there are some only while a task runs.
-        ctx.schedule(task);
-        if self.counts.is_over.load(Ordering::Relaxed) != 0 {
-            return false;
-        }
-        let now = ctx.steady_ns();
-        let passed = now - *self.begin_ns.get_or_insert(now);
-        let due = (passed as u64).saturating_mul(RATE / 1000) / 1_000_000;
-        let sent = self.sent;
-        let n = due.saturating_sub(sent).min(BURST);
-        if n == 0 {
-            return false;
-        }
-        let mut batch = Batch::new();
-        for number in sent..sent + n {
-            let flow = (number % N_FLOWS as u64) as usize;
-            let mut packet = Packet::zeroed(60);
-            packet.data_mut()[..8].copy_from_slice(&(flow as u64).to_ne_bytes());
-            packet.data_mut()[8..16].copy_from_slice(&self.next[flow].to_ne_bytes());
-            self.next[flow] += 1;
-            batch.push(packet);
-        }
-        self.sent += n;
-        self.counts.sent.fetch_add(n, Ordering::Relaxed);
-        ctx.emit(0, batch);
-        true
-    }
-}
-
-/// Checks the packets' numbers.
-struct NumberCheck {
-    counts: Arc<Counts>,
-    next: [u64; N_FLOWS],
-}
-
-static CHECK: Class = Class::new::<NumberCheck>("NumberCheck", "1/0", "h/h", "x/x");
-
-impl Element for NumberCheck {
-    fn configure(conf: &mut Configure<'_>) -> Result<NumberCheck, Failed> {
-        conf.finish()?;
-        Ok(NumberCheck { counts: counts(), next: [0; N_FLOWS] })
-    }
-
-    fn push(&mut self, _ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        for packet in batch.iter() {
-            let word = |at: usize| {
-                packet
-                    .data()
-                    .get(at..)
-                    .and_then(|rest| rest.first_chunk())
-                    .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-            };
-            let Some(next) = self.next.get_mut(word(0) as usize) else { continue };
-            if word(8) != *next {
-                self.counts.out_of_order.fetch_add(1, Ordering::Relaxed);
-            }
-            *next = word(8) + 1;
-        }
-        self.counts.received.fetch_add(batch.len() as u64, Ordering::Relaxed);
-    }
-}
 
 /// The stock classes and those of this measurement.
 struct Classes;
@@ -301,20 +195,21 @@ pub fn report(n: usize, options: &BenchOptions) -> Result<Report, String> {
         None => Layout::One,
     };
     let n_cpus = options.cores.map_or(n_threads, usize::from);
-    let cpus = (options.cpu..options.cpu + n_cpus).collect();
+    let cpus = (options.cpu()..options.cpu() + n_cpus).collect();
     let build = BuildOptions { burst: 32, layout, cpus, ..BuildOptions::default() };
     let engine = graph.and_then(|graph| Engine::build(graph, &|name| class(name), build, &mut diagnostics));
     let mut engine =
         engine.ok_or_else(|| diagnostics.list.iter().map(lang::weir_text).collect::<String>())?;
     engine.world.loader = Some(Arc::new(Classes));
-    let _ = sys::cpu::pin_thread(options.cpu);
+    let _ = sys::cpu::pin_thread(options.cpu());
     let (jobs, received) = channel();
-    let changing = std::thread::spawn(move || {
+    let changing = std::thread::Builder::new().spawn(move || {
         let mut changer = Changer { jobs, random: fastrand::Rng::with_seed(1), n_made: 0 };
         let mut measured = Measured::default();
         while measured.pauses.len() < n && changer.change(&mut measured).is_some() {}
         measured
     });
+    let changing = changing.map_err(|error| sys::no_thread(&error))?;
     let measured = drive(&mut engine, &received, changing, &counts)?;
     engine.cleanup();
     Ok(told(measured, &counts, options))

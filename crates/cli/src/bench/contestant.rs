@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use element::output::reason;
 
+use crate::failure::Failure;
+
 /// A measured command, which takes Click's command line.
 pub struct Contestant {
     /// What the tables call it.
@@ -18,7 +20,7 @@ pub struct Contestant {
 impl Contestant {
     /// This program first, on several cores if so told and then on one as well, then those of `--vs [NAME=]COMMAND`; each
     /// must exist.
-    pub fn all(vs: &[String], cores: Option<u16>) -> Result<Vec<Contestant>, String> {
+    pub fn all(vs: &[String], cores: Option<u16>) -> Result<Vec<Contestant>, Failure> {
         let me = std::env::current_exe().map_err(|error| reason(&error))?;
         let program = me.to_string_lossy().into_owned();
         let own = |name: &str, args: &[&str], n_cores: usize| {
@@ -31,13 +33,13 @@ impl Contestant {
         }];
         all.extend(cores.map(|_| own("one core", &["click"], 1)));
         for command in vs {
-            let contestant = Contestant::of(command)?;
+            let contestant = Contestant::of(command).map_err(Failure::Usage)?;
             match all.iter().any(|other| other.name == contestant.name) {
                 true => {
-                    return Err(format!(
+                    return Err(Failure::Usage(format!(
                         "--vs: two commands are called `{0}`; tell them apart as in --vs other={0}",
                         contestant.name
-                    ))
+                    )))
                 }
                 false => all.push(contestant),
             }

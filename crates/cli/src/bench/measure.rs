@@ -143,15 +143,16 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
     let duration = format!("DUR={}s", options.duration);
     let mut command = contestant.command(&[base, &warm, &duration]);
     let command = command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = spawn_on(options.cpu, contestant.n_cores, command)?;
+    let mut child = spawn_on(options.cpu(), contestant.n_cores, command)?;
     let errors = child.stderr.take().map(|mut pipe| {
-        std::thread::spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let mut bytes = Vec::new();
             // What can be read of the errors is all there is to tell.
             let _ = pipe.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         })
     });
+    let errors = errors.transpose().map_err(|error| sys::no_thread(&error))?;
     let (mut begin, mut end) = (None, None);
     for line in child.stdout.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
         let Ok(line) = line else { break };

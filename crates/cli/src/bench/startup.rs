@@ -34,7 +34,7 @@ pub fn report(contestants: &[Contestant], options: &BenchOptions) -> Result<Repo
     let mut lists: Vec<Vec<Start>> = contestants.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         for (i, contestant) in contestants.iter().enumerate() {
-            lists[i].push(start(contestant, i == 0, options.cpu)?);
+            lists[i].push(start(contestant, i == 0, options.cpu())?);
         }
     }
     report.show(options);

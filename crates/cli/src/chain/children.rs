@@ -14,6 +14,7 @@ use sys::signals::{Signal, Signals};
 use super::part::{is_of_interface, Part, Work};
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
+use crate::failure::Exit;
 use crate::stage::options::{LEFT, RIGHT};
 use crate::stop;
 
@@ -34,7 +35,7 @@ struct Running {
 }
 
 /// Runs all processes until the last one has ended.
-pub fn run(chain: &Chain, options: &ChainOptions) -> Result<ExitCode, String> {
+pub fn run(chain: &Chain, options: &ChainOptions) -> Exit {
     let words = |error: sys::SysError| error.to_string();
     let watched: Vec<Signal> = stop::signals().chain([Signal::Child]).collect();
     let signals = Signals::watch(&watched).map_err(words)?;

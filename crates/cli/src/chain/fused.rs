@@ -1,23 +1,17 @@
 //! Running a chain that is one graph, in this process.
 
-use std::process::ExitCode;
-
 use graph::{Diagnostics, Graph};
 use interfaces::stage::table;
 
 use super::plan::{Chain, Segment};
 use super::ChainOptions;
+use crate::failure::Exit;
 use crate::load::{Made, Request};
 use crate::stage::life::Ending;
 use crate::stage::{self, Ready};
 
 /// Runs a segment as one stage.
-pub fn run(
-    chain: &Chain,
-    segment: Segment,
-    graph: Graph,
-    options: &ChainOptions,
-) -> Result<ExitCode, String> {
+pub fn run(chain: &Chain, segment: Segment, graph: Graph, options: &ChainOptions) -> Exit {
     let parts: Vec<_> = chain.stages(segment).iter().filter_map(|part| part.graph()).collect();
     let fused: Vec<_> = parts.iter().map(|part| &part.options).collect();
     let fused = options.stage.fuse(&fused);

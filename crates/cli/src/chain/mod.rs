@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::control::protocol::checked_name;
+use crate::failure::Exit;
 use crate::stage::options::StageOptions;
 pub use part::names as stages;
 use plan::Chain;
@@ -34,7 +36,7 @@ pub struct ChainOptions {
     pub dot: bool,
     /// Name by which `weir handler`, `weir trace` and `weir tap` find the graph. If there are several processes, those after
     /// the first are NAME-2, NAME-3 and so on.
-    #[arg(long)]
+    #[arg(long, value_parser = checked_name)]
     pub name: Option<String>,
     /// Exit with the status of the first stage that fails instead of that of the last stage.
     #[arg(long)]
@@ -48,7 +50,7 @@ pub struct ChainOptions {
 }
 
 /// `weir chain`.
-pub fn run(options: ChainOptions) -> Result<ExitCode, String> {
+pub fn run(options: ChainOptions) -> Exit {
     let Some(chain) = Chain::of(&options)? else { return Ok(ExitCode::FAILURE) };
     // Nothing starts unless all of it can.
     let Some(graphs) = chain.graphs() else { return Ok(ExitCode::FAILURE) };

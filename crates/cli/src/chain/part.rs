@@ -7,6 +7,7 @@ use graph::{Diagnostics, Graph};
 use super::text::Written;
 use super::ChainOptions;
 use crate::command::{self, Cli, Command, PacketCommand};
+use crate::failure::Failure;
 use crate::functions;
 use crate::load::{self, Origin};
 use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
@@ -78,32 +79,40 @@ impl Part {
         position: Position,
         options: &ChainOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Option<Part>, String> {
+    ) -> Result<Option<Part>, Failure> {
         let has_weir = written.words[0].rsplit('/').next() == Some("weir");
         if has_weir {
             written.words.remove(0);
         }
         let work = match written.words.first().map(String::as_str) {
-            None => return Err(format!("{}: name a stage: {}", written.called(), names().join(", "))),
-            Some(LINUX) => Work::Linux,
-            Some(CHAIN) => Work::Chain,
+            None => {
+                let names = names().join(", ");
+                return Err(Failure::Usage(format!("{}: name a stage: {names}", written.called())));
+            }
+            Some(name @ (LINUX | CHAIN)) => {
+                let work = if name == LINUX { Work::Linux } else { Work::Chain };
+                matches(&written)?;
+                work
+            }
             Some(name) if names().contains(&name) => {
                 let matches = matches(&written)?;
                 match graph_part(&written, position, &matches, options, diagnostics) {
                     Ok(Some(part)) => Work::Graph(Box::new(part)),
                     Ok(None) => return Ok(None),
-                    Err(message) => return Err(format!("{}: {message}", written.called())),
+                    Err(failure) => {
+                        return Err(failure.map(|message| format!("{}: {message}", written.called())))
+                    }
                 }
             }
             Some(name) if has_weir => {
-                return Err(match command::full().find_subcommand(name) {
+                return Err(Failure::Usage(match command::full().find_subcommand(name) {
                     Some(_) => format!(
                         "{}: `weir {name}` is no stage; stages are {}",
                         written.called(),
                         names().join(", ")
                     ),
                     None => format!("{}: no stage `{name}`{}", written.called(), suggestion(name)),
-                })
+                }))
             }
             Some(_) => Work::Program,
         };
@@ -129,7 +138,7 @@ pub fn suggestion(name: &str) -> String {
 }
 
 /// The arguments as the command itself would read them.
-fn matches(written: &Written) -> Result<ArgMatches, String> {
+fn matches(written: &Written) -> Result<ArgMatches, Failure> {
     let words = std::iter::once("weir").chain(written.words.iter().map(String::as_str));
     let words: Vec<String> = words.map(str::to_string).collect();
     command::of(&words).try_get_matches_from(&words).map_err(|error| match error.kind() {
@@ -137,15 +146,19 @@ fn matches(written: &Written) -> Result<ArgMatches, String> {
         _ => {
             let text = error.to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text);
-            let text = text.split("\n\nUsage:").next().unwrap_or(text).trim_end();
-            let text = text.replace("\n\n", "\n");
-            format!("{}: {text}\n  help: see `weir {} --help`", written.called(), written.words[0])
+            let is_about_help = |paragraph: &&str| {
+                paragraph.starts_with("Usage:") || paragraph.starts_with("For more information")
+            };
+            let text: Vec<&str> = text.split("\n\n").take_while(|one| !is_about_help(one)).collect();
+            let (called, text) = (written.called(), text.join("\n"));
+            let text = text.trim_end();
+            Failure::Usage(format!("{called}: {text}\n  help: see `weir {} --help`", written.words[0]))
         }
     })
 }
 
 /// What a stage that is a graph runs, and its options.
-fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions), String> {
+fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions), Failure> {
     if let Some((name, own)) = functions::chosen(matches) {
         let function = functions::graph(name, own)?;
         let options = functions::options(own, &function)?;
@@ -153,14 +166,16 @@ fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions)
     }
     let cli = Cli::from_arg_matches(matches).map_err(|error| error.to_string())?;
     let Command::Packets(command) = cli.command else {
-        return Err(format!("it is no stage; stages are {}", names().join(", ")));
+        return Err(Failure::Usage(format!("it is no stage; stages are {}", names().join(", "))));
     };
     match command {
         PacketCommand::Stage(options) => simple::plan_graph(options),
         PacketCommand::Read(options) => Ok(simple::plan_read(options)),
         PacketCommand::Write(options) => Ok(simple::plan_write(options)),
-        PacketCommand::Port(options) => simple::plan_port(options, || free_side(position)),
-        _ => Err(format!("it is no stage; stages are {}", names().join(", "))),
+        PacketCommand::Port(options) => {
+            simple::plan_port(options, || free_side(position)).map_err(Failure::Usage)
+        }
+        _ => Err(Failure::Usage(format!("it is no stage; stages are {}", names().join(", ")))),
     }
 }
 
@@ -184,12 +199,12 @@ fn graph_part(
     matches: &ArgMatches,
     options: &ChainOptions,
     diagnostics: &mut Diagnostics,
-) -> Result<Option<GraphPart>, String> {
+) -> Result<Option<GraphPart>, Failure> {
     let (plan, mut stage) = plan(matches, position)?;
     if matches!(plan.request.text, Origin::Stdin) {
-        return Err(
-            "in a chain packets come by standard input, not the graph; name a file, or use -e".to_string()
-        );
+        return Err(Failure::Usage(
+            "in a chain packets come by standard input, not the graph; name a file, or use -e".to_string(),
+        ));
     }
     let text = plan.request.text.read()?;
     let name = match &plan.request.text {
@@ -198,7 +213,7 @@ fn graph_part(
     };
     let Some(graph) = load::parse_named(&plan.request, &name, &text, diagnostics) else { return Ok(None) };
     if written.words[0] == "stage" && has_no_source(&graph) {
-        return Err(NOTHING.to_string());
+        return Err(NOTHING.to_string().into());
     }
     let chain = &options.stage;
     stage.inherit(chain);
@@ -207,14 +222,15 @@ fn graph_part(
         stage.format = chain.format.clone();
     }
     stage.interfaces.extend(chain.interfaces.iter().filter(|text| is_for(text, position)).cloned());
-    stage.refuse_unknown(&graph)?;
+    stage.refuse_unknown(&graph).map_err(Failure::Usage)?;
     let is_plain = PLAIN.contains(&written.words[0].as_str());
     let function = if is_plain { plan.function } else { written.words.join(" ") };
+    let declared = stage.declared(&|name| variable(written, position, name));
     Ok(Some(GraphPart {
         name: written.words[0].clone(),
         function,
         apart: apart(&graph, written),
-        interfaces: stage.declared(&|name| variable(written, position, name))?,
+        interfaces: declared.map_err(Failure::Usage)?,
         text,
         graph,
         options: stage,

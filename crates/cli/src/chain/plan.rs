@@ -6,6 +6,7 @@ use tools::fuse::{self, Side, StageGraph, StageInterface};
 
 use super::part::{GraphPart, Part, Position, Work};
 use super::{program, text, ChainOptions};
+use crate::failure::Failure;
 use crate::load;
 use crate::stage::options::{Declared, LEFT, RIGHT};
 
@@ -51,9 +52,9 @@ pub struct Fusion {
 
 impl Chain {
     /// Reads a chain; None if a graph is wrong, which is told.
-    pub fn of(options: &ChainOptions) -> Result<Option<Chain>, String> {
-        check_ends(options)?;
-        let written = text::split(&options.text)?;
+    pub fn of(options: &ChainOptions) -> Result<Option<Chain>, Failure> {
+        check_ends(options).map_err(Failure::Usage)?;
+        let written = text::split(&options.text).map_err(Failure::Usage)?;
         let n = written.len();
         let mut diagnostics = Diagnostics::default();
         let (mut parts, mut mistakes, mut is_whole) = (Vec::new(), Vec::new(), true);
@@ -65,13 +66,11 @@ impl Chain {
                     parts.push(part);
                 }
                 Ok(None) => is_whole = false,
-                Err(message) => mistakes.push(message),
+                Err(failure) => mistakes.push(failure),
             }
         }
         load::tell(&diagnostics);
-        if !mistakes.is_empty() {
-            return Err(mistakes.join("\nweir: "));
-        }
+        Failure::of_all(&mistakes)?;
         if !is_whole || diagnostics.has_errors() {
             return Ok(None);
         }

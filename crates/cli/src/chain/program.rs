@@ -4,9 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::part::{suggestion, Part, Work};
+use crate::failure::Failure;
 
 /// What to say of a program that is not there.
-pub fn missing(part: &Part) -> Option<String> {
+pub fn missing(part: &Part) -> Option<Failure> {
     let Work::Program = part.work else { return None };
     let name = &part.written.words[0];
     let is_there = match name.contains('/') {
@@ -18,11 +19,11 @@ pub fn missing(part: &Part) -> Option<String> {
         }
     };
     (!is_there).then(|| {
-        format!(
+        Failure::Usage(format!(
             "{}: there is neither a stage nor a program `{name}`{}",
             part.written.called(),
             suggestion(name)
-        )
+        ))
     })
 }
 

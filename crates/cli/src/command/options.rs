@@ -1,10 +1,12 @@
 //! Options of the commands that work on graphs.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 
 use crate::bench::limits;
 use crate::complete::graphs;
+use crate::control::protocol::checked_name;
 use crate::patience::Patience;
 
 /// A configuration and its variables.
@@ -28,7 +30,7 @@ pub struct RunOptions {
     #[command(flatten)]
     pub source: SourceOptions,
     /// Name by which `weir handler`, `weir live`, `weir trace` and `weir tap` find the graph.
-    #[arg(long)]
+    #[arg(long, value_parser = checked_name)]
     pub name: Option<String>,
     /// Packets that elements move at a time where the graph does not say.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -40,7 +42,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(crate::cores::MAX)))]
     pub threads: Option<u16>,
     /// Run in simulated time, from SECONDS since the epoch.
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1000000000")]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1000000000", value_parser = since_epoch)]
     pub simtime: Option<f64>,
     /// Add the global write handler `hotconfig`, which gives the running graph another configuration.
     #[arg(short = 'R', long)]
@@ -59,6 +61,13 @@ pub struct RunOptions {
     pub hooks: crate::control::hooks::HookOptions,
 }
 
+/// Reads a time in seconds since the epoch; nanoseconds of it fit into 64 bits.
+fn since_epoch(text: &str) -> Result<f64, String> {
+    const LATEST: f64 = 9e9;
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=LATEST).contains(seconds));
+    seconds.ok_or_else(|| format!("give a number of seconds from 0 to {LATEST}"))
+}
+
 /// Options of `weir check`.
 #[derive(Args)]
 pub struct CheckOptions {
@@ -74,6 +83,7 @@ pub struct CheckOptions {
 #[derive(Args)]
 pub struct FmtOptions {
     /// Files to format; the standard input if none, or for `-`.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub files: Vec<String>,
     /// Rewrite the files.
     #[arg(short, long)]
@@ -202,6 +212,7 @@ pub struct TapOptions {
 #[derive(Args)]
 pub struct BenchOptions {
     /// Graphs to measure; all of `benches/*.click` if none.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub files: Vec<String>,
     /// Run this Click-like command in turn and print the ratio (can be repeated).
     #[arg(long, value_name = "[NAME=]COMMAND")]
@@ -228,9 +239,9 @@ pub struct BenchOptions {
     /// Divide by processor time instead of elapsed time: for a machine that is busy.
     #[arg(long)]
     pub cpu_time: bool,
-    /// First processor to run on.
-    #[arg(long, value_name = "N", default_value = "0", value_parser = crate::cores::cpu)]
-    pub cpu: usize,
+    /// First processor to run on [default: the first that this process may use].
+    #[arg(long, value_name = "N", value_parser = crate::cores::cpu)]
+    cpu: Option<usize>,
     /// Run each graph on N cores, and on one to compare with; a graph that is changed on N only.
     #[arg(long, value_name = "N", conflicts_with_all = ["cpu_time", "startup"], value_parser = clap::value_parser!(u16).range(2..=i64::from(crate::cores::MAX)))]
     pub cores: Option<u16>,
@@ -240,4 +251,11 @@ pub struct BenchOptions {
     /// Write the tables as Markdown into FILE, with the commit and the machine.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<String>,
+}
+
+impl BenchOptions {
+    /// The first processor to run on.
+    pub fn cpu(&self) -> usize {
+        self.cpu.unwrap_or_else(crate::cores::first)
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
+use crate::failure::Exit;
 use crate::print::counted;
 use crate::stage::status::name_of;
 use crate::watch::Told;
@@ -83,7 +84,7 @@ pub fn follow(graph: &GraphName, what: &Ask) -> Result<impl BufRead, String> {
 }
 
 /// `weir handler`.
-pub fn handler(options: HandlerOptions) -> Result<ExitCode, String> {
+pub fn handler(options: HandlerOptions) -> Exit {
     let request = match options.action {
         HandlerAction::Read { handler, parameter } => Ask::Read { handler, parameter: parameter.join(" ") },
         HandlerAction::Write { handler, value } => Ask::Write { handler, value: value.join(" ") },
@@ -112,7 +113,7 @@ pub fn handler(options: HandlerOptions) -> Result<ExitCode, String> {
 }
 
 /// `weir trace`.
-pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
+pub fn trace(options: TraceOptions) -> Exit {
     let filter = options.filter.join(" ");
     let (answer, reader) = ask(&options.graph, &Ask::Trace { count: options.count, filter })?;
     answer?;
@@ -143,7 +144,7 @@ pub fn trace(options: TraceOptions) -> Result<ExitCode, String> {
 }
 
 /// `weir tap`.
-pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
+pub fn tap(options: TapOptions) -> Exit {
     const ETHERNET: u32 = 1;
     const RAW_IP: u32 = 101;
     let is_stdout = matches!(options.output.as_deref(), None | Some("-"));
@@ -151,8 +152,12 @@ pub fn tap(options: TapOptions) -> Result<ExitCode, String> {
         return Err(
             "standard output is a terminal: give packets to a pipe (`... | tcpdump -nr -`) or a file \
                     (`--output FILE`)"
-                .to_string(),
+                .to_string()
+                .into(),
         );
+    }
+    if is_stdout {
+        crate::print::output().map(drop).map_err(|error| format!("standard output: {}", reason(&error)))?;
     }
     let link_type = if options.link == "ip" { RAW_IP } else { ETHERNET };
     let (answer, mut reader) = ask(&options.graph, &Ask::Tap { edge: options.edge, link_type })?;

@@ -81,7 +81,7 @@ impl Herald {
             }
         };
         let begun = std::thread::Builder::new().name("herald".into()).spawn(tell);
-        begun.map(drop).map_err(|error| error.to_string())
+        begun.map(drop).map_err(|error| sys::no_thread(&error))
     }
 
     /// Looks at a handler's value from now on.

@@ -110,10 +110,16 @@ pub enum Answer {
 
 /// The socket of a graph.
 pub fn path(name: &str) -> Result<PathBuf, String> {
-    if name.starts_with('.') || !is_plain(name) {
-        return Err(format!("`{name}` is no name for a graph; use letters, digits, `-`, `_` and `.`"));
-    }
+    let name = checked_name(name)?;
     Ok(folder()?.join(format!("{name}{ENDING}")))
+}
+
+/// Checks what a graph is to be called.
+pub fn checked_name(name: &str) -> Result<String, String> {
+    match name.starts_with('.') || !is_plain(name) {
+        true => Err(format!("`{name}` is no name for a graph; use letters, digits, `-`, `_` and `.`")),
+        false => Ok(name.to_string()),
+    }
 }
 
 /// Whether a name has letters, digits, `-`, `_` and `.` only.

@@ -75,7 +75,7 @@ impl Server {
             }
         };
         let begun = std::thread::Builder::new().name("control".into()).spawn(listen);
-        begun.map(drop).map_err(|error| error.to_string())
+        begun.map(drop).map_err(|error| sys::no_thread(&error))
     }
 
     /// What tells of events.

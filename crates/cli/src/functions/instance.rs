@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use yang::{Kind, Node};
 
 use super::flag::{self, Flag, Place};
+use crate::failure::Failure;
 
 /// The data of an instance. What is wrong with a value names the flag and the value.
-pub fn of(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, String> {
+pub fn of(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, Failure> {
     let mut instance = Map::new();
     // Nobody else has it: what comes from a name differs among stages.
     let name = format!("{}_{:012x}", function.name().replace('-', "_"), fastrand::u64(..1 << 48));
@@ -25,9 +26,10 @@ pub fn of(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, String
 }
 
 /// What was given for a node.
-fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String> {
+fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
     let words = || matches.get_many::<String>(flag.id()).into_iter().flatten();
-    let one = |text: &str| leaf(flag.node, text).map_err(|message| wrong(&flag.called(), text, &message));
+    let refused = |text: &str, message: String| Failure::Usage(wrong(&flag.called(), text, &message));
+    let one = |text: &str| leaf(flag.node, text).map_err(|message| refused(text, message));
     Ok(match flag.place {
         Place::Switch => matches.get_flag(flag.id()).then(|| one("true")).transpose()?,
         Place::Option | Place::Word => {
@@ -41,7 +43,7 @@ fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String>
             Some(text).filter(|text| !text.is_empty()).map(|text| one(&text)).transpose()?
         }
         Place::Repeated | Place::Words if flag.node.kind == Kind::LeafList => {
-            let values = words().map(|text| one(text)).collect::<Result<Vec<Value>, String>>()?;
+            let values = words().map(|text| one(text)).collect::<Result<Vec<Value>, Failure>>()?;
             Some(values).filter(|values| !values.is_empty()).map(Value::Array)
         }
         Place::Repeated | Place::Words => list(flag, matches)?,
@@ -49,11 +51,11 @@ fn value(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String>
 }
 
 /// The entries of a list: those of words, then those of files.
-fn list(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, String> {
+fn list(flag: &Flag<'_>, matches: &ArgMatches) -> Result<Option<Value>, Failure> {
     let given = |id: &str| matches.get_many::<String>(id).into_iter().flatten();
     let mut list = Entries::of(flag.node);
     for text in given(flag.id()) {
-        list.add(text).map_err(|message| wrong(&flag.called(), text, &message))?;
+        list.add(text).map_err(|message| Failure::Usage(wrong(&flag.called(), text, &message)))?;
     }
     for (name, path) in flag.file().into_iter().flat_map(|name| given(name).map(move |path| (name, path))) {
         list.add_file(path).map_err(|message| wrong(&format!("--{name}"), path, &message))?;

@@ -19,6 +19,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use functions::{Function, Functions, Interfaces, Package};
 use serde_json::{json, Value};
 
+use crate::failure::{Exit, Failure};
 use crate::stage::options::StageOptions;
 use crate::stage::{self, Plan};
 
@@ -71,7 +72,7 @@ pub fn instance_command(function: &Function<'_>) -> clap::Command {
 }
 
 /// The data of an instance from what a command line says.
-pub fn instance(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, String> {
+pub fn instance(function: &Function<'_>, matches: &ArgMatches) -> Result<Value, Failure> {
     instance::of(function, matches)
 }
 
@@ -96,7 +97,7 @@ pub fn options(matches: &ArgMatches, graph: &FunctionGraph) -> Result<StageOptio
 }
 
 /// Runs a function as a stage, or prints its graph. `words` are those of the command line behind the function's name.
-pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result<ExitCode, String> {
+pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Exit {
     let graph = graph(name, matches)?;
     if matches.get_flag(PRINT_GRAPH) {
         println!("{}", graph.text.trim_end());
@@ -108,26 +109,28 @@ pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Result
 }
 
 /// The graph of a function for what was given on its command line.
-pub fn graph(name: &str, matches: &ArgMatches) -> Result<FunctionGraph, String> {
+pub fn graph(name: &str, matches: &ArgMatches) -> Result<FunctionGraph, Failure> {
     let graph = with_all(name, |_, functions, function| graph_of(functions, &function, matches));
     let graph = graph.ok_or_else(|| format!("no function `{name}`"))?;
-    graph.map_err(|message| format!("{name}: {message}"))
+    graph.map_err(|failure| failure.map(|message| format!("{name}: {message}")))
 }
 
 fn graph_of(
     functions: &Functions,
     function: &Function<'_>,
     matches: &ArgMatches,
-) -> Result<FunctionGraph, String> {
+) -> Result<FunctionGraph, Failure> {
     let instance = instance::of(function, matches)?;
     let list = format!("{0}:{0}", function.name());
-    functions.validate(&json!({ list: [instance] })).map_err(|problem| told(function, &problem))?;
-    let all = all_interfaces(matches)?;
+    let checked = functions.validate(&json!({ list: [instance] }));
+    checked.map_err(|problem| Failure::Usage(told(function, &problem)))?;
+    let all = all_interfaces(matches).map_err(Failure::Usage)?;
     let interfaces = match function.has_any_port() || function.port_list().is_some() {
         true => all,
         false => function.fixed_ports().into_iter().map(str::to_string).collect(),
     };
-    let text = function.render(&instance, &interfaces, Interfaces)?;
+    // Values that do not go together are found here.
+    let text = function.render(&instance, &interfaces, Interfaces).map_err(Failure::Usage)?;
     Ok(FunctionGraph { text, interfaces, holds_s: held_s(function, &instance) })
 }
 

@@ -44,7 +44,7 @@ pub fn graph(words: &[&str]) -> Result<super::FunctionGraph, String> {
         .try_get_matches_from(std::iter::once("weir").chain(words.iter().copied()))
         .map_err(|error| error.to_string())?;
     let (name, matches) = matches.subcommand().expect("a function is named");
-    super::graph(name, matches)
+    super::graph(name, matches).map_err(|failure| failure.message().to_string())
 }
 
 /// All command lines of the examples are right.

@@ -14,6 +14,7 @@ use crate::complete::graphs;
 use crate::control::client;
 use crate::control::hooks::time;
 use crate::control::protocol::Ask;
+use crate::failure::Exit;
 
 /// When a value is worth an event.
 #[derive(Args, Clone, Debug)]
@@ -69,7 +70,7 @@ pub fn watch(graph: &GraphName, options: WatchOptions) -> Result<(), String> {
 }
 
 /// Lists what is watched.
-pub fn watches(graph: &GraphName, json: bool) -> Result<ExitCode, String> {
+pub fn watches(graph: &GraphName, json: bool) -> Exit {
     let text = client::request(graph, &Ask::Watches)?;
     if json {
         println!("{text}");

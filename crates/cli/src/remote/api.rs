@@ -29,7 +29,7 @@ pub struct Daemon {
     #[arg(long, value_name = "PATH", env = "WEIR_SOCKET", global = true)]
     pub socket: Option<PathBuf>,
     /// A daemon that answers over TLS.
-    #[arg(long, value_name = "https://HOST:PORT", env = "WEIR_SERVER", global = true)]
+    #[arg(long, value_name = "https://HOST:PORT", env = "WEIR_SERVER", global = true, value_parser = server)]
     pub server: Option<String>,
     /// Act on the candidate, which runs when it is committed (`weir candidate commit`).
     #[arg(long, global = true)]
@@ -49,6 +49,15 @@ pub struct Daemon {
     /// How long to wait for it.
     #[command(flatten)]
     pub patience: Patience,
+}
+
+/// Checks where a daemon answers over TLS.
+fn server(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("https://").map(|host| host.trim_end_matches('/'));
+    match host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
+        true => Ok(text.to_string()),
+        false => Err("expected https://HOST:PORT".to_string()),
+    }
 }
 
 /// An answer.

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Command, FromArgMatches};
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
@@ -12,6 +13,7 @@ use yang::Kind;
 use super::target::{self, assignment, edit, Target};
 use super::{topology, watch, Daemon};
 use crate::complete::instances as complete;
+use crate::failure::Failure;
 
 /// Options of `weir create`.
 #[derive(Args)]
@@ -35,7 +37,7 @@ pub struct SetOptions {
     #[arg(add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON.
-    #[arg(required_unless_present = "file", add = ArgValueCompleter::new(complete::assignments))]
+    #[arg(required_unless_present = "file", value_parser = pair, add = ArgValueCompleter::new(complete::assignments))]
     pub values: Vec<String>,
     /// JSON or YAML with values of the instance (`-` is the standard input).
     #[arg(short, long, value_name = "FILE")]
@@ -72,6 +74,7 @@ pub struct CallOptions {
     #[arg(add = ArgValueCompleter::new(complete::actions))]
     pub action: String,
     /// NAME=VALUE of what it is given.
+    #[arg(value_parser = pair)]
     pub values: Vec<String>,
     /// Which daemon.
     #[command(flatten)]
@@ -82,11 +85,16 @@ pub struct CallOptions {
 #[derive(Args)]
 pub struct ApplyOptions {
     /// JSON or YAML (`-` is the standard input).
-    #[arg(value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_hint = clap::ValueHint::FilePath, value_parser = NonEmptyStringValueParser::new())]
     pub file: String,
     /// Which daemon.
     #[command(flatten)]
     pub daemon: Daemon,
+}
+
+/// Checks `PATH=VALUE`.
+fn pair(text: &str) -> Result<String, String> {
+    assignment(text).map(|_| text.to_string())
 }
 
 /// The command with which an instance of a function is made.
@@ -144,11 +152,11 @@ fn daemon_of(options: &CreateOptions, own: Option<&Command>) -> (Daemon, Vec<Str
 }
 
 /// Makes an instance.
-pub fn create(options: &CreateOptions) -> Result<(), String> {
+pub fn create(options: &CreateOptions) -> Result<(), Failure> {
     let Some(name) = options.function.as_deref().filter(|name| !name.starts_with('-')) else {
-        return Err(
-            "say `weir create FUNCTION NAME [FLAGS]`; `weir function list` lists the functions".to_string()
-        );
+        return Err(Failure::Usage(
+            "say `weir create FUNCTION NAME [FLAGS]`; `weir function list` lists the functions".to_string(),
+        ));
     };
     let wants_help = options.words.iter().any(|word| word == "--help" || word == "-h");
     let shipped = functions::Functions::shipped_one(name);
@@ -168,7 +176,7 @@ pub fn create(options: &CreateOptions) -> Result<(), String> {
     entry["name"] = instance.as_str().into();
     let path = format!("/{name}:{name}={}", encoded(&instance));
     let edit = edit(1, "create", &path, &format!("{name}:{name}"), Some(json!([entry])));
-    target::patch(&daemon, "/restconf/data", vec![edit])
+    Ok(target::patch(&daemon, "/restconf/data", vec![edit])?)
 }
 
 /// Changes an instance.
@@ -331,7 +339,7 @@ fn remove_state(node: &yang::Node, value: &mut Value) {
 fn read(file: &str) -> Result<Value, String> {
     let mut text = String::new();
     let read = match file {
-        "-" => std::io::stdin().read_to_string(&mut text).map(drop),
+        "-" => crate::print::input().and_then(|mut input| input.read_to_string(&mut text)).map(drop),
         file => std::fs::read_to_string(file).map(|read| text = read),
     };
     read.map_err(|error| format!("{file}: {}", element::output::reason(&error)))?;

@@ -22,6 +22,8 @@ pub use target::{assignment, function, instances, split, Target};
 pub use topology::ports;
 pub use watch::names as watches;
 
+use crate::failure::{Exit, Failure};
+
 /// How values are printed.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Format {
@@ -89,9 +91,9 @@ pub enum RemoteCommand {
 }
 
 /// Does it.
-pub fn run(command: RemoteCommand) -> Result<ExitCode, String> {
-    match command {
-        RemoteCommand::Create(options) => change::create(&options),
+pub fn run(command: RemoteCommand) -> Exit {
+    let done = match command {
+        RemoteCommand::Create(options) => return change::create(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Show(options) => show::show(&options),
         RemoteCommand::Set(options) => change::set(&options),
         RemoteCommand::Delete(options) => change::delete(&options),
@@ -104,10 +106,10 @@ pub fn run(command: RemoteCommand) -> Result<ExitCode, String> {
         RemoteCommand::Topology(options) => topology::show(&options),
         RemoteCommand::Function(options) => function::run(&options),
         RemoteCommand::Candidate(options) => candidate::run(&options),
-        RemoteCommand::Watch(options) => watch::watch(&options),
+        RemoteCommand::Watch(options) => return watch::watch(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Unwatch(options) => watch::unwatch(&options),
         RemoteCommand::Watches(options) => watch::watches(&options),
         RemoteCommand::Events(options) => show::events(&options),
-    }
-    .map(|()| ExitCode::SUCCESS)
+    };
+    done.map(|()| ExitCode::SUCCESS).map_err(Failure::Other)
 }

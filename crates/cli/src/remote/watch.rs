@@ -12,6 +12,7 @@ use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 use crate::control::hooks::time;
 use crate::control::listed;
+use crate::failure::Failure;
 use crate::live::watch::Bounds;
 
 /// Where the thresholds are.
@@ -62,12 +63,16 @@ pub struct WatchesOptions {
 }
 
 /// Watches a value.
-pub fn watch(options: &WatchOptions) -> Result<(), String> {
+pub fn watch(options: &WatchOptions) -> Result<(), Failure> {
     let WatchOptions { name, instance, path, bounds, every, daemon } = options;
     let path = match (instance.starts_with('/'), path) {
         (true, None) => instance.clone(),
-        (true, Some(path)) => return Err(format!("`{path}`: say INSTANCE PATH, or /PATH alone")),
-        (false, None) => return Err("say INSTANCE PATH, such as edge statistics/flows".to_string()),
+        (true, Some(path)) => {
+            return Err(Failure::Usage(format!("`{path}`: say INSTANCE PATH, or /PATH alone")))
+        }
+        (false, None) => {
+            return Err(Failure::Usage("say INSTANCE PATH, such as edge statistics/flows".to_string()))
+        }
         (false, Some(path)) => {
             let target = Target::find(daemon, instance)?;
             let place = target.place(path)?;
@@ -86,11 +91,8 @@ pub fn watch(options: &WatchOptions) -> Result<(), String> {
         entry[bound] = value.to_string().into();
     }
     let target = format!("/threshold={}", encoded(name));
-    target::patch(
-        daemon,
-        THRESHOLDS,
-        vec![edit(1, "replace", &target, "weir:threshold", Some(json!([entry])))],
-    )
+    let edit = edit(1, "replace", &target, "weir:threshold", Some(json!([entry])));
+    Ok(target::patch(daemon, THRESHOLDS, vec![edit])?)
 }
 
 /// Watches it no longer.

@@ -65,7 +65,7 @@ impl Keeper {
             .name("keep".into())
             .spawn(work)
             .map(drop)
-            .map_err(|error| error.to_string())
+            .map_err(|error| sys::no_thread(&error))
     }
 
     /// Writes it for the last time.

@@ -28,6 +28,7 @@ use learned::Keeper;
 use crate::control::herald::Herald;
 use crate::control::hooks::HookOptions;
 use crate::control::server::Server;
+use crate::failure::{Exit, Failure};
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
 
@@ -99,8 +100,9 @@ pub struct ServeOptions {
 }
 
 /// Runs the daemon until it is told to stop.
-pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
-    let logs = Logs::install(&options.log, options.log_json).map_err(|message| format!("--log {message}"))?;
+pub fn run(options: ServeOptions) -> Exit {
+    let logs = Logs::install(&options.log, options.log_json);
+    let logs = logs.map_err(|message| Failure::Usage(format!("--log {message}")))?;
     let mut engine = empty_graph(&options)?;
     let heard = logs.clone();
     engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
@@ -137,7 +139,7 @@ pub fn run(options: ServeOptions) -> Result<ExitCode, String> {
         graph.ask(|_| ());
         result
     });
-    let serving = serving.map_err(|error| error.to_string())?;
+    let serving = serving.map_err(|error| sys::no_thread(&error))?;
     engine.run_while(|world| {
         control.work(world);
         !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()

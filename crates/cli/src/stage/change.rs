@@ -17,7 +17,8 @@ use super::hold::Holds;
 use super::options::{LEFT, RIGHT};
 use super::status::{self, Status};
 use crate::control::protocol::Ask;
-use newcomer::Newcomer;
+use crate::failure::Exit;
+use newcomer::{Newcomer, Wanted};
 
 /// Options of `weir insert`.
 #[derive(Args)]
@@ -28,7 +29,7 @@ pub struct InsertOptions {
     /// Insert it to the left of this stage.
     #[arg(long, value_name = "ID")]
     pub before: Option<u32>,
-    /// The new stage, such as `count` or `nat --inside 10.0.0.0/8`.
+    /// The new stage, such as `count` or `tee FILE`.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
     pub stage: Vec<OsString>,
 }
@@ -65,13 +66,14 @@ struct Place {
 }
 
 /// `weir insert`.
-pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
+pub fn insert(options: &InsertOptions) -> Exit {
     let find = || match (options.after, options.before) {
         (Some(id), _) => Ok([id, neighbour(id, RIGHT)?]),
         (None, Some(id)) => Ok([neighbour(id, LEFT)?, id]),
         (None, None) => Err("insert: say where with --after or --before".to_string()),
     };
-    let new = Newcomer::start("insert", &options.stage, find()?[0])?;
+    let wanted = Wanted::of("insert", &options.stage)?;
+    let mut new = Newcomer::start(&wanted, find()?[0])?;
     let (_holds, [left, right]) = Holds::of(find)?;
     part(left)?;
     new.take_place(left, right)?;
@@ -80,7 +82,7 @@ pub fn insert(options: &InsertOptions) -> Result<ExitCode, String> {
 }
 
 /// `weir remove`.
-pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
+pub fn remove(options: &RemoveOptions) -> Exit {
     let id = options.id;
     let (mut holds, [left, _, right]) = Holds::of(|| with_neighbours(id))?;
     part(left)?;
@@ -96,9 +98,10 @@ pub fn remove(options: &RemoveOptions) -> Result<ExitCode, String> {
 }
 
 /// `weir replace`.
-pub fn replace(options: &ReplaceOptions) -> Result<ExitCode, String> {
+pub fn replace(options: &ReplaceOptions) -> Exit {
     let id = options.id;
-    let new = Newcomer::start("replace", &options.stage, with_neighbours(id)?[0])?;
+    let wanted = Wanted::of("replace", &options.stage)?;
+    let mut new = Newcomer::start(&wanted, with_neighbours(id)?[0])?;
     let (mut holds, [left, _, right]) = Holds::of(|| with_neighbours(id))?;
     part(left)?;
     part(id)?;

@@ -12,6 +12,7 @@ use interfaces::stage::table::{self, lock, Life};
 use super::options::StageOptions;
 use crate::control::server::Server;
 use crate::drops;
+use crate::failure::Exit;
 use crate::stop::Stop;
 
 /// What the shell sees of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
@@ -123,7 +124,7 @@ impl Stage {
     }
 
     /// Runs it to its end.
-    pub fn run(mut self) -> Result<ExitCode, String> {
+    pub fn run(mut self) -> Exit {
         let stop = Stop::listen(&mut self.engine.world);
         table::stop_with(stop.flag());
         let mut draining = Draining { patience: self.drain, least: None };
@@ -176,7 +177,7 @@ impl Stage {
     fn drain_stopped(&mut self, stop: &Stop) -> Life {
         let Some(writer) = self.engine.world.wake_writer() else { return Life::Ended };
         let over = Arc::new(AtomicBool::new(false));
-        let ticking = std::thread::spawn({
+        let ticking = std::thread::Builder::new().spawn({
             let over = over.clone();
             move || {
                 // Packets that nothing moves wake nobody, yet the wait for them has an end.
@@ -187,6 +188,13 @@ impl Stage {
                 }
             }
         });
+        let ticking = match ticking {
+            Ok(ticking) => ticking,
+            Err(error) => {
+                eprintln!("weir: {}; packets in the graph are lost", sys::no_thread(&error));
+                return Life::Ended;
+            }
+        };
         let mut draining = Draining { patience: self.drain, least: None };
         let (mut life, mut is_done) = (Life::Ended, false);
         while !is_done && !stop.is_asked() {

@@ -7,7 +7,6 @@ mod program;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use clap::{Args, ValueEnum};
@@ -19,7 +18,8 @@ use super::life::Ending;
 use super::options::{StageOptions, LEFT, RIGHT};
 use super::simple::address;
 use super::status::STACK;
-use super::{refused, Plan};
+use super::Plan;
+use crate::failure::{Exit, Failure};
 
 /// Options of `weir linux`.
 #[derive(Args)]
@@ -74,12 +74,9 @@ pub enum Joint {
 pub type SharedStack = Arc<Mutex<Stack>>;
 
 /// `weir linux`.
-pub fn linux(options: LinuxOptions) -> Result<ExitCode, String> {
+pub fn linux(options: LinuxOptions) -> Exit {
     let wanted = interfaces(&options).and_then(|names| Ok((stack_options(&options, &names)?, names)));
-    let (stack_options, names) = match wanted {
-        Ok(wanted) => wanted,
-        Err(message) => return Ok(refused(&format!("linux: {message}"))),
-    };
+    let (stack_options, names) = wanted.map_err(|message| Failure::Usage(format!("linux: {message}")))?;
     // What the command line took is over; the stack's first process starts as a copy of this one.
     sys::heap::give_back();
     sys::heap::share();

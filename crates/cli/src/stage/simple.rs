@@ -1,15 +1,15 @@
 //! Stages that only move packets: `stage`, `read`, `write`, `port`.
 
 use std::io::IsTerminal;
-use std::process::ExitCode;
 
 use clap::Args;
 use interfaces::stage::{spec, Endpoint, Spec};
 use sys::pipe::Kind;
 
 use super::options::{StageOptions, LEFT, RIGHT};
-use super::{refused, Plan};
+use super::Plan;
 use crate::command::SourceOptions;
+use crate::failure::{Exit, Failure};
 use crate::load::Request;
 
 /// Options of `weir stage`.
@@ -82,7 +82,7 @@ fn file(text: &str) -> Result<String, String> {
 fn device(text: &str) -> Result<String, String> {
     match text {
         "" => Err("the name is empty; name a network device, or a tap to make".to_string()),
-        text => Ok(text.to_string()),
+        text => spec::device_name(text),
     }
 }
 
@@ -92,15 +92,14 @@ pub fn address(text: &str) -> Result<String, String> {
 }
 
 /// `weir stage`.
-pub fn graph(options: GraphOptions) -> Result<ExitCode, String> {
-    match plan_graph(options) {
-        Ok((plan, options)) => super::run(plan, &options),
-        Err(message) => Ok(refused(&format!("stage: {message}"))),
-    }
+pub fn graph(options: GraphOptions) -> Exit {
+    let (plan, options) =
+        plan_graph(options).map_err(|failure| failure.map(|told| format!("stage: {told}")))?;
+    super::run(plan, &options)
 }
 
 /// What `weir stage` runs.
-pub fn plan_graph(options: GraphOptions) -> Result<(Plan, StageOptions), String> {
+pub fn plan_graph(options: GraphOptions) -> Result<(Plan, StageOptions), Failure> {
     let request = Request::from_options(&options.source)?;
     let function = match &options.source.expression {
         Some(text) => format!("stage -e '{}'", text.split_whitespace().collect::<Vec<_>>().join(" ")),
@@ -110,7 +109,7 @@ pub fn plan_graph(options: GraphOptions) -> Result<(Plan, StageOptions), String>
 }
 
 /// `weir read`.
-pub fn read(options: ReadOptions) -> Result<ExitCode, String> {
+pub fn read(options: ReadOptions) -> Exit {
     let (plan, options) = plan_read(options);
     super::run(plan, &options)
 }
@@ -133,7 +132,7 @@ pub fn plan_read(mut options: ReadOptions) -> (Plan, StageOptions) {
 }
 
 /// `weir write`.
-pub fn write(options: WriteOptions) -> Result<ExitCode, String> {
+pub fn write(options: WriteOptions) -> Exit {
     let (plan, options) = plan_write(options);
     super::run(plan, &options)
 }
@@ -150,11 +149,9 @@ pub fn plan_write(mut options: WriteOptions) -> (Plan, StageOptions) {
 }
 
 /// `weir port`.
-pub fn port(options: PortOptions) -> Result<ExitCode, String> {
-    match plan_port(options, free_side) {
-        Ok((plan, options)) => super::run(plan, &options),
-        Err(message) => Ok(refused(&message)),
-    }
+pub fn port(options: PortOptions) -> Exit {
+    let (plan, options) = plan_port(options, free_side).map_err(Failure::Usage)?;
+    super::run(plan, &options)
 }
 
 /// What `weir port` runs, at the side that `free_side` tells unless the options do.

@@ -15,6 +15,7 @@ use interfaces::stage::{table, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::control::protocol::{self, Answer, Ask};
+use crate::failure::Exit;
 
 /// What a stage tells of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -213,22 +214,34 @@ pub fn ids() -> Result<HashSet<u32>, String> {
 
 /// The stages of this user that run, by age, and those that do not answer.
 pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
-    let asked: Vec<_> = ids()?.into_iter().map(|id| (id, std::thread::spawn(move || read(id)))).collect();
+    // All at once, as one that does not answer takes a while; as many as there can be threads.
+    let ask = |id| (id, std::thread::Builder::new().spawn(move || read(id)).ok());
+    let asked: Vec<_> = ids()?.into_iter().map(ask).collect();
     let (mut list, mut silent) = (Vec::new(), Vec::new());
-    for (id, answer) in asked {
-        match answer.join() {
-            Ok(Ok(status)) => list.push(status),
-            // A socket without a process was left by one that was killed.
-            _ if !runs(id) => {
-                if let Ok(path) = protocol::path(&name_of(id)) {
-                    let _ = std::fs::remove_file(path);
-                }
+    for (id, asking) in asked {
+        let answer = match asking {
+            Some(asking) => {
+                asking.join().unwrap_or_else(|_| Err("the thread that asks has failed".to_string()))
             }
+            None => read(id),
+        };
+        match answer {
+            Ok(status) => list.push(status),
+            // A socket without a process was left by one that was killed.
+            _ if !runs(id) => forget(id),
             _ => silent.push(id),
         }
     }
     list.sort_by(|a, b| a.started_s.total_cmp(&b.started_s).then(a.id.cmp(&b.id)));
     Ok((list, silent))
+}
+
+/// Removes what a stage that was killed leaves.
+pub fn forget(id: u32) {
+    if let Ok(path) = protocol::path(&name_of(id)) {
+        // It may have left nothing.
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// Whether the process runs, even if it is stopped: one whose parent has not heard of its end does not.
@@ -240,7 +253,7 @@ pub fn runs(id: u32) -> bool {
 }
 
 /// `weir status`.
-pub fn status(options: &StatusOptions) -> Result<ExitCode, String> {
+pub fn status(options: &StatusOptions) -> Exit {
     let (list, silent) = match options.id {
         Some(id) => (vec![read(id)?], Vec::new()),
         None => running()?,

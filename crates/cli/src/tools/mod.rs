@@ -175,10 +175,10 @@ impl Tool {
 /// Writes a tool's output into a file, or to the standard output if there is none or it is `-`.
 fn write(file: Option<&str>, bytes: &[u8]) -> Result<(), Failure> {
     let result = match file {
-        None | Some("-") => {
-            let mut out = std::io::stdout().lock();
-            out.write_all(bytes).and_then(|()| out.flush())
-        }
+        None | Some("-") => crate::print::output().and_then(|mut out| {
+            out.write_all(bytes)?;
+            out.flush()
+        }),
         Some(file) => std::fs::write(file, bytes),
     };
     let name = file.filter(|file| *file != "-").unwrap_or("<stdout>");

@@ -1,5 +1,8 @@
 //! Stages that are put into a running chain and taken out of it by commands.
 
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
 use serde_json::Value;
 
 use super::captures;
@@ -130,24 +133,48 @@ fn what_would_cut_a_chain_is_refused_and_the_chain_stays() {
         let ids = stages(place, 3);
         place.write("keep.pcap", "as it was");
         let at = format!("weir insert --after {}", ids[0]);
-        fails(place, &format!("{at} write keep.pcap"), 1, "weir: insert: `write` is an end of a chain");
-        fails(place, &format!("{at} linux"), 1, "weir: insert: `linux` without a command opens a shell");
+        fails(place, &format!("{at} write keep.pcap"), 2, "weir: insert: `write` is an end of a chain");
+        fails(place, &format!("{at} linux"), 2, "weir: insert: `linux` without a command opens a shell");
         assert_eq!(place.read("keep.pcap"), b"as it was");
         fails(
             place,
             &format!("weir replace {} read keep.pcap", ids[1]),
-            1,
+            2,
             "weir: replace: `read` is an end",
         );
         let sink = "stage -e 'FromInterface(left) -> Discard'";
         fails(place, &format!("{at} {sink}"), 1, "`stage` has no pipe at its interface `right`");
         let file = "count --if 'right=- file:other.pcap'";
-        fails(place, &format!("{at} {file}"), 1, "`count` has no pipe at its interface `right`");
-        fails(place, &format!("{at} cat"), 1, "weir: insert: no stage `cat`; stages are stage, read, write");
+        fails(place, &format!("{at} {file}"), 2, "`count` has no pipe at its interface `right`");
+        fails(place, &format!("{at} cat"), 2, "weir: insert: no stage `cat`; stages are stage, read, write");
+        assert!(!std::path::Path::new(&place.path("other.pcap")).exists());
         let wrong = fails(place, &format!("{at} count --nonsense"), 2, "unexpected argument '--nonsense'");
         assert!(wrong.stderr.contains("Usage: weir count "), "{wrong:?}");
         assert_eq!(stages(place, 3), ids);
         assert!(chain.runs());
+    });
+}
+
+#[test]
+fn a_new_stage_that_gets_no_place_reports_nothing() {
+    as_each_user(|place| {
+        let _chain = start(place);
+        let ids = stages(place, 3);
+        // Another command, which keeps what is next to the first stage as it is.
+        let socket = place.path(&format!("run/weir/stage-{}.sock", ids[0]));
+        let mut other = UnixStream::connect(socket).expect("the stage listens");
+        writeln!(other, "{{\"op\":\"hold\"}}").expect("it hears");
+        BufReader::new(&other).read_line(&mut String::new()).expect("it answers");
+        let insert = place.start(&format!("exec weir insert --after {} count", ids[0]));
+        until("the new stage runs", || place.status().len() == 4);
+        place.output(&format!("kill -KILL {}", ids[1]));
+        drop(other);
+        let finished = insert.finish();
+        assert_eq!(finished.code, 1, "{finished:?}");
+        assert!(finished.stderr.starts_with("weir: "), "{finished:?}");
+        assert!(finished.stderr.contains("stage"), "{finished:?}");
+        assert!(!finished.stderr.contains("packets"), "{finished:?}");
+        assert_eq!(finished.stdout, "", "{finished:?}");
     });
 }
 

@@ -129,6 +129,28 @@ fn a_stage_whose_parent_does_not_hear_of_its_end_is_not_told_to_be_stopped() {
 }
 
 #[test]
+fn where_memory_is_short_that_is_told_and_nothing_panics() {
+    as_each_user(|place| {
+        capture(place, 3);
+        let parent = place.start("exec weir count < <(sleep 100) > /dev/null");
+        until("it runs", || place.status().len() == 1);
+        // From where the program can just be started on; a debug build and an optimised one differ in that.
+        let least = place.output("for k in $(seq 10000 1000 99000); do (ulimit -v $k; weir --version) && break; done > /dev/null 2>&1; echo $k");
+        let least: u32 = least.trim().parse().expect("it is a number");
+        for kib in (least..least + 12_000).step_by(1000) {
+            for command in
+                ["weir status", "weir read in.pcap", "weir run -q --threads 3 -e 'Idle -> Discard'"]
+            {
+                let finished = place.run(&format!("ulimit -v {kib}; timeout -s INT 0.3 {command} > out"));
+                assert!(!finished.stderr.contains("panicked"), "{finished:?}");
+                assert!(!finished.stderr.contains("(os error "), "{finished:?}");
+            }
+        }
+        drop(parent);
+    });
+}
+
+#[test]
 fn what_full_queues_cost_is_told_in_the_end() {
     as_each_user(|place| {
         capture(place, 50);

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::io::Error;
 use std::sync::Arc;
 
 use element::{Class, Element, ElementIdx, Role};
@@ -39,10 +40,11 @@ pub(crate) fn build(
         return None;
     }
     let started = (1..n).map(|replica| Hand::new(replica, cpus.get(replica).copied())).collect();
-    let hands: Vec<Hand> = told(started, "threads", diagnostics)?;
+    let hands: Vec<Hand> = told(started, sys::no_thread, diagnostics)?;
     let configured = configure_others(&graph, &registry, &setup, &hands, diagnostics)?;
     let wakers = (0..n).map(|_| Waker::new().map(Arc::new)).collect();
-    let wakers: Vec<_> = told(wakers, "wakers", diagnostics)?;
+    let no_waker = |error: &Error| format!("the threads cannot wake each other: {}", sys::reason(error));
+    let wakers: Vec<_> = told(wakers, no_waker, diagnostics)?;
     let board = Arc::new(Board::new(wakers.clone()));
     let mut posts: Vec<Post> = wakers.iter().map(|_| Post::default()).collect();
     for replica in 1..n {
@@ -78,12 +80,16 @@ pub(crate) fn build(
     Some(engine)
 }
 
-/// What the system gave, or an error that says that it did not.
-fn told<T>(given: std::io::Result<Vec<T>>, what: &str, diagnostics: &mut Diagnostics) -> Option<Vec<T>> {
+/// What the system gave, or an error that says why it did not.
+fn told<T>(
+    given: std::io::Result<Vec<T>>,
+    why: impl FnOnce(&Error) -> String,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<T>> {
     match given {
         Ok(given) => Some(given),
         Err(error) => {
-            diagnostics.error(&SourcePlace::default(), format!("the system gives no more {what}: {error}"));
+            diagnostics.error(&SourcePlace::default(), why(&error));
             None
         }
     }

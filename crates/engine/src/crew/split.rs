@@ -42,11 +42,14 @@ pub(crate) fn split(
     if let Some(waker) = engine.world.waker() {
         wakers[0] = waker;
     }
-    let hands: Option<Vec<_>> = (1..n).map(|at| Hand::new(at, cpus.get(at).copied()).ok()).collect();
-    let Some(hands) = hands else {
-        diagnostics.error(&graph::Place::default(), "the system gives no more threads");
-        engine.cleanup();
-        return None;
+    let hands: std::io::Result<Vec<_>> = (1..n).map(|at| Hand::new(at, cpus.get(at).copied())).collect();
+    let hands = match hands {
+        Ok(hands) => hands,
+        Err(error) => {
+            diagnostics.error(&graph::Place::default(), sys::no_thread(&error));
+            engine.cleanup();
+            return None;
+        }
     };
     let board = Arc::new(Board::new(wakers.clone()));
     let (worlds, posts) = spread(&mut engine.world, &threads, n);

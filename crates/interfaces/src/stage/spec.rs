@@ -107,7 +107,7 @@ impl Endpoint {
             ("fifo", Some(path)) if !path.is_empty() => Endpoint::Fifo(path.to_string()),
             ("file", Some(path)) if !path.is_empty() => Endpoint::File(path.to_string()),
             ("unix", Some(path)) if !path.is_empty() => Endpoint::Unix(path.to_string()),
-            ("dev", Some(name)) if !name.is_empty() => Endpoint::Device(name.to_string()),
+            ("dev", Some(name)) if !name.is_empty() => Endpoint::Device(device_name(name)?),
             ("tap", Some(rest)) if !rest.is_empty() => return Endpoint::tap(rest),
             ("fd", Some(number)) => match number.parse() {
                 Ok(number) if number >= 0 => Endpoint::Descriptor(number),
@@ -122,7 +122,11 @@ impl Endpoint {
 
     fn tap(text: &str) -> Result<Endpoint, String> {
         let mut words = text.split(',');
-        let name = words.next().unwrap_or_default().to_string();
+        let name = match words.next().unwrap_or_default() {
+            // It is called like the interface.
+            "" => String::new(),
+            name => device_name(name)?,
+        };
         let (mut addresses, mut mtu) = (Vec::new(), None);
         for word in words {
             match word.split_once('=') {
@@ -132,6 +136,19 @@ impl Endpoint {
             }
         }
         Ok(Endpoint::Tap { name, addresses, mtu })
+    }
+}
+
+/// Checks what a network device is called.
+pub fn device_name(name: &str) -> Result<String, String> {
+    // As in the kernel, whose names end with a zero byte (IFNAMSIZ).
+    const LONGEST: usize = 15;
+    let is_wrong = |c: char| c == '/' || c == ':' || c.is_whitespace();
+    match (1..=LONGEST).contains(&name.len()) && !name.contains(is_wrong) && name != "." && name != ".." {
+        true => Ok(name.to_string()),
+        false => Err(format!(
+            "`{name}` is no name of a network device; give at most {LONGEST} bytes without `/`, `:` and white space"
+        )),
     }
 }
 
@@ -258,6 +275,8 @@ mod tests {
             "tap:t,mtu=1",
             "tap:t,address=300.0.0.1",
             "tap:t,x=1",
+            "tap:a-name-that-is-too-long",
+            "dev:a/b",
         ] {
             let error = Spec::parse(text).unwrap_err();
             assert!(!error.is_empty() && error.contains('`'), "{error}");

@@ -8,37 +8,101 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use clap::FromArgMatches;
+use element::output::reason;
+use interfaces::stage::Endpoint;
 use sys::pipe::Kind;
 
 use super::{hand_over, Place, LOOK, PATIENCE};
 use crate::chain;
-use crate::stage::options::{LEFT, RIGHT};
+use crate::failure::Failure;
+use crate::functions;
+use crate::stage::options::{StageOptions, LEFT, RIGHT};
 use crate::stage::status::{self, Status};
 
-/// A stage that was started for a place in a chain, and the other ends of its pipes.
+/// Why a stage is no shell.
+const NO_SHELL: &str =
+    "`linux` without a command opens a shell, which needs this terminal; give `linux ... -- COMMAND`";
+
+/// A stage that is wanted, as far as its command line tells.
+pub struct Wanted<'w> {
+    /// The command that is to put it into a chain.
+    command: &'static str,
+    /// Its name, such as `count`.
+    name: String,
+    /// Its command line, without `weir`.
+    words: &'w [OsString],
+}
+
+impl<'w> Wanted<'w> {
+    /// Reads a command line. What is wrong with it is told before anything is asked, started or made.
+    pub fn of(command: &'static str, words: &'w [OsString]) -> Result<Wanted<'w>, Failure> {
+        let program = words.first().and_then(|word| word.to_str());
+        let words = if program == Some("weir") { &words[1..] } else { words };
+        let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        let wanted = Wanted { command, name, words };
+        wanted.check().map_err(|failure| failure.map(|message| format!("{command}: {message}")))?;
+        Ok(wanted)
+    }
+
+    /// Refuses a command line that is wrong, and stages of which it is plain that they have no place between others.
+    fn check(&self) -> Result<(), Failure> {
+        let name = self.name.as_str();
+        if !chain::stages().contains(&name) {
+            let stages = chain::stages().join(", ");
+            return Err(Failure::Usage(format!("no stage `{name}`; stages are {stages}")));
+        }
+        let words = self.words.iter().map(|word| word.to_string_lossy().into_owned());
+        let line: Vec<String> = std::iter::once("weir".to_string()).chain(words).collect();
+        let matches = crate::command::of(&line).try_get_matches_from(&line);
+        let matches = matches.unwrap_or_else(|error| error.exit());
+        // Before a file is made, or made anew.
+        if ["read", "write"].contains(&name) && !line.iter().any(|word| word == "-") {
+            return Err(Failure::Usage(format!(
+                "`{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
+            )));
+        }
+        if name == "linux" && !line.iter().any(|word| word == "--") {
+            return Err(Failure::Usage(NO_SHELL.to_string()));
+        }
+        if let Some((name, own)) = functions::chosen(&matches) {
+            functions::graph(name, own)?;
+        }
+        let options = matches.subcommand().and_then(|(_, own)| StageOptions::from_arg_matches(own).ok());
+        options.map_or(Ok(()), |options| self.check_sides(&options)).map_err(Failure::Usage)
+    }
+
+    /// Refuses interfaces `left` and `right` that are no pipes.
+    fn check_sides(&self, options: &StageOptions) -> Result<(), String> {
+        let declared = options.declared(&|name| std::env::var(name).ok())?;
+        for (side, endpoint) in [(LEFT, Endpoint::Stdin), (RIGHT, Endpoint::Stdout)] {
+            if !declared.iter().any(|known| known.name == side && known.spec.uses(&endpoint)) {
+                return Err(no_pipe(&self.name, side));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A stage that was started for a place in a chain, and the other ends of its pipes. One that gets no place is killed, so that it
+/// reports nothing.
 pub struct Newcomer {
     child: Child,
     to: PipeWriter,
     from: PipeReader,
+    has_place: bool,
 }
 
 impl Newcomer {
     /// Starts a stage to the right of stage `left` and waits until it can be asked.
-    pub fn start(command: &str, words: &[OsString], left: u32) -> Result<Newcomer, String> {
-        let program = words.first().and_then(|word| word.to_str());
-        let words = if program == Some("weir") { &words[1..] } else { words };
-        let name = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-        if !chain::stages().contains(&&*name) {
-            let stages = chain::stages().join(", ");
-            return Err(format!("{command}: no stage `{name}`; stages are {stages}"));
-        }
-        refuse_wrong(command, &name, words)?;
-        let failed = |error: std::io::Error| format!("the new stage cannot be started: {error}");
+    pub fn start(wanted: &Wanted<'_>, left: u32) -> Result<Newcomer, String> {
+        let Wanted { command, name, words } = wanted;
+        let failed = |error: std::io::Error| format!("the new stage cannot be started: {}", reason(&error));
         let (input, to) = std::io::pipe().map_err(failed)?;
         let (from, output) = std::io::pipe().map_err(failed)?;
         let child = Command::new("/proc/self/exe")
             .arg0("weir")
-            .args(words)
+            .args(*words)
             .stdin(Stdio::from(input))
             .stdout(Stdio::from(output))
             .stderr(errors(left).map_err(failed)?)
@@ -46,16 +110,10 @@ impl Newcomer {
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        let mut new = Newcomer { child, to, from };
-        match new.await_answer().and_then(|status| check(&status, &name)) {
-            Ok(()) => Ok(new),
-            Err(message) => {
-                // It may have ended by itself; then there is nothing to do.
-                let _ = new.child.kill();
-                let _ = new.child.wait();
-                Err(format!("{command}: {message}; the chain is as it was"))
-            }
-        }
+        let mut new = Newcomer { child, to, from, has_place: false };
+        let checked = new.await_answer().and_then(|status| check(&status, name));
+        checked.map_err(|message| format!("{command}: {message}; the chain is as it was"))?;
+        Ok(new)
     }
 
     /// Waits until the stage tells of itself.
@@ -81,31 +139,24 @@ impl Newcomer {
     }
 
     /// Puts it between two stages: the right one first, so that what comes out finds a reader.
-    pub fn take_place(&self, left: u32, right: u32) -> Result<(), String> {
+    pub fn take_place(&mut self, left: u32, right: u32) -> Result<(), String> {
         hand_over(Place { id: right, interface: LEFT }, self.from.as_raw_fd())?;
-        hand_over(Place { id: left, interface: RIGHT }, self.to.as_raw_fd())
+        hand_over(Place { id: left, interface: RIGHT }, self.to.as_raw_fd())?;
+        self.has_place = true;
+        Ok(())
     }
 }
 
-/// Refuses a command line that is wrong, and stages of which it is plain that they have no place between others.
-fn refuse_wrong(command: &str, name: &str, words: &[OsString]) -> Result<(), String> {
-    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-    let line: Vec<String> = std::iter::once("weir".to_string()).chain(words).collect();
-    if let Err(error) = crate::command::of(&line).try_get_matches_from(&line) {
-        error.exit();
+impl Drop for Newcomer {
+    fn drop(&mut self) {
+        if self.has_place {
+            return;
+        }
+        // It may have ended by itself; then there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        status::forget(self.id());
     }
-    // Before a file is made, or made anew.
-    if ["read", "write"].contains(&name) && !line.iter().any(|word| word == "-") {
-        return Err(format!(
-            "{command}: `{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
-        ));
-    }
-    if name == "linux" && !line.iter().any(|word| word == "--") {
-        return Err(format!(
-            "{command}: `linux` without a command opens a shell, which needs this terminal; give `linux ... -- COMMAND`"
-        ));
-    }
-    Ok(())
 }
 
 /// Refuses a stage that would part those on its sides.
@@ -114,12 +165,14 @@ fn check(status: &Status, name: &str) -> Result<(), String> {
         let interface = status.interfaces.iter().find(|interface| interface.name == side);
         // Nobody but this process has the other ends of its pipes.
         if interface.is_none_or(|interface| interface.joint != "pipe") {
-            return Err(format!(
-                "`{name}` has no pipe at its interface `{side}`, so that nothing would pass through it"
-            ));
+            return Err(no_pipe(name, side));
         }
     }
     Ok(())
+}
+
+fn no_pipe(name: &str, side: &str) -> String {
+    format!("`{name}` has no pipe at its interface `{side}`, so that nothing would pass through it")
 }
 
 /// Where a new stage tells of errors: where this command does, but for a pipe, whose reader waits for the end of all who have it.

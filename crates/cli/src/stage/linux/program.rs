@@ -62,7 +62,7 @@ pub fn start(
         wake,
     };
     let thread = std::thread::Builder::new().name("program".into()).stack_size(64 * 1024);
-    thread.spawn(move || watch.run()).map_err(|error| error.to_string())?;
+    thread.spawn(move || watch.run()).map_err(|error| sys::no_thread(&error))?;
     ending.take_leave_with(move |signal| {
         asked.store(signal, Ordering::Relaxed);
         bell.wake();
