@@ -353,6 +353,27 @@ mod tests {
     }
 
     #[test]
+    fn the_status_of_a_write_that_fails_is_that_of_the_handler() {
+        check(
+            r#"Idle -> u :: BandwidthRatedUnqueue(1Bps) -> Discard; Idle -> q :: Queue -> Discard;
+            Idle -> b :: Block(1) -> Discard; b[1] -> Discard; Idle -> s :: Switch -> Discard;
+            Idle -> d :: SetIPDSCP(1) -> Discard; Idle -> e :: RandomBitErrors(0.1) -> Discard; i :: RandomSeed(1);
+            t :: ARPTable; Idle -> w :: StrideSwitch(1) -> Discard; Idle -> k :: Strip(1) -> Discard;
+            Idle -> a :: AggregateCounter -> Discard; Idle -> r :: IPRewriter(pass 0) -> Discard;
+            z :: Script(write u.rate x, set v $v u.rate=$?, write u.config x, set v $v u.config=$?,
+                write u.rate 2Bps, set v $v u.rate=$?, write q.capacity x, set v $v q.capacity=$?,
+                write b.thresh x, set v $v b.thresh=$?, write s.config x, set v $v s.config=$?, write s.config 7, set v $v s.config=$?,
+                write s.switch x, set v $v s.switch=$?, write d.dscp x, set v $v d.dscp=$?, write d.dscp 64, set v $v d.dscp=$?,
+                write e.error_kind x, set v $v e.error_kind=$?, write e.p_bit_error x, set v $v e.p_bit_error=$?,
+                write i.seed x, set v $v i.seed=$?, write t.insert x, set v $v t.insert=$?, write t.config x, set v $v t.config=$?,
+                write w.config x, set v $v w.config=$?, writeq w.config "1, 2", set v $v w.config=$?,
+                write a.count_call x, set v $v a.count_call=$?, write a.count_call 1, set v $v a.count_call=$?,
+                write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?, read z.get v, stop)"#,
+            expect![[""]],
+        );
+    }
+
+    #[test]
     fn endless_loops_are_given_up() {
         check(
             "s :: Script(label a, goto a); Script(wait 1, stop)",
