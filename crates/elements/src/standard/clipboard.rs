@@ -174,7 +174,12 @@ mod tests {
             InfiniteSource(abcdef, LIMIT 1) -> Queue -> [0]s :: Suppressor[0] -> [1]s[1]
                 -> Print(s, CONTENTS ASCII) -> Unqueue -> Discard;
             DriverManager(wait 1s)",
-            expect![[""]],
+            expect![[r#"
+                p:    6 |  abcdef
+                q:    6 |  ..cdef
+                s:    6 |  abcdef
+                p:    6 |  abcdef
+            "#]],
         );
     }
 
