@@ -133,7 +133,10 @@ fn every_class_is_documented() {
             for (refusing, _) in class.refusals {
                 let is_own = |own: &graph::Handler| own.name == *refusing && own.kind.is_writable();
                 let is_there = class.live && *refusing == "config" || class.facts.handlers.iter().any(is_own);
-                assert!(is_there, "{name}: {refusing}, whose writes fail so, is no handler that can be written");
+                assert!(
+                    is_there,
+                    "{name}: {refusing}, whose writes fail so, is no handler that can be written"
+                );
             }
             for drop in class.facts.drops {
                 assert!(drop.doc.ends_with('.'), "{name}: drop {} is undocumented", drop.name);

@@ -358,7 +358,7 @@ mod tests {
             r#"Idle -> u :: BandwidthRatedUnqueue(1Bps) -> Discard; Idle -> q :: Queue -> Discard;
             Idle -> b :: Block(1) -> Discard; b[1] -> Discard; Idle -> s :: Switch -> Discard;
             Idle -> d :: SetIPDSCP(1) -> Discard; Idle -> e :: RandomBitErrors(0.1) -> Discard; i :: RandomSeed(1);
-            t :: ARPTable; Idle -> w :: StrideSwitch(1) -> Discard; Idle -> k :: Strip(1) -> Discard;
+            t :: ARPTable; Idle -> w :: StrideSwitch(1) -> Discard; Idle -> k :: Classifier(-) -> Discard;
             Idle -> a :: AggregateCounter -> Discard; Idle -> r :: IPRewriter(pass 0) -> Discard;
             z :: Script(write u.rate x, set v $v u.rate=$?, write u.config x, set v $v u.config=$?,
                 write u.rate 2Bps, set v $v u.rate=$?, write q.capacity x, set v $v q.capacity=$?,
@@ -368,7 +368,8 @@ mod tests {
                 write i.seed x, set v $v i.seed=$?, write t.insert x, set v $v t.insert=$?, write t.config x, set v $v t.config=$?,
                 write w.config x, set v $v w.config=$?, writeq w.config "1, 2", set v $v w.config=$?,
                 write a.count_call x, set v $v a.count_call=$?, write a.count_call 1, set v $v a.count_call=$?,
-                write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?, read z.get v, stop)"#,
+                write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?,
+                write k.config x, set v $v k.config=$?, write k.config, set v $v k.config=$?, read z.get v, stop)"#,
             expect![[r#"
                 While executing 'z :: Script':
                   While calling 'u.rate x':
@@ -410,8 +411,12 @@ mod tests {
                     syntax error
                   While calling 'r.pattern0 x':
                     input spec 0: unknown specification
+                  While calling 'k.config x':
+                    pattern 0: expected a digit
+                  While calling 'k.config':
+                    need 1 arguments, one per output port
                 z.get:
-                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 r.pattern0=0 stop=0
+                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 r.pattern0=0 stop=0 k.config=-1 k.config=-22
             "#]],
         );
     }
