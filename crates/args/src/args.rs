@@ -293,6 +293,16 @@ impl<'a> Args<'a> {
     }
 }
 
+/// Whether a line is told of arguments that cannot be read, rather than of values that an element cannot take.
+pub fn is_of_reading(line: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        !name.is_empty() && name.bytes().all(is_letter)
+    };
+    let is_surplus = line == "too many arguments" || line.ends_with(": unknown argument");
+    is_surplus || line.split_once(": ").is_some_and(|(name, _)| is_name(name))
+}
+
 fn is_error(told: &Told) -> bool {
     told.0 == Severity::Error
 }

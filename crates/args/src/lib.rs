@@ -23,7 +23,7 @@ mod unit;
 mod value;
 
 pub use anno::{anno, Anno, ANNO_SIZE};
-pub use args::{Args, Told};
+pub use args::{is_of_reading, Args, Told};
 pub use decimal::{unparse_binary, unparse_decimal, unparse_double};
 pub use ether::{ether, EtherAddr};
 pub use ip::{

@@ -130,6 +130,14 @@ fn every_class_is_documented() {
             for handler in class.facts.handlers {
                 assert!(handler.doc.ends_with('.'), "{name}: handler {} is undocumented", handler.name);
             }
+            for (refusing, _) in class.refusals {
+                let is_own = |own: &graph::Handler| own.name == *refusing && own.kind.is_writable();
+                let is_there = class.live && *refusing == "config" || class.facts.handlers.iter().any(is_own);
+                assert!(
+                    is_there,
+                    "{name}: {refusing}, whose writes fail so, is no handler that can be written"
+                );
+            }
             for drop in class.facts.drops {
                 assert!(drop.doc.ends_with('.'), "{name}: drop {} is undocumented", drop.name);
                 let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

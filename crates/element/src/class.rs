@@ -38,6 +38,39 @@ pub enum Role {
     Single,
 }
 
+/// What a write that fails returns to a script (`$?`), where that is not -22.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// -1.
+    Failed,
+    /// -1 if an argument cannot be read; -22 if it can, but the value is none for the element.
+    Misread,
+    /// -1, but -22 if the message begins so.
+    FailedUnless(&'static str),
+    /// 0: what is wrong is told, and that is all.
+    Told,
+}
+
+impl Refusal {
+    /// What a handler without a rule of its own returns.
+    pub const INVALID: i32 = -22;
+
+    /// What a write returns that failed with this message.
+    pub fn status(self, message: &str) -> i32 {
+        let is_failed = match self {
+            Refusal::Told => return 0,
+            Refusal::Failed => true,
+            Refusal::Misread => message.lines().any(args::is_of_reading),
+            Refusal::FailedUnless(beginning) => !message.starts_with(beginning),
+        };
+        if is_failed {
+            -1
+        } else {
+            Refusal::INVALID
+        }
+    }
+}
+
 /// An element class: its facts and how to make an element.
 #[derive(Clone, Copy)]
 pub struct Class {
@@ -53,6 +86,8 @@ pub struct Class {
     pub generates: bool,
     /// Whether the `config` handler can be written while the graph runs.
     pub live: bool,
+    /// Handlers, `config` among them, whose failed writes do not return -22. One of ports has its number as `#`.
+    pub refusals: &'static [(&'static str, Refusal)],
     /// The class whose other name this is, and as which its elements are known once they are built.
     pub alias_of: Option<&'static str>,
     /// Whether it looks, while packets flow, into the storage around it, with which it then shares a thread.
@@ -86,6 +121,7 @@ impl Class {
             role: Role::Plain,
             generates: true,
             live: false,
+            refusals: &[],
             alias_of: None,
             looks_around: false,
             locks: false,
@@ -133,6 +169,12 @@ impl Class {
     /// Can be given a new configuration while the graph runs: a new element is made and takes the old one's state.
     pub const fn live(mut self) -> Class {
         self.live = true;
+        self
+    }
+
+    /// Failed writes to these handlers return something else than -22.
+    pub const fn refuses(mut self, refusals: &'static [(&'static str, Refusal)]) -> Class {
+        self.refusals = refusals;
         self
     }
 

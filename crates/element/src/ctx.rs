@@ -452,6 +452,11 @@ impl<'a> Ctx<'a> {
         self.runtime.write_handler(self.element, handler, value)
     }
 
+    /// What a script is told by number of a write that failed with this message.
+    pub fn refusal(&self, handler: &str, message: &str) -> i32 {
+        self.runtime.refusal(self.element, handler, message)
+    }
+
     /// Writes a handler as soon as this method has returned, so that what the handler does may call this element again.
     /// What was emitted before is delivered at once, what is emitted later is delivered after the call. Nobody hears of an
     /// error.

@@ -26,7 +26,7 @@ mod verdict;
 use std::any::Any;
 
 pub use args;
-pub use class::{Class, Phase, Role};
+pub use class::{Class, Phase, Refusal, Role};
 pub use clock::Clock;
 pub use configure::{Configure, Environment, Failed};
 pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
@@ -66,6 +66,18 @@ pub trait Element: Any + Send {
     /// there is none now.
     fn pull(&mut self, ctx: &mut Ctx<'_>, port: PortIdx, max: usize) -> Batch {
         Batch::new()
+    }
+
+    /// Which input is to be pulled from, and how many packets at most, before [`Element::pulled`] is called in the place of
+    /// [`Element::pull`]: the element is at its place meanwhile, so that one path may lead through it twice. `None`: it pulls
+    /// itself.
+    fn pulls_first(&self, port: PortIdx, max: usize) -> Option<(PortIdx, usize)> {
+        None
+    }
+
+    /// Somebody pulls from output `port`, and this batch (not empty) came by the input that [`Element::pulls_first`] named.
+    fn pulled(&mut self, ctx: &mut Ctx<'_>, port: PortIdx, batch: Batch) -> Batch {
+        batch
     }
 
     /// A task runs: true if it did useful work.

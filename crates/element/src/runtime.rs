@@ -181,6 +181,8 @@ pub trait Runtime {
     fn read_handler(&mut self, from: ElementIdx, handler: &str, param: &str) -> Result<String, String>;
     /// Writes `element.handler` or a global handler.
     fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String>;
+    /// What a script is told by number of a write that failed with this message.
+    fn refusal(&self, from: ElementIdx, handler: &str, message: &str) -> i32;
     /// Calls a write handler as soon as the element's method has returned; `tell` where its error is to be told.
     fn call_later(&mut self, from: ElementIdx, call: HandlerCall, tell: bool);
     /// Whether a handler exists: (readable, writable).

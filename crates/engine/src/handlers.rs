@@ -1,6 +1,6 @@
 //! Handlers: finding the element and the handler that a name means, and calling it.
 
-use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Runtime, TaskId};
+use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Refusal, Runtime, TaskId};
 
 use graph::{Arg, ArgKind};
 
@@ -302,6 +302,14 @@ pub fn write_here(world: &mut World, from: ElementIdx, name: &str, value: &str) 
         world.configs[idx] = set_argument(&config, position, name, value);
     }
     result.unwrap_or_else(|| Err(format!("{}: element is busy", full_name(world, &target, handler))))
+}
+
+/// What a script is told by number of a write that failed with this message.
+pub fn refusal(world: &World, from: ElementIdx, name: &str, message: &str) -> i32 {
+    let Ok((Target::Element(idx), handler)) = resolve(world, from, name) else { return Refusal::INVALID };
+    let refusals = world.classes.get(idx).map_or(&[][..], |class| class.refusals);
+    let rule = refusals.iter().find(|(pattern, _)| matches(pattern, handler));
+    rule.map_or(Refusal::INVALID, |(_, refusal)| refusal.status(message))
 }
 
 fn read_default(world: &World, idx: ElementIdx, handler: &str) -> Option<String> {

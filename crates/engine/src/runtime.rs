@@ -55,9 +55,18 @@ impl Runtime for World {
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
         let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
         let max = max.clamp(1, element::BATCH_MAX);
+        let first = self.slots[from].as_ref().and_then(|element| element.pulls_first(output, max));
+        let pulled = match first.map(|(input, max)| self.pull_first(from, output, input, max)) {
+            Some(pulled) if pulled.is_empty() => return pulled,
+            pulled => pulled,
+        };
         let Some(mut taken) = self.slots[from].take() else { return Batch::new() };
         let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let batch = taken.pull(&mut Ctx::new(from, self, &mut outbox), output, max);
+        let mut ctx = Ctx::new(from, self, &mut outbox);
+        let batch = match pulled {
+            None => taken.pull(&mut ctx, output, max),
+            Some(pulled) => taken.pulled(&mut ctx, output, pulled),
+        };
         self.put_back(from, taken);
         if outbox.is_empty() {
             self.spare_outboxes.push(outbox);
@@ -310,6 +319,10 @@ impl Runtime for World {
 
     fn write_handler(&mut self, from: ElementIdx, handler: &str, value: &str) -> Result<(), String> {
         crate::handlers::write(self, from, handler, value)
+    }
+
+    fn refusal(&self, from: ElementIdx, handler: &str, message: &str) -> i32 {
+        crate::handlers::refusal(self, from, handler, message)
     }
 
     fn call_later(&mut self, from: ElementIdx, call: HandlerCall, tell: bool) {

@@ -139,6 +139,8 @@ pub struct World {
     pub(crate) awaited_change: Option<Awaited>,
     /// What a change of the graph is read with; without it the graph cannot be changed.
     pub loader: Option<Arc<dyn Loader>>,
+    /// Outputs on whose behalf an input is pulled from just now.
+    pub pulling_first: Vec<(ElementIdx, PortIdx)>,
     /// Whether the graph may be changed by the handler `hotconfig`.
     pub has_hotconfig: bool,
     /// The configuration as it was given.
@@ -228,6 +230,7 @@ impl World {
             followers: Vec::new(),
             awaited_change: None,
             loader: None,
+            pulling_first: Vec::new(),
             has_hotconfig: false,
             source: String::new(),
             flatten: |_| String::new(),
@@ -266,6 +269,24 @@ impl World {
         let result = act(self);
         let told = std::mem::replace(&mut self.told, outer);
         (result, told.unwrap_or_default())
+    }
+
+    /// Pulls from an element's input on behalf of whoever pulls from its output. Where pulling runs in a circle there is nothing.
+    #[cold]
+    pub(crate) fn pull_first(
+        &mut self,
+        of: ElementIdx,
+        output: PortIdx,
+        input: PortIdx,
+        max: usize,
+    ) -> Batch {
+        if self.pulling_first.contains(&(of, output)) {
+            return Batch::new();
+        }
+        self.pulling_first.push((of, output));
+        let batch = self.pull(of, input, max);
+        self.pulling_first.pop();
+        batch
     }
 
     /// Calls a handler's method of an element, by its second hand if it is busy.

@@ -50,9 +50,19 @@ pub struct Header {
 }
 
 impl Header {
+    /// Reads the outer headers of an IPv4 packet. Where the tunnel's checksum, or one of what that covers, is left to be done, it
+    /// is done first.
+    #[inline]
+    pub fn of(packet: &mut Packet) -> Result<Header, Fault> {
+        if packet.has_offload() && has_checksum(packet.data()) {
+            offload::settle(packet);
+        }
+        Header::parse(packet.data())
+    }
+
     /// Reads the outer headers of an IPv4 packet.
     #[inline]
-    pub fn parse(packet: &[u8]) -> Result<Header, Fault> {
+    fn parse(packet: &[u8]) -> Result<Header, Fault> {
         let ip = Ipv4::new(packet).filter(|ip| ip.protocol() == protocol::GRE && !ip.is_fragment());
         let ip = ip.ok_or(Fault::NotGre)?;
         let (begin, end) = (ip.header_len(), usize::from(ip.total_len()));
@@ -81,6 +91,13 @@ impl Header {
         let (source, destination) = (ip.source(), ip.destination());
         Ok(Header { source, destination, len, end, protocol, key, sequence, has_checksum })
     }
+}
+
+/// Whether a packet is of a tunnel whose packets have checksums.
+fn has_checksum(packet: &[u8]) -> bool {
+    let ip = Ipv4::new(packet).filter(|ip| ip.protocol() == protocol::GRE);
+    let flags = ip.and_then(|ip| packet.get(ip.header_len()..)?.first_chunk());
+    flags.is_some_and(|flags| u16::from_be_bytes(*flags) & CHECKSUM != 0)
 }
 
 /// Takes a packet out of its tunnel; what is marked is the IP header inside, if there is one.
@@ -244,12 +261,40 @@ pub fn is_in_order(last: Option<u32>, sequence: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packet::Offload;
     use proptest::prelude::*;
 
     #[test]
     fn numbers_wrap_and_older_ones_are_out_of_order() {
         assert!(is_in_order(None, 7) && is_in_order(Some(u32::MAX), 0) && is_in_order(Some(5), 9));
         assert!(!is_in_order(Some(5), 5) && !is_in_order(Some(5), 4) && !is_in_order(Some(0), u32::MAX));
+    }
+
+    #[test]
+    fn a_checksum_that_is_left_to_a_device_is_completed_before_it_is_checked() {
+        let (source, destination) = (Ipv4Addr::new(1, 0, 0, 1), Ipv4Addr::new(2, 0, 0, 2));
+        let mut tunnel = Encapsulation {
+            source,
+            destination,
+            protocol: Some(0x6558),
+            key: Some(7),
+            next_sequence: None,
+            has_checksum: true,
+            ttl: 9,
+            tos: None,
+            has_df: true,
+            next_id: 3,
+        };
+        let mut packet = Packet::from_bytes(b"what is in the tunnel");
+        tunnel.put(&mut packet).unwrap();
+        packet.data_mut()[Ipv4::LEN + BASE_LEN..][..2].fill(0);
+        assert_eq!(Header::parse(packet.data()), Err(Fault::Checksum));
+        // As Linux leaves it to a device: from the GRE header on, to be written behind that's first four bytes.
+        let (checksum_start, checksum_offset) = (Ipv4::LEN as u16, BASE_LEN as u16);
+        let offload = Offload { needs_checksum: true, checksum_start, checksum_offset, ..Offload::default() };
+        packet.set_offload(offload);
+        assert_eq!(Header::of(&mut packet).map(|header| header.key), Ok(Some(7)));
+        assert_eq!(Header::parse(packet.data()).map(|header| header.key), Ok(Some(7)));
     }
 
     proptest! {

@@ -110,7 +110,7 @@ impl Element for GreDecap {
 impl GreDecap {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        let header = match Header::parse(packet.data()) {
+        let header = match Header::of(packet) {
             Ok(header) => header,
             Err(Fault::NotGre) => return Verdict::port_or_drop(1, NOT_GRE),
             Err(Fault::Malformed) => return Verdict::drop(MALFORMED),

@@ -316,7 +316,7 @@ impl GreTunnels {
     /// Takes a packet out of its tunnel.
     #[inline(always)]
     fn take_out(&mut self, packet: &mut Packet, now_ns: i64) -> Verdict {
-        let header = match Header::parse(packet.data()) {
+        let header = match Header::of(packet) {
             Ok(header) if header.destination == self.local => header,
             Ok(_) | Err(Fault::NotGre) => return Verdict::port_or_drop(2, NOT_GRE),
             Err(Fault::Malformed) => return Verdict::drop(MALFORMED),

@@ -12,14 +12,20 @@
 
 use element::{
     annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet,
+    Refusal,
 };
 
 use super::aggregate_counts::{Counts, Format};
 use super::aggregate_trigger::Trigger;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("count_call", Refusal::FailedUnless("argument to")),
+        ("aggregate_call", Refusal::FailedUnless("argument to")),
+    ]);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("BYTES", "boolean", "Count bytes rather than packets. Default false."),
@@ -66,6 +72,7 @@ pub struct AggregateCounter {
     aggregate_call: Option<Trigger>,
     count_call: Option<Trigger>,
     banner: String,
+    n_inputs: usize,
 }
 
 /// What is counted of a packet.
@@ -107,6 +114,7 @@ impl Element for AggregateCounter {
             aggregate_call,
             count_call,
             banner,
+            n_inputs: conf.n_inputs,
         })
     }
 
@@ -143,14 +151,16 @@ impl Element for AggregateCounter {
         }
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let input = if ctx.n_inputs() == 1 { 0 } else { port };
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        let has_calls = self.aggregate_call.is_some() || self.count_call.is_some();
+        Some((if self.n_inputs == 1 { 0 } else { port }, if has_calls { 1 } else { max }))
+    }
+
+    fn pulled(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) -> Batch {
         if self.aggregate_call.is_none() && self.count_call.is_none() {
-            let batch = ctx.pull(input, max);
             self.count_batch(port == 1, &batch);
             return batch;
         }
-        let batch = ctx.pull(input, 1);
         for packet in batch.iter() {
             self.count_calling(ctx, port == 1, packet);
         }

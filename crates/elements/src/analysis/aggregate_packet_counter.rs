@@ -79,11 +79,11 @@ impl Element for AggregatePacketCounter {
         ctx.emit(port, batch);
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        if port >= ctx.n_inputs() {
-            return Batch::new();
-        }
-        let batch = ctx.pull(port, max);
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        Some((port, max))
+    }
+
+    fn pulled(&mut self, _ctx: &mut Ctx<'_>, port: usize, batch: Batch) -> Batch {
         self.count(port, &batch);
         batch
     }

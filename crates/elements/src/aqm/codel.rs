@@ -12,6 +12,7 @@
 use args::Timestamp;
 use element::{
     annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Refusal,
 };
 
 use super::codel_decision::{Decision, Parameters};
@@ -22,6 +23,11 @@ pub const CLASS: Class = Class::new::<CoDel>("CoDel", "1/1", "l/l", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("codel_target", Refusal::Misread),
+        ("codel_interval", Refusal::Misread),
+    ])
     .live()
     .looks_around();
 

@@ -9,7 +9,9 @@
 //! ```
 
 use args::FixedPoint;
-use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal,
+};
 
 use super::adaptive_red::AdaptiveRed;
 use super::red_decision::{Decision, Parameters};
@@ -20,6 +22,12 @@ pub const CLASS: Class = Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[
+        ("config", Refusal::Failed),
+        ("min_thresh", Refusal::Failed),
+        ("max_thresh", Refusal::Failed),
+        ("max_p", Refusal::Failed),
+    ])
     .live()
     .looks_around();
 

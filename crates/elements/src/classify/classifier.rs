@@ -17,7 +17,7 @@
 //! c[2] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict};
 
 use crate::control::alignment_info;
 
@@ -26,6 +26,7 @@ pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::FailedUnless("need "))])
     .live();
 
 const ARGS: &[Arg] =

@@ -36,7 +36,7 @@
 
 use args::Scope;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Verdict,
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Refusal, Verdict,
 };
 
 use super::ip_patterns::{classifier, report};
@@ -47,6 +47,7 @@ pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h"
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::FailedUnless("need "))])
     .live();
 
 const ARGS: &[Arg] =

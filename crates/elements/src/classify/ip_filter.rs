@@ -13,14 +13,18 @@
 //!     -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Verdict};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict};
 
 use super::ip_patterns::{classifier, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+pub const CLASS: Class = Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .refuses(&[("config", Refusal::FailedUnless("need "))])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::rest(
     "RULE",

@@ -353,6 +353,75 @@ mod tests {
     }
 
     #[test]
+    fn the_status_of_a_write_that_fails_is_that_of_the_handler() {
+        check(
+            r#"Idle -> u :: BandwidthRatedUnqueue(1Bps) -> Discard; Idle -> q :: Queue -> Discard;
+            Idle -> b :: Block(1) -> Discard; b[1] -> Discard; Idle -> s :: Switch -> Discard;
+            Idle -> d :: SetIPDSCP(1) -> Discard; Idle -> e :: RandomBitErrors(0.1) -> Discard; i :: RandomSeed(1);
+            t :: ARPTable; Idle -> w :: StrideSwitch(1) -> Discard; Idle -> k :: Classifier(-) -> Discard;
+            Idle -> a :: AggregateCounter -> Discard; Idle -> r :: IPRewriter(pass 0) -> Discard;
+            z :: Script(write u.rate x, set v $v u.rate=$?, write u.config x, set v $v u.config=$?,
+                write u.rate 2Bps, set v $v u.rate=$?, write q.capacity x, set v $v q.capacity=$?,
+                write b.thresh x, set v $v b.thresh=$?, write s.config x, set v $v s.config=$?, write s.config 7, set v $v s.config=$?,
+                write s.switch x, set v $v s.switch=$?, write d.dscp x, set v $v d.dscp=$?, write d.dscp 64, set v $v d.dscp=$?,
+                write e.error_kind x, set v $v e.error_kind=$?, write e.p_bit_error x, set v $v e.p_bit_error=$?,
+                write i.seed x, set v $v i.seed=$?, write t.insert x, set v $v t.insert=$?, write t.config x, set v $v t.config=$?,
+                write w.config x, set v $v w.config=$?, writeq w.config "1, 2", set v $v w.config=$?,
+                write a.count_call x, set v $v a.count_call=$?, write a.count_call 1, set v $v a.count_call=$?,
+                write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?,
+                write k.config x, set v $v k.config=$?, write k.config, set v $v k.config=$?, read z.get v, stop)"#,
+            expect![[r#"
+                While executing 'z :: Script':
+                  While calling 'u.rate x':
+                    RATE: parse error
+                  While calling 'u.config x':
+                    RATE: parse error
+                  While calling 'q.capacity x':
+                    CAPACITY: invalid number
+                  While calling 'b.thresh x':
+                    not an integer
+                  While calling 's.config x':
+                    OUTPUT: invalid number
+                  While calling 's.config 7':
+                    output must be < 1
+                  While calling 's.switch x':
+                    Switch output must be integer
+                  While calling 'd.dscp x':
+                    DSCP: invalid number
+                  While calling 'd.dscp 64':
+                    diffserv code point out of range
+                  While calling 'e.error_kind x':
+                    bad action 'x' (must be 'set', 'clear', or 'flip')
+                  While calling 'e.p_bit_error x':
+                    P: parse error
+                  While calling 'i.seed x':
+                    SEED: invalid number
+                  While calling 't.insert x':
+                    IP: parse error
+                    ETH: required argument missing
+                  While calling 't.config x':
+                    too many arguments
+                  While calling 'w.config x':
+                    argument 0 should be number of tickets (integer)
+                  While calling 'w.config 1, 2':
+                    need 1 arguments, one per output port
+                  While calling 'a.count_call x':
+                    argument to 'count_call' should be 'N HANDLER [VALUE]'
+                  While calling 'a.count_call 1':
+                    syntax error
+                  While calling 'r.pattern0 x':
+                    input spec 0: unknown specification
+                  While calling 'k.config x':
+                    pattern 0: expected a digit
+                  While calling 'k.config':
+                    need 1 arguments, one per output port
+                z.get:
+                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 r.pattern0=0 stop=0 k.config=-1 k.config=-22
+            "#]],
+        );
+    }
+
+    #[test]
     fn endless_loops_are_given_up() {
         check(
             "s :: Script(label a, goto a); Script(wait 1, stop)",

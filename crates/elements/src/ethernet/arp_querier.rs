@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use args::{Args, EtherAddr, Timestamp};
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, Saved, TimerId,
+    Handler, Packet, Refusal, Saved, TimerId,
 };
 use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
@@ -32,6 +32,7 @@ pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", 
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread), ("insert", Refusal::Failed), ("delete", Refusal::Failed)])
     .live();
 
 const ARGS: &[Arg] = &[

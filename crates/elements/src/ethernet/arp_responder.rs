@@ -16,7 +16,8 @@ use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Prefix, Scope};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Refusal, Verdict,
 };
 use wire::{ethertype, Arp, Ethernet, MacAddress, ARP_REPLY, ARP_REQUEST};
 
@@ -25,6 +26,7 @@ pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Failed), ("add", Refusal::Failed)])
     .live();
 
 const ARGS: &[Arg] =

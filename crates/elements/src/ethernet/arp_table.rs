@@ -10,13 +10,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, Saved, TimerId};
+use element::{
+    same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, Refusal, Saved, TimerId,
+};
 
 use super::arp_cache::{ArpCache, Limits, NamedLimits};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ARPTable>("ARPTable", "0/0", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<ARPTable>("ARPTable", "0/0", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("insert", Refusal::Failed), ("delete", Refusal::Failed)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),

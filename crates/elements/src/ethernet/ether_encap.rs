@@ -8,11 +8,20 @@
 //! ```
 
 use args::EtherAddr;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("src", Refusal::Misread),
+        ("dst", Refusal::Misread),
+        ("ethertype", Refusal::Misread),
+        ("etht", Refusal::Misread),
+    ])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("ETHERTYPE", "0 to 65535", "Protocol of what follows the header, such as 0x0800 for IPv4."),

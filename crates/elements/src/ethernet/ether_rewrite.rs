@@ -8,11 +8,14 @@
 //! ```
 
 use args::EtherAddr;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<EtherRewrite>("EtherRewrite", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<EtherRewrite>("EtherRewrite", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread), ("dst", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("SRC", "Ethernet address", "The source that frames get."),

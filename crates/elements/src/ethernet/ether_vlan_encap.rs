@@ -12,15 +12,24 @@
 //! ```
 
 use args::{Args, EtherAddr};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 use wire::Ethernet;
 
 use super::set_ether_address::address_written;
 use super::tag::{self, Tagging};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<EtherVlanEncap>("EtherVLANEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<EtherVlanEncap>("EtherVLANEncap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("vlan_tci", Refusal::Failed),
+        ("vlan_id", Refusal::Failed),
+        ("vlan_pcp", Refusal::Failed),
+        ("native_vlan", Refusal::Failed),
+    ])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("ETHERTYPE", "0 to 65535", "Protocol of what follows the header, such as 0x0800 for IPv4."),

@@ -8,13 +8,16 @@
 //! ```
 
 use args::{sized_anno, Anno};
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 
 use super::address_place::{self, DROPS, OUT_OF_RANGE};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<GetEtherAddress>("GetEtherAddress", "1/1-2", "a/a", "x/x").args(ARGS).drops(DROPS).live();
+pub const CLASS: Class = Class::new::<GetEtherAddress>("GetEtherAddress", "1/1-2", "a/a", "x/x")
+    .args(ARGS)
+    .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] =
     &[Arg::required("ANNO", "annotation", "The annotation to set, of 6 bytes."), address_place::OFFSET];

@@ -10,7 +10,7 @@
 
 use args::EtherAddr;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 use packet::PacketType;
 
@@ -19,6 +19,7 @@ pub const CLASS: Class = Class::new::<HostEtherFilter>("HostEtherFilter", "1/1-2
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] = &[

@@ -9,14 +9,22 @@
 
 use args::Args;
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 
 use super::tag;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetVlanAnno>("SetVLANAnno", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SetVlanAnno>("SetVLANAnno", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("vlan_tci", Refusal::Failed),
+        ("vlan_id", Refusal::Failed),
+        ("vlan_pcp", Refusal::Failed),
+    ])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::optional("VLAN_TCI", "0 to 65535", "The tag's control information: VLAN and priority."),

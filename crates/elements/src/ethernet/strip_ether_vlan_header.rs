@@ -8,7 +8,9 @@
 //! FromDump(in.pcap) -> StripEtherVLANHeader(-1) -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Refusal, Verdict,
+};
 use wire::Ethernet;
 
 use super::tag;
@@ -18,6 +20,7 @@ use crate::standard::strip::ShortPackets;
 pub const CLASS: Class = Class::new::<StripEtherVlanHeader>("StripEtherVLANHeader", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] = &[Arg::optional(

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use args::{NameKind, Word};
 use element::{
     annotation, offload, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Packet, Verdict,
+    Handler, Packet, Refusal, Verdict,
 };
 use packet::PacketType;
 use wire::{checksum, icmp_code, icmp_type, protocol};
@@ -33,6 +33,7 @@ pub const CLASS: Class = Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] = &[

@@ -10,12 +10,17 @@
 use std::net::Ipv4Addr;
 
 use args::{Keyword, NameKind, Raw, Scope};
-use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 use wire::checksum;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPEncap>("IPEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<IPEncap>("IPEncap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("PROTO", "IP protocol", "The protocol, by name or number."),

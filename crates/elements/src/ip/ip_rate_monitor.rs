@@ -14,13 +14,15 @@
 use std::net::Ipv4Addr;
 
 use args::{FixedPoint, Word};
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 
 use super::rate_tree::{epoch, RateTree, PER_SECOND};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPRateMonitor>("IPRateMonitor", "1-2/1-2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<IPRateMonitor>("IPRateMonitor", "1-2/1-2", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("anno_level", Refusal::Failed), ("memmax", Refusal::Failed)]);
 
 const ARGS: &[Arg] = &[
     Arg::required("TYPE", "PACKETS or BYTES", "What is counted."),
@@ -90,8 +92,11 @@ impl Element for IPRateMonitor {
         ctx.emit(port, batch);
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let mut batch = ctx.pull(port, max);
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        Some((port, max))
+    }
+
+    fn pulled(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) -> Batch {
         batch.iter_mut().for_each(|packet| self.count(ctx, port, packet));
         batch
     }

@@ -8,12 +8,15 @@ use std::net::Ipv4Addr;
 
 use args::{sized_anno, Anno};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetIPAddress>("SetIPAddress", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SetIPAddress>("SetIPAddress", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("IPADDR", "IP address", "The address."),

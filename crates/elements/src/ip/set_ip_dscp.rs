@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> SetIPDSCP(46) -> Discard;
 //! ```
 
-use element::{Class, Packet};
+use element::{Class, Packet, Refusal};
 
 use super::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 use super::type_of_service;
@@ -16,6 +16,7 @@ use super::type_of_service;
 pub const CLASS: Class = Class::new::<SetCodePoint<Ipv4Header>>("SetIPDSCP", "1/1", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("dscp", Refusal::Misread)])
     .live();
 
 /// The header that has the type-of-service byte.

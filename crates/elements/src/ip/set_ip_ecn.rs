@@ -8,13 +8,16 @@
 //! ```
 
 use args::Raw;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 use super::type_of_service;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetIPECN>("SetIPECN", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SetIPECN>("SetIPECN", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::required("ECN", "0 to 3, or a name", "What the field is set to.")];
 

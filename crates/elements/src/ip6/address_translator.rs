@@ -79,9 +79,12 @@ impl Element for AddressTranslator {
         self.tell(ctx);
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        Some((port, max))
+    }
+
+    fn pulled(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) -> Batch {
         let direction = direction_of(port);
-        let mut batch = ctx.pull(port, max);
         ctx.keep_each(&mut batch, |packet| match self.process(packet, direction) {
             Ok(()) => Verdict::PASS,
             Err(reason) => Verdict::drop(reason),

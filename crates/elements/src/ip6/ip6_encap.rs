@@ -11,13 +11,16 @@ use std::net::Ipv6Addr;
 
 use args::{NameKind, Raw, Scope};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 use wire::Ipv6;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IP6Encap>("IP6Encap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<IP6Encap>("IP6Encap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("PROTO", "IP protocol", "The next header, by name or number."),

@@ -6,7 +6,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> SetIP6DSCP(46) -> Discard;
 //! ```
 
-use element::{Class, Packet};
+use element::{Class, Packet, Refusal};
 
 use crate::ip::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 
@@ -14,6 +14,7 @@ use crate::ip::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 pub const CLASS: Class = Class::new::<SetCodePoint<Ipv6Header>>("SetIP6DSCP", "1/1", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread), ("dscp", Refusal::Misread)])
     .live();
 
 /// The header that has the traffic class, behind the four bits of the version.

@@ -12,15 +12,24 @@ use std::net::Ipv6Addr;
 
 use args::{Port, Raw, Scope};
 use element::{
-    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 use wire::{checksum, protocol, Ipv6, Udp};
 
 use super::segment::renew_checksum;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<UDPIP6Encap>("UDPIP6Encap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<UDPIP6Encap>("UDPIP6Encap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("src", Refusal::Misread),
+        ("sport", Refusal::Misread),
+        ("dport", Refusal::Misread),
+    ])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("SRC", "IPv6 address", "Source address."),

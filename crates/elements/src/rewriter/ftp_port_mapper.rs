@@ -19,7 +19,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, ElementIdx, Failed, Packet};
+use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, ElementIdx, Failed, Packet, Refusal};
 use wire::word::{put_u16, u16_at};
 use wire::{checksum, protocol};
 
@@ -30,7 +30,10 @@ use crate::standard::neighbours::{nearest, Towards};
 use crate::tcpudp::segment::Outer;
 
 /// The class.
-pub const CLASS: Class = Class::new::<FTPPortMapper>("FTPPortMapper", "1/1", "a/a", "x/x").args(ARGS).live();
+pub const CLASS: Class = Class::new::<FTPPortMapper>("FTPPortMapper", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("CONTROL_REWRITER", "element", "The rewriter of control connections."),

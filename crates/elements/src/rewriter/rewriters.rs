@@ -18,7 +18,8 @@ macro_rules! rewriter {
             element::Class::new::<$name>(stringify!($name), "1-/1-", "h/h", "x/x")
                 .args(ARGS)
                 .handlers(HANDLERS)
-                .drops($crate::rewriter::handlers::DROPS);
+                .drops($crate::rewriter::handlers::DROPS)
+                .refuses(&[("pattern#", element::Refusal::Told), ("capacity", element::Refusal::Failed)]);
 
         /// See the page above.
         pub struct $name {

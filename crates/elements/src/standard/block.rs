@@ -8,10 +8,13 @@
 //! b[1] -> Print(fast) -> Discard;
 //! ```
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Verdict};
+use element::{annotation, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Refusal, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Block>("Block", "1/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Block>("Block", "1/2", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("thresh", Refusal::Failed)]);
 
 const ARGS: &[Arg] = &[Arg::required("THRESH", "int", "The highest rate that passes; 0 is no limit.")];
 

@@ -11,12 +11,16 @@
 //! FromDump(others.pcap) -> [1]c[1] -> Discard;
 //! ```
 
-use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed};
+use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Refusal};
 
 use super::source::MAX_LENGTH;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Clipboard>("Clipboard", "2/2", "a/a", "#/#").args(ARGS).live().silent();
+pub const CLASS: Class = Class::new::<Clipboard>("Clipboard", "2/2", "a/a", "#/#")
+    .args(ARGS)
+    .refuses(&[("config", Refusal::Failed)])
+    .live()
+    .silent();
 
 const ARGS: &[Arg] = &[Arg::rest("RANGE", "OFFSET/LENGTH", "Bytes to copy.")];
 
@@ -67,8 +71,11 @@ impl Element for Clipboard {
         ctx.emit(port, batch);
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let mut batch = ctx.pull(port, max);
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        Some((port, max))
+    }
+
+    fn pulled(&mut self, _ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) -> Batch {
         self.process(port, &mut batch);
         batch
     }
@@ -154,6 +161,33 @@ mod tests {
                 p:   13 |  Ian is a  bat,
                 p:   13 |  Aan is a  bat,
             "#]],
+        );
+    }
+
+    #[test]
+    fn one_path_may_lead_through_both_halves() {
+        check(
+            r"InfiniteSource(abcdef, LIMIT 2) -> Queue -> c :: Clipboard(0/2, 3/2) -> StoreData(0, xy) -> [1]c[1]
+                -> Print(p, CONTENTS ASCII) -> Unqueue -> Discard;
+            InfiniteSource(abcdef, LIMIT 1) -> Queue -> [1]d :: Clipboard(0/2)[1] -> [0]d[0]
+                -> Print(q, CONTENTS ASCII) -> Unqueue -> Discard;
+            InfiniteSource(abcdef, LIMIT 1) -> Queue -> [0]s :: Suppressor[0] -> [1]s[1]
+                -> Print(s, CONTENTS ASCII) -> Unqueue -> Discard;
+            DriverManager(wait 1s)",
+            expect![[r#"
+                p:    6 |  abcdef
+                q:    6 |  ..cdef
+                s:    6 |  abcdef
+                p:    6 |  abcdef
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_path_that_runs_in_a_circle_gives_nothing() {
+        check(
+            "c :: Clipboard(0/2)[0] -> [0]c; Idle -> [1]c[1] -> Unqueue -> Discard; DriverManager(wait 1s)",
+            expect![[""]],
         );
     }
 

@@ -9,13 +9,14 @@
 //! Script(wait 1s, write s.switch 1);
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal};
 
 /// The class.
 pub const CLASS: Class = Class::new::<InputSwitch>("InputSwitch", "-/1", "h/h", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The input, whatever the name says. Default 0.")];

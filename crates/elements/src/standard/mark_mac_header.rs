@@ -4,10 +4,13 @@
 //! FromDump(in.pcap) -> MarkMACHeader(0, 14) -> Strip(14) -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<MarkMACHeader>("MarkMACHeader", "1/1", "a/a", "x/x").args(ARGS).live();
+pub const CLASS: Class = Class::new::<MarkMACHeader>("MarkMACHeader", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::optional("OFFSET", "unsigned", "Where the header begins. Default 0."),

@@ -8,13 +8,16 @@
 //! FromDump(right.pcap) -> Paint(0) -> both;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 use super::color;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Paint>("Paint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::required("COLOR", "0 to 255", "The paint that packets get."), color::ANNO_ARG];
 

@@ -9,11 +9,14 @@
 use std::fmt::Write;
 
 use args::{Timestamp, Word};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Print>("Print", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<Print>("Print", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "Text at the start of each line. Default none."),

@@ -11,15 +11,18 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, SearchOp,
-    Signal, Wake,
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, Refusal,
+    SearchOp, Signal, Wake,
 };
 
 use super::simple_pull_switch::{existing, switch_llrpc};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<PullSwitch>("PullSwitch", "-/1", "l/l", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<PullSwitch>("PullSwitch", "-/1", "l/l", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::optional("INPUT", "int", "The input; negative is none. Default 0.")];
 

@@ -8,7 +8,9 @@
 //! InfiniteSource -> Queue(200) -> Unqueue -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, SearchOp};
+use element::{
+    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal, SearchOp,
+};
 
 use super::storage::{self, Storage};
 
@@ -28,7 +30,15 @@ pub const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<Queue>(name, ports, "h/lh", "x/x");
-    Class { configure, ..class.args(ARGS).handlers(storage::HANDLERS).drops(DROPS).live() }
+    Class {
+        configure,
+        ..class
+            .args(ARGS)
+            .handlers(storage::HANDLERS)
+            .drops(DROPS)
+            .refuses(&[("capacity", Refusal::Misread), ("config", Refusal::Misread)])
+            .live()
+    }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

@@ -7,7 +7,7 @@
 //! ```
 
 use args::FixedPoint;
-use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 
 use super::bit_errors::{BitErrors, BITS, CERTAIN};
 
@@ -15,6 +15,11 @@ use super::bit_errors::{BitErrors, BITS, CERTAIN};
 pub const CLASS: Class = Class::new::<RandomBitErrors>("RandomBitErrors", "1/1", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("error_kind", Refusal::Misread),
+        ("p_bit_error", Refusal::Misread),
+    ])
     .live();
 
 const ARGS: &[Arg] = &[

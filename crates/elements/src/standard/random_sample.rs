@@ -9,13 +9,14 @@
 //! ```
 
 use args::FixedPoint;
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSample>("RandomSample", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] = &[

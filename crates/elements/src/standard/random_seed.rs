@@ -9,13 +9,14 @@
 //! s [1] -> Discard;
 //! ```
 
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Phase};
+use element::{Arg, Class, Configure, Ctx, Element, Failed, Handler, Phase, Refusal};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSeed>("RandomSeed", "0/0", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .phase(Phase::FIRST)
+    .refuses(&[("seed", Refusal::Failed), ("config", Refusal::Failed)])
     .live();
 
 const ARGS: &[Arg] = &[Arg::optional("SEED", "unsigned", "The seed. Default: none.")];

@@ -8,7 +8,7 @@
 //! s [1] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal};
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
 
@@ -30,7 +30,15 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<RatedSplitter>(name, "1/1-2", "h/h", "x/x");
-    Class { configure, ..class.args(args).handlers(HANDLERS).drops(DROPS).live() }
+    Class {
+        configure,
+        ..class
+            .args(args)
+            .handlers(HANDLERS)
+            .drops(DROPS)
+            .refuses(&[("rate", Refusal::Misread), ("config", Refusal::Misread)])
+            .live()
+    }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

@@ -5,11 +5,14 @@
 //! ```
 
 use args::Word;
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 use packet::PacketType;
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetPacketType>("SetPacketType", "1/1", "a/a", "x/x").args(ARGS).live();
+pub const CLASS: Class = Class::new::<SetPacketType>("SetPacketType", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::required(
     "TYPE",

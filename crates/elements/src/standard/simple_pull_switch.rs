@@ -9,12 +9,13 @@
 //! FromDump(in.pcap) -> Queue -> [1]s;
 //! ```
 
-use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError};
+use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Refusal};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SimplePullSwitch>("SimplePullSwitch", "-/1", "l/l", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
     .live();
 
 const ARGS: &[Arg] =

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1]s;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
+use element::{same, Batch, Class, Configure, Ctx, Element, Failed, Refusal, Signal, Wake};
 
 use super::stride::{self, Stride};
 
@@ -18,6 +18,7 @@ pub const CLASS: Class = Class::new::<StrideSched>("StrideSched", "1-/1", "l/l",
     .args(&[stride::TICKETS_ARG])
     .handlers(stride::HANDLERS)
     .silent()
+    .refuses(&[("config", Refusal::FailedUnless("need "))])
     .live();
 
 /// See the page above.

@@ -9,7 +9,7 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Refusal, Verdict};
 
 use super::stride::{self, Stride};
 
@@ -19,6 +19,7 @@ pub const CLASS: Class = Class::new::<StrideSwitch>("StrideSwitch", "1/1-", "h/h
     .handlers(stride::HANDLERS)
     .drops(DROPS)
     .silent()
+    .refuses(&[("config", Refusal::FailedUnless("need "))])
     .live();
 
 const NO_TICKETS: usize = 0;

@@ -42,12 +42,8 @@ impl Element for Suppressor {
         }
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        if self.is_suppressed(port) {
-            Batch::new()
-        } else {
-            ctx.pull(port, max)
-        }
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        (!self.is_suppressed(port)).then_some((port, max))
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {

@@ -9,11 +9,17 @@
 //! Script(wait 1s, write s.switch 1);
 //! ```
 
-use element::{llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, LlrpcError};
+use element::{
+    llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, LlrpcError, Refusal,
+};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Switch>("Switch", "1/-", "h/h", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS).live();
+pub const CLASS: Class = Class::new::<Switch>("Switch", "1/-", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[Arg::optional("OUTPUT", "int", "The output; negative is none. Default 0.")];
 

@@ -31,8 +31,11 @@ impl<T: Copied> Element for Copier<T> {
         ctx.emit(port, batch);
     }
 
-    fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
-        let mut batch = ctx.pull(port, max);
+    fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
+        Some((port, max))
+    }
+
+    fn pulled(&mut self, _ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) -> Batch {
         self.process(port, &mut batch);
         batch
     }

@@ -8,15 +8,18 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TCPFragmenter(MTU 576) -> ToDump(out.pcap);
 //! ```
 
-use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet};
+use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 use wire::{checksum, tcp_flag, Tcp};
 
 use super::segment::Outer;
 use crate::ip::pieces::Pieces;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<TCPFragmenter>("TCPFragmenter", "1/1", "h/h", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<TCPFragmenter>("TCPFragmenter", "1/1", "h/h", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::keyword("MTU", "0 to 65535", "Most bytes of an IPv4 packet; 0 is no limit. Default 0."),

@@ -8,14 +8,16 @@
 //! ```
 
 use args::{Args, Port};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Refusal};
 use wire::protocol;
 
 use super::tcp_packet::Segment;
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
-pub const CLASS: Class = Class::new::<TCPIPSend>("TCPIPSend", "0/1", "h/h", "x/x").handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<TCPIPSend>("TCPIPSend", "0/1", "h/h", "x/x")
+    .handlers(HANDLERS)
+    .refuses(&[("send", Refusal::Failed)]);
 
 const HANDLERS: &[Handler] = &[Handler::write(
     "send",

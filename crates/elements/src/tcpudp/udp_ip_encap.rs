@@ -11,13 +11,21 @@ use std::net::Ipv4Addr;
 
 use args::{Port, Raw, Scope};
 use element::{
-    offload, per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    offload, per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 use wire::{checksum, protocol};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("config", Refusal::Misread),
+        ("src", Refusal::Misread),
+        ("sport", Refusal::Misread),
+        ("dport", Refusal::Misread),
+    ])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("SRC", "IP address", "Source address."),

@@ -9,9 +9,6 @@ use super::program::{Op, Step};
 use super::report::Report;
 use super::steps::Runner;
 
-/// What a failed write handler returns.
-const WRITE_FAILED: i32 = -22;
-
 impl Runner {
     /// Replaces the references in a text.
     pub fn expand(&self, ctx: &mut Ctx<'_>, text: &str, report: &mut Report) -> String {
@@ -103,7 +100,7 @@ impl Runner {
                     Ok(()) => 0,
                     Err(message) => {
                         report.error(ctx, &message);
-                        failure(ctx, &name)
+                        failure(ctx, &handler, &name, &message)
                     }
                 };
                 report.leave();
@@ -158,12 +155,12 @@ fn with_value(name: &str, value: &str) -> String {
     }
 }
 
-/// What a failed write handler returns: those that run a script have their own number.
-fn failure(ctx: &Ctx<'_>, name: &str) -> i32 {
-    let Some((element, handler)) = name.rsplit_once('.') else { return WRITE_FAILED };
-    let runs = !matches!(handler, "goto" | "set" | "step");
+/// What a write handler returns that failed with this message: those that run a script have their own number.
+fn failure(ctx: &Ctx<'_>, handler: &str, name: &str, message: &str) -> i32 {
+    let (element, own) = name.rsplit_once('.').unwrap_or_default();
+    let runs = !matches!(own, "goto" | "set" | "step");
     match ctx.find(element).map(|idx| ctx.class(idx)) {
         Some("Script" | "DriverManager") if runs => -1,
-        _ => WRITE_FAILED,
+        _ => ctx.refusal(handler, message),
     }
 }
