@@ -128,14 +128,28 @@ fn parts_come_out_of_a_combination_as_they_went_in() {
 fn passed_on_configurations_run() {
     let graph = "InfiniteSource(LIMIT 3, STOP true) -> { -> c :: Counter -> } -> Discard";
     for (name, args) in [
-        ("click-align", &["-u", "--assertions"][..]),
-        ("click-devirtualize", &["-n", "Counter", "--devirtualize", "Print", "-i", "x", "-u"]),
+        ("click-devirtualize", &["-n", "Counter", "--devirtualize", "Print", "-i", "x", "-u"][..]),
         ("click-fastclassifier", &["-qu", "--no-combine", "-r"]),
     ] {
         let output = tool(name, &[args, &["-e", graph]].concat(), "");
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
         let ran = tool("click", &["-h", "@2/c.count"], &stdout(&output));
+        assert_eq!((stdout(&ran).trim(), ran.status.code()), ("3", Some(0)), "{}", stderr(&ran));
+    }
+}
+
+#[test]
+fn aligned_configurations_run() {
+    let graph = "InfiniteSource(LENGTH 60, LIMIT 3, STOP true) -> Strip(1) -> c :: Classifier(12/00, -) -> m :: MarkIPHeader(2) -> d :: Discard; c [1] -> d";
+    for (args, added, told) in [
+        (&["-u"][..], "Align@click_align@6 :: Align(4, 2)", "warning: added 1 Align element\n"),
+        (&["--assertions"][..], "CheckAlign@click_align@6 :: CheckAlign(4, 2, ASSERT true)", ""),
+    ] {
+        let output = tool("click-align", &[args, &["-e", graph]].concat(), "");
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), told));
+        assert!(stdout(&output).contains(added), "no {added} in {}", stdout(&output));
+        let ran = tool("click", &["-h", "d.count"], &stdout(&output));
         assert_eq!((stdout(&ran).trim(), ran.status.code()), ("3", Some(0)), "{}", stderr(&ran));
     }
 }

@@ -79,6 +79,11 @@ mod tests {
             "Idle",
             "StaticSwitch(1)",
             "RoundRobinSched",
+            "FromDevice(a, ALIGNMENT 4 1)",
+            "Classifier(12/0800, -)",
+            "Strip(14)",
+            "CheckIPHeader(14)",
+            "Align(4, 2)",
             "elementclass P {",
             "elementclass P_Replacement {",
             "P",
@@ -112,6 +117,8 @@ mod tests {
             let mut diagnostics = Diagnostics::default();
             check(&router, &facts, &mut diagnostics);
             undead(&mut router.clone(), &facts, true, &mut diagnostics);
+            align(&mut router.clone(), true, &mut diagnostics);
+            assert_alignment(&mut router.clone(), &mut diagnostics);
             uncombine(&mut router.clone(), "x", "f", &mut diagnostics);
             let other = outline(&other, &mut diagnostics);
             for is_reversed in [false, true] {

@@ -202,11 +202,9 @@ pub fn align(given: &mut Given) -> Outcome {
     }
     let mut router = input.flat(false)?;
     let mut diagnostics = Diagnostics::default();
-    let map = ElementMap::of(&router);
-    let facts = |class: &str| map.facts(class);
     match only_asserts {
-        true => tools::assert_alignment(&mut router, &facts, &mut diagnostics),
-        false => tools::align(&mut router, &facts, verbose, &mut diagnostics),
+        true => tools::assert_alignment(&mut router, &mut diagnostics),
+        false => tools::align(&mut router, verbose, &mut diagnostics),
     }
     // As in Click, an element whose arguments are wrong does not keep the others from being aligned.
     let _ = told(&diagnostics);

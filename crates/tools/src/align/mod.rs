@@ -3,21 +3,20 @@
 mod alignment;
 mod rules;
 
-use graph::{Diagnostics, FlowCode, Place};
+use graph::{Diagnostics, Place};
 use lang::Kind;
 
 use self::alignment::Alignment;
 use self::rules::{Effect, Rule};
 use crate::router::{port, Element, Port, Router, Side};
-use crate::Facts;
 
 /// Where elements stand that are added.
 const PLACE: &str = "<click-align>";
 
 /// Aligns the packets of a flat router for processors that read words only at aligned addresses, and notes down in an
 /// AlignmentInfo where packets begin.
-pub fn align(router: &mut Router, facts: Facts, verbose: bool, diagnostics: &mut Diagnostics) {
-    let mut work = Work::new(router, facts);
+pub fn align(router: &mut Router, verbose: bool, diagnostics: &mut Diagnostics) {
+    let mut work = Work::new(router);
     let have = work.have(diagnostics);
     let want = work.want();
     work.insert_aligns(&have, &want, |place, message| {
@@ -41,8 +40,8 @@ pub fn align(router: &mut Router, facts: Facts, verbose: bool, diagnostics: &mut
 }
 
 /// Adds CheckAlign elements in front of the elements of a flat router that want packets to be aligned.
-pub fn assert_alignment(router: &mut Router, facts: Facts, diagnostics: &mut Diagnostics) {
-    let mut work = Work::new(router, facts);
+pub fn assert_alignment(router: &mut Router, diagnostics: &mut Diagnostics) {
+    let mut work = Work::new(router);
     let rules = work.rules(diagnostics);
     let mut want = work.survey();
     work.step_want(&rules, &mut want);
@@ -58,7 +57,6 @@ pub fn assert_alignment(router: &mut Router, facts: Facts, diagnostics: &mut Dia
 /// The router that is worked on.
 struct Work<'a> {
     router: &'a mut Router,
-    facts: Facts<'a>,
     /// How many elements there were in the beginning: those that are added need no alignment.
     n_elements: usize,
     /// The number in the next name.
@@ -95,13 +93,13 @@ fn change(list: &mut [Vec<Alignment>], at: Port, change: impl FnOnce(Alignment) 
 }
 
 impl<'a> Work<'a> {
-    fn new(router: &'a mut Router, facts: Facts<'a>) -> Work<'a> {
+    fn new(router: &'a mut Router) -> Work<'a> {
         let n_elements = router.elements.len();
         let mut number = n_elements + 1;
         while router.find(&format!("Align@click_align@{number}")).is_some() {
             number += 1;
         }
-        Work { router, facts, n_elements, number, n_added: 0 }
+        Work { router, n_elements, number, n_added: 0 }
     }
 
     fn rules(&self, diagnostics: &mut Diagnostics) -> Vec<Rule> {
@@ -189,23 +187,14 @@ impl<'a> Work<'a> {
             Effect::Shift(n) => {
                 vec![shift(others.iter().copied().reduce(join).unwrap_or(free), n); n_ports]
             }
+            Effect::FirstShifts(..) if others.is_empty() && side == Side::Output => {
+                vec![Alignment::Unknown; n_ports]
+            }
             Effect::FirstShifts(n, alignment) => {
                 let first = others.first().map_or(alignment, |first| shift(*first, n));
                 (0..n_ports).map(|port| if port == 0 { first } else { alignment }).collect()
             }
-            Effect::Pass => {
-                let code = (self.facts)(element.class()).map_or("x/x", |facts| facts.flow);
-                let Some(code) = FlowCode::parse(code) else { return vec![Alignment::Unknown; n_ports] };
-                let joined = |port| {
-                    let is_met = |other: usize| match side {
-                        Side::Output => code.reaches(other, port),
-                        Side::Input => code.reaches(port, other),
-                    };
-                    let met = others.iter().enumerate().filter(|(other, _)| is_met(*other));
-                    met.map(|(_, alignment)| *alignment).fold(Alignment::Unknown, join)
-                };
-                (0..n_ports).map(joined).collect()
-            }
+            Effect::Pass => vec![others.iter().copied().fold(Alignment::Unknown, join); n_ports],
         }
     }
 

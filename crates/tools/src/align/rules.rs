@@ -20,7 +20,7 @@ pub(super) struct Rule {
 /// How what holds on one side of an element is told from what holds on the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Effect {
-    /// It is the same, along the flow of packets.
+    /// It is the same; as in Click's tool, packets from any input may leave by any output.
     Pass,
     /// It is this, whatever holds on the other side.
     Fixed(Alignment),

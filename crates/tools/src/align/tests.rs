@@ -1,12 +1,12 @@
 use expect_test::{expect, Expect};
 
 use super::*;
-use crate::testing::{facts, flat, unparse};
+use crate::testing::{flat, unparse};
 
 fn check(text: &str, expected: Expect) {
     let (mut router, _) = flat(text);
     let mut diagnostics = Diagnostics::default();
-    align(&mut router, &facts, true, &mut diagnostics);
+    align(&mut router, true, &mut diagnostics);
     expected.assert_eq(&format!("{}{}", unparse(&router), lang::click_texts(&diagnostics.list)));
 }
 
@@ -169,7 +169,7 @@ fn what_is_wrong_or_runs_in_circles_is_left_alone() {
 fn assertions_stand_before_who_wants_alignment() {
     let (mut router, _) =
         flat("FromDevice(a) -> Strip(14) -> CheckIPHeader -> UDPIPEncap(1.1.1.1, 1, 2.2.2.2, 2) -> Discard");
-    assert_alignment(&mut router, &facts, &mut Diagnostics::default());
+    assert_alignment(&mut router, &mut Diagnostics::default());
     expect![[r#"
         FromDevice@1 :: FromDevice(a);
         Strip@2 :: Strip(14);
