@@ -9,7 +9,7 @@
 //! | [`chained`] | listing entries as Click does | a sort by bucket, only when somebody asks |
 //! | [`symmetric`] | steering: one hash for both directions of a flow | a few ns |
 //!
-//! Nothing here does I/O, reads a clock or panics on its input. `examples/speed.rs` measures every operation.
+//! Nothing here does I/O, reads a clock or panics on its input. `examples/table_speed.rs` measures every operation.
 
 #![deny(unsafe_code)]
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use graph::Processing;
 
 use crate::elements::{Elements, Subject};
-use crate::pretty::Page;
+use crate::pretty::{Page, TagsLeft};
 use crate::router::{port, Router};
 use crate::templates::Tag;
 use crate::wiring::Wiring;
@@ -27,7 +27,8 @@ pub fn write_drawing(page: &Page, drawing: Drawing, template: &str, facts: Facts
     let wiring = page.wiring(facts);
     let tag = Tag::default();
     let label = |idx: usize| {
-        let mut writer = Elements::new(page, &wiring, &tag);
+        let tags = TagsLeft::default();
+        let mut writer = Elements::new(page, &wiring, &tag, &tags);
         writer.run(template, &Subject::element(idx), 0);
         writer.into_text()
     };

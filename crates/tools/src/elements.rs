@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use lang::Kind;
 
 use crate::markup::{class_name, NAMELESS};
-use crate::pretty::{Page, MAX_DEPTH, MAX_LEN};
+use crate::pretty::{Page, TagsLeft, MAX_DEPTH};
 use crate::router::{port, Port, Side};
 use crate::templates::{quote, split, Tag};
 use crate::wiring::Wiring;
@@ -35,14 +35,15 @@ pub(crate) struct Elements<'a> {
     page: &'a Page<'a>,
     wiring: &'a Wiring<'a>,
     tag: &'a Tag,
+    tags: &'a TagsLeft,
     text: String,
     /// What goes before the next text, if any comes.
     separator: String,
 }
 
 impl<'a> Elements<'a> {
-    pub fn new(page: &'a Page<'a>, wiring: &'a Wiring<'a>, tag: &'a Tag) -> Elements<'a> {
-        Elements { page, wiring, tag, text: String::new(), separator: String::new() }
+    pub fn new(page: &'a Page<'a>, wiring: &'a Wiring<'a>, tag: &'a Tag, tags: &'a TagsLeft) -> Elements<'a> {
+        Elements { page, wiring, tag, tags, text: String::new(), separator: String::new() }
     }
 
     /// What was written so far.
@@ -99,7 +100,7 @@ impl<'a> Elements<'a> {
 
     pub fn run(&mut self, template: &str, subject: &Subject, depth: usize) {
         let mut rest = template;
-        while depth < MAX_DEPTH && self.text.len() < MAX_LEN {
+        while depth < MAX_DEPTH && self.tags.allow(&self.text) {
             let (before, found) = split(rest, true);
             self.put(before);
             let Some((tag, after)) = found else { return };

@@ -156,10 +156,10 @@ fn what_is_wrong_or_runs_in_circles_is_left_alone() {
         t [1] -> Align@click_align@8
             -> c
             -> Discard@7;
-        f:1: While analyzing alignment for 's :: Strip':
-        f:1:   LENGTH: invalid number
-        f:1: While analyzing alignment for 'a :: Align':
-        f:1:   OFFSET must be smaller than MODULUS
+        While analyzing alignment for 's :: Strip':
+          LENGTH: invalid number
+        While analyzing alignment for 'a :: Align':
+          OFFSET must be smaller than MODULUS
         c[0]: adding Align(4, 0) to fix EMPTY
         warning: added 1 Align element
     "#]]);

@@ -1,4 +1,4 @@
-//! Measures the detector: `cargo run --release -p detect --example speed -- RULES [SECONDS]`.
+//! Measures the detector: `cargo run --release -p detect --example detect_speed -- RULES [SECONDS]`.
 //!
 //! Sends 1500-byte packets of text, made from words and markup, as UDP and as TCP streams, with few matches and many, and
 //! what somebody would send who wants the detector to be slow.

@@ -1,4 +1,4 @@
-//! Prints what every operation of this crate costs in nanoseconds: `cargo run --release -p table --example speed [part]`.
+//! Prints what every operation of this crate costs in nanoseconds: `cargo run --release -p table --example table_speed [part]`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
