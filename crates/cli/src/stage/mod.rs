@@ -176,14 +176,13 @@ pub fn succeed(interface: &str, path: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use graph::{Connection, Element, Endpoint, Place};
 
     use super::*;
 
     #[test]
-    fn a_large_graph_is_looked_at_in_a_moment() {
+    fn a_large_graph_is_searched_for_sources() {
+        // To search all connections for each element would take minutes.
         const N: usize = 100_000;
         let element = |idx: usize| Element {
             name: format!("e{idx}"),
@@ -201,11 +200,8 @@ mod tests {
             connections: (0..N - 1).map(connection).collect(),
             requirements: Vec::new(),
         };
-        let begin = Instant::now();
         assert!(has_no_source(&graph));
         graph.elements[0].class = "InfiniteSource".to_string();
         assert!(!has_no_source(&graph));
-        // To search all connections for each element takes many times as long.
-        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
     }
 }
