@@ -94,6 +94,8 @@ pub struct Class {
     pub looks_around: bool,
     /// Whether its configuration names a lock: elements whose locks have one name share a thread.
     pub locks: bool,
+    /// Whether [`Element::pulls_first`](crate::Element::pulls_first) is to be asked.
+    pub pulls_first: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
     pub pulls_through: Option<(PortIdx, PortIdx)>,
     /// What is printed for each element of the class before the graph is checked, such as which class to use instead.
@@ -125,6 +127,7 @@ impl Class {
             alias_of: None,
             looks_around: false,
             locks: false,
+            pulls_first: false,
             pulls_through: None,
             notice: None,
         }
@@ -193,6 +196,12 @@ impl Class {
     /// Shares a thread with all elements of such classes that have the same configuration.
     pub const fn locks(mut self) -> Class {
         self.locks = true;
+        self
+    }
+
+    /// What feeds the element is pulled from before the element itself.
+    pub const fn pulls_first(mut self) -> Class {
+        self.pulls_first = true;
         self
     }
 

@@ -70,7 +70,7 @@ pub trait Element: Any + Send {
 
     /// Which input is to be pulled from, and how many packets at most, before [`Element::pulled`] is called in the place of
     /// [`Element::pull`]: the element is at its place meanwhile, so that one path may lead through it twice. `None`: it pulls
-    /// itself.
+    /// itself. Only classes that say so ([`Class::pulls_first`]) are asked.
     fn pulls_first(&self, port: PortIdx, max: usize) -> Option<(PortIdx, usize)> {
         None
     }

@@ -55,7 +55,8 @@ impl Runtime for World {
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
         let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
         let max = max.clamp(1, element::BATCH_MAX);
-        let first = self.slots[from].as_ref().and_then(|element| element.pulls_first(output, max));
+        let asked = self.slots[from].as_ref().filter(|_| self.classes[from].pulls_first);
+        let first = asked.and_then(|element| element.pulls_first(output, max));
         let pulled = match first.map(|(input, max)| self.pull_first(from, output, input, max)) {
             Some(pulled) if pulled.is_empty() => return pulled,
             pulled => pulled,

@@ -21,6 +21,7 @@ use super::aggregate_trigger::Trigger;
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x")
     .args(ARGS)
+    .pulls_first()
     .handlers(HANDLERS)
     .refuses(&[
         ("count_call", Refusal::FailedUnless("argument to")),

@@ -21,6 +21,7 @@ use table::flow::FlowTable;
 pub const CLASS: Class =
     Class::new::<AggregatePacketCounter>("AggregatePacketCounter", "1-/1-", "a/a", "#/#")
         .args(ARGS)
+        .pulls_first()
         .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[

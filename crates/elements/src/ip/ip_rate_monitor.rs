@@ -21,6 +21,7 @@ use super::rate_tree::{epoch, RateTree, PER_SECOND};
 /// The class.
 pub const CLASS: Class = Class::new::<IPRateMonitor>("IPRateMonitor", "1-2/1-2", "a/a", "x/x")
     .args(ARGS)
+    .pulls_first()
     .handlers(HANDLERS)
     .refuses(&[("anno_level", Refusal::Failed), ("memmax", Refusal::Failed)]);
 

@@ -33,8 +33,10 @@ use super::port_map::PortMap;
 use super::segment::renew_checksum;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AddressTranslator>("AddressTranslator", "2/2", "a/a", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<AddressTranslator>("AddressTranslator", "2/2", "a/a", "x/x")
+    .args(ARGS)
+    .pulls_first()
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::rest("MAPPINGS", "see above", "What is translated to what.")];
 

@@ -12,7 +12,7 @@ use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, H
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Suppressor>("Suppressor", "-/=", "a/a", "#/#").handlers(HANDLERS).drops(DROPS);
+    Class::new::<Suppressor>("Suppressor", "-/=", "a/a", "#/#").handlers(HANDLERS).pulls_first().drops(DROPS);
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("active#", "Whether packets pass from this input to its output.")

@@ -16,8 +16,10 @@ use super::copier::{Copied, Copier, ARGS};
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Copier<CopyFlowID>>("CopyFlowID", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Copier<CopyFlowID>>("CopyFlowID", "2/2", "a/a", "x/x")
+    .args(ARGS)
+    .pulls_first()
+    .handlers(HANDLERS);
 
 const HANDLERS: &[Handler] =
     &[Handler::write("reset", "The next packet at input 0 is remembered.").flags("button")];

@@ -16,8 +16,10 @@ use super::copier::{Copied, Copier, ARGS};
 use super::sequence::is_before;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Copier<CopyTCPSeq>>("CopyTCPSeq", "2/2", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Copier<CopyTCPSeq>>("CopyTCPSeq", "2/2", "a/a", "x/x")
+    .args(ARGS)
+    .pulls_first()
+    .handlers(HANDLERS);
 
 const HANDLERS: &[Handler] =
     &[Handler::write("reset", "Forgets the sequence numbers so far.").flags("button")];
