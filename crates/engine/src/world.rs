@@ -272,7 +272,7 @@ impl World {
     }
 
     /// Pulls from an element's input on behalf of whoever pulls from its output. Where pulling runs in a circle there is nothing.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn pull_first(
         &mut self,
         of: ElementIdx,

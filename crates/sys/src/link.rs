@@ -127,14 +127,19 @@ pub fn ipv4_address(name: &str) -> Result<(Ipv4Addr, u8)> {
     Ok((Ipv4Addr::from(ipv4_of(&address)), ipv4_of(&mask).count_ones() as u8))
 }
 
+/// Whether a device can be called so.
+pub fn is_name(name: &str) -> bool {
+    c_name(name).is_ok()
+}
+
 /// The device name as C wants it, or why it cannot be one.
 pub(crate) fn c_name(name: &str) -> Result<CString> {
-    let is_foreign = |b: u8| b == b'/' || b == b':' || b.is_ascii_whitespace();
+    let is_foreign = |c: char| c == '/' || c == ':' || c.is_whitespace();
     let reason = match name {
         "" => "is empty",
         "." | ".." => "means a folder",
         _ if name.len() >= libc::IFNAMSIZ => "is longer than 15 bytes",
-        _ if name.bytes().any(is_foreign) => "contains a slash, a colon or white space",
+        _ if name.contains(is_foreign) => "contains a slash, a colon or white space",
         _ => return CString::new(name).map_err(|_| SysError::invalid("device name", name, "contains a NUL")),
     };
     Err(SysError::invalid("device name", name, reason))

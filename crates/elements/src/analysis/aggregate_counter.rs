@@ -153,12 +153,11 @@ impl Element for AggregateCounter {
     }
 
     fn pulls_first(&self, port: usize, max: usize) -> Option<(usize, usize)> {
-        let has_calls = self.aggregate_call.is_some() || self.count_call.is_some();
-        Some((if self.n_inputs == 1 { 0 } else { port }, if has_calls { 1 } else { max }))
+        Some((if self.n_inputs == 1 { 0 } else { port }, if self.has_calls() { 1 } else { max }))
     }
 
     fn pulled(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) -> Batch {
-        if self.aggregate_call.is_none() && self.count_call.is_none() {
+        if !self.has_calls() {
             self.count_batch(port == 1, &batch);
             return batch;
         }
@@ -227,6 +226,11 @@ impl Element for AggregateCounter {
 }
 
 impl AggregateCounter {
+    /// Whether packets may cause calls, so that they are counted one by one.
+    fn has_calls(&self) -> bool {
+        self.aggregate_call.is_some() || self.count_call.is_some()
+    }
+
     /// Counts a batch while no handler waits to be written.
     #[inline]
     fn count_batch(&mut self, is_frozen: bool, batch: &Batch) {

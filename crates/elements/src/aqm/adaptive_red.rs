@@ -9,9 +9,9 @@
 //! ```
 
 use args::FixedPoint;
-use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Refusal, TimerId};
+use element::{same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, TimerId};
 
-use super::red::{Red, DROPS, HANDLERS};
+use super::red::{Red, DROPS, HANDLERS, REFUSALS};
 use super::red_decision::{Parameters, CERTAIN};
 
 /// The class.
@@ -19,12 +19,7 @@ pub const CLASS: Class = Class::new::<AdaptiveRed>("AdaptiveRED", "1/1-2", "a/ah
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
-    .refuses(&[
-        ("config", Refusal::Failed),
-        ("min_thresh", Refusal::Failed),
-        ("max_thresh", Refusal::Failed),
-        ("max_p", Refusal::Failed),
-    ])
+    .refuses(REFUSALS)
     .live()
     .looks_around();
 

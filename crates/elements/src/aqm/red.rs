@@ -22,14 +22,17 @@ pub const CLASS: Class = Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
-    .refuses(&[
-        ("config", Refusal::Failed),
-        ("min_thresh", Refusal::Failed),
-        ("max_thresh", Refusal::Failed),
-        ("max_p", Refusal::Failed),
-    ])
+    .refuses(REFUSALS)
     .live()
     .looks_around();
+
+/// What failed writes to the handlers return.
+pub(super) const REFUSALS: &[(&str, Refusal)] = &[
+    ("config", Refusal::Failed),
+    ("min_thresh", Refusal::Failed),
+    ("max_thresh", Refusal::Failed),
+    ("max_p", Refusal::Failed),
+];
 
 const ARGS: &[Arg] = &[
     Arg::required("MIN_THRESH", "unsigned", "Average length up to which nothing is dropped."),

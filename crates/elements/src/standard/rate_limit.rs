@@ -1,6 +1,6 @@
 //! What the elements that let packets through at a rate share: a token bucket and its arguments.
 
-use element::{Arg, Batch, Configure, Failed};
+use element::{Arg, Batch, Configure, Failed, Refusal};
 
 use super::jiffies;
 use super::token_bucket::TokenBucket;
@@ -28,6 +28,9 @@ pub const BYTE_ARGS: &[Arg] = &[
         "Capacity of the token bucket in bytes, to which 131072 are added.",
     ),
 ];
+
+/// What failed writes to the handlers of elements with a rate return.
+pub const REFUSALS: &[(&str, Refusal)] = &[("rate", Refusal::Misread), ("config", Refusal::Misread)];
 
 /// What is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@
 //! s [1] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal};
+use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
-use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
+use super::rate_limit::{RateLimit, Unit, PACKET_ARGS, REFUSALS};
 
 /// The class.
 pub const CLASS: Class = class("RatedSplitter", PACKET_ARGS, configure);
@@ -30,15 +30,7 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<RatedSplitter>(name, "1/1-2", "h/h", "x/x");
-    Class {
-        configure,
-        ..class
-            .args(args)
-            .handlers(HANDLERS)
-            .drops(DROPS)
-            .refuses(&[("rate", Refusal::Misread), ("config", Refusal::Misread)])
-            .live()
-    }
+    Class { configure, ..class.args(args).handlers(HANDLERS).drops(DROPS).refuses(REFUSALS).live() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

@@ -8,11 +8,11 @@
 //! ```
 
 use element::{
-    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Refusal, Signal, TaskId, TimerId,
-    Wake, BATCH_MAX,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId, Wake,
+    BATCH_MAX,
 };
 
-use super::rate_limit::{RateLimit, Unit, PACKET_ARGS};
+use super::rate_limit::{RateLimit, Unit, PACKET_ARGS, REFUSALS};
 
 /// The class.
 pub const CLASS: Class = class("RatedUnqueue", PACKET_ARGS, configure);
@@ -34,14 +34,7 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<RatedUnqueue>(name, "1/1", "l/h", "x/x");
-    Class {
-        configure,
-        ..class
-            .args(args)
-            .handlers(HANDLERS)
-            .refuses(&[("rate", Refusal::Misread), ("config", Refusal::Misread)])
-            .live()
-    }
+    Class { configure, ..class.args(args).handlers(HANDLERS).refuses(REFUSALS).live() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

@@ -7,10 +7,10 @@
 //! InfiniteSource -> Queue -> Shaper(100) -> TimedSink(1ms);
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Refusal};
+use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::gap_rate::{GapRate, MAX_RATE};
-use super::rate_limit::Unit;
+use super::rate_limit::{Unit, REFUSALS};
 
 /// The class.
 pub const CLASS: Class = class("Shaper", ARGS, configure);
@@ -30,14 +30,7 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<Shaper>(name, "1/1-2", "l/l", "x/x");
-    Class {
-        configure,
-        ..class
-            .args(args)
-            .handlers(HANDLERS)
-            .refuses(&[("rate", Refusal::Misread), ("config", Refusal::Misread)])
-            .live()
-    }
+    Class { configure, ..class.args(args).handlers(HANDLERS).refuses(REFUSALS).live() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

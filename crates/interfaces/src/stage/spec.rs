@@ -141,13 +141,10 @@ impl Endpoint {
 
 /// Checks what a network device is called.
 pub fn device_name(name: &str) -> Result<String, String> {
-    // As in the kernel, whose names end with a zero byte (IFNAMSIZ).
-    const LONGEST: usize = 15;
-    let is_wrong = |c: char| c == '/' || c == ':' || c.is_whitespace();
-    match (1..=LONGEST).contains(&name.len()) && !name.contains(is_wrong) && name != "." && name != ".." {
+    match sys::link::is_name(name) {
         true => Ok(name.to_string()),
         false => Err(format!(
-            "`{name}` is no name of a network device; give at most {LONGEST} bytes without `/`, `:` and white space"
+            "`{name}` is no name of a network device; give at most 15 bytes without `/`, `:` and white space"
         )),
     }
 }

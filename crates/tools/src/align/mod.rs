@@ -19,16 +19,16 @@ pub fn align(router: &mut Router, verbose: bool, diagnostics: &mut Diagnostics) 
     let mut work = Work::new(router);
     let have = work.have(diagnostics);
     let want = work.want();
-    work.insert_aligns(&have, &want, |place, message| {
+    work.insert_aligns(&have, &want, |message| {
         if verbose {
-            diagnostics.message(place, message);
+            diagnostics.message(&Place::default(), message);
         }
     });
     work.join_neighbours();
     let have = work.have(&mut Diagnostics::default());
     let mut adjusted = have.clone();
     work.adjust(&mut adjusted);
-    work.insert_aligns(&have, &adjusted, |_, _| ());
+    work.insert_aligns(&have, &adjusted, |_| ());
     while work.skip_redundant() {}
     work.remove_unused();
     work.note_down();
@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
     }
 
     /// Puts an Align wherever packets are not known to be aligned as wanted, if they can be.
-    fn insert_aligns(&mut self, have: &Survey, want: &Survey, mut tell: impl FnMut(&Place, String)) {
+    fn insert_aligns(&mut self, have: &Survey, want: &Survey, mut tell: impl FnMut(String)) {
         for at in self.inputs() {
             let (known, wanted) = (have.input(at), want.input(at));
             if known.meets(wanted) || wanted == Alignment::Impossible {
@@ -236,8 +236,7 @@ impl<'a> Work<'a> {
             }
             let (modulus, offset) = (wanted.modulus(), wanted.offset());
             let name = &self.router.elements[at.element].name;
-            let message = format!("{name}[{}]: adding Align({modulus}, {offset}) to fix {known}", at.port);
-            tell(&Place::default(), message);
+            tell(format!("{name}[{}]: adding Align({modulus}, {offset}) to fix {known}", at.port));
             self.insert_before(at, "Align", format!("{modulus}, {offset}"));
             self.n_added += 1;
         }
