@@ -117,7 +117,7 @@ pub fn build(request: &Request, text: String, graph: Graph, diagnostics: &mut Di
     let mut engine = Engine::build(graph, &|name| stock.get(name), request.build_options(), diagnostics)?;
     engine.world.source = text;
     engine.world.flatten = lang::flatten;
-    engine.world.class_names = stock.sorted_names();
+    engine.world.class_names = || catalog::stock().sorted_names();
     engine.world.loader = Some(reader(request.clone(), |graph| graph));
     Some(engine)
 }

@@ -67,7 +67,7 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
                 change::present(&world.graph).map(|(_, element)| element.name.as_str()).collect();
             names.iter().fold(format!("{}\n", names.len()), |text, name| text + name + "\n")
         }
-        "classes" => world.class_names.iter().map(|name| format!("{name}\n")).collect(),
+        "classes" => (world.class_names)().iter().map(|name| format!("{name}\n")).collect(),
         "packages" => String::new(),
         "timewarp" if world.clock.is_simulated() => "simulation".to_string(),
         "timewarp" => world.clock.speed().to_string(),

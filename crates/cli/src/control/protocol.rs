@@ -111,7 +111,12 @@ pub enum Answer {
 /// The socket of a graph.
 pub fn path(name: &str) -> Result<PathBuf, String> {
     let name = checked_name(name)?;
-    Ok(folder()?.join(format!("{name}{ENDING}")))
+    Ok(folder()?.join(file_name(&name)))
+}
+
+/// What the socket of a graph is called in the folder of the sockets.
+pub fn file_name(name: &str) -> String {
+    format!("{name}{ENDING}")
 }
 
 /// Checks what a graph is to be called.

@@ -1,6 +1,5 @@
 //! What a running stage tells of itself, and `weir status`, which shows it.
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -208,8 +207,15 @@ pub fn read(id: u32) -> Result<Status, String> {
 }
 
 /// The stages of this user that can be asked, and those that could be when they were killed.
-pub fn ids() -> Result<HashSet<u32>, String> {
+fn ids() -> Result<Vec<u32>, String> {
     Ok(protocol::names()?.iter().filter_map(|name| number_of(name)?.parse().ok()).collect())
+}
+
+/// Tells of a number whether it is, or was when it was killed, that of a stage of this user that can be asked. The folder is not
+/// listed: killed stages may have left much there.
+pub fn can_be_asked() -> Result<impl Fn(u32) -> bool, String> {
+    let folder = protocol::folder()?;
+    Ok(move |id| folder.join(protocol::file_name(&name_of(id))).exists())
 }
 
 /// The stages of this user that run, by age, and those that do not answer.

@@ -173,6 +173,29 @@ fn who_takes_the_place_of_a_dead_neighbour_is_joined() {
 }
 
 #[test]
+fn a_program_that_takes_the_place_of_a_dead_neighbour_reads_a_whole_capture() {
+    as_each_user(|place| {
+        for joint in ["ring", "pump", "veth"] {
+            let script = format!(
+                "weir linux --joint {joint} --right 10.0.0.1/24 --while-running -- \
+                 sh -c 'sleep 2; ping -q -c 2 -W 1 10.0.0.2 > /dev/null; exit 0' 2> told | \
+                 (weir linux --joint {joint} --left 10.0.0.2/24 --while-running -- sleep 1; cat > rest); \
+                 weir read rest | weir count > /dev/null",
+            );
+            let finished = place.start_with_taps(&script).finish();
+            assert_eq!(
+                finished.code,
+                0,
+                "{joint}: {finished:?}: {}",
+                String::from_utf8_lossy(&place.read("told"))
+            );
+            let magic = [0x4d, 0x3c, 0xb2, 0xa1];
+            assert_eq!(place.read("rest").get(..4), Some(&magic[..]), "{joint}");
+        }
+    });
+}
+
+#[test]
 fn what_was_ignored_stays_ignored() {
     as_each_user(|place| {
         let script =

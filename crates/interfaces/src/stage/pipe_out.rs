@@ -95,9 +95,14 @@ impl PipeOut {
         if let Some(ring) = self.ring.take() {
             ring.unwatch(poller);
         }
+        self.begin_again();
+        let _ = watch_fd(poller, self.stream.as_fd(), Interest::default());
+    }
+
+    /// Goes on with a stream of its own: whoever reads from here on may have read nothing before.
+    pub fn begin_again(&mut self) {
         self.framer = self.framer.again();
         self.framer.begin(self.pending.bytes());
-        let _ = watch_fd(poller, self.stream.as_fd(), Interest::default());
     }
 
     /// The other side of what is watched has gone; whether nobody can ever read from here again.

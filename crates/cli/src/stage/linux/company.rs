@@ -48,7 +48,10 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     }
     let begin = Instant::now();
     let (first, mut search) = first.map_or((None, Search::default()), FirstLook::result);
-    if first == Some(OtherEnd::Foreign) && !unmet(names).iter().any(|shared| table::lock(shared).is_meeting())
+    let unmet_at_first = unmet(names);
+    if first == Some(OtherEnd::Foreign)
+        && search.covers(&links_of(&unmet_at_first))
+        && !unmet_at_first.iter().any(|shared| table::lock(shared).is_meeting())
     {
         return;
     }
@@ -73,13 +76,13 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     }
 }
 
-/// A look at who is at the other ends of all pipes that this process was given, beside what else it does.
+/// A look at who is at the other ends of this process's standard input and output, beside what else it does.
 pub struct FirstLook(Option<JoinHandle<(OtherEnd, Search)>>);
 
 impl FirstLook {
     /// Begins to look. Not before this process may have threads.
     pub fn begin() -> FirstLook {
-        let links: Vec<String> = given_pipes().collect();
+        let links = standard_pipes();
         let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(64 * 1024);
         let look = move || {
             let mut search = Search::default();
@@ -97,13 +100,14 @@ impl FirstLook {
     }
 }
 
-/// The pipes of this process but that of its errors, as `/proc` calls them.
-fn given_pipes() -> impl Iterator<Item = String> {
-    let fds = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let targets = fds.filter(|fd| fd.file_name() != "2").filter_map(|fd| std::fs::read_link(fd.path()).ok());
+/// The pipes at standard input and output, as `/proc` calls them. Others that a process was given may be anybody's.
+fn standard_pipes() -> Vec<String> {
+    let targets =
+        ["0", "1"].iter().filter_map(|fd| std::fs::read_link(Path::new("/proc/self/fd").join(fd)).ok());
     targets
         .filter_map(|target| Some(target.to_str()?.to_string()))
         .filter(|target| target.starts_with("pipe:"))
+        .collect()
 }
 
 /// The interfaces with pipes of which it is not known yet who has their other ends.
@@ -122,12 +126,7 @@ fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
     if is_meeting() {
         return OtherEnd::Weir;
     }
-    let links = |shared: &table::Shared| {
-        let (inputs, outputs) = table::lock(shared).pipes();
-        inputs.into_iter().chain(outputs).map(|id| format!("pipe:[{}]", id.inode))
-    };
-    let links: Vec<String> = unmet.iter().flat_map(links).collect();
-    let found = search.look(&links);
+    let found = search.look(&links_of(unmet));
     if found == OtherEnd::Foreign && search.has_passed_stages {
         neighbour::hear_out(MOST);
         if is_meeting() || unmet.iter().any(|shared| table::lock(shared).has_met()) {
@@ -135,6 +134,15 @@ fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
         }
     }
     found
+}
+
+/// The pipes of these interfaces, as `/proc` calls them.
+fn links_of(interfaces: &[table::Shared]) -> Vec<String> {
+    let links = |shared: &table::Shared| {
+        let (inputs, outputs) = table::lock(shared).pipes();
+        inputs.into_iter().chain(outputs).map(|id| format!("pipe:[{}]", id.inode))
+    };
+    interfaces.iter().flat_map(links).collect()
 }
 
 /// A search for who else has some pipes, as far as `/proc` tells. Others' processes cannot be looked into.
@@ -149,14 +157,20 @@ struct Search {
 }
 
 impl Search {
+    /// Whether what is known is known of all these pipes.
+    fn covers(&self, links: &[String]) -> bool {
+        links.iter().all(|link| self.links.contains(link))
+    }
+
     /// Looks who else has one of these pipes now.
     fn look(&mut self, links: &[String]) -> OtherEnd {
-        if links.iter().any(|link| !self.links.contains(link)) {
+        if !self.covers(links) {
             *self = Search { links: links.to_vec(), ..Search::default() };
         }
         let own = Path::new("/proc/self");
         let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
-        let stages = status::ids().unwrap_or_default();
+        let can_be_asked = status::can_be_asked().ok();
+        let is_stage = |pid: u32| can_be_asked.as_ref().is_some_and(|can_be_asked| can_be_asked(pid));
         let mut found = OtherEnd::Foreign;
         for pid in processes() {
             if found == OtherEnd::Weir {
@@ -167,7 +181,7 @@ impl Search {
             }
             let path = PathBuf::from(format!("/proc/{pid}"));
             // A stage that was killed left its number to others, who do not run a thread for their neighbours yet.
-            if stages.contains(&pid) && has_threads(&path) {
+            if is_stage(pid) && has_threads(&path) {
                 self.has_passed_stages = true;
                 self.dismissed.insert(pid);
                 continue;

@@ -93,7 +93,11 @@ impl End {
                 if let Some(Err(message)) = stack::with(|stack| Some(stack.part_alone(&name))) {
                     element::output::tell(format_args!("weir: {name}: {message}"));
                 }
-                lock(&self.shared).end_kernel_joint();
+                let mut interface = lock(&self.shared);
+                interface.end_kernel_joint();
+                if let Some(pipe) = interface.pipe_out(self.id) {
+                    pipe.begin_again();
+                }
             }
         }
     }
