@@ -81,3 +81,5 @@ done
     echo "$(row "${who%% *}-available_kib_each" "${who#* }") $(median "${who%% *}-private_kib_each") |"
   done
 } >>"$report"
+# What was killed has left its sockets; they are removed here.
+"$weir" status >/dev/null || true

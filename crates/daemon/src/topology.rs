@@ -31,9 +31,6 @@ const STREAMS: [&str; 3] = ["unix", "fifo", "file"];
 /// Longest path of one: that of a Unix socket (`sun_path` in unix(7), without the null byte).
 const MAX_PATH: usize = 107;
 
-/// Longest name of a network device (`IFNAMSIZ` in Linux, without the null byte).
-const MAX_DEVICE_NAME: usize = 15;
-
 impl Endpoint {
     /// The words in front of a colon that are no instances.
     pub fn kinds() -> impl Iterator<Item = &'static str> {
@@ -59,9 +56,10 @@ impl Endpoint {
             };
         }
         let is_device = matches!(kind, "dev" | "tap");
-        if is_device && (name.len() > MAX_DEVICE_NAME || name == "." || name == "..") {
+        if is_device && !sys::link::is_name(&name) {
             return Err(format!(
-                "`{name}` is no name of a device: it has at most {MAX_DEVICE_NAME} characters"
+                "`{name}` is no name of a device: that has 1 to 15 bytes without slashes, colons and white space, and is neither \
+                 `.` nor `..`"
             ));
         }
         Ok(match kind {
@@ -289,7 +287,7 @@ mod tests {
             /weir:topology/connection=a%3Aleft: a:left cannot be joined with itself
             /weir:topology/connection=a%3Aleft: there is no instance `c`; create it first
             /weir:topology/connection=dev%3Ae0: dev:e0 and tap:t0: one of them must be a port of an instance
-            /weir:topology/connection=a%3Aleft: `dev:a_name_that_is_too_long`: `a_name_that_is_too_long` is no name of a device: it has at most 15 characters
+            /weir:topology/connection=a%3Aleft: `dev:a_name_that_is_too_long`: `a_name_that_is_too_long` is no name of a device: that has 1 to 15 bytes without slashes, colons and white space, and is neither `.` nor `..`
             /weir:topology/connection=a: `a`: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
             /weir:topology/connection=a%3Aleft: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
             /weir:topology/connection=a%3Aleft: `fifo:/with blanks`: `/with blanks` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
