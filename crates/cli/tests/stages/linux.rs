@@ -196,6 +196,20 @@ fn a_program_that_takes_the_place_of_a_dead_neighbour_reads_a_whole_capture() {
 }
 
 #[test]
+fn a_stack_that_is_joined_on_both_sides_at_once_keeps_its_routes() {
+    as_each_user(|place| {
+        let script = "for try in 1 2 3 4 5 6 7 8; do
+              weir linux --right 10.0.1.2/24 --gateway 10.0.1.1 --while-running -- \
+                sh -c 'sleep 0.3; ping -q -c 1 -W 2 10.0.2.2 > /dev/null || echo no answer >&2' 2>> told |
+              weir linux --left 10.0.1.1/24 --right 10.0.2.1/24 --gateway 10.0.2.2 -- true 2>> told |
+              weir linux --left 10.0.2.2/24 --gateway 10.0.2.1 -- true 2>> told
+            done";
+        assert_eq!(place.start_with_taps(script).finish().code, 0);
+        assert_eq!(String::from_utf8_lossy(&place.read("told")), "");
+    });
+}
+
+#[test]
 fn what_was_ignored_stays_ignored() {
     as_each_user(|place| {
         let script =

@@ -96,7 +96,11 @@ impl Saved {
         for route in direct.into_iter().chain(by_gateway) {
             // A route by several ways may be there still, with fewer of them.
             let flags = if route.has(libc::RTA_MULTIPATH) { REPLACE } else { APPEND };
-            self.apply(tables, route.request("RTM_NEWROUTE", libc::RTM_NEWROUTE, flags))?;
+            match self.apply(tables, route.request("RTM_NEWROUTE", libc::RTM_NEWROUTE, flags)) {
+                // That device may just be exchanged as well, by another neighbour, who puts it back with its routes.
+                Err(_) if route.leads_to_another(self.index) => {}
+                result => result?,
+            }
         }
         Ok(())
     }
@@ -116,6 +120,12 @@ impl Entry {
 
     fn has_gateway(&self) -> bool {
         [libc::RTA_GATEWAY, RTA_VIA, libc::RTA_MULTIPATH].into_iter().any(|kind| self.has(kind))
+    }
+
+    /// Whether this is a route by one device, and not by this one.
+    fn leads_to_another(&self, index: u32) -> bool {
+        let device = self.attributes.iter().find(|(kind, _)| *kind == libc::RTA_OIF);
+        device.is_some_and(|(_, value)| word(value, 0) != index)
     }
 
     fn request(&self, call: &'static str, kind: u16, flags: u16) -> Change {
