@@ -479,6 +479,30 @@ fn a_trace_that_nobody_reads_tells_how_much_is_left_out() {
 }
 
 #[test]
+fn who_asks_a_stopped_graph_is_told_and_goes_on_waiting() {
+    let runtime = scratch("silent");
+    std::fs::create_dir_all(&runtime).expect("a temporary folder can be made");
+    let script = r#"
+        "$1" run -q --name silent -e 'Script(wait 100s)' > /dev/null & graph=$!
+        trap 'kill -CONT $graph; kill $graph' EXIT
+        "$1" handler --wait=10 -g silent list || exit 1
+        kill -STOP $graph
+        "$1" handler -g silent list 2> "$XDG_RUNTIME_DIR/told" & asking=$!
+        for try in $(seq 1000); do [ -s "$XDG_RUNTIME_DIR/told" ] && break; sleep 0.02; done
+        kill -CONT $graph
+        wait $asking || exit 2
+        cat "$XDG_RUNTIME_DIR/told""#;
+    let output = Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_weir")])
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .output()
+        .expect("the shell runs");
+    let expected = "1\nScript@1\n1\nScript@1\nweir: no answer so far; the graph may be busy, or stopped (SIGSTOP; `kill -CONT` \
+                    lets it go on)\n";
+    assert_eq!(stdout(&output), expected, "{output:?}");
+}
+
+#[test]
 fn formatting_is_stable_and_keeps_the_meaning() {
     let file = "examples/nat-firewall.click";
     let once = stdout(&weir(&["fmt", file]));

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -13,6 +14,9 @@ use crate::print::counted;
 use crate::stage::status::name_of;
 use crate::watch::Told;
 use element::output::reason;
+
+/// How long a graph may say nothing before the user is told that it does.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Connects to the graph that the user means: the one named, or the only one that runs; waits for it if so told.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {
@@ -61,10 +65,21 @@ fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReade
     let broken = |error: std::io::Error| format!("the graph does not answer: {}", reason(&error));
     let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
     writeln!(stream, "{line}").map_err(broken)?;
+    stream.set_read_timeout(Some(SILENCE)).map_err(broken)?;
     let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).map_err(broken)?;
-    let answer = serde_json::from_str(&line).map_err(|_| "the graph has ended".to_string())?;
+    let mut line = Vec::new();
+    while let Err(error) = reader.read_until(b'\n', &mut line) {
+        if error.kind() != ErrorKind::WouldBlock {
+            return Err(broken(error));
+        }
+        eprintln!(
+            "weir: no answer so far; the graph may be busy, or stopped (SIGSTOP; `kill -CONT` lets it go on)"
+        );
+        reader.get_ref().set_read_timeout(None).map_err(broken)?;
+    }
+    // What follows, if anything does, may take its time.
+    reader.get_ref().set_read_timeout(None).map_err(broken)?;
+    let answer = serde_json::from_slice(&line).map_err(|_| "the graph has ended".to_string())?;
     let answer = match answer {
         Answer::Ok(value) => Ok(value),
         Answer::Error(message) => Err(message),

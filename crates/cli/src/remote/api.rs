@@ -21,6 +21,8 @@ use crate::patience::Patience;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a daemon may say nothing before the user is told that it does.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Which daemon, and who asks.
 #[derive(Args, Clone, Debug, Default)]
@@ -106,7 +108,15 @@ impl Daemon {
             Ok(Answer { status, body: body.to_bytes().to_vec() })
         };
         runtime()?.block_on(async {
-            let timed = tokio::time::timeout(TIMEOUT, answered).await;
+            let mut answered = std::pin::pin!(answered);
+            if let Ok(answer) = tokio::time::timeout(SILENCE, &mut answered).await {
+                return answer;
+            }
+            eprintln!(
+                "weir: {}: no answer so far; the daemon may be busy, or stopped (SIGSTOP)",
+                self.name()
+            );
+            let timed = tokio::time::timeout(TIMEOUT - SILENCE, answered).await;
             timed
                 .unwrap_or_else(|_| Err(format!("{}: no answer within {} s", self.name(), TIMEOUT.as_secs())))
         })

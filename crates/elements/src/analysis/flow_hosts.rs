@@ -40,8 +40,9 @@ impl HostList {
             return;
         }
         self.numbers.insert(*hosts, *n);
+        // The table grows before the pair that it grows for is in it.
+        growth.grow(*n + 1, *n);
         *n += 1;
-        growth.grow(*n, *n);
         self.places.take();
     }
 
@@ -63,4 +64,22 @@ impl HostList {
 
 fn which(hosts: &Hosts) -> usize {
     usize::from(hosts.protocol != TCP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pair before which Click's table grows, so that it is first in its bucket of the larger one.
+    #[test]
+    fn the_pair_that_the_table_grows_for_is_in_the_larger_table_only() {
+        let pairs: Vec<Hosts> = (0..=2 * 127).map(|n| Hosts { a: 0, b: n * 1000, protocol: 17 }).collect();
+        let bucket = |pair: &Hosts| pair.click_hash() % 255;
+        let mut list = HostList::new();
+        pairs.iter().for_each(|pair| list.add(pair));
+        let (last, others) = pairs.split_last().unwrap();
+        let mut of_its_bucket = others.iter().filter(|other| bucket(other) == bucket(last)).peekable();
+        assert!(of_its_bucket.peek().is_some());
+        assert!(of_its_bucket.all(|other| list.place(last) < list.place(other)));
+    }
 }

@@ -12,8 +12,8 @@ const UDP: u8 = 17;
 /// Two hosts and a protocol; addresses as they lie in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
-    a: u32,
-    b: u32,
+    pub(super) a: u32,
+    pub(super) b: u32,
     /// TCP or UDP.
     pub protocol: u8,
 }

@@ -90,13 +90,12 @@ pub struct ToIpSummaryDump {
 impl Element for ToIpSummaryDump {
     fn configure(conf: &mut Configure<'_>) -> Result<ToIpSummaryDump, Failed> {
         let Filename(filename) = conf.args.need("FILENAME");
-        let mut words = Raw("timestamp ip_src".to_string());
-        for name in ["FIELDS", "CONTENTS", "DATA"] {
-            if name == "DATA" && conf.args.is_given(name) {
-                conf.args.warn(name, "argument deprecated");
-            }
-            words = conf.args.get_or(name, words);
+        let (fields, contents) = (conf.args.get("FIELDS"), conf.args.get("CONTENTS"));
+        if conf.args.is_given("DATA") {
+            conf.args.warn("DATA", "argument deprecated");
         }
+        let words = fields.or(contents).or(conf.args.get("DATA"));
+        let words = words.unwrap_or(Raw("timestamp ip_src".to_string()));
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let has_header = conf.args.get_or("HEADER", true);
         let banner = conf.args.get_or("BANNER", String::new());
@@ -390,6 +389,20 @@ mod tests {
                   unknown content type 'frob'
                   cannot use field payload with BINARY
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_newest_name_of_the_fields_counts() {
+        check_reading(
+            "Idle -> t :: ToIPSummaryDump(/dev/null, CONTENTS bad, FIELDS ip_src);
+             Idle -> ToIPSummaryDump(/dev/null, DATA bad, CONTENTS ip_src); Script(stop)",
+            &["t.name"],
+            expect![[r#"
+                config:2: While configuring 'ToIPSummaryDump@4 :: ToIPSummaryDump':
+                  DATA: warning: argument deprecated
+                t.name: t
             "#]],
         );
     }

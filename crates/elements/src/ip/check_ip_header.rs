@@ -84,8 +84,9 @@ impl Element for CheckIPHeader {
 impl CheckIPHeader {
     /// Configures the element; checksums are looked at by default if `has_checksum`.
     pub fn with_checksum(conf: &mut Configure<'_>, has_checksum: bool) -> Result<CheckIPHeader, Failed> {
-        let offset = offset(conf);
+        let others = set_keywords_apart(conf);
         let mut check = HeaderCheck { addresses: Addresses::read(conf), ..HeaderCheck::default() };
+        let offset = offset(conf, others);
         let is_verbose = conf.args.get_or("VERBOSE", false);
         let is_detailed = conf.args.get_or("DETAILS", false);
         check.has_checksum = conf.args.get_or("CHECKSUM", has_checksum);
@@ -127,12 +128,17 @@ impl CheckIPHeader {
     }
 }
 
-/// Reads `OFFSET`: the only argument that may be given without a keyword, wherever it stands. What is no number then is
-/// superfluous, if nothing else is wrong.
-fn offset(conf: &mut Configure<'_>) -> Result<usize, Vec<String>> {
+/// Leaves only the keywords among the arguments; the others.
+fn set_keywords_apart(conf: &mut Configure<'_>) -> Vec<String> {
     let (keywords, others): (Vec<_>, Vec<_>) =
         args::split_args(conf.config).into_iter().partition(|arg| is_keyword(arg));
     conf.args = Args::new(&args::join_args(&keywords), ARGS, conf.scope);
+    others
+}
+
+/// Reads `OFFSET`: the only argument that may be given without a keyword, wherever it stands, as one of `others`. What is no number
+/// then is superfluous, if nothing else is wrong.
+fn offset(conf: &mut Configure<'_>, others: Vec<String>) -> Result<usize, Vec<String>> {
     let offset: u32 = conf.args.get_or("OFFSET", 0);
     match others.as_slice() {
         [] => Ok(offset as usize),
@@ -212,6 +218,10 @@ mod tests {
         check_mistake("CheckIPHeader(OFFSET x)", expect!["OFFSET: invalid number"]);
         check_mistake("CheckIPHeader(BADSRC , 14)", expect!["too many arguments"]);
         check_mistake("CheckIPHeader(BADSRC 1.2.3.4, 14)", expect![""]);
+        check_mistake(
+            "CheckIPHeader(OFFSET z, INTERFACES q, BADSRC 1)",
+            expect!["INTERFACES: parse error; BADSRC: parse error; OFFSET: invalid number"],
+        );
         check_mistake("CheckIPHeader(14, FROB 1)", expect!["FROB: unknown argument; too many arguments"]);
     }
 }
