@@ -49,6 +49,8 @@ pub enum Refusal {
     FailedUnless(&'static str),
     /// 0: what is wrong is told, and that is all.
     Told,
+    /// Of routes: -17 if there is one already, -2 if there is none.
+    Route,
 }
 
 impl Refusal {
@@ -62,6 +64,9 @@ impl Refusal {
             Refusal::Failed => true,
             Refusal::Misread => message.lines().any(args::is_of_reading),
             Refusal::FailedUnless(beginning) => !message.starts_with(beginning),
+            Refusal::Route if message.starts_with("conflict with existing route") => return -17,
+            Refusal::Route if message.ends_with(" not found") => return -2,
+            Refusal::Route => false,
         };
         if is_failed {
             -1

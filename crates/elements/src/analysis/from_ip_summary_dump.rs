@@ -102,11 +102,11 @@ impl Element for FromIpSummaryDump {
         let protocol = conf.args.get_or("PROTO", wire::protocol::TCP);
         let splits = conf.args.get_or("MULTIPACKET", false);
         let contents: Option<Raw> = conf.args.get("DEFAULT_CONTENTS");
-        let contents = conf.args.get("DEFAULT_FIELDS").or(contents);
+        let contents = contents.or(conf.args.get("DEFAULT_FIELDS"));
         let flow: Option<Raw> = conf.args.get("DEFAULT_FLOWID");
-        let contents = conf.args.get("CONTENTS").or(contents);
-        let contents = conf.args.get("FIELDS").or(contents);
-        let flow = conf.args.get("FLOWID").or(flow);
+        let contents = contents.or(conf.args.get("CONTENTS"));
+        let contents = contents.or(conf.args.get("FIELDS"));
+        let flow = flow.or(conf.args.get("FLOWID"));
         let may_be_missing = conf.args.get_or("ALLOW_NONEXISTENT", false);
         let data = conf.args.get::<Vec<u8>>("DATA").unwrap_or_default();
         conf.finish()?;

@@ -88,7 +88,7 @@ pub struct ToIpFlowDumps {
 impl Element for ToIpFlowDumps {
     fn configure(conf: &mut Configure<'_>) -> Result<ToIpFlowDumps, Failed> {
         let given = ["FILEPATTERN", "OUTPUT_PATTERN"].map(|name| conf.args.get::<Filename>(name));
-        let named = given.into_iter().flatten().map(|Filename(name)| name).next_back();
+        let named = given.into_iter().flatten().map(|Filename(name)| name).next();
         let pattern = named.filter(|name| !name.is_empty()).unwrap_or("-".to_string());
         let notifier = conf.element("NOTIFIER", &[]);
         let mut wishes = |name| conf.args.get_or(name, false);

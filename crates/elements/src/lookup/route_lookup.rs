@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use args::Scope;
-use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Verdict};
+use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Refusal, Verdict};
 
 use super::order::Order;
 use super::route::Route;
@@ -42,6 +42,9 @@ pub const LOOKUP: Handler = Handler::read_param(
 );
 pub const FLUSH: Handler = Handler::write("flush", "Removes all routes.").flags("button");
 
+/// What failed writes return.
+pub const REFUSALS: &[(&str, Refusal)] =
+    &[("add", Refusal::Route), ("set", Refusal::Route), ("remove", Refusal::Route), ("ctrl", Refusal::Route)];
 /// The handlers of tables that can be changed but not emptied at once.
 pub const HANDLERS: &[Handler] = &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensive"), LOOKUP];
 /// The handlers of tables that can also be emptied at once.
@@ -56,6 +59,7 @@ macro_rules! lookup {
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
                 .args($crate::lookup::route_lookup::ARGS)
                 .handlers($handlers)
+                .refuses($crate::lookup::route_lookup::REFUSALS)
                 .drops($crate::lookup::route_lookup::DROPS);
 
         /// See the page above.

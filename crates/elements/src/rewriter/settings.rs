@@ -106,18 +106,18 @@ impl Settings {
             timeouts = plain_udp_timeouts(conf, &mut guarantee_s);
         }
         conf.proceed()?;
-        let mut capacity = conf.args.get("CAPACITY");
-        capacity = conf.args.get("MAPPING_CAPACITY").or(capacity);
+        let capacity = conf.args.get("CAPACITY");
+        let capacity = capacity.or(conf.args.get("MAPPING_CAPACITY"));
         if matches!(kind, Kind::Pair | Kind::Address | Kind::Ping) {
             let default_s = if kind == Kind::Ping { 300 } else { 7200 };
             timeouts.plain_ms = ms(conf.args.get_or("TIMEOUT", Seconds(default_s)));
         }
         let Seconds(guarantee_s) = conf.args.get_or::<Seconds<0>>("GUARANTEE", Seconds(guarantee_s));
-        let reap = conf.args.get_or("REAP_INTERVAL", Seconds(15 * 60));
+        let reap = conf.args.get("REAP_INTERVAL");
         if conf.args.is_given("REAP_TIME") {
             conf.args.warn("REAP_TIME", "argument deprecated");
         }
-        let Seconds(reap_s) = conf.args.get_or::<Seconds<0>>("REAP_TIME", reap);
+        let Seconds(reap_s) = reap.or(conf.args.get("REAP_TIME")).unwrap_or(Seconds::<0>(15 * 60));
         conf.proceed()?;
         timeouts.guarantee_ms = ms(Seconds(guarantee_s));
         Ok(Settings { capacity, annotations, timeouts: [timeouts, udp], reap_s })

@@ -49,15 +49,17 @@ impl Element for Shaper {
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, port: usize, max: usize) -> Batch {
+        if self.unit == Unit::Bytes {
+            return self.pull_bytes(ctx, max);
+        }
         let n_due = self.rate.n_due(ctx.now_ns());
-        match (self.unit, port) {
-            (Unit::Bytes, _) => self.pull_bytes(ctx, max),
-            (Unit::Packets, 0) if n_due > 0 => {
+        match port {
+            0 if n_due > 0 => {
                 let batch = ctx.pull(0, n_due.min(max as u64) as usize);
                 self.rate.count(batch.len() as u64);
                 batch
             }
-            (Unit::Packets, 1) if n_due == 0 => ctx.pull(0, max),
+            1 if n_due == 0 => ctx.pull(0, max),
             _ => Batch::new(),
         }
     }
