@@ -1,7 +1,7 @@
 {% from "directions.click" import each_way %}
 elementclass PrintFunction { $label, $timestamp, $contents, $contents6, $payload, $ttl, $length, $most |
     input -> MarkMACHeader -> Unbatch
-        -> kind :: Classifier(12/0800, 12/0806, 12/86dd, 12/8100 16/0800, -);
+        -> kind :: Classifier(12/0800, 12/0806 16/0800 !18/00 19/04, 12/86dd, 12/8100 16/0800, -);
     kind[0] -> MarkIPHeader(14)
         -> ip :: IPPrint($label, CONTENTS $contents, PAYLOAD $payload, MAXLENGTH $most, TIMESTAMP $timestamp, TTL $ttl,
             LENGTH $length)

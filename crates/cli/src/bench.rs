@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::command::BenchOptions;
 use crate::failure::Exit;
+use crate::load::Origin;
 use element::output::reason;
 
 mod changes;
@@ -28,7 +29,7 @@ pub fn run(options: BenchOptions) -> Exit {
         false => options.files.clone(),
     };
     for file in &files {
-        std::fs::File::open(file).map_err(|error| format!("{file}: {}", reason(&error)))?;
+        Origin::File(file.clone()).read()?;
     }
     let report = match options.changes {
         Some(n) => changes::report(n, &options)?,

@@ -14,9 +14,12 @@ pub fn run(options: CheckOptions) -> Exit {
     let request = Request::from_options(&options.source)?;
     let text = request.text.read()?;
     let mut diagnostics = Diagnostics::default();
+    let place = Place { file: Some(request.text.name().into()), ..Place::default() };
+    for name in request.unknown_variables(&text) {
+        diagnostics.warning(&place, format!("{name}=...: it has no variable ${name}"));
+    }
     if let Some(graph) = load::parse(&request, &text, &mut diagnostics) {
         if graph.elements.is_empty() {
-            let place = Place { file: Some(request.text.name().into()), ..Place::default() };
             diagnostics.warning(&place, load::NO_ELEMENTS);
         }
         load::configure(&request, graph, &mut diagnostics);

@@ -63,7 +63,7 @@ fn run(options: Options) -> i32 {
         // As in Click, a processor that does not exist changes nothing.
         let _ = sys::cpu::pin_thread(cpu);
     }
-    let text = match request.text.read() {
+    let text = match request.text.read_anything() {
         Ok(text) => text,
         Err(message) => {
             eprintln!("{message}");

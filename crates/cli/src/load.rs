@@ -47,6 +47,15 @@ pub enum Origin {
     Expression(String),
 }
 
+/// How captures begin: pcap of microseconds and of nanoseconds, of either byte order, and pcapng.
+const CAPTURES: [[u8; 4]; 5] = [
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+    [0x0a, 0x0d, 0x0d, 0x0a],
+];
+
 impl Origin {
     /// The name that diagnostics give it.
     pub fn name(&self) -> &str {
@@ -65,9 +74,25 @@ impl Origin {
         }
     }
 
-    /// The text, or the reason why it cannot be read.
+    /// The text, or the reason why it cannot be read; a capture is none.
     pub fn read(&self) -> Result<String, String> {
-        let configuration = lang::configuration(&self.bytes()?, self.name())?;
+        let bytes = self.bytes()?;
+        if CAPTURES.iter().any(|begin| bytes.starts_with(begin)) {
+            let name = self.name();
+            return Err(format!(
+                "{name}: it is a capture and no configuration; `weir read` reads its packets"
+            ));
+        }
+        self.text(&bytes)
+    }
+
+    /// As [`Origin::read`], whatever it is.
+    pub fn read_anything(&self) -> Result<String, String> {
+        self.text(&self.bytes()?)
+    }
+
+    fn text(&self, bytes: &[u8]) -> Result<String, String> {
+        let configuration = lang::configuration(bytes, self.name())?;
         Ok(String::from_utf8_lossy(&configuration).into_owned())
     }
 
@@ -175,6 +200,12 @@ impl Request {
         }
         request.text = text.ok_or_else(|| Failure::Usage(format!("no configuration; {NO_CONFIGURATION}")))?;
         Ok(request)
+    }
+
+    /// The variables that are given and that the configuration does not mention. Of one that takes in others not all is known.
+    pub fn unknown_variables<'r>(&'r self, text: &'r str) -> impl Iterator<Item = &'r str> {
+        let names = self.variables.iter().map(|(name, _)| name.as_str());
+        names.filter(move |name| !text.contains("require") && !text.contains(name))
     }
 
     fn build_options(&self) -> BuildOptions {

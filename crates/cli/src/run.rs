@@ -41,7 +41,9 @@ pub fn run(options: RunOptions) -> Exit {
     }
     request.cpus = cores::cpus(request.layout, true);
     let text = request.text.read()?;
-    warn_of_variables(&request, &text);
+    for name in request.unknown_variables(&text) {
+        eprintln!("weir: warning: {name}=...: {} has no variable ${name}", request.text.name());
+    }
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(&request, &text, &mut diagnostics);
     // Later changes may well write what was read before.
@@ -122,16 +124,6 @@ fn check_reads(options: &RunOptions, world: &World) -> Result<(), Failure> {
         return Err(Failure::Usage(missing.join("\nweir: ")));
     }
     Ok(())
-}
-
-/// Warns of variables that the configuration does not mention. Of one that takes in others not all is known.
-fn warn_of_variables(request: &Request, text: &str) {
-    if text.contains("require") {
-        return;
-    }
-    for (name, _) in request.variables.iter().filter(|(name, _)| !text.contains(name.as_str())) {
-        eprintln!("weir: warning: {name}=...: {} has no variable ${name}", request.text.name());
-    }
 }
 
 /// Answers and tells events, if anybody is to ask or to hear.

@@ -395,6 +395,38 @@ fn a_run_writes_no_file_that_it_reads_and_warns_of_variables_that_nothing_mentio
     assert!(std::fs::read(&file).expect("it is there") == before);
     let output = weir(&["run", "-q", "-e", "Idle -> Discard; DriverManager(stop)", "FOO=1"]);
     assert_eq!(stderr(&output), "weir: warning: FOO=...: config has no variable $FOO\n");
+    let output = weir(&["check", "-e", "Idle -> Discard", "FOO=1"]);
+    assert_eq!(stderr(&output), "config: warning: FOO=...: it has no variable $FOO\n");
+}
+
+#[test]
+fn a_capture_is_no_configuration() {
+    let file = root().join("captures/lan.pcap").display().to_string();
+    for command in ["run", "check", "flatten", "graph", "bench"] {
+        let output = weir(&[command, &file]);
+        let due =
+            format!("weir: {file}: it is a capture and no configuration; `weir read` reads its packets\n");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(1), due), "{command}");
+    }
+}
+
+#[test]
+fn values_of_options_are_refused_with_what_can_be() {
+    for (line, due) in [
+        ("status abc", "expected the number of a stage; `weir status` lists them"),
+        ("insert --after abc count", "expected the number of a stage; `weir status` lists them"),
+        ("candidate commit --confirm-within abc", "expected a number of seconds from 1 to 86400, such as 60"),
+        ("serve --keep-state=abc", "expected a time such as 10s or 5min"),
+        ("serve --listen host:99999", "expected ADDRESS:PORT, such as 10.0.0.1:8443 or [::]:8443"),
+        ("linux --gateway foo", "give an address, such as 10.0.0.1 or fd00::1"),
+        ("linux --right 10.0.0.1", "`10.0.0.1` has no prefix length; give one, such as 10.0.0.1/24"),
+        ("port t --address fd00::1", "`fd00::1` has no prefix length; give one, such as fd00::1/64"),
+        ("write x.pcap.zst", "captures are not written as `.zst`; compressed ones end with `.gz` or `.bz2`"),
+    ] {
+        let output = weir(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(stderr(&output).contains(due), "{line}: {}", stderr(&output));
+    }
 }
 
 #[test]

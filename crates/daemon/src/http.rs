@@ -127,10 +127,11 @@ async fn respond(
         request.who = tls.who_has(request.header("authorization"));
         // The page holds no data, and has a place for a token.
         if request.who.role == Role::Nobody && crate::page::page(&request).is_none() {
-            let fault = Fault {
-                status: 401,
-                ..Fault::denied("a client certificate or a token is needed: Authorization: Bearer TOKEN")
+            let message = match request.header("authorization") {
+                Some(_) => "the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all",
+                None => "a client certificate or a token is needed: Authorization: Bearer TOKEN",
             };
+            let fault = Fault { status: 401, ..Fault::denied(message) };
             service.note(&request, 401);
             return answer(
                 Reply::json(401, &fault.body()).with("www-authenticate", "Bearer, Basic realm=\"weir\""),

@@ -56,7 +56,12 @@ impl Journal {
         let failed = |path: &Path, error: std::io::Error| {
             Fault::broken(format!("{}: {}", path.display(), sys::reason(&error)))
         };
-        private::make_folder(folder).map_err(|error| failed(folder, error))?;
+        private::make_folder(folder).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Fault::broken(format!("{}: it is no folder; give one with --state", folder.display()))
+            }
+            _ => failed(folder, error),
+        })?;
         let path = folder.join("journal");
         let file = private::append(&path).map_err(|error| failed(&path, error))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {

@@ -29,7 +29,7 @@ pub enum Endpoint {
 /// The kinds of [`Endpoint::Stream`].
 const STREAMS: [&str; 3] = ["unix", "fifo", "file"];
 /// Longest path of one: that of a Unix socket (`sun_path` in unix(7), without the null byte).
-const MAX_PATH: usize = 107;
+pub const MAX_PATH: usize = 107;
 
 impl Endpoint {
     /// The words in front of a colon that are no instances.

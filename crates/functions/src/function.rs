@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use yang::{Kind, Modules, Node, Problem};
 
-use crate::{Package, CORE, WEIR};
+use crate::{render, Package, CORE, WEIR};
 
 /// Functions whose schemas are compiled together.
 #[derive(Clone)]
@@ -60,8 +60,9 @@ impl Functions {
         Functions::new(packages)
     }
 
-    /// With another package; one of the same name is replaced.
+    /// With another package, whose templates are checked; one of the same name is replaced.
     pub fn with(&self, package: Package) -> Result<Functions, String> {
+        render::check_syntax(&package)?;
         let mut packages = self.packages.to_vec();
         put(&mut packages, package);
         Functions::new(packages)

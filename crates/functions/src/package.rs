@@ -41,8 +41,7 @@ impl Package {
 
     /// Reads a tar archive; `origin` is what errors call it.
     pub fn of_tar(archive: impl Read, origin: &str) -> Result<Package, String> {
-        let files = files_of_tar(archive)
-            .map_err(|error| format!("{origin}: no tar archive: {}", sys::reason(&error)))?;
+        let files = files_of_tar(archive).map_err(|error| format!("{origin}: {}", sys::reason(&error)))?;
         Package::of_files(files, origin)
     }
 
@@ -105,13 +104,21 @@ fn files_of_folder(path: &Path) -> std::io::Result<BTreeMap<String, String>> {
     Ok(files)
 }
 
+/// What is told of an archive that cannot be read: what is wrong with its headers may be told with bytes of any kind.
+fn no_archive(error: std::io::Error) -> std::io::Error {
+    match error.raw_os_error() {
+        Some(_) => error,
+        None => std::io::Error::other("no tar archive; give a function's folder, or a tar archive of it"),
+    }
+}
+
 /// The texts in an archive, whatever folder they are in.
 fn files_of_tar(archive: impl Read) -> std::io::Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     // Headers and padding take their part.
     let mut archive = tar::Archive::new(archive.take(2 * MAX_BYTES));
-    for entry in archive.entries()? {
-        let mut entry = entry?;
+    for entry in archive.entries().map_err(no_archive)? {
+        let mut entry = entry.map_err(no_archive)?;
         let path = entry.path()?.into_owned();
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
         if entry.header().entry_type().is_file() && is_wanted(&name) {
@@ -153,9 +160,7 @@ mod tests {
         expect!["dir: a function has one schema, NAME.yang; there are 2 files that end so"]
             .assert_eq(&told(&[("a.yang", ""), ("b.yang", "")]));
         expect!["dir: there is a.yang, but no a.click"].assert_eq(&told(&[("a.yang", ""), ("b.click", "")]));
-        let error =
-            Package::of_tar(&b"this is no archive of any kind, but it is a text that is long"[..], "x")
-                .unwrap_err();
-        assert!(error.starts_with("x: no tar archive"), "{error}");
+        expect!["x: no tar archive; give a function's folder, or a tar archive of it"]
+            .assert_eq(&Package::of_tar(&[0xff; 600][..], "x").unwrap_err());
     }
 }

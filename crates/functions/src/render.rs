@@ -5,7 +5,7 @@ use minijinja::{context, AutoEscape, Environment, Error, ErrorKind, UndefinedBeh
 
 use crate::shipped::PARTS;
 use crate::values;
-use crate::Function;
+use crate::{Function, Package};
 
 /// Where an instance runs: what stands for its ports in the graph.
 pub trait Placement: Send + Sync + 'static {
@@ -36,13 +36,8 @@ impl Function<'_> {
         ports: &[String],
         placement: impl Placement,
     ) -> Result<String, String> {
-        let mut env = Environment::new();
-        env.set_auto_escape_callback(|_| AutoEscape::None);
-        env.set_undefined_behavior(UndefinedBehavior::Strict);
-        let syntax =
-            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
-        env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
-        values::add_filters(&mut env);
+        let failed = |error: Error| template_error(self.name(), &error);
+        let mut env = environment(self.package).map_err(failed)?;
         let known: Vec<String> = ports.to_vec();
         let idx_of = move |name: &str| {
             known.iter().position(|known| known == name).ok_or_else(|| {
@@ -54,37 +49,57 @@ impl Function<'_> {
         let (idx_from, placed) = (idx_of.clone(), placement.clone());
         env.add_function("from", move |name: &str| idx_from(name).map(|idx| placed.from(idx, name)));
         env.add_function("to", move |name: &str| idx_of(name).map(|idx| placement.to(idx, name)));
-        let failed = |error: Error| self.template_error(&error);
-        for (name, text) in PARTS {
-            env.add_template(name, text).map_err(failed)?;
-        }
-        for (name, text) in &self.package.parts {
-            env.add_template(name, text).map_err(failed)?;
-        }
-        let name = format!("{}.click", self.name());
-        env.add_template(&name, &self.package.template).map_err(failed)?;
         let values = values::of_instance(self.node, data);
         let ports = Value::from_iter(ports.iter().map(String::as_str));
-        let template = env.get_template(&name).map_err(failed)?;
+        let template = env.get_template(&file_name(self.name())).map_err(failed)?;
         template.render(context! { ports, ..values }).map_err(failed)
     }
+}
 
-    /// What is told of a template that gives up: what it says itself if it does so on purpose, else where it is wrong.
-    fn template_error(&self, error: &Error) -> String {
-        let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-        if let Some(raised) = causes.find_map(|cause| {
-            let cause = cause.downcast_ref::<Error>()?;
-            cause.detail()?.strip_prefix(values::RAISED).map(str::to_string)
-        }) {
-            return raised;
-        }
-        let place = match (error.name(), error.line()) {
-            (Some(name), Some(line)) => format!("{name}:{line}: "),
-            _ => format!("{}.click: ", self.name()),
-        };
-        let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_string);
-        format!("{place}{detail}")
+/// Checks the syntax of a package's templates.
+pub fn check_syntax(package: &Package) -> Result<(), String> {
+    environment(package).map(drop).map_err(|error| template_error(&package.name, &error))
+}
+
+/// The templates of a package and those that it may include.
+fn environment(package: &Package) -> Result<Environment<'_>, Error> {
+    let mut env = Environment::new();
+    env.set_auto_escape_callback(|_| AutoEscape::None);
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax =
+        SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
+    values::add_filters(&mut env);
+    for (name, text) in PARTS {
+        env.add_template(name, text)?;
     }
+    for (name, text) in &package.parts {
+        env.add_template(name, text)?;
+    }
+    env.add_template_owned(file_name(&package.name), package.template.as_str())?;
+    Ok(env)
+}
+
+/// The file of a function's template.
+fn file_name(function: &str) -> String {
+    format!("{function}.click")
+}
+
+/// What is told of a function's template that gives up: what it says itself if it does so on purpose, else where it is wrong.
+fn template_error(function: &str, error: &Error) -> String {
+    let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    if let Some(raised) = causes.find_map(|cause| {
+        let cause = cause.downcast_ref::<Error>()?;
+        cause.detail()?.strip_prefix(values::RAISED).map(str::to_string)
+    }) {
+        return raised;
+    }
+    let place = match (error.name(), error.line()) {
+        (Some(name), Some(line)) => format!("{name}:{line}: "),
+        _ => format!("{}: ", file_name(function)),
+    };
+    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_string);
+    format!("{place}{detail}")
 }
 
 #[cfg(test)]
@@ -145,6 +160,19 @@ mod tests {
             "10.0.0.0/24 10.0.0.255"
         );
         assert_eq!(render("{{ 'x y)' | quoted }}", json!({})), "\"x y)\"");
+    }
+
+    #[test]
+    fn a_package_is_added_only_if_its_template_can_be_read() {
+        let schema =
+            "module f { yang-version 1.1; namespace 'urn:f'; prefix f; import weir { prefix weir; } \
+            list f { key name; weir:port left; uses weir:instance; } }";
+        let added = |template: &str| {
+            let functions = Functions::new(Vec::new()).unwrap();
+            functions.with(Package::of_texts("f", schema, template)).err().unwrap_or_default()
+        };
+        assert_eq!(added("{{ from('left') }} -> {{ foo( }}"), "f.click:1: unexpected `}`");
+        assert_eq!(added("{{ nothing }}"), "");
     }
 
     #[test]

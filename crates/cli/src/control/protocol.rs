@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use daemon::topology::MAX_PATH;
 use serde::{Deserialize, Serialize};
 
 /// What follows a graph's name in that of its socket.
@@ -111,7 +112,14 @@ pub enum Answer {
 /// The socket of a graph.
 pub fn path(name: &str) -> Result<PathBuf, String> {
     let name = checked_name(name)?;
-    Ok(folder()?.join(file_name(&name)))
+    let path = folder()?.join(file_name(&name));
+    match path.as_os_str().len().saturating_sub(MAX_PATH) {
+        0 => Ok(path),
+        n_over => Err(format!(
+            "`{name}` is no name for a graph; it may have {} letters here, as the path of its socket has {MAX_PATH} bytes at most",
+            name.len().saturating_sub(n_over)
+        )),
+    }
 }
 
 /// What the socket of a graph is called in the folder of the sockets.
@@ -122,7 +130,7 @@ pub fn file_name(name: &str) -> String {
 /// Checks what a graph is to be called.
 pub fn checked_name(name: &str) -> Result<String, String> {
     match name.starts_with('.') || !is_plain(name) {
-        true => Err(format!("`{name}` is no name for a graph; use letters, digits, `-`, `_` and `.`")),
+        true => Err(format!("`{name}` is no name for a graph; use ASCII letters, digits, `-`, `_` and `.`")),
         false => Ok(name.to_string()),
     }
 }

@@ -10,7 +10,7 @@ use element::Runtime;
 use engine::change::Subscriber;
 use engine::world::World;
 use events::Hooks;
-use sys::unix::{listen_at, Listening, SocketFile};
+use sys::unix::{listen_at, peer_credentials, Listening, SocketFile};
 
 use super::answers::{as_json, change, history, subscribe};
 use super::herald::Herald;
@@ -58,11 +58,24 @@ impl Server {
 
     /// Listens for those who call the graph `name`.
     pub fn listen(&mut self, name: &str) -> Result<(), String> {
+        self.listen_unless(name, |_| format!("a graph named `{name}` runs already; choose another --name"))
+    }
+
+    /// As [`Server::listen`]; `taken` tells what is wrong if another process, whose number may be known, has the name.
+    pub fn listen_unless(
+        &mut self,
+        name: &str,
+        taken: impl FnOnce(Option<i32>) -> String,
+    ) -> Result<(), String> {
         let path = protocol::path(name)?;
         let listening =
             listen_at(&path, BEGIN_PATIENCE).map_err(|error| format!("{}: {error}", path.display()))?;
-        let Listening::Here(listener, socket) = listening else {
-            return Err(format!("a graph named `{name}` runs already; choose another --name"));
+        let (listener, socket) = match listening {
+            Listening::Here(listener, socket) => (listener, socket),
+            Listening::Elsewhere(stream) => {
+                let other = stream.and_then(|stream| peer_credentials(stream).ok());
+                return Err(taken(other.map(|other| other.pid)));
+            }
         };
         self.sockets.push(socket);
         let (reach, herald) = (self.reach.clone(), self.herald.clone());

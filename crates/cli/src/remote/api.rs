@@ -1,5 +1,6 @@
 //! Requests to a daemon.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{PrivateKeyDer, ServerName};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as TlsError, RootCertStore};
 
 use super::told;
 use crate::patience::Patience;
@@ -209,11 +210,16 @@ impl Daemon {
             tokio::net::UnixStream::from_std(stream)
         });
         connected.map_err(|error| {
-            let reason = element::output::reason(&error);
-            format!(
-                "{}: {reason}; no daemon answers there: start one with `weir serve`, name its --socket, or wait for one that starts with --wait",
-                path.display()
-            )
+            let remedy = match error.kind() {
+                ErrorKind::PermissionDenied => {
+                    "the socket is its owner's alone: let that daemon run with `weir serve --group GROUP`, a group that you are in, or \
+                     name another --socket"
+                }
+                _ => {
+                    "no daemon answers there: start one with `weir serve`, name its --socket, or wait for one that starts with --wait"
+                }
+            };
+            format!("{}: {}; {remedy}", path.display(), element::output::reason(&error))
         })
     }
 
@@ -239,7 +245,7 @@ impl Daemon {
             .map_err(|error| failed(&element::output::reason(&error)))?;
         let name = ServerName::try_from(name).map_err(|error| failed(&error))?;
         let connector = tokio_rustls::TlsConnector::from(Arc::new(self.tls_config()?));
-        connector.connect(name, stream).await.map_err(|error| failed(&error))
+        connector.connect(name, stream).await.map_err(|error| failed(&reason_of_tls(&error)))
     }
 
     fn tls_config(&self) -> Result<ClientConfig, String> {
@@ -283,6 +289,24 @@ impl Daemon {
             None => self.path().map_or_else(|message| message, |path| path.display().to_string()),
         }
     }
+}
+
+/// Why TLS could not be agreed on, in a user's words.
+fn reason_of_tls(error: &std::io::Error) -> String {
+    use CertificateError as Wrong;
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let Some(TlsError::InvalidCertificate(wrong)) = inner else { return error.to_string() };
+    let why = match wrong {
+        Wrong::UnknownIssuer => "nobody who is trusted has signed it; give the certificate of who did with --ca FILE",
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => "it is for another host",
+        Wrong::Expired | Wrong::ExpiredContext { .. } => "it has expired; renew it",
+        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => "it is not valid yet; look at the clocks",
+        Wrong::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is one that signs others (CA:TRUE); let it sign one for the server, and give it itself with --ca FILE"
+        }
+        other => return format!("the server's certificate is refused: {other}"),
+    };
+    format!("the server's certificate is refused: {why}")
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {

@@ -29,7 +29,7 @@ pub enum CandidateAction {
     /// Make it run: all at once.
     Commit {
         /// Go back to what ran before unless `weir candidate confirm` follows within SECONDS.
-        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         confirm_within: Option<u32>,
     },
     /// Keep what was committed.
@@ -40,6 +40,12 @@ pub enum CandidateAction {
     Discard,
     /// Put the running configuration by, for `weir serve --startup`.
     Save,
+}
+
+/// Reads how long a confirmation is waited for.
+fn seconds(text: &str) -> Result<u32, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=86400).contains(seconds));
+    seconds.ok_or_else(|| "expected a number of seconds from 1 to 86400, such as 60".to_string())
 }
 
 /// Does it.

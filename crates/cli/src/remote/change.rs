@@ -248,17 +248,18 @@ pub fn delete(options: &DeleteOptions) -> Result<(), String> {
 /// Calls an action.
 pub fn call(options: &CallOptions) -> Result<(), String> {
     let target = Target::find(&options.daemon, &options.instance)?;
-    let place = target.place(&options.action)?;
-    if place.node.kind != Kind::Action {
+    let place = target.place(&options.action).ok().filter(|place| place.node.kind == Kind::Action);
+    let Some(place) = place else {
         let known: Vec<&str> = target
             .node()
             .data_children()
             .filter(|node| node.kind == Kind::Action)
             .map(|node| node.name.as_str())
             .collect();
-        let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-        return Err(format!("`{}` is no action; actions of a {}: {known}", options.action, target.function));
-    }
+        let known =
+            if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) };
+        return Err(format!("`{}` is no action of a {}; {known}", options.action, target.function));
+    };
     let input = place.node.children.iter().find(|child| child.kind == Kind::Input);
     let mut values = Map::new();
     for text in &options.values {

@@ -35,6 +35,7 @@ fn one(error: &Value) -> String {
         "change /restconf/ds/ietf-datastores:candidate first",
         "change something with --candidate first",
     );
+    let message = missing_node(&message).unwrap_or(message);
     let Some(path) = text("error-path") else { return message };
     let thing = Thing::of(path);
     if message.starts_with(path) && tag == "data-exists" {
@@ -59,6 +60,14 @@ fn without_edit(message: &str) -> &str {
         Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => message,
     }
+}
+
+/// What is told instead of libyang's words for a node that must be given.
+fn missing_node(message: &str) -> Option<String> {
+    let name = message.strip_prefix("Mandatory node \"")?.strip_suffix("\" instance does not exist.")?;
+    Some(format!(
+        "`{name}` is missing, which has no default; `weir create FUNCTION --help` tells how to give it"
+    ))
 }
 
 /// A path whose keys stand behind `=`: those that libyang makes have them as in `[name='fw']`.
@@ -174,6 +183,12 @@ mod tests {
             "connection of a:left: there is no instance `b`; create it first",
         );
         check("invalid-value", "/weir:logging/level", "unknown level", "/weir:logging/level: unknown level");
+        check(
+            "missing-element",
+            "/delay:delay[name='d']",
+            "Mandatory node \"time\" instance does not exist.",
+            "`d`: `time` is missing, which has no default; `weir create FUNCTION --help` tells how to give it",
+        );
         check("x", "/nat:nat=n", "edit `2`: `x`: expected a number", "`n`: `x`: expected a number");
         check("x", "/weir:topology/connection[from='a:b']/to", "no", "connection of a:b to: no");
         check("x", "/nat:nat[name='n']/rule[id='1'][at='2']/x", "no", "`n` rule/1/2/x: no");

@@ -86,7 +86,10 @@ pub struct TopologyOptions {
 /// Joins two endpoints.
 pub fn connect(options: &ConnectOptions) -> Result<(), String> {
     let ConnectOptions { from, to, daemon } = options;
-    // The instance's port names the connection. What is no endpoint, the daemon tells.
+    for end in [from, to] {
+        Endpoint::parse(end).map_err(|message| format!("`{end}`: {message}"))?;
+    }
+    // The instance's port names the connection.
     let is_port = |end: &str| matches!(Endpoint::parse(end), Ok(Endpoint::Port { .. }));
     let (from, to) = if is_port(to) && !is_port(from) { (to, from) } else { (from, to) };
     let value = json!([{ "from": from, "to": to }]);

@@ -5,6 +5,7 @@ mod learned;
 mod plane;
 mod sockets;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +52,7 @@ pub struct ServeOptions {
     /// Also keep what was learned: mappings of NATs and firewalls, connections of load balancers, Ethernet addresses of neighbours,
     /// stations of bridges. It is written every TIME, and at the end; 0 is the end alone.
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "60s",
-        conflicts_with = "volatile", value_parser = humantime::parse_duration)]
+        conflicts_with = "volatile", value_parser = time)]
     pub keep_state: Option<Duration>,
     /// Unix socket to answer on [default: /run/weir.socket, or $XDG_RUNTIME_DIR/weir/api.socket for ordinary users].
     #[arg(long, value_name = "PATH", env = "WEIR_SOCKET")]
@@ -60,8 +61,8 @@ pub struct ServeOptions {
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Also answer over TLS on this address and port.
-    #[arg(long, value_name = "ADDRESS:PORT", requires_all = ["certificate", "key"])]
-    pub listen: Option<std::net::SocketAddr>,
+    #[arg(long, value_name = "ADDRESS:PORT", requires_all = ["certificate", "key"], value_parser = address_and_port)]
+    pub listen: Option<SocketAddr>,
     /// The server's certificates (PEM).
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<String>,
@@ -99,6 +100,16 @@ pub struct ServeOptions {
     pub hooks: HookOptions,
 }
 
+/// Reads a time.
+fn time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "expected a time such as 10s or 5min".to_string())
+}
+
+/// Reads where to listen.
+fn address_and_port(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected ADDRESS:PORT, such as 10.0.0.1:8443 or [::]:8443".to_string())
+}
+
 /// Runs the daemon until it is told to stop.
 pub fn run(options: ServeOptions) -> Exit {
     let logs = Logs::install(&options.log, options.log_json);
@@ -107,7 +118,12 @@ pub fn run(options: ServeOptions) -> Exit {
     let heard = logs.clone();
     engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
     let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
-    control.listen(GRAPH).map_err(|message| message.replace("choose another --name", "stop it first"))?;
+    control.listen_unless(GRAPH, |other| {
+        let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
+        format!(
+            "a daemon of this user, or `weir run --name {GRAPH}`, runs already{process}; a user has one: ask it, or end it first"
+        )
+    })?;
     let herald = control.herald().clone();
     let plane = Arc::new(plane::Running::new(control.reach()));
     let stop = Stop::listen(&mut engine.world);

@@ -1,13 +1,14 @@
 //! The daemon's sockets.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon::http::{self, tls::Tls};
 use daemon::metrics::push::{self, Collector};
 use daemon::roles::{Role, Who};
+use daemon::topology::MAX_PATH;
 use daemon::Service;
 use rustix::process::geteuid;
 use sys::unix::{listen_at, Listening, SocketFile};
@@ -66,6 +67,7 @@ pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
             "--socket {path}: there is no folder {folder}; make it with `mkdir -p {folder}`"
         ));
     }
+    refuse_impossible(&path)?;
     let Listening::Here(unix, file) = listen_at(&path, PATIENCE).map_err(failed)? else {
         return Err(format!(
             "{}: a daemon answers there already; stop it, or give another --socket and --state",
@@ -78,6 +80,21 @@ pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
         std::os::unix::fs::chown(&path, None, group).map_err(failed)?;
     }
     Ok(Listeners { unix, file: Some(file), group, tcp })
+}
+
+/// Refuses a path at which no socket can be.
+fn refuse_impossible(path: &Path) -> Result<(), String> {
+    let is_socket_or_nothing =
+        std::fs::symlink_metadata(path).map_or(true, |facts| facts.file_type().is_socket());
+    let why = match path.as_os_str().len() {
+        len if len > MAX_PATH => format!("its path has {len} bytes; that of a socket may have {MAX_PATH}"),
+        _ if path.is_dir() => {
+            format!("it is a folder; name a socket in it, such as {}", path.join("weir.socket").display())
+        }
+        _ if !is_socket_or_nothing => "it is a file and no socket; give another path".to_string(),
+        _ => return Ok(()),
+    };
+    Err(format!("--socket {}: {why}", path.display()))
 }
 
 /// The number of a group, given by name or number.

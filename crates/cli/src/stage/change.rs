@@ -24,10 +24,10 @@ use newcomer::{Newcomer, Wanted};
 #[derive(Args)]
 pub struct InsertOptions {
     /// Insert it to the right of this stage.
-    #[arg(long, value_name = "ID", required_unless_present = "before", conflicts_with = "before")]
+    #[arg(long, value_name = "ID", required_unless_present = "before", conflicts_with = "before", value_parser = status::number)]
     pub after: Option<u32>,
     /// Insert it to the left of this stage.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = status::number)]
     pub before: Option<u32>,
     /// The new stage, such as `count` or `tee FILE`.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
@@ -38,6 +38,7 @@ pub struct InsertOptions {
 #[derive(Args)]
 pub struct RemoveOptions {
     /// The stage, by its number in `weir status`.
+    #[arg(value_parser = status::number)]
     pub id: u32,
 }
 
@@ -45,6 +46,7 @@ pub struct RemoveOptions {
 #[derive(Args)]
 pub struct ReplaceOptions {
     /// The stage, by its number in `weir status`.
+    #[arg(value_parser = status::number)]
     pub id: u32,
     /// What takes its place.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]

@@ -36,7 +36,7 @@ pub struct LinuxOptions {
     #[arg(long, value_name = "NAME=ADDR/LEN", value_parser = named_address)]
     pub address: Vec<String>,
     /// Default route of the stack.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = gateway)]
     pub gateway: Option<IpAddr>,
     /// Largest packet of the interfaces, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 1500, allow_negative_numbers = true, value_parser = spec::parse_mtu)]
@@ -123,6 +123,11 @@ const NAMED: &str = "give NAME=ADDR/LEN, such as dmz=10.0.0.1/24";
 fn named_address(text: &str) -> Result<String, String> {
     let (_, value) = text.split_once('=').ok_or(NAMED)?;
     address(value).map(|_| text.to_string())
+}
+
+/// Reads the address of a gateway.
+fn gateway(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "give an address, such as 10.0.0.1 or fd00::1".to_string())
 }
 
 /// What `weir status` shows.

@@ -43,7 +43,7 @@ pub struct ReadOptions {
 pub struct WriteOptions {
     /// Capture file: pcapng if its name ends with `.pcapng`, else pcap; compressed if `.gz` or `.bz2` follows.
     /// `-` is standard output.
-    #[arg(value_name = "FILE", value_parser = file)]
+    #[arg(value_name = "FILE", value_parser = output_file)]
     pub file: String,
     /// What all stages have; `--format` is the file's.
     #[command(flatten)]
@@ -75,6 +75,17 @@ fn file(text: &str) -> Result<String, String> {
     match text {
         "" => Err("the name is empty; name a capture file, or `-` for the standard stream".to_string()),
         text => Ok(text.to_string()),
+    }
+}
+
+/// Checks the name of a file to write.
+fn output_file(text: &str) -> Result<String, String> {
+    const UNKNOWN: [&str; 7] = [".zst", ".xz", ".lz4", ".lzma", ".lz", ".zip", ".Z"];
+    match UNKNOWN.iter().find(|ending| text.ends_with(*ending)) {
+        Some(ending) => {
+            Err(format!("captures are not written as `{ending}`; compressed ones end with `.gz` or `.bz2`"))
+        }
+        None => file(text),
     }
 }
 

@@ -62,11 +62,16 @@ pub struct Interface {
 #[derive(Args)]
 pub struct StatusOptions {
     /// Only this stage; `--json` has it as an object.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = number)]
     pub id: Option<u32>,
     /// As JSON, an object a stage.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads the number of a stage.
+pub fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "expected the number of a stage; `weir status` lists them".to_string())
 }
 
 /// Packets and bytes that a stack's device has seen, which the graph does not see: received and sent.

@@ -87,6 +87,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
              no create firewall fw
              no create firewall a-b
              no create firewal x
+             no create delay d
              no set fw mtu=3
              no set fw nothing=3
              no set fw 'rule=permit all'
@@ -94,6 +95,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
              no set fw mtu=1400 rule/x/action=deny
              no connect fw:up dev:e0
              no connect fw:left other:left
+             no connect fw fw
              no connect dev:e0 tap:t0
              no connect fw:left dev:there_is_none
              no attach firewall fw fw:left
@@ -116,6 +118,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: there is an instance `fw` already; change it with `weir set fw PATH=VALUE`, or delete it first with `weir delete fw`
             weir: `a-b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1
             weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
+            weir: `d`: `time` is missing, which has no default; `weir create FUNCTION --help` tells how to give it
             weir: `mtu` `3`: expected a number from 68 to 65535
             weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
             weir: `rule` `permit all`: `permit all`: `permit` is none of allow, deny, drop
@@ -123,6 +126,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: `x`: expected a number
             weir: `fw`: a firewall has no port `up`; its ports: left, right
             weir: connection of fw:left: there is no instance `other`; create it first
+            weir: `fw`: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
             weir: connection of dev:e0: dev:e0 and tap:t0: one of them must be a port of an instance
             weir: graph:93:1: While initializing '_from_dev_there__is__none :: FromDevice': there_is_none: No such device exists
             weir: attachment of `fw`: `fw` cannot stand in front of itself
@@ -132,7 +136,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: no watch `w`; there is none; `weir watch` makes one
             weir: watch `w`: there is no instance `gone`; create it first, or delete the threshold with it
             weir: -: it is empty; expected a configuration as `weir show --yaml` prints it
-            weir: `firewall` has no `flush`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
+            weir: `flush` is no action of a firewall; it has none
             weir: `firewall` comes with weir and stays
             name: fw
             rule:
@@ -188,13 +192,18 @@ fn functions_of_others_are_added_upgraded_with_state_and_removed() {
              weir handler --graph weir read m/p.config
              weir call m reset; weir show m seen
              weir function rm mine || :
-             weir delete m; weir function rm mine; weir create mine m || :",
+             weir delete m; weir function rm mine; weir create mine m || :
+             echo '{{ from(\"left\") }} -> {{ foo( }}' > mine/mine.click; weir function add mine || :
+             head -c 700 /dev/zero | tr '\\0' '\\377' > no.tar; weir function add no.tar || :",
         );
         assert!(
             text.starts_with("5\n2\n0\nweir: there are instances of `mine`; delete them first\n"),
             "{text}"
         );
         assert!(text.contains("weir: no function `mine`; there are "), "{text}");
+        let refused = "weir: mine.click:1: unexpected `}`\n\
+                       weir: no.tar: no tar archive; give a function's folder, or a tar archive of it\n";
+        assert!(text.ends_with(refused), "{text}");
         drop(daemon);
     });
 }
@@ -232,7 +241,7 @@ fn a_second_daemon_is_refused() {
         let daemon = start(place);
         let second = place.run("weir serve --volatile --socket api.socket");
         assert_ne!(second.code, 0);
-        assert!(second.stderr.contains("a graph named `weir` runs already"), "{}", second.stderr);
+        assert!(second.stderr.contains("runs already in process "), "{}", second.stderr);
         drop(daemon);
     });
 }
@@ -317,11 +326,29 @@ fn commands_wait_for_a_daemon_that_starts_and_name_it_behind_other_words() {
 }
 
 #[test]
-fn a_socket_in_a_folder_that_is_not_there_is_refused() {
+fn a_socket_where_none_can_be_is_refused() {
     as_each_user(|place| {
         let told = place.run("weir serve --volatile --log off --socket nowhere/api.socket");
         let due = "weir: --socket nowhere/api.socket: there is no folder nowhere; make it with `mkdir -p nowhere`\n";
         assert_eq!((told.code, told.stderr.as_str()), (1, due));
+        place.write("text", "");
+        for (options, due) in [
+            (
+                "--volatile --socket .",
+                "--socket .: it is a folder; name a socket in it, such as ./weir.socket",
+            ),
+            ("--volatile --socket text", "--socket text: it is a file and no socket; give another path"),
+            ("--state text --socket api.socket", "text: it is no folder; give one with --state"),
+        ] {
+            let told = place.run(&format!("weir serve --log off {options}"));
+            assert_eq!((told.code, told.stderr), (1, format!("weir: {due}\n")));
+        }
+        let told = place.run(&format!("weir serve --volatile --socket {}", "a".repeat(108)));
+        assert!(
+            told.stderr.ends_with("its path has 108 bytes; that of a socket may have 107\n"),
+            "{}",
+            told.stderr
+        );
         let told = place.run("weir serve --volatile --cpu 99999");
         assert_eq!(told.code, 2);
         assert!(

@@ -58,6 +58,7 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
             curl -s http://localhost:{port}/ >/dev/null || echo no plain HTTP
             export WEIR_SERVER=$url WEIR_CA=ca.pem
             weir show || :
+            env -u WEIR_CA weir show 2>&1 | sed 's/.*: the/the/'
             WEIR_TOKEN=secret weir create firewall fw2 && WEIR_TOKEN=secret weir show
             WEIR_CERT=bob.pem WEIR_KEY=bob.key weir delete fw2 || :"#
         ));
@@ -67,23 +68,24 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
     same(
         &texts,
         &expect_test::expect![[r#"
-        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
-        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
-        200 
-        403 bob may not write /firewall:firewall=fw: that needs the role operate; the role is read
-        201 
-        204 
-        403 robot may not administer /functions/firewall: that needs the role administer; the role is operate
-        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
-        401 a client certificate or a token is needed: Authorization: Bearer TOKEN
-        200 
-        403 ann may not write /weir:access: that needs the role administer; the role is operate
-        no plain HTTP
-        weir: a client certificate or a token is needed: Authorization: Bearer TOKEN
-        INSTANCE  FUNCTION  PORTS
-        fw2       firewall  left, right
-        weir: bob may not write `fw2`: that needs the role operate; the role is read
-    "#]],
+            401 a client certificate or a token is needed: Authorization: Bearer TOKEN
+            401 the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all
+            200 
+            403 bob may not write /firewall:firewall=fw: that needs the role operate; the role is read
+            201 
+            204 
+            403 robot may not administer /functions/firewall: that needs the role administer; the role is operate
+            401 the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all
+            401 the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all
+            200 
+            403 ann may not write /weir:access: that needs the role administer; the role is operate
+            no plain HTTP
+            weir: a client certificate or a token is needed: Authorization: Bearer TOKEN
+            the server's certificate is refused: nobody who is trusted has signed it; give the certificate of who did with --ca FILE
+            INSTANCE  FUNCTION  PORTS
+            fw2       firewall  left, right
+            weir: bob may not write `fw2`: that needs the role operate; the role is read
+        "#]],
     );
 }
 

@@ -106,8 +106,8 @@ fn what_cannot_be_a_stream_is_told_and_changes_nothing() {
     super::same(
         &texts,
         &expect_test::expect![[r#"
-            weir: connection of fw:left: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
-            weir: connection of fw:left to: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
+            weir: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
+            weir: `fifo:/with blanks`: `/with blanks` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
             weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: there is something else than a socket
             weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: this is no named pipe; `mkfifo` makes one
             weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory

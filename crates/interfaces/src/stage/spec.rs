@@ -157,19 +157,19 @@ pub fn parse_mtu(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Reads an address with its prefix length, which by default is the address alone.
+/// Reads an address with its prefix length.
 pub fn address(text: &str) -> Result<(IpAddr, u8), String> {
     let wrong = || format!("`{text}` is no address; give one such as 10.0.0.1/24 or fd00::1/64");
     let (address, len) = match text.split_once('/') {
-        Some((address, len)) => (address, Some(len)),
-        None => (text, None),
+        Some((address, len)) => (address.parse().map_err(|_| wrong())?, len),
+        None => {
+            let address: IpAddr = text.parse().map_err(|_| wrong())?;
+            let len = if address.is_ipv4() { 24 } else { 64 };
+            return Err(format!("`{text}` has no prefix length; give one, such as {address}/{len}"));
+        }
     };
-    let address: IpAddr = address.parse().map_err(|_| wrong())?;
-    let longest = if address.is_ipv4() { 32 } else { 128 };
-    let len = match len {
-        Some(len) => len.parse().ok().filter(|len| *len <= longest).ok_or_else(wrong)?,
-        None => longest,
-    };
+    let longest = if matches!(address, IpAddr::V4(_)) { 32 } else { 128 };
+    let len = len.parse().ok().filter(|len| *len <= longest).ok_or_else(wrong)?;
     Ok((address, len))
 }
 
@@ -271,6 +271,7 @@ mod tests {
             "stdout -",
             "tap:t,mtu=1",
             "tap:t,address=300.0.0.1",
+            "tap:t,address=10.0.0.1",
             "tap:t,x=1",
             "tap:a-name-that-is-too-long",
             "dev:a/b",

@@ -37,6 +37,20 @@ fn a_line_a_packet_is_printed_in_order() {
 }
 
 #[test]
+fn arp_that_is_not_for_ipv4_is_printed_in_bytes() {
+    check(
+        &["print", "--no-time", "--right"],
+        &["RAW(0806 0000 0000 00 00 0000)"],
+        &[],
+        &[],
+        expect![[r#"
+            right:   22 | 02000000 00020200 00000001 08060000 00000000 0000
+            to right at 0.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 ARP 0.0.0.0 is at  to 0.0.0.0
+        "#]],
+    );
+}
+
+#[test]
 fn contents_are_printed_if_wanted() {
     check(
         &["print", "--no-time", "--ttl", "--length", "--contents", "hex", "--max-length", "24", "--right"],
