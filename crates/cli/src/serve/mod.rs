@@ -109,7 +109,7 @@ pub fn run(options: ServeOptions) -> Exit {
     let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
     control.listen(GRAPH).map_err(|message| message.replace("choose another --name", "stop it first"))?;
     let herald = control.herald().clone();
-    let plane = Arc::new(plane::Running::new(control.reach()));
+    let plane = Arc::new(plane::Running::new(control.reach(), herald.ports.clone()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
     let mut listeners = sockets::open(&options)?;
