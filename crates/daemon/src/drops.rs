@@ -23,6 +23,7 @@ pub struct Dropped<'t> {
 }
 
 /// Elements between ports and the network, with the ports.
+#[derive(Default)]
 pub struct Owners(HashMap<String, (String, String)>);
 
 impl Owners {
@@ -37,6 +38,11 @@ impl Owners {
         Owners(owned.collect())
     }
 
+    /// The instance and the port at which an element stands.
+    pub fn port_of(&self, element: &str) -> Option<(&str, &str)> {
+        self.0.get(element).map(|(instance, port)| (instance.as_str(), port.as_str()))
+    }
+
     /// The drops of the elements of some instances.
     pub fn dropped<'t>(&'t self, text: &'t str, bodies: &'t Bodies) -> impl Iterator<Item = Dropped<'t>> {
         text.lines().filter_map(|line| {
@@ -49,7 +55,7 @@ impl Owners {
 
     /// The instance to which an element belongs, the port at which it stands, and its name there.
     fn whose<'t>(&'t self, name: &'t str, bodies: &'t Bodies) -> Option<(&'t str, Option<&'t str>, &'t str)> {
-        if let Some((instance, port)) = self.0.get(name) {
+        if let Some((instance, port)) = self.port_of(name) {
             return Some((instance, Some(port), name));
         }
         let Some(joint) = name.strip_prefix('_') else {

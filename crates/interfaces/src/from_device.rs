@@ -210,7 +210,7 @@ impl Element for FromDevice {
         // Readable without a packet: the device went down or away.
         let error = self.ring.as_ref().and_then(|ring| ring.take_error().err());
         if let Some(error) = error {
-            ctx.chatter(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
+            ctx.complain(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
         }
     }
 

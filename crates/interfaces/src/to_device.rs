@@ -343,7 +343,7 @@ impl ToDevice {
             return;
         }
         if self.refusals.is_new(error.errno(), ctx.recent_steady_ns()) {
-            ctx.chatter(&format!("ToDevice({}): {}", self.device, words(error)));
+            ctx.complain(&format!("ToDevice({}): {}", self.device, words(error)));
         }
         ctx.emit_or_drop(1, NOT_SENT, Batch::of(packet));
     }

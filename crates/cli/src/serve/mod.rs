@@ -105,7 +105,9 @@ pub fn run(options: ServeOptions) -> Exit {
     let logs = logs.map_err(|message| Failure::Usage(format!("--log {message}")))?;
     let mut engine = empty_graph(&options)?;
     let heard = logs.clone();
-    engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
+    engine
+        .world
+        .hear_elements(Box::new(move |element, text, is_failure| heard.hear(element, text, is_failure)));
     let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
     control.listen(GRAPH).map_err(|message| message.replace("choose another --name", "stop it first"))?;
     let herald = control.herald().clone();
