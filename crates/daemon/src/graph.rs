@@ -40,6 +40,19 @@ pub fn traffic(instance: &str, idx: usize) -> [(&'static str, &'static str, Stri
     ]
 }
 
+/// The elements through which packets pass between a port and an endpoint outside.
+pub fn outside(end: &Endpoint) -> Vec<String> {
+    match end {
+        Endpoint::Device(device) => {
+            let own = identifier(device);
+            ["from", "queue", "to"].iter().map(|what| format!("_{what}_dev_{own}")).collect()
+        }
+        Endpoint::Tap(device) => vec![format!("_tap_{}", identifier(device))],
+        Endpoint::Stream(kind, path) => vec![format!("_{kind}_{}", identifier(path))],
+        Endpoint::Port { .. } => Vec::new(),
+    }
+}
+
 /// The whole graph.
 pub fn text(bodies: &Bodies, topology: &Topology) -> String {
     let mut text = String::new();

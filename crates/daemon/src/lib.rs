@@ -7,6 +7,7 @@
 
 pub mod beside;
 pub mod datastores;
+pub mod drops;
 pub mod edit;
 pub mod events;
 pub mod fault;

@@ -16,10 +16,14 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{reload, Layer, Registry};
 
+use crate::drops::Owners;
+
 /// The target of what elements print.
 const ELEMENT: &str = "weir::element";
 /// The level of what elements print.
 const PRINTED: u8 = 3;
+/// The level of what they print of failures.
+const WARNED: u8 = 2;
 
 /// A log whose levels can be changed.
 pub struct Logs {
@@ -29,6 +33,7 @@ pub struct Logs {
     /// What the configuration says.
     config: Mutex<Value>,
     levels: Levels,
+    owners: RwLock<Owners>,
 }
 
 /// Levels of elements.
@@ -53,7 +58,8 @@ impl Logs {
         let dispatch = Dispatch::new(tracing_subscriber::registry().with(layer.with_filter(reloaded)));
         let all = AtomicU8::new(level_of(&start));
         let levels = Levels { all, named: RwLock::default() };
-        Ok((Arc::new(Logs { filter: handle, start, config: Mutex::new(Value::Null), levels }), dispatch))
+        let (config, owners) = (Mutex::new(Value::Null), RwLock::default());
+        Ok((Arc::new(Logs { filter: handle, start, config, levels, owners }), dispatch))
     }
 
     /// A log on standard error, for the whole process.
@@ -86,14 +92,33 @@ impl Logs {
         *config = wanted;
     }
 
-    /// Logs what an element prints, if the levels of its instance and of itself say so.
-    pub fn hear(&self, element: &str, text: &str) {
-        if self.levels.of(element) < PRINTED {
-            return;
-        }
-        let (instance, name) = element.split_once('/').unwrap_or(("", element));
+    /// Knows from now on which elements stand at which ports.
+    pub(crate) fn know(&self, owners: Owners) {
+        *self.owners.write().unwrap_or_else(PoisonError::into_inner) = owners;
+    }
+
+    /// Logs what an element prints, if the levels of its instance and of itself say so; a warning if it is about a failure.
+    pub fn hear(&self, element: &str, text: &str, is_failure: bool) {
+        let owners = self.owners.read().unwrap_or_else(PoisonError::into_inner);
+        let (instance, port, name) = match (owners.port_of(element), element.split_once('/')) {
+            (Some((instance, port)), _) => (instance, Some(port), element),
+            (None, Some((instance, name))) => (instance, None, name),
+            (None, None) => ("", None, element),
+        };
+        let level = match port {
+            Some(_) => self.levels.of(&format!("{instance}/{name}")),
+            None => self.levels.of(element),
+        };
         for line in text.lines() {
-            tracing::info!(target: ELEMENT, instance, element = name, "{line}");
+            match is_failure {
+                true if level >= WARNED => {
+                    tracing::warn!(target: ELEMENT, instance, port, element = name, "{line}")
+                }
+                false if level >= PRINTED => {
+                    tracing::info!(target: ELEMENT, instance, port, element = name, "{line}")
+                }
+                _ => {}
+            }
         }
     }
 }

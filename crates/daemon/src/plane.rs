@@ -11,4 +11,8 @@ pub trait Plane: Send + Sync {
     fn read_all(&self, handlers: &[String]) -> Vec<Result<String, String>>;
     /// Writes a handler.
     fn write(&self, handler: &str, value: &str) -> Result<(), String>;
+    /// How a device that the graph uses fares: `up`, or why it is not; none if that is not known.
+    fn device_state(&self, _device: &str) -> Option<&'static str> {
+        None
+    }
 }

@@ -13,6 +13,7 @@ use functions::{Functions, CORE};
 use serde_json::{Map, Value};
 use yang::{Data, Kind};
 
+use crate::drops::Owners;
 use crate::edit::{Edit, Edited};
 use crate::fault::Fault;
 use crate::graph::{self, Bodies};
@@ -216,6 +217,9 @@ impl Store {
             Fault::refused(message)
         })?;
         (self.bodies, self.topology) = (bodies, topology);
+        if let Some(logs) = &self.logs {
+            logs.know(Owners::of(&self.topology));
+        }
         Ok(())
     }
 

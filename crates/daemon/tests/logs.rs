@@ -76,7 +76,11 @@ impl Logged {
     }
 
     fn hear(&self, element: &str, text: &str) {
-        tracing::dispatcher::with_default(&self.dispatch, || self.logs.hear(element, text));
+        self.hear_of(element, text, false);
+    }
+
+    fn hear_of(&self, element: &str, text: &str, is_failure: bool) {
+        tracing::dispatcher::with_default(&self.dispatch, || self.logs.hear(element, text, is_failure));
     }
 
     /// What was logged since the last time: level and message.
@@ -85,7 +89,7 @@ impl Logged {
         let one = |line: &str| {
             let event: Value = serde_json::from_str(line).unwrap();
             let word = |name: &str| event[name].as_str().unwrap_or_default().to_string();
-            let place = [word("path"), word("instance"), word("element")].concat();
+            let place = [word("path"), word("instance"), word("port"), word("element")].concat();
             format!("{} {} {place} {}", word("level"), word("target"), word("message"))
         };
         text.lines().map(one).collect()
@@ -172,6 +176,26 @@ fn what_elements_print_is_filtered_for_each_instance_and_element() {
     assert_eq!(hear(), "adeep/print");
     level("a/deep", "off");
     assert_eq!(hear(), "");
+}
+
+#[test]
+fn failures_are_warnings_and_what_stands_at_a_port_is_logged_for_its_instance() {
+    let logged = Logged::new("warn");
+    let put = |path: &str, body: Value| assert_eq!(logged.ask("PUT", path, body), 201);
+    put("/restconf/data/firewall:firewall=a", json!({ "firewall:firewall": [{ "name": "a" }] }));
+    let connection = json!({ "weir:connection": [{ "from": "a:left", "to": "file:/full" }] });
+    put("/restconf/data/weir:topology/connection=a%3Aleft", connection);
+    let hear = |element: &str| {
+        logged.hear(element, "hello");
+        logged.hear_of(element, "No space left on device", true);
+        logged.told()
+    };
+    assert_eq!(hear("a/file"), ["WARN weir::element afile No space left on device"]);
+    let element = format!("_file_{}", functions::identifier("/full"));
+    assert_eq!(hear(&element), [format!("WARN weir::element aleft{element} No space left on device")]);
+    let level = json!({ "weir:element": [{ "name": "a", "level": "error" }] });
+    put("/restconf/data/weir:logging/element=a", level);
+    assert!(hear("a/file").is_empty() && hear(&element).is_empty());
 }
 
 #[test]

@@ -107,11 +107,11 @@ fn functions_ports_drops_and_the_daemon_have_metrics() {
         # HELP weir_config_revision The number of the configuration: another one, another number.
         # TYPE weir_config_revision gauge
         weir_config_revision 1
-        # HELP weir_dropped_packets_total Packets that elements of an instance dropped, and why. What queues between instances drop is counted for the instance that sends.
+        # HELP weir_dropped_packets_total Packets that elements of an instance dropped, and why. What stands outside it, at one of its ports, has the port: queues, and what could not be sent.
         # TYPE weir_dropped_packets_total counter
         weir_dropped_packets_total{instance="a",element="filter",reason="no-route"} 5
         weir_dropped_packets_total{instance="a",element="x/y",reason="bad \"header\""} 6
-        weir_dropped_packets_total{instance="a",element="_queue_a_1",reason="full"} 7
+        weir_dropped_packets_total{instance="a",port="right",element="_queue_a_1",reason="full"} 7
         # HELP weir_http_requests_total Requests that were answered, by method and status.
         # TYPE weir_http_requests_total counter
         weir_http_requests_total{method="PUT",status="201"} 1

@@ -506,6 +506,11 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(self.element, text);
     }
 
+    /// The same, of something at which this element failed: where there are levels, it is a warning.
+    pub fn complain(&mut self, text: &str) {
+        self.runtime.complain(self.element, text);
+    }
+
     /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
     pub fn n_said(&mut self, what: &'static str) -> u32 {
         self.runtime.n_said(what)

@@ -207,6 +207,8 @@ pub trait Runtime {
 
     /// Prints what an element says on standard error.
     fn chatter(&mut self, element: ElementIdx, text: &str);
+    /// The same, of something at which the element failed: logs that know levels warn of it.
+    fn complain(&mut self, element: ElementIdx, text: &str);
     /// Says a line on a channel, which prints it on standard error if that channel is `default` or not quiet.
     fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str);
 

@@ -7,8 +7,8 @@ use element::{spoken, Ear};
 /// Prints lines for the user.
 pub type Chatter = Box<dyn FnMut(&str) + Send>;
 
-/// Hears what an element prints: the element's name, and a line or several.
-pub type Hear = Box<dyn FnMut(&str, &str) + Send>;
+/// Hears what an element prints: the element's name, a line or several, and whether they are about something at which it failed.
+pub type Hear = Box<dyn FnMut(&str, &str, bool) + Send>;
 
 /// A way to the user that several worlds share: whole lines, one after the other.
 #[derive(Clone)]
@@ -44,11 +44,11 @@ impl Voice {
         tell(&mut channels.ears, &text);
     }
 
-    /// Prints text that an element says.
-    pub fn say_as(&self, element: &str, text: &str) {
+    /// Prints text that an element says, about a failure or not.
+    pub fn say_as(&self, element: &str, text: &str, is_failure: bool) {
         let text = spoken(text);
         let channels = &mut *self.lock();
-        channels.say(element, &text);
+        channels.say(element, &text, is_failure);
         tell(&mut channels.ears, &text);
     }
 
@@ -60,13 +60,13 @@ impl Voice {
     /// Lets an element say text on a channel; one that nobody has opened is silent.
     pub fn say_on(&self, element: &str, name: &str, text: &str) {
         if is_default(name) {
-            return self.say_as(element, text);
+            return self.say_as(element, text, false);
         }
         let text = spoken(text);
         let channels = &mut *self.lock();
         let Some(idx) = channels.others.iter().position(|channel| channel.name == name) else { return };
         if !channels.others[idx].is_quiet {
-            channels.say(element, &text);
+            channels.say(element, &text, false);
         }
         tell(&mut channels.others[idx].ears, &text);
     }
@@ -89,9 +89,9 @@ impl Voice {
 }
 
 impl Channels {
-    fn say(&mut self, element: &str, text: &str) {
+    fn say(&mut self, element: &str, text: &str, is_failure: bool) {
         match &mut self.hear {
-            Some(hear) => hear(element, text),
+            Some(hear) => hear(element, text, is_failure),
             None => (self.print)(text),
         }
     }
@@ -140,16 +140,19 @@ mod tests {
         let heard = Arc::new(Mutex::new(String::new()));
         let hear = |name: &'static str| {
             let heard = heard.clone();
-            move |element: &str, text: &str| *heard.lock().unwrap() += &format!("{name}:{element}:{text} ")
+            move |element: &str, text: &str, is_failure: bool| {
+                let mark = if is_failure { "!" } else { "" };
+                *heard.lock().unwrap() += &format!("{name}:{element}:{mark}{text} ");
+            }
         };
         let print = hear("user");
-        let voice = Voice::new(Box::new(move |text| print("", text)));
-        voice.say_as("a", "1");
+        let voice = Voice::new(Box::new(move |text| print("", text, false)));
+        voice.say_as("a", "1", true);
         voice.give(Box::new(hear("log")));
-        voice.say_as("a", "2");
+        voice.say_as("a", "2", true);
         voice.say_on("b", "default", "3");
         voice.say("4");
-        assert_eq!(*heard.lock().unwrap(), "user::1 log:a:2 log:b:3 user::4 ");
+        assert_eq!(*heard.lock().unwrap(), "user::1 log:a:!2 log:b:3 user::4 ");
     }
 
     #[test]

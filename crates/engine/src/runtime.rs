@@ -359,7 +359,11 @@ impl Runtime for World {
     }
 
     fn chatter(&mut self, element: ElementIdx, text: &str) {
-        self.chatter.say_as(self.name(element), text);
+        self.chatter.say_as(self.name(element), text, false);
+    }
+
+    fn complain(&mut self, element: ElementIdx, text: &str) {
+        self.chatter.say_as(self.name(element), text, true);
     }
 
     fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str) {

@@ -13,6 +13,9 @@ use crate::watches::Tell;
 /// Tells what a device is joined with.
 pub type Joined = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Lets elements go on with another device of the name that they use.
+pub type Reopen = Box<dyn Fn(&[String]) + Send + Sync>;
+
 /// Tells when devices that are used go up, down or away. A thread listens to the kernel while there are any.
 pub struct Ports {
     shared: Arc<Shared>,
@@ -21,6 +24,8 @@ pub struct Ports {
 struct Shared {
     waker: Waker,
     wanted: Mutex<Wanted>,
+    states: Mutex<HashMap<String, LinkState>>,
+    reopen: Reopen,
     tell: Tell,
     joined: OnceLock<Joined>,
 }
@@ -36,11 +41,17 @@ struct Wanted {
 type Used = BTreeMap<String, Vec<String>>;
 
 impl Ports {
-    /// No devices yet.
-    pub fn new(tell: Tell) -> Result<Ports, String> {
+    /// No devices yet. When another device has the name of one that was there, elements are let go on with it before that is told.
+    pub fn new(reopen: Reopen, tell: Tell) -> Result<Ports, String> {
         let waker = Waker::new().map_err(|error| error.to_string())?;
-        let shared = Shared { waker, wanted: Mutex::default(), tell, joined: OnceLock::new() };
-        Ok(Ports { shared: Arc::new(shared) })
+        let (wanted, states, joined) = Default::default();
+        Ok(Ports { shared: Arc::new(Shared { waker, wanted, states, reopen, tell, joined }) })
+    }
+
+    /// How a device that is used fares: `up`, or why it is not.
+    pub fn state(&self, device: &str) -> Option<&'static str> {
+        let states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.get(device).map(|state| reason(*state).unwrap_or("up"))
     }
 
     /// Lets events also tell what devices are joined with; to be called once.
@@ -95,7 +106,11 @@ impl Shared {
                 Err(_) => return,
             };
             changes.extend(devices.want(used));
-            for (device, state) in changes {
+            *self.states.lock().unwrap_or_else(PoisonError::into_inner) = devices.states();
+            for Change { device, state, is_another } in changes {
+                if is_another {
+                    (self.reopen)(devices.users(&device));
+                }
                 let joined = self.joined.get().and_then(|joined| joined(&device));
                 (self.tell)(Event::port(&device, reason(state), devices.users(&device), joined));
             }
@@ -128,10 +143,19 @@ fn reason(state: LinkState) -> Option<&'static str> {
 struct Devices {
     known: HashMap<u32, (String, LinkState)>,
     used: Used,
-    told: HashMap<String, LinkState>,
+    /// States, with the numbers of devices that are there.
+    told: HashMap<String, (LinkState, Option<u32>)>,
 }
 
-type Changes = Vec<(String, LinkState)>;
+/// What is to be told of a device.
+struct Change {
+    device: String,
+    state: LinkState,
+    /// Whether it has the name of one that was there before, or of one that was missing.
+    is_another: bool,
+}
+
+type Changes = Vec<Change>;
 
 impl Devices {
     /// A device has changed; what is to be told.
@@ -166,16 +190,23 @@ impl Devices {
         self.used.get(device).map_or(&[], Vec::as_slice)
     }
 
-    /// What is to be told of a device: whether it is up, and whether it is there.
-    fn news(&mut self, name: &str) -> Option<(String, LinkState)> {
+    fn states(&self) -> HashMap<String, LinkState> {
+        self.told.iter().map(|(name, (state, _))| (name.clone(), *state)).collect()
+    }
+
+    /// What is to be told of a device: whether it is up, whether it is there, and whether it is another one.
+    fn news(&mut self, name: &str) -> Option<Change> {
         if !self.used.contains_key(name) {
             return None;
         }
-        let state = self.known.values().find(|(known, _)| known == name);
-        let state = state.map_or(LinkState::Gone, |(_, state)| *state);
+        let found = self.known.iter().find(|(_, (known, _))| known == name);
+        let (state, index) =
+            found.map_or((LinkState::Gone, None), |(index, (_, state))| (*state, Some(*index)));
         let kind = |state| (state == LinkState::Up, state == LinkState::Gone);
-        let before = self.told.insert(name.to_string(), state);
-        (before.map(kind) != Some(kind(state))).then(|| (name.to_string(), state))
+        let before = self.told.insert(name.to_string(), (state, index));
+        let is_another = index.is_some() && before.is_some_and(|(_, before)| before != index);
+        let is_news = is_another || before.map(|(before, _)| kind(before)) != Some(kind(state));
+        is_news.then(|| Change { device: name.to_string(), state, is_another })
     }
 }
 
@@ -194,7 +225,10 @@ mod tests {
     }
 
     fn told(changes: Changes) -> String {
-        let one = |(name, state): (String, LinkState)| format!("{name} {}", reason(state).unwrap_or("up"));
+        let one = |Change { device, state, is_another }: Change| {
+            let another = if is_another { "another " } else { "" };
+            format!("{another}{device} {}", reason(state).unwrap_or("up"))
+        };
         changes.into_iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
@@ -210,7 +244,9 @@ mod tests {
         assert_eq!(told(devices.see(link(2, "e0", Up))), "");
         assert_eq!(told(devices.see(link(2, "e0", NoCarrier))), "e0 no-carrier");
         assert_eq!(told(devices.see(link(2, "e0", Gone))), "e0 gone");
+        assert_eq!(told(devices.see(link(7, "e0", Down))), "another e0 down");
         assert_eq!(told(devices.see(link(7, "e0", Up))), "e0 up");
+        assert_eq!(told(devices.see_all(vec![link(8, "e0", Up)])), "another e0 up");
         assert_eq!(told(devices.see_all(vec![link(1, "lo", Up)])), "e0 gone");
     }
 
@@ -219,7 +255,7 @@ mod tests {
         let mut devices = Devices::default();
         devices.see(link(2, "a", Up));
         assert_eq!(told(devices.want(used(&["a", "b"]))), "a up, b gone");
-        assert_eq!(told(devices.see(link(2, "b", Up))), "a gone, b up");
+        assert_eq!(told(devices.see(link(2, "b", Up))), "a gone, another b up");
     }
 
     proptest! {
@@ -228,15 +264,16 @@ mod tests {
         fn what_was_told_is_true(
             steps in proptest::collection::vec((1..4u32, 0..3usize, 0..4usize), 0..60)
         ) {
-            let (names, states) = (["a", "b", "c"], [Up, Down, NoCarrier, Gone]);
+            let (names, kinds) = (["a", "b", "c"], [Up, Down, NoCarrier, Gone]);
             let mut devices = Devices::default();
-            let mut last: HashMap<String, LinkState> = devices.want(used(&["a", "b"])).into_iter().collect();
+            let states = |changes: Changes| changes.into_iter().map(|change| (change.device, change.state));
+            let mut last: HashMap<String, LinkState> = states(devices.want(used(&["a", "b"]))).collect();
             for (index, name, state) in steps {
                 // Two devices of a namespace have different names.
                 if devices.known.iter().any(|(other, known)| *other != index && known.0 == names[name]) {
                     continue;
                 }
-                last.extend(devices.see(link(index, names[name], states[state])));
+                last.extend(states(devices.see(link(index, names[name], kinds[state]))));
                 for name in ["a", "b"] {
                     let now = devices.known.values().find(|known| known.0 == name).map_or(Gone, |known| known.1);
                     prop_assert_eq!(last[name] == Up, now == Up);

@@ -23,7 +23,7 @@ use element::{
 use sys::packet_socket::{RxRing, Tx, TxOptions};
 
 use crate::capture::link;
-use crate::device::{check_up, hide_from_kernel, words};
+use crate::device::{check_up, hide_from_kernel, refusal, words};
 use crate::traffic::Traffic;
 
 /// The class. Devices are opened while the process may.
@@ -74,6 +74,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("encap", "The device's link type."),
     Handler::read("count", "Packets received."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
+    Handler::write("reopen", "Goes on with the device that has the name now.").flags("unlisted"),
     Handler::read("interface_name", "What packets come from: the device.").flags("unlisted"),
     Handler::read("rx_packets", "Packets received since the start.").flags("unlisted"),
     Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
@@ -209,7 +210,7 @@ impl Element for FromDevice {
         // Readable without a packet: the device went down or away.
         let error = self.ring.as_ref().and_then(|ring| ring.take_error().err());
         if let Some(error) = error {
-            ctx.chatter(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
+            ctx.complain(&format!("FromDevice({}): recvfrom: {}", self.device, words(&error)));
         }
     }
 
@@ -242,6 +243,10 @@ impl Element for FromDevice {
     fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
         match name {
             "reset_counts" => self.count = 0,
+            "reopen" => {
+                let reopened = self.ring.as_ref().map_or(Ok(()), RxRing::rebind);
+                reopened.map_err(|error| refusal(&self.device, self.is_linux, &error))?;
+            }
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())

@@ -221,7 +221,7 @@ impl StreamInterface {
         let problem = self.look(ctx).err().unwrap_or_default();
         if !problem.is_empty() {
             if problem != self.problem {
-                ctx.chatter(&format!("weir: {problem}"));
+                ctx.complain(&format!("weir: {problem}"));
             }
             // Whoever waits at it would be told of all the time.
             self.unwatch_listener(ctx);
@@ -280,7 +280,7 @@ impl StreamInterface {
         // Who takes no more may have sent what is not read yet.
         let is_over = open.interface.has_ended() || open.interface.is_closed() && !open.interface.has_input();
         for fault in faults {
-            ctx.chatter(&format!("weir: {fault}"));
+            ctx.complain(&format!("weir: {fault}"));
         }
         if !is_over {
             return;

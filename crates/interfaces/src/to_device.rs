@@ -54,6 +54,7 @@ const HANDLERS: &[Handler] = &[
     Handler::read("pulls", "How often a packet was asked for."),
     Handler::read("signal", "Whether there may be packets to pull."),
     Handler::read("q", "Whether packets wait for room in the device."),
+    Handler::write("reopen", "Goes on with the device that has the name now.").flags("unlisted"),
     Handler::read("interface_name", "Where packets go: the device.").flags("unlisted"),
     Handler::read("tx_packets", "Packets sent since the start.").flags("unlisted"),
     Handler::read("tx_bytes", "Bytes of these packets.").flags("unlisted"),
@@ -188,18 +189,26 @@ impl Element for ToDevice {
         })
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "debug" => self.is_debugging = args::boolean(value).map_err(|_| "type mismatch")?,
+            "reopen" => {
+                // A socket that is shared its FromDevice binds anew.
+                let tx = match self.shared(ctx) {
+                    Some(tx) => tx,
+                    None => self.open_even_if_down()?,
+                };
+                self.close(ctx);
+                self.tx = Some(tx);
+                self.wake(ctx);
+            }
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(tx) = self.tx.take() {
-            ctx.remove_select(tx.as_fd().as_raw_fd(), Ready::WRITE);
-        }
+        self.close(ctx);
         self.queue.clear();
     }
 
@@ -225,12 +234,21 @@ impl ToDevice {
     }
 
     fn open(&self) -> Result<Tx, String> {
-        let is_linux = self.is_linux == Some(true);
-        if !is_linux {
+        if self.is_linux != Some(true) {
             check_up(&self.device, false)?;
         }
+        self.open_even_if_down()
+    }
+
+    fn open_even_if_down(&self) -> Result<Tx, String> {
         let tx = Tx::open(&self.device, &TxOptions::default());
-        tx.map_err(|error| refusal(&self.device, is_linux, &error))
+        tx.map_err(|error| refusal(&self.device, self.is_linux == Some(true), &error))
+    }
+
+    fn close(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(tx) = self.tx.take() {
+            ctx.remove_select(tx.as_fd().as_raw_fd(), Ready::WRITE);
+        }
     }
 
     /// Whether another element of the graph sends out of the same device.
@@ -325,7 +343,7 @@ impl ToDevice {
             return;
         }
         if self.refusals.is_new(error.errno(), ctx.recent_steady_ns()) {
-            ctx.chatter(&format!("ToDevice({}): {}", self.device, words(error)));
+            ctx.complain(&format!("ToDevice({}): {}", self.device, words(error)));
         }
         ctx.emit_or_drop(1, NOT_SENT, Batch::of(packet));
     }

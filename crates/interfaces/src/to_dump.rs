@@ -86,6 +86,9 @@ const HANDLERS: &[Handler] = &[
     Handler::read("filename", "The file's name.").flags("alike"),
     Handler::read("count", "Packets written."),
     Handler::read("full_files", "Files that became full.").flags("unlisted"),
+    Handler::read("failures", "Errors of writing, at each of which it stops to write.").flags("unlisted"),
+    Handler::read("lost", "Packets that were not written after such an error.").flags("unlisted"),
+    Handler::write("resume", "Writes again after an error, from where it stopped.").flags("unlisted"),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::read("interface_name", "Where packets go: the file.").flags("unlisted"),
     Handler::read("tx_packets", "Packets written since the start.").flags("unlisted"),
@@ -114,6 +117,8 @@ pub struct ToDump {
     goes_on: Option<(u32, Precision, Format)>,
     rotation: Rotation,
     is_active: bool,
+    n_failures: u64,
+    n_lost: u64,
     count: u64,
     traffic: Traffic,
     /// What of it is no longer in this process.
@@ -173,6 +178,8 @@ impl Element for ToDump {
             goes_on: None,
             rotation,
             is_active: true,
+            n_failures: 0,
+            n_lost: 0,
             count: 0,
             traffic: Traffic::default(),
             written: Traffic::default(),
@@ -233,6 +240,8 @@ impl Element for ToDump {
         Ok(match name {
             "filename" | "interface_name" => self.filename.clone(),
             "count" => self.count.to_string(),
+            "failures" => self.n_failures.to_string(),
+            "lost" => self.n_lost.to_string(),
             "full_files" => self.rotation.n_full.to_string(),
             "tx_packets" => self.traffic.packets.to_string(),
             "tx_bytes" => self.traffic.bytes.to_string(),
@@ -240,9 +249,11 @@ impl Element for ToDump {
         })
     }
 
-    fn write(&mut self, _ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
         match name {
             "reset_counts" => self.count = 0,
+            "resume" if !self.is_active => self.resume(ctx)?,
+            "resume" => {}
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -266,6 +277,7 @@ impl Element for ToDump {
             }
         }
         (self.count, self.traffic, self.written) = (old.count, old.traffic, old.written);
+        (self.n_failures, self.n_lost) = (old.n_failures, old.n_lost);
         old.cleanup(ctx);
     }
 
@@ -319,6 +331,9 @@ impl ToDump {
     }
 
     fn write_batch(&mut self, ctx: &mut Ctx<'_>, batch: &Batch) {
+        if !self.is_active {
+            self.n_lost += batch.len() as u64;
+        }
         if !self.is_active || batch.is_empty() {
             return;
         }
@@ -379,10 +394,29 @@ impl ToDump {
         Ok(())
     }
 
+    /// Writes again after an error: first what was left over then, so that the file stays whole.
+    fn resume(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        let result = match &mut self.writer {
+            Some(writer) => writer.flush(),
+            // The next file could not be begun.
+            None => self.rotate(),
+        };
+        if let Err(error) = &result {
+            self.complain(ctx, error);
+        }
+        self.is_active = result.is_ok();
+        result.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
+        if let Some(task) = self.puller.as_ref().map(|(task, _)| *task) {
+            ctx.schedule(task);
+        }
+        Ok(())
+    }
+
     #[cold]
     fn complain(&mut self, ctx: &mut Ctx<'_>, error: &io::Error) {
-        ctx.chatter(&format!("ToDump({}): {}", self.filename, reason(error)));
+        ctx.complain(&format!("ToDump({}): {}", self.filename, reason(error)));
         failure::note();
+        self.n_failures += 1;
         self.traffic = self.written;
     }
 }

@@ -26,6 +26,9 @@ const DEVICES: &[(&str, &str)] = &[
     ("KernelTun", "interface_name"),
 ];
 
+/// The handler of those that can go on with another device of the same name.
+const REOPEN: &str = "reopen";
+
 /// Makes events of what happens in a graph.
 pub struct Herald {
     /// Those who listen.
@@ -53,8 +56,12 @@ impl Herald {
             own.ask(move |world| handlers.iter().map(|name| world.read_handler(TOP, name, "")).collect())
         };
         let watches = Watches::new(Box::new(read), Box::new(move |event| heard.tell(event)));
-        let heard = hub.clone();
-        let ports = Arc::new(Ports::new(Box::new(move |event| heard.tell(event)))?);
+        let (own, heard) = (reach.clone(), hub.clone());
+        let reopen = move |elements: &[String]| {
+            let elements = elements.to_vec();
+            own.ask(move |world| reopen(world, &elements));
+        };
+        let ports = Arc::new(Ports::new(Box::new(reopen), Box::new(move |event| heard.tell(event)))?);
         watch_devices(&ports, devices(world));
         let herald = Herald { hub, watches, ports, reach: reach.clone() };
         herald.follow(world)?;
@@ -111,6 +118,19 @@ impl Herald {
 fn watch_devices(ports: &Ports, devices: BTreeMap<String, Vec<String>>) {
     if let Err(problem) = ports.set(devices) {
         eprintln!("weir: network devices cannot be watched: {problem}");
+    }
+}
+
+/// Lets elements go on with another device of the name that theirs had.
+fn reopen(world: &mut World, elements: &[String]) {
+    for element in elements {
+        let handler = format!("{element}.{REOPEN}");
+        // What makes its device itself has no such handler.
+        if world.check_handler(TOP, &handler, HandlerUse::Write).is_ok() {
+            if let Err(problem) = world.write_handler(TOP, &handler, "") {
+                eprintln!("weir: {element} cannot go on with its device: {problem}");
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use events::Event;
 use serde_json::Value;
 
 use super::target::{instances, Target};
-use super::topology::ports;
+use super::topology::{ports, trouble};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 
@@ -90,7 +90,7 @@ fn table(daemon: &Daemon) -> Result<(), String> {
         let own = ports.iter().filter(|port| text(port, "instance") == name);
         let one = |port: &Value| match text(port, "peer") {
             "" => text(port, "name").to_string(),
-            peer => format!("{} > {peer}", text(port, "name")),
+            peer => format!("{} > {peer}{}", text(port, "name"), trouble(port)),
         };
         rows.push([name.clone(), function, own.map(one).collect::<Vec<_>>().join(", ")]);
     }

@@ -205,12 +205,23 @@ pub fn show(options: &TopologyOptions) -> Result<(), String> {
             links.push((own, peer));
         }
     }
+    let state = |end: &str| ports.iter().find(|port| text(port, "peer") == end).map_or("", trouble);
     match (options.dot, options.mermaid) {
         (true, _) => print!("{}", dot(&all, &links)),
         (_, true) => print!("{}", mermaid(&all, &links)),
-        _ => links.iter().for_each(|(from, to)| println!("{from} - {to}")),
+        _ => links.iter().for_each(|(from, to)| println!("{from} - {to}{}", state(to))),
     }
     Ok(())
+}
+
+/// What is wrong with the device that a port is joined with.
+pub fn trouble(port: &Value) -> &'static str {
+    match text(port, "device-state") {
+        "down" => " (down)",
+        "no-carrier" => " (no carrier)",
+        "gone" => " (gone)",
+        _ => "",
+    }
 }
 
 /// The part of an endpoint that is drawn as a box, and what stands at the edge.

@@ -116,7 +116,9 @@ pub fn run(options: ServeOptions) -> Exit {
     let logs = logs.map_err(|message| Failure::Usage(format!("--log {message}")))?;
     let mut engine = empty_graph(&options)?;
     let heard = logs.clone();
-    engine.world.hear_elements(Box::new(move |element, text| heard.hear(element, text)));
+    engine
+        .world
+        .hear_elements(Box::new(move |element, text, is_failure| heard.hear(element, text, is_failure)));
     let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
     control.listen_unless(GRAPH, |other| {
         let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
@@ -125,7 +127,7 @@ pub fn run(options: ServeOptions) -> Exit {
         )
     })?;
     let herald = control.herald().clone();
-    let plane = Arc::new(plane::Running::new(control.reach()));
+    let plane = Arc::new(plane::Running::new(control.reach(), herald.ports.clone()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
     let mut listeners = sockets::open(&options)?;

@@ -1,8 +1,11 @@
 //! The daemon's data plane: a graph that runs in this process.
 
+use std::sync::Arc;
+
 use daemon::Plane;
 use element::Runtime;
 use engine::change::Wish;
+use events::Ports;
 use graph::Severity;
 
 use crate::control::change::Failure;
@@ -14,12 +17,12 @@ const TOP: usize = usize::MAX;
 const ENDED: &str = "the daemon is about to end";
 
 /// A running graph.
-pub struct Running(Reach);
+pub struct Running(Reach, Arc<Ports>);
 
 impl Running {
-    /// The graph that is reached so.
-    pub fn new(reach: Reach) -> Running {
-        Running(reach)
+    /// The graph that is reached so, and what is known of its devices.
+    pub fn new(reach: Reach, ports: Arc<Ports>) -> Running {
+        Running(reach, ports)
     }
 }
 
@@ -54,5 +57,9 @@ impl Plane for Running {
     fn write(&self, handler: &str, value: &str) -> Result<(), String> {
         let (handler, value) = (handler.to_string(), value.to_string());
         self.0.ask(move |world| world.write_handler(TOP, &handler, &value)).ok_or(ENDED)?
+    }
+
+    fn device_state(&self, device: &str) -> Option<&'static str> {
+        self.1.state(device)
     }
 }

@@ -232,3 +232,108 @@ grep WARN serve.log || :
     "#]]
     .assert_eq(&text);
 }
+
+/// A device is deleted and made again. Packets that could not be sent meanwhile are told of.
+#[test]
+fn a_port_goes_on_with_another_device_of_the_same_name() {
+    let Some(text) = run_with_daemon(
+        r#"
+echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+pair() { ip link add $1a type veth peer name $1b; ip link set $1a up; ip link set $1b up; }
+send() { python3 -c '
+import socket, sys
+device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+device.bind((sys.argv[1], 0))
+for _ in range(3):
+    device.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes(46))
+' $1; }
+port() { weir topology --json | jq -r ".ports[] | select(.name == \"$1\") | .\"$2\""; }
+received() { ip -j -s link show $1 | jq '.[0].stats64.rx.packets'; }
+await() { want=$1; shift; n=0; until [ "$("$@")" = $want ]; do n=$((n + 1)); [ $n -lt 200 ] || { echo "$*: $("$@"), not $want"; exit 1; }; sleep 0.05; done; }
+pair t2; pair t3
+weir create count c
+weir connect c:left dev:t2a
+weir connect c:right dev:t3a
+send t2b; await 3 received t3b
+for round in 1 2; do
+  ip link del t2a
+  await gone port left device-state
+  weir topology
+  weir show | tail -1
+  send t3b
+  await $((3 * round)) port left tx-drops
+  pair t2
+  await up port left device-state
+  ip -j -d link show t2a | jq '.[0].promiscuity'
+  send t2b; await $((3 + 3 * round)) port left rx-packets
+  send t3b; await 3 received t2b
+done
+weir topology
+curl -s --unix-socket api.socket http://weir/metrics | grep not-sent
+"#,
+    ) else {
+        return;
+    };
+    expect_test::expect![[r#"
+        c:left - dev:t2a (gone)
+        c:right - dev:t3a
+        c         count     left > dev:t2a (gone), right > dev:t3a
+        1
+        c:left - dev:t2a (gone)
+        c:right - dev:t3a
+        c         count     left > dev:t2a (gone), right > dev:t3a
+        1
+        c:left - dev:t2a
+        c:right - dev:t3a
+        weir_dropped_packets_total{instance="c",port="left",element="_to_dev_t2a",reason="not-sent"} 6
+    "#]]
+    .assert_eq(&text);
+}
+
+/// A capture stops at a full disk and goes on when there is room again.
+#[test]
+fn files_that_cannot_be_written_are_told_of_and_a_capture_goes_on() {
+    let Some(text) = run_with_daemon(
+        r#"
+echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+send() { python3 -c '
+import socket, sys
+device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+device.bind(("eb", 0))
+for _ in range(int(sys.argv[1])):
+    device.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes(1400))
+' $1; }
+of() { weir show cap statistics --json | jq -r ".\"$1\""; }
+drops() { weir topology --json | jq -r '.ports[] | select(.name == "right") | ."tx-drops"'; }
+warnings() { sed 's/\x1b\[[0-9;]*m//g' serve.log | sed -n 's/.*WARN weir::element: //p'; }
+mkdir disk; mount -t tmpfs -o size=64k tmpfs disk
+ip link add ea type veth peer name eb; ip link set ea up; ip link set eb up
+weir create capture cap $PWD/disk/out.pcap
+weir connect cap:left dev:ea
+weir connect cap:right file:/dev/full
+n=0; while [ "$(of failures)" = 0 ] && [ $n -lt 100 ]; do send 1; n=$((n + 1)); done
+send 5; n=$((n + 5))
+until [ $(of lost) -ge 5 ] && [ $(drops) -ge 5 ]; do sleep 0.05; done
+weir call cap resume 2>&1 | grep -o 'No space left on device'
+of failures
+mount -o remount,size=1m disk
+weir call cap resume
+send 3; n=$((n + 3))
+until [ $(($(of captured) + $(of lost))) = $n ]; do sleep 0.05; done
+of failures
+written=$(weir run --quiet --read c.count -e "FromDump($PWD/disk/out.pcap, STOP true) -> c :: Counter -> Discard" 2>/dev/null | sed -n 's/^c.count: *//p')
+[ $((written + $(of lost))) = $n ] || echo "$written of $n packets were written, $(of lost) lost"
+warnings | sed "s#$PWD/##; s#_file_[^ \"]*#_file#" | sort -u
+"#,
+    ) else {
+        return;
+    };
+    expect_test::expect![[r#"
+        No space left on device
+        2
+        2
+        ToDump(disk/out.pcap): No space left on device instance="cap" element="file"
+        weir: /dev/full: No space left on device instance="cap" port="right" element="_file"
+    "#]]
+    .assert_eq(&text);
+}

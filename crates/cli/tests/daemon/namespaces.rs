@@ -25,7 +25,7 @@ in_other() { nsenter -t $other -n "$@"; }
 while ! weir show >/dev/null 2>&1; do sleep 0.05; done
 "#;
 
-/// Runs a script in a namespace of its own, which needs root, as whom CI runs; `None` for others.
+/// Runs a script in namespaces of its own, for devices and for mounts, which needs root, as whom CI runs; `None` for others.
 pub fn run(script: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         println!("SKIP needs root to make devices");
@@ -33,8 +33,9 @@ pub fn run(script: &str) -> Option<String> {
     }
     let place = Place::new(0);
     Some(
-        place
-            .output(&format!("exec unshare -n bash -c \"$(cat <<'SCRIPT'\n{PRELUDE}\n{script}\nSCRIPT\n)\"")),
+        place.output(&format!(
+            "exec unshare -nm bash -c \"$(cat <<'SCRIPT'\n{PRELUDE}\n{script}\nSCRIPT\n)\""
+        )),
     )
 }
 

@@ -8,13 +8,11 @@ use yang::Kind as NodeKind;
 use yang::{Base, Node};
 
 use super::{Family, Kind, Number, Sample};
+use crate::drops::{self, Dropped, Owners};
 use crate::graph::Bodies;
 use crate::restconf::view;
 use crate::restconf::Service;
 use crate::roles::{self, Access, Who};
-
-/// The handler that tells the drops of all elements.
-const DROPS: &str = "drops";
 
 /// A metric that a handler gives.
 struct Wanted {
@@ -47,15 +45,15 @@ pub fn families(service: &Service, who: &Who) -> Vec<Family> {
             ports(name, &body.ports, &mut wanted);
         }
     }
-    let plane = store.plane().clone();
+    let (plane, owners) = (store.plane().clone(), Owners::of(store.topology()));
     // The packets' thread answers; changes need not wait for that.
     drop(store);
     let handlers: Vec<String> =
-        wanted.iter().map(|one| one.handler.clone()).chain([DROPS.to_string()]).collect();
+        wanted.iter().map(|one| one.handler.clone()).chain([drops::HANDLER.to_string()]).collect();
     let mut values = plane.read_all(&handlers);
-    let drops = values.pop().and_then(Result::ok).unwrap_or_default();
+    let told = values.pop().and_then(Result::ok).unwrap_or_default();
     let given = wanted.into_iter().zip(values).filter_map(|(one, value)| one.given(value.ok()?.trim()));
-    given.chain([dropped(&drops, &seen)]).collect()
+    given.chain([dropped(&told, &seen, &owners)]).collect()
 }
 
 impl Wanted {
@@ -149,30 +147,17 @@ fn ports(instance: &str, ports: &[String], wanted: &mut Vec<Wanted>) {
     }
 }
 
-/// Drops of the elements of some instances, from lines of element, reason and number with tabs between them.
-fn dropped(text: &str, bodies: &Bodies) -> Family {
-    let help = "Packets that elements of an instance dropped, and why. What queues between instances drop is counted for the instance that sends.";
+/// Drops of the elements of some instances.
+fn dropped(text: &str, bodies: &Bodies, owners: &Owners) -> Family {
+    let help = "Packets that elements of an instance dropped, and why. What stands outside it, at one of its ports, has the port: queues, and what could not be sent.";
     let mut family = Family::new("weir_dropped_packets", Kind::Counter, help);
-    for line in text.lines() {
-        let mut parts = line.split('\t');
-        let (Some(name), Some(reason), Some(n)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        let (Some((instance, element)), Ok(n)) = (whose(name, bodies), n.trim().parse()) else { continue };
-        family = family
-            .with(&[("instance", instance), ("element", element), ("reason", reason)], Number::Whole(n));
+    for Dropped { instance, port, element, reason, n } in owners.dropped(text, bodies) {
+        let port = port.map(|port| ("port", port));
+        let labels = [("instance", instance)].into_iter().chain(port);
+        let labels: Vec<_> = labels.chain([("element", element), ("reason", reason)]).collect();
+        family = family.with(&labels, Number::Whole(n));
     }
     family
-}
-
-/// The instance to which an element belongs, and its name there.
-fn whose<'n>(name: &'n str, bodies: &Bodies) -> Option<(&'n str, &'n str)> {
-    let found = match name.strip_prefix('_') {
-        // `_queue_edge_0` stands at a port of `edge`.
-        Some(joint) => (joint.split_once('_')?.1.rsplit_once('_')?.0, name),
-        None => name.split_once('/')?,
-    };
-    bodies.contains_key(found.0).then_some(found)
 }
 
 fn label(name: &str, value: &str) -> (String, String) {

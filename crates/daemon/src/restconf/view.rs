@@ -2,6 +2,8 @@
 
 mod handlers;
 
+use std::collections::HashMap;
+
 use events::Told;
 use functions::{text_of, CORE};
 use regex_lite::Regex;
@@ -9,10 +11,12 @@ use serde_json::{Map, Value};
 use yang::{Kind, Node};
 
 use super::query::{Content, Defaults, Query};
+use crate::drops::{self, Owners};
 use crate::graph::Bodies;
 use crate::path::Place;
+use crate::plane::Plane;
 use crate::store::Store;
-use crate::topology::Topology;
+use crate::topology::{Endpoint, Topology};
 
 pub use handlers::filled;
 
@@ -27,6 +31,7 @@ struct View<'s> {
     handlers: Handlers,
     bodies: &'s Bodies,
     topology: &'s Topology,
+    plane: &'s dyn Plane,
     watched: Vec<Told>,
 }
 
@@ -55,6 +60,7 @@ pub fn of(store: &Store, places: &[Place<'_>], query: &Query) -> Option<Value> {
         handlers: Handlers { wanted: Vec::new(), values: None },
         bodies: store.bodies(),
         topology: store.topology(),
+        plane: store.plane().as_ref(),
         watched: store.watched(),
     };
     drop(view.whole(store, anchor, below.first(), data));
@@ -223,25 +229,46 @@ impl View<'_> {
         }
     }
 
+    /// How a device fares. A tap may be in another namespace, of which nothing is known.
+    fn device_state(&self, end: &Endpoint) -> Option<&'static str> {
+        match end {
+            Endpoint::Device(device) => self.plane.device_state(device),
+            _ => None,
+        }
+    }
+
     /// The ports of all instances.
     fn ports(&mut self, node: &Node) -> Option<Value> {
         if node.kind != Kind::List || node.name != "port" {
             return None;
         }
         let mut entries = Vec::new();
+        let (drops, owners) = (self.handlers.read(drops::HANDLER.to_string()), Owners::of(self.topology));
+        let mut dropped: HashMap<(&str, &str), u64> = HashMap::new();
+        for one in owners.dropped(drops.as_deref().unwrap_or_default(), self.bodies) {
+            let port = one.port.map(|port| dropped.entry((one.instance, port)).or_default());
+            port.into_iter().for_each(|n| *n += one.n);
+        }
         for (instance, body) in self.bodies {
             for (idx, port) in body.ports.iter().enumerate() {
                 let mut entry = Map::new();
                 entry.insert("instance".into(), instance.as_str().into());
                 entry.insert("name".into(), port.as_str().into());
-                let end = crate::topology::Endpoint::Port { instance: instance.clone(), port: port.clone() };
+                let end = Endpoint::Port { instance: instance.clone(), port: port.clone() };
                 if let Some(peer) = self.topology.peer(&end) {
                     entry.insert("peer".into(), peer.to_string().into());
+                    if let Some(state) = self.device_state(peer) {
+                        entry.insert("device-state".into(), state.into());
+                    }
                 }
                 for (way, what, handler) in crate::graph::traffic(instance, idx) {
                     if let Some(value) = self.handlers.read(handler) {
                         entry.insert(format!("{way}-{what}"), value.trim().into());
                     }
+                }
+                if drops.is_some() {
+                    let n = dropped.get(&(instance.as_str(), port.as_str())).copied().unwrap_or(0);
+                    entry.insert("tx-drops".into(), n.to_string().into());
                 }
                 entries.push(Value::Object(entry));
             }

@@ -82,6 +82,8 @@ pub struct RxRing {
     n_blocks: usize,
     next: usize,
     has_vnet: bool,
+    /// What the device was asked to receive more.
+    joined: Option<libc::c_int>,
     group: Option<u16>,
     statistics: Statistics,
 }
@@ -107,11 +109,12 @@ impl RxRing {
         attach_filter(fd, &filter.with_snaplen(options.snaplen), device)?;
         let ring = map_ring(fd, options, device)?;
         bind(fd, index, device, libc::ETH_P_ALL as u16)?;
-        if options.promiscuous {
-            join(fd, libc::PACKET_MR_PROMISC, index, device)?;
-        } else if options.all_multicast {
-            join(fd, libc::PACKET_MR_ALLMULTI, index, device)?;
-        }
+        let joined = match (options.promiscuous, options.all_multicast) {
+            (true, _) => Some(libc::PACKET_MR_PROMISC),
+            (false, true) => Some(libc::PACKET_MR_ALLMULTI),
+            (false, false) => None,
+        };
+        joined.map_or(Ok(()), |kind| join(fd, kind, index, device))?;
         let group = join_group(fd, options, device)?;
         Ok(Self {
             ring,
@@ -120,10 +123,19 @@ impl RxRing {
             n_blocks: options.n_blocks as usize,
             next: 0,
             has_vnet: options.vnet,
+            joined,
             group,
             statistics: Statistics::default(),
             socket,
         })
+    }
+
+    /// Goes on with the device that has the name now, in the calling thread's network namespace; it may be down. So do senders on the
+    /// same socket. The kernel refuses that for a socket of a group.
+    pub fn rebind(&self) -> Result<()> {
+        let index = link::index(&self.device)?;
+        bind(self.as_fd(), index, &self.device, libc::ETH_P_ALL as u16)?;
+        self.joined.map_or(Ok(()), |kind| join(self.as_fd(), kind, index, &self.device))
     }
 
     /// The next block of packets if there is one. It goes back to the kernel when dropped.
