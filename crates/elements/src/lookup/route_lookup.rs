@@ -42,9 +42,17 @@ pub const LOOKUP: Handler = Handler::read_param(
 );
 pub const FLUSH: Handler = Handler::write("flush", "Removes all routes.").flags("button");
 
-/// What failed writes return.
-pub const REFUSALS: &[(&str, Refusal)] =
+const REFUSALS: &[(&str, Refusal)] =
     &[("add", Refusal::Route), ("set", Refusal::Route), ("remove", Refusal::Route), ("ctrl", Refusal::Route)];
+
+/// What failed writes to these handlers return: the first can be written if the table can be changed.
+pub const fn refusals(handlers: &[Handler]) -> &'static [(&'static str, Refusal)] {
+    match handlers {
+        [first, ..] if first.kind.is_writable() => REFUSALS,
+        _ => &[],
+    }
+}
+
 /// The handlers of tables that can be changed but not emptied at once.
 pub const HANDLERS: &[Handler] = &[ADD, SET, REMOVE, CTRL, TABLE.flags("expensive"), LOOKUP];
 /// The handlers of tables that can also be emptied at once.
@@ -59,7 +67,7 @@ macro_rules! lookup {
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
                 .args($crate::lookup::route_lookup::ARGS)
                 .handlers($handlers)
-                .refuses($crate::lookup::route_lookup::REFUSALS)
+                .refuses($crate::lookup::route_lookup::refusals($handlers))
                 .drops($crate::lookup::route_lookup::DROPS);
 
         /// See the page above.
