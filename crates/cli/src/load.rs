@@ -47,15 +47,6 @@ pub enum Origin {
     Expression(String),
 }
 
-/// How captures begin: pcap of microseconds and of nanoseconds, of either byte order, and pcapng.
-const CAPTURES: [[u8; 4]; 5] = [
-    [0xa1, 0xb2, 0xc3, 0xd4],
-    [0xd4, 0xc3, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0x3c, 0x4d],
-    [0x4d, 0x3c, 0xb2, 0xa1],
-    [0x0a, 0x0d, 0x0d, 0x0a],
-];
-
 impl Origin {
     /// The name that diagnostics give it.
     pub fn name(&self) -> &str {
@@ -77,7 +68,7 @@ impl Origin {
     /// The text, or the reason why it cannot be read; a capture is none.
     pub fn read(&self) -> Result<String, String> {
         let bytes = self.bytes()?;
-        if CAPTURES.iter().any(|begin| bytes.starts_with(begin)) {
+        if interfaces::capture::begins(&bytes) {
             let name = self.name();
             return Err(format!(
                 "{name}: it is a capture and no configuration; `weir read` reads its packets"

@@ -28,6 +28,20 @@ pub use writer::Writer;
 /// Captured bytes of one packet that a [`Decoder`] accepts unless told otherwise: libpcap's own limit.
 pub const MAX_CAPTURED_LEN: u32 = 262_144;
 
+/// First bytes of captures: pcap of microseconds and of nanoseconds, of either byte order, and pcapng.
+const MAGICS: [[u8; 4]; 5] = [
+    [0xa1, 0xb2, 0xc3, 0xd4],
+    [0xd4, 0xc3, 0xb2, 0xa1],
+    [0xa1, 0xb2, 0x3c, 0x4d],
+    [0x4d, 0x3c, 0xb2, 0xa1],
+    [0x0a, 0x0d, 0x0d, 0x0a],
+];
+
+/// Whether what begins so is a capture that is not compressed.
+pub fn begins(head: &[u8]) -> bool {
+    head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic))
+}
+
 /// A point in time: seconds and nanoseconds since the epoch, `nanoseconds` below one thousand million.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {

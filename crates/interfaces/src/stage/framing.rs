@@ -135,15 +135,6 @@ pub(super) const READ_LEN: usize = 16 * 1024;
 /// Packets of one read that make them small ones. A read is to bring several of others.
 const MANY: usize = 64;
 
-/// First bytes of captures.
-const MAGICS: [[u8; 4]; 5] = [
-    [0xa1, 0xb2, 0xc3, 0xd4],
-    [0xd4, 0xc3, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0x3c, 0x4d],
-    [0x4d, 0x3c, 0xb2, 0xa1],
-    [0x0a, 0x0d, 0x0d, 0x0a],
-];
-
 impl Default for Deframer {
     fn default() -> Deframer {
         let state = State::Unknown(Vec::new());
@@ -261,8 +252,7 @@ pub(super) fn further(n: u64, thing: &str) -> Option<String> {
 
 /// Whether what begins so is lines of text, and no capture.
 pub(super) fn is_text(head: &[u8]) -> bool {
-    let is_capture = head.first_chunk::<4>().is_some_and(|magic| MAGICS.contains(magic));
-    !is_capture && head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+    !capture::begins(head) && head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
 /// Gives a decoder bytes as it has room for them.
