@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use functions::CORE;
 use serde_json::Value;
+use sys::unix::MAX_PATH;
 
 use crate::fault::Fault;
 use crate::path::encoded;
@@ -28,8 +29,6 @@ pub enum Endpoint {
 
 /// The kinds of [`Endpoint::Stream`].
 const STREAMS: [&str; 3] = ["unix", "fifo", "file"];
-/// Longest path of one: that of a Unix socket (`sun_path` in unix(7), without the null byte).
-pub const MAX_PATH: usize = 107;
 
 impl Endpoint {
     /// The words in front of a colon that are no instances.

@@ -59,19 +59,15 @@ impl Refusal {
 
     /// What a write returns that failed with this message.
     pub fn status(self, message: &str) -> i32 {
-        let is_failed = match self {
-            Refusal::Told => return 0,
-            Refusal::Failed => true,
-            Refusal::Misread => message.lines().any(args::is_of_reading),
-            Refusal::FailedUnless(beginning) => !message.starts_with(beginning),
-            Refusal::Route if message.starts_with("conflict with existing route") => return -17,
-            Refusal::Route if message.ends_with(" not found") => return -2,
-            Refusal::Route => false,
-        };
-        if is_failed {
-            -1
-        } else {
-            Refusal::INVALID
+        let failed_if = |is_failed| if is_failed { -1 } else { Refusal::INVALID };
+        match self {
+            Refusal::Told => 0,
+            Refusal::Failed => -1,
+            Refusal::Misread => failed_if(message.lines().any(args::is_of_reading)),
+            Refusal::FailedUnless(beginning) => failed_if(!message.starts_with(beginning)),
+            Refusal::Route if message.starts_with("conflict with existing route") => -17,
+            Refusal::Route if message.ends_with(" not found") => -2,
+            Refusal::Route => Refusal::INVALID,
         }
     }
 }

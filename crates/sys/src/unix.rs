@@ -12,6 +12,9 @@ use crate::sockopt;
 
 pub use listen::{connect, listen_at, Listening, SocketFile};
 
+/// Longest path of a socket in bytes (`sun_path` in unix(7), without the null byte).
+pub const MAX_PATH: usize = 107;
+
 /// The most descriptors in one message.
 pub const MAX_FDS: usize = 16;
 

@@ -3,8 +3,8 @@
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use daemon::topology::MAX_PATH;
 use serde::{Deserialize, Serialize};
+use sys::unix::MAX_PATH;
 
 /// What follows a graph's name in that of its socket.
 const ENDING: &str = ".sock";

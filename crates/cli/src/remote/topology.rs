@@ -86,12 +86,15 @@ pub struct TopologyOptions {
 /// Joins two endpoints.
 pub fn connect(options: &ConnectOptions) -> Result<(), String> {
     let ConnectOptions { from, to, daemon } = options;
-    for end in [from, to] {
-        Endpoint::parse(end).map_err(|message| format!("`{end}`: {message}"))?;
-    }
+    let is_port = |end: &str| match Endpoint::parse(end) {
+        Ok(endpoint) => Ok(matches!(endpoint, Endpoint::Port { .. })),
+        Err(message) => Err(format!("`{end}`: {message}")),
+    };
     // The instance's port names the connection.
-    let is_port = |end: &str| matches!(Endpoint::parse(end), Ok(Endpoint::Port { .. }));
-    let (from, to) = if is_port(to) && !is_port(from) { (to, from) } else { (from, to) };
+    let (from, to) = match (is_port(from)?, is_port(to)?) {
+        (false, true) => (to, from),
+        _ => (from, to),
+    };
     let value = json!([{ "from": from, "to": to }]);
     let edit = edit(1, "create", &format!("/connection={}", encoded(from)), "weir:connection", Some(value));
     target::patch(daemon, "/restconf/data/weir:topology", vec![edit])

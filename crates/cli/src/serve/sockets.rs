@@ -8,10 +8,9 @@ use std::time::Duration;
 use daemon::http::{self, tls::Tls};
 use daemon::metrics::push::{self, Collector};
 use daemon::roles::{Role, Who};
-use daemon::topology::MAX_PATH;
 use daemon::Service;
 use rustix::process::geteuid;
-use sys::unix::{listen_at, Listening, SocketFile};
+use sys::unix::{listen_at, Listening, SocketFile, MAX_PATH};
 
 use super::activation::{self, State};
 use super::ServeOptions;

@@ -240,13 +240,6 @@ fn a_port_goes_on_with_another_device_of_the_same_name() {
         r#"
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 pair() { ip link add $1a type veth peer name $1b; ip link set $1a up; ip link set $1b up; }
-send() { python3 -c '
-import socket, sys
-device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-device.bind((sys.argv[1], 0))
-for _ in range(3):
-    device.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes(46))
-' $1; }
 port() { weir topology --json | jq -r ".ports[] | select(.name == \"$1\") | .\"$2\""; }
 received() { ip -j -s link show $1 | jq '.[0].stats64.rx.packets'; }
 await() { want=$1; shift; n=0; until [ "$("$@")" = $want ]; do n=$((n + 1)); [ $n -lt 200 ] || { echo "$*: $("$@"), not $want"; exit 1; }; sleep 0.05; done; }
@@ -254,19 +247,19 @@ pair t2; pair t3
 weir create count c
 weir connect c:left dev:t2a
 weir connect c:right dev:t3a
-send t2b; await 3 received t3b
+send t2b 3 46; await 3 received t3b
 for round in 1 2; do
   ip link del t2a
   await gone port left device-state
   weir topology
   weir show | tail -1
-  send t3b
+  send t3b 3 46
   await $((3 * round)) port left tx-drops
   pair t2
   await up port left device-state
   ip -j -d link show t2a | jq '.[0].promiscuity'
-  send t2b; await $((3 + 3 * round)) port left rx-packets
-  send t3b; await 3 received t2b
+  send t2b 3 46; await $((3 + 3 * round)) port left rx-packets
+  send t3b 3 46; await 3 received t2b
 done
 weir topology
 curl -s --unix-socket api.socket http://weir/metrics | grep not-sent
@@ -296,13 +289,6 @@ fn files_that_cannot_be_written_are_told_of_and_a_capture_goes_on() {
     let Some(text) = run_with_daemon(
         r#"
 echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
-send() { python3 -c '
-import socket, sys
-device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-device.bind(("eb", 0))
-for _ in range(int(sys.argv[1])):
-    device.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes(1400))
-' $1; }
 of() { weir show cap statistics --json | jq -r ".\"$1\""; }
 drops() { weir topology --json | jq -r '.ports[] | select(.name == "right") | ."tx-drops"'; }
 warnings() { sed 's/\x1b\[[0-9;]*m//g' serve.log | sed -n 's/.*WARN weir::element: //p'; }
@@ -311,14 +297,14 @@ ip link add ea type veth peer name eb; ip link set ea up; ip link set eb up
 weir create capture cap $PWD/disk/out.pcap
 weir connect cap:left dev:ea
 weir connect cap:right file:/dev/full
-n=0; while [ "$(of failures)" = 0 ] && [ $n -lt 100 ]; do send 1; n=$((n + 1)); done
-send 5; n=$((n + 5))
+n=0; while [ "$(of failures)" = 0 ] && [ $n -lt 100 ]; do send eb 1 1400; n=$((n + 1)); done
+send eb 5 1400; n=$((n + 5))
 until [ $(of lost) -ge 5 ] && [ $(drops) -ge 5 ]; do sleep 0.05; done
 weir call cap resume 2>&1 | grep -o 'No space left on device'
 of failures
 mount -o remount,size=1m disk
 weir call cap resume
-send 3; n=$((n + 3))
+send eb 3 1400; n=$((n + 3))
 until [ $(($(of captured) + $(of lost))) = $n ]; do sleep 0.05; done
 of failures
 written=$(weir run --quiet --read c.count -e "FromDump($PWD/disk/out.pcap, STOP true) -> c :: Counter -> Discard" 2>/dev/null | sed -n 's/^c.count: *//p')

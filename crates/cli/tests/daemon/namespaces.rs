@@ -3,7 +3,8 @@
 use super::process::Place;
 
 /// What scripts begin with: they end at the first error, and complaints are part of what they print. `make_space` makes a namespace
-/// and sets `space` to the process that keeps it, which is in it by then.
+/// and sets `space` to the process that keeps it, which is in it by then. `send DEVICE N LENGTH` sends frames with so many bytes behind
+/// their headers.
 const PRELUDE: &str = r#"
 set -eu
 exec 2>&1
@@ -11,6 +12,13 @@ make_space() {
   unshare -n sleep 1000 & space=$!
   until [ "$(readlink /proc/$space/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
 }
+send() { python3 -c '
+import socket, sys
+device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+device.bind((sys.argv[1], 0))
+for _ in range(int(sys.argv[2])):
+    device.send(b"\2\0\0\0\0\1\2\0\0\0\0\2\x88\xb5" + bytes(int(sys.argv[3])))
+' "$@"; }
 "#;
 
 /// A daemon in one namespace, and another one for whom it joins: `in_other` runs commands there.
