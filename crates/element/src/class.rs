@@ -95,6 +95,8 @@ pub struct Class {
     pub looks_around: bool,
     /// Whether its configuration names a lock: elements whose locks have one name share a thread.
     pub locks: bool,
+    /// Whether it looks at no bytes of the packets that pass through it.
+    pub blind: bool,
     /// Whether [`Element::pulls_first`](crate::Element::pulls_first) is to be asked.
     pub pulls_first: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
@@ -128,6 +130,7 @@ impl Class {
             alias_of: None,
             looks_around: false,
             locks: false,
+            blind: false,
             pulls_first: false,
             pulls_through: None,
             notice: None,
@@ -197,6 +200,12 @@ impl Class {
     /// Shares a thread with all elements of such classes that have the same configuration.
     pub const fn locks(mut self) -> Class {
         self.locks = true;
+        self
+    }
+
+    /// Looks at no bytes of packets.
+    pub const fn blind(mut self) -> Class {
+        self.blind = true;
         self
     }
 

@@ -183,6 +183,12 @@ impl<'a> Ctx<'a> {
         self.runtime.leads_straight_to(self.element, port)
     }
 
+    /// Whether somebody behind this element may look at packets before they are stored again.
+    #[inline]
+    pub fn leads_to_reader(&mut self) -> bool {
+        self.runtime.leads_to_reader(self.element)
+    }
+
     /// Whether input `port` is push.
     pub fn input_is_push(&self, port: PortIdx) -> bool {
         self.runtime.input_is_push(self.element, port)
@@ -201,14 +207,14 @@ impl<'a> Ctx<'a> {
         self.runtime.now_ns()
     }
 
-    /// Runs `work` with a clock to read the time from, for work that does not always need the time.
+    /// Runs `work` with a clock to read the time from, for work that does not always need the time: the system's clock is
+    /// looked at when it is first read.
     #[inline(always)]
     pub fn with_clock<T>(&mut self, work: impl FnOnce(&mut Ctx<'_>, &mut Clock) -> T) -> T {
-        let (begin_ns, step_ns) = self.runtime.peek_ns();
-        let mut clock = Clock::new(begin_ns, step_ns);
+        let mut clock = self.runtime.clock();
         let result = work(self, &mut clock);
-        if clock.next_ns() != begin_ns {
-            self.runtime.pass_ns(clock.next_ns().wrapping_sub(begin_ns));
+        if let (Some(begin_ns), passed_ns) = clock.readings() {
+            self.runtime.clock_was_read(begin_ns, passed_ns);
         }
         result
     }

@@ -27,7 +27,7 @@ use std::any::Any;
 
 pub use args;
 pub use class::{Class, Phase, Refusal, Role};
-pub use clock::Clock;
+pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
 pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use graph::{ElementIdx, PortIdx};
 use packet::Batch;
 
+use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 use crate::{Ctx, Element, HandlerCall};
 
@@ -60,8 +61,10 @@ pub trait Runtime {
     /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull, but simulated time passes by a
     /// nanosecond with each call.
     fn now_ns(&mut self) -> i64;
-    /// The time that [`Runtime::now_ns`] would give, and by how much each call of it would let simulated time pass.
-    fn peek_ns(&mut self) -> (i64, i64);
+    /// A clock that gives what [`Runtime::now_ns`] would.
+    fn clock(&self) -> Clock;
+    /// Such a clock began at a time, and let some of it pass, if it is simulated.
+    fn clock_was_read(&mut self, begin_ns: i64, passed_ns: i64);
     /// Lets simulated time pass.
     fn pass_ns(&mut self, passed_ns: i64);
     /// Steady time in nanoseconds.
@@ -84,6 +87,8 @@ pub trait Runtime {
     fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
     /// How many outputs an element has if all of them lead to one input and nobody looks at what goes there, else 0.
     fn n_outputs_to_one_input(&self, element: ElementIdx) -> usize;
+    /// See [`Ctx::leads_to_reader`].
+    fn leads_to_reader(&mut self, element: ElementIdx) -> bool;
     /// Whether an input is push.
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// How many packets an element should move at a time where the user did not say.

@@ -1,5 +1,6 @@
 //! Clocks: the system's, or simulated time that moves only when there is nothing else to do.
 
+use element::Pace;
 use rustix::time::{clock_gettime, ClockId};
 
 /// How time passes for a graph.
@@ -18,9 +19,8 @@ pub enum Time {
 #[derive(Debug)]
 pub struct Clock {
     simulated: Option<Simulated>,
-    speed: f64,
-    wall_offset_ns: i64,
-    steady_offset_ns: i64,
+    wall: Pace,
+    steady: Pace,
 }
 
 #[derive(Debug)]
@@ -29,8 +29,8 @@ struct Simulated {
     steady_ns: i64,
 }
 
-fn read(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
+fn steady_ns() -> i64 {
+    let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
@@ -41,13 +41,13 @@ impl Clock {
             Time::Real => None,
             Time::Simulated { begin_ns } => Some(Simulated { wall_ns: begin_ns, steady_ns: begin_ns }),
         };
-        Clock { simulated, speed: 1.0, wall_offset_ns: 0, steady_offset_ns: 0 }
+        Clock { simulated, wall: Pace::REAL, steady: Pace::REAL }
     }
 
     /// Wall time since the epoch. Simulated time passes by a nanosecond each time it is read.
     pub fn wall_ns(&mut self) -> i64 {
         match &mut self.simulated {
-            None => self.warped(read(ClockId::Realtime), self.wall_offset_ns),
+            None => self.wall.wall_ns(),
             Some(simulated) => {
                 let now = simulated.wall_ns;
                 self.pass(1);
@@ -59,7 +59,7 @@ impl Clock {
     /// Steady time.
     pub fn steady_ns(&mut self) -> i64 {
         match &mut self.simulated {
-            None => self.warped(read(ClockId::Monotonic), self.steady_offset_ns),
+            None => self.steady.at(steady_ns()),
             Some(simulated) => {
                 let now = simulated.steady_ns;
                 self.pass(1);
@@ -68,27 +68,23 @@ impl Clock {
         }
     }
 
-    fn warped(&self, raw: i64, offset: i64) -> i64 {
-        if self.speed == 1.0 {
-            raw.wrapping_add(offset)
-        } else {
-            (raw as f64 * self.speed) as i64 + offset
-        }
-    }
-
     /// Lets time run `speed` times as fast from now on, without a jump.
     pub fn set_speed(&mut self, speed: f64) {
         let (wall, steady) = (self.wall_ns(), self.steady_ns());
-        self.speed = speed;
-        self.wall_offset_ns = 0;
-        self.steady_offset_ns = 0;
-        self.wall_offset_ns = wall - self.wall_ns();
-        self.steady_offset_ns = steady - self.steady_ns();
+        let pace = Pace { speed, offset_ns: 0 };
+        (self.wall, self.steady) = (pace, pace);
+        self.wall.offset_ns = wall - self.wall_ns();
+        self.steady.offset_ns = steady - self.steady_ns();
     }
 
     /// How many times faster than on the wall time runs.
     pub fn speed(&self) -> f64 {
-        self.speed
+        self.wall.speed
+    }
+
+    /// How wall time runs where it is not simulated.
+    pub fn pace(&self) -> Pace {
+        self.wall
     }
 
     /// Whether time is simulated.

@@ -19,6 +19,7 @@ mod notify;
 mod numbers;
 mod order;
 mod random;
+mod readers;
 mod run;
 mod runtime;
 pub mod saved;

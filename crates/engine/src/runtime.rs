@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use args::Names;
 use element::{
-    Balance, Batch, ChangeOutcome, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse, PortIdx,
-    Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    Balance, Batch, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
 };
 use rustix::event::{poll, Timespec};
 
@@ -26,10 +26,20 @@ impl Runtime for World {
     }
 
     #[inline]
-    fn peek_ns(&mut self) -> (i64, i64) {
-        match self.clock.peek() {
-            Some(now) => (now, 1),
-            None => (self.now_ns(), 0),
+    fn clock(&self) -> Clock {
+        match (self.clock.peek(), self.wall_ns) {
+            (Some(now), _) => Clock::new(now, 1),
+            (None, Some(now)) => Clock::new(now, 0),
+            (None, None) => Clock::of_wall(self.clock.pace()),
+        }
+    }
+
+    #[inline]
+    fn clock_was_read(&mut self, begin_ns: i64, passed_ns: i64) {
+        if self.clock.is_simulated() {
+            self.clock.pass(passed_ns);
+        } else {
+            self.wall_ns.get_or_insert(begin_ns);
         }
     }
 
@@ -120,6 +130,11 @@ impl Runtime for World {
             true => self.wiring.n_ports(element).1,
             false => 0,
         }
+    }
+
+    #[inline]
+    fn leads_to_reader(&mut self, element: ElementIdx) -> bool {
+        self.wiring.leads_to_reader(element, &self.classes)
     }
 
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool {

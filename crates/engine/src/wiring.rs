@@ -4,6 +4,7 @@ use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
 use crate::meetings::{self, Input};
+use crate::readers;
 
 /// A port that is connected to nothing.
 const NOWHERE: u32 = u32::MAX;
@@ -62,6 +63,8 @@ pub struct Wiring {
     first_targets: Vec<Target>,
     /// For each element that has sent to several outputs at once, the inputs at which branches meet that begin there.
     meetings: Vec<Option<Box<[Input]>>>,
+    /// For each element that has asked, whether packets that leave it may be looked at before they are stored again.
+    leads_to_reader: Vec<Option<bool>>,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
     /// All connections, sorted by output and by input.
@@ -111,6 +114,7 @@ impl Wiring {
         let first_target = |element| wiring.target_of(element, 0).unwrap_or(Target::NOWHERE);
         wiring.first_targets = (0..checked.ports.len()).map(first_target).collect();
         wiring.meetings = vec![None; checked.ports.len()];
+        wiring.leads_to_reader = vec![None; checked.ports.len()];
         wiring
     }
 
@@ -153,6 +157,39 @@ impl Wiring {
                 n_steps += 1;
             }
         }
+    }
+
+    /// Whether an element stores packets: it is pushed to and pulled from.
+    pub fn stores(&self, element: ElementIdx) -> bool {
+        let (n_inputs, n_outputs) = self.n_ports(element);
+        (0..n_inputs).any(|port| self.input_is_push(element, port))
+            && (0..n_outputs).any(|port| !self.output_is_push(element, port))
+    }
+
+    /// Whether an element behind this one may look at packets before they are stored again. It is found out when it is first
+    /// asked for.
+    #[inline]
+    pub fn leads_to_reader(&mut self, element: ElementIdx, classes: &[&Class]) -> bool {
+        match self.leads_to_reader.get(element) {
+            Some(Some(known)) => *known,
+            _ => self.find_reader(element, classes),
+        }
+    }
+
+    #[cold]
+    fn find_reader(&mut self, element: ElementIdx, classes: &[&Class]) -> bool {
+        let next = |element: u32| {
+            let of_port = |port| self.downstream(element as usize, port);
+            let all = (0..self.n_ports(element as usize).1).flat_map(of_port);
+            all.map(|(next, _)| next as u32).collect()
+        };
+        let stores = |element: u32| self.stores(element as usize);
+        let reads = |element: u32| classes.get(element as usize).is_none_or(|class| !class.blind);
+        let found = readers::is_behind(element as u32, next, stores, reads);
+        if let Some(place) = self.leads_to_reader.get_mut(element) {
+            *place = Some(found);
+        }
+        found
     }
 
     /// The input that a push output leads to.

@@ -94,6 +94,12 @@ impl Ring {
         self.len -= n;
     }
 
+    /// Asks the processor to bring the first packets near: their metadata, and their first bytes of data.
+    #[inline]
+    pub fn prefetch(&self, n: usize) {
+        self.iter().take(n).for_each(Packet::prefetch_data);
+    }
+
     /// Adds a packet at the end.
     pub fn push_back(&mut self, packet: Packet) {
         if self.len == self.slots.len() {

@@ -12,7 +12,7 @@ use super::jiffies;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<AverageCounter>("AverageCounter", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+    Class::new::<AverageCounter>("AverageCounter", "1/1", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("IGNORE", "unsigned", "Seconds after the first packet that are not counted. Default 0.")];

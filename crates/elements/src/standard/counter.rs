@@ -16,7 +16,8 @@ use super::ewma::RateEwma;
 use super::jiffies;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<Counter>("Counter", "1/1", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("COUNT_CALL", "number and handler call", "A handler to write when so many packets came."),

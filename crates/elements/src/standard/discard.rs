@@ -12,7 +12,8 @@ use element::{
 };
 
 /// The class.
-pub const CLASS: Class = Class::new::<Discard>("Discard", "1/0", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<Discard>("Discard", "1/0", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("ACTIVE", "bool", "Whether to pull packets; only with a pull input. Default true."),

@@ -5,7 +5,7 @@
 use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Idle>("Idle", "-/-", "a/a", "x/y").drops(DROPS).silent();
+pub const CLASS: Class = Class::new::<Idle>("Idle", "-/-", "a/a", "x/y").blind().drops(DROPS).silent();
 
 const DROPS: &[DropReason] = &[DropReason::new("idle", "A packet was pushed to an idle port.")];
 const IDLE: usize = 0;

@@ -13,6 +13,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Ha
 
 /// The class.
 pub const CLASS: Class = Class::new::<InputSwitch>("InputSwitch", "-/1", "h/h", "x/x")
+    .blind()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

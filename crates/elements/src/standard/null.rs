@@ -7,7 +7,7 @@
 use element::{Batch, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Null>("Null", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<Null>("Null", "1/1", "a/a", "x/x").blind();
 
 /// See the page above.
 pub struct Null;

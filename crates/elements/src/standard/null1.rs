@@ -11,4 +11,4 @@ use element::Class;
 use super::null::Null;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Null>("Null1", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<Null>("Null1", "1/1", "a/a", "x/x").blind();

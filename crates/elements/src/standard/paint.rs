@@ -14,6 +14,7 @@ use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x")
+    .blind()
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -18,7 +18,7 @@ pub(super) const fn class(
     name: &'static str,
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
-    Class { configure, ..Class::new::<PrioSched>(name, "-/1", "l/l", "x/x").silent() }
+    Class { configure, ..Class::new::<PrioSched>(name, "-/1", "l/l", "x/x").silent().blind() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

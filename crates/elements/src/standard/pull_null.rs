@@ -9,7 +9,7 @@
 use element::{Batch, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x");
+pub const CLASS: Class = Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x").blind();
 
 /// See the page above.
 pub struct PullNull;

@@ -19,6 +19,7 @@ use super::simple_pull_switch::{existing, switch_llrpc};
 
 /// The class.
 pub const CLASS: Class = Class::new::<PullSwitch>("PullSwitch", "-/1", "l/l", "x/x")
+    .blind()
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -9,7 +9,7 @@
 use element::{Batch, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PushNull>("PushNull", "1/1", "h/h", "x/x");
+pub const CLASS: Class = Class::new::<PushNull>("PushNull", "1/1", "h/h", "x/x").blind();
 
 /// See the page above.
 pub struct PushNull;

@@ -103,7 +103,7 @@ impl Element for Queue {
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        let batch = self.storage.take(max);
+        let batch = self.storage.take_and_prefetch(ctx, max);
         if !batch.is_empty() && !self.storage.is_full() {
             ctx.set_full_signal(true);
         }

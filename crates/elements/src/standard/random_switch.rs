@@ -9,7 +9,8 @@
 use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").blind().drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
 

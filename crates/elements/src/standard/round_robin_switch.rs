@@ -10,7 +10,7 @@ use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, V
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x").drops(DROPS);
+    Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x").blind().drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
 

@@ -12,8 +12,10 @@
 use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId, BATCH_MAX};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<RoundRobinUnqueue>("RoundRobinUnqueue", "-/-", "l/h", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<RoundRobinUnqueue>("RoundRobinUnqueue", "-/-", "l/h", "x/x")
+    .blind()
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "BURST",

@@ -10,7 +10,7 @@
 use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<SimpleIdle>("SimpleIdle", "-/-", "a/a", "x/y").drops(DROPS);
+pub const CLASS: Class = Class::new::<SimpleIdle>("SimpleIdle", "-/-", "a/a", "x/y").blind().drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("idle", "A packet was pushed to an idle port.")];
 const IDLE: usize = 0;

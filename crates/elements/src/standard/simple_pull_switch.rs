@@ -13,6 +13,7 @@ use element::{llrpc, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler
 
 /// The class.
 pub const CLASS: Class = Class::new::<SimplePullSwitch>("SimplePullSwitch", "-/1", "l/l", "x/x")
+    .blind()
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

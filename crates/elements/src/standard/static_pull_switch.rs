@@ -11,7 +11,8 @@
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<StaticPullSwitch>("StaticPullSwitch", "-/1", "l/l", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<StaticPullSwitch>("StaticPullSwitch", "-/1", "l/l", "x/x").blind().args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::required("INPUT", "int", "The input.")];
 

@@ -12,7 +12,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<StaticSwitch>("StaticSwitch", "1/-", "h/h", "x/x").args(ARGS).drops(DROPS);
+    Class::new::<StaticSwitch>("StaticSwitch", "1/-", "h/h", "x/x").blind().args(ARGS).drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::required("OUTPUT", "int", "The output.")];
 

@@ -6,6 +6,9 @@ use packet::Ring;
 /// Pulls that must find nothing, one after the other, before a queue tells its pullers to sleep.
 const SLEEPY: u32 = 9;
 
+/// Packets in a queue from which on those that come next have long left the processor's nearer caches.
+const LONG: usize = 8192;
+
 /// The handlers of every queue.
 pub const HANDLERS: &[Handler] = &[
     Handler::read("length", "Packets in the queue."),
@@ -88,6 +91,16 @@ impl Storage {
     pub fn take(&mut self, max: usize) -> Batch {
         let mut batch = Batch::new();
         self.packets.pop_batch(&mut batch, max);
+        batch
+    }
+
+    /// As [`Storage::take`]. What will be taken next from a long queue is brought near, if somebody behind looks at it.
+    #[inline]
+    pub fn take_and_prefetch(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
+        let batch = self.take(max);
+        if self.packets.len() >= LONG && ctx.leads_to_reader() {
+            self.packets.prefetch(batch.len());
+        }
         batch
     }
 

@@ -15,6 +15,7 @@ use super::stride::{self, Stride};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StrideSched>("StrideSched", "1-/1", "l/l", "x/x")
+    .blind()
     .args(&[stride::TICKETS_ARG])
     .handlers(stride::HANDLERS)
     .silent()

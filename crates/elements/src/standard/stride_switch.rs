@@ -15,6 +15,7 @@ use super::stride::{self, Stride};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StrideSwitch>("StrideSwitch", "1/1-", "h/h", "x/x")
+    .blind()
     .args(&[stride::TICKETS_ARG])
     .handlers(stride::HANDLERS)
     .drops(DROPS)

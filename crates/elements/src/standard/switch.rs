@@ -15,6 +15,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch>("Switch", "1/-", "h/h", "x/x")
+    .blind()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -23,7 +23,7 @@ pub(super) const fn class(
     args: &'static [Arg],
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
-    Class { configure, ..Class::new::<TimedUnqueue>(name, "1/1", "l/h", "x/x").args(args) }
+    Class { configure, ..Class::new::<TimedUnqueue>(name, "1/1", "l/h", "x/x").args(args).blind() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

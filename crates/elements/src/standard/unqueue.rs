@@ -12,7 +12,8 @@ use element::{
 };
 
 /// The class.
-pub const CLASS: Class = Class::new::<Unqueue>("Unqueue", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<Unqueue>("Unqueue", "1/1", "l/h", "x/x").blind().args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::optional(

@@ -16,8 +16,11 @@ use super::neighbours::{nearest, Towards};
 use super::queue::Queue;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Unqueue2>("Unqueue2", "1/1", "l/h", "x/x").args(ARGS).handlers(HANDLERS).looks_around();
+pub const CLASS: Class = Class::new::<Unqueue2>("Unqueue2", "1/1", "l/h", "x/x")
+    .blind()
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .looks_around();
 
 const ARGS: &[Arg] = &[
     Arg::optional("BURST", "int", "Most packets to move each time scheduled; 0 is no limit. Default 1."),

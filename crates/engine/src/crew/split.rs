@@ -191,10 +191,7 @@ fn is_cut(world: &World, element: ElementIdx, port: usize) -> bool {
 }
 
 fn is_storage(world: &World, element: ElementIdx) -> bool {
-    let (n_inputs, n_outputs) = world.wiring.n_ports(element);
-    world.classes[element].role != Role::Single
-        && (0..n_inputs).any(|port| world.wiring.input_is_push(element, port))
-        && (0..n_outputs).any(|port| !world.wiring.output_is_push(element, port))
+    world.classes[element].role != Role::Single && world.wiring.stores(element)
 }
 
 /// The elements that an element's configuration names: it may use them at any time.
