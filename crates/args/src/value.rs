@@ -161,9 +161,9 @@ mod tests {
     use super::*;
     use crate::Args;
     use expect_test::{expect, Expect};
-    use graph::{Arg, ArgKind};
+    use graph::Arg;
 
-    const FACTS: &[Arg] = &[Arg { name: "X", kind: ArgKind::Required, ty: "any", doc: "" }];
+    const FACTS: &[Arg] = &[Arg::required("X", "any", "")];
 
     /// Reads an argument as an element does, which has the scope by reference.
     fn read<T: Value + std::fmt::Debug>(text: &str, scope: &Scope<'_>) -> String {

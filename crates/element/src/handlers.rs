@@ -1,23 +1,14 @@
 //! Handlers that many classes have; the engine answers those of tasks.
 
-use graph::{Handler, HandlerKind};
+use graph::Handler;
 
 /// `scheduled`: whether the element's task is scheduled.
-pub const SCHEDULED: Handler =
-    Handler { name: "scheduled", kind: HandlerKind::Read, doc: "Whether the task is scheduled.", flags: "" };
+pub const SCHEDULED: Handler = Handler::read("scheduled", "Whether the task is scheduled.");
 
 /// `tickets`: the task's tickets.
-pub const TICKETS: Handler = Handler {
-    name: "tickets",
-    kind: HandlerKind::ReadWrite,
-    doc: "The task's tickets: its share of the processor, 1 to 32768.",
-    flags: "",
-};
+pub const TICKETS: Handler =
+    Handler::read_write("tickets", "The task's tickets: its share of the processor, 1 to 32768.");
 
 /// `home_thread`: the thread on which the task runs.
-pub const HOME_THREAD: Handler = Handler {
-    name: "home_thread",
-    kind: HandlerKind::ReadWrite,
-    doc: "Number of the thread on which the task runs.",
-    flags: "unlisted",
-};
+pub const HOME_THREAD: Handler =
+    Handler::read_write("home_thread", "Number of the thread on which the task runs.").flags("unlisted");

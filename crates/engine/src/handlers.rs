@@ -63,7 +63,7 @@ pub(crate) fn facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'stat
 
 /// The facts of a handler that the class itself has, which goes before a default one of the same name.
 fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
-    world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name))
+    world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(&handler.name, name))
 }
 
 /// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
@@ -79,10 +79,10 @@ fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>,
 }
 
 /// The argument of this name, in capitals or not: its place, if it has one, and its name.
-fn argument_named(args: &[Arg], name: &str) -> Option<(Option<usize>, &'static str)> {
+fn argument_named<'a>(args: &'a [Arg], name: &str) -> Option<(Option<usize>, &'a str)> {
     let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
-    Some((positional.position(|other| other.name == arg.name), arg.name))
+    Some((positional.position(|other| other.name == arg.name), &arg.name))
 }
 
 /// A configuration of an element whose class has these arguments, with another value for one of them; `None` if the class has no
@@ -99,7 +99,7 @@ fn moved_setting(world: &World, idx: ElementIdx, name: &str) -> Option<(usize, &
     let position = own.flags.split_whitespace().find_map(|flag| flag.strip_prefix("setting@"))?;
     let args = world.classes.get(idx)?.facts.args;
     let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
-    Some((position.parse().ok()?, arg.name))
+    Some((position.parse().ok()?, &arg.name))
 }
 
 /// A configuration with another value for an argument, which stays in its place if it was given by place.
@@ -147,8 +147,8 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
 /// Whether an element's handler has something to act on: one of a task needs a task, others need certain arguments.
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
-    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(handler.name));
-    let has_task = || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some();
+    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(&handler.name));
+    let has_task = || !OF_TASKS.contains(&&*handler.name) || first_task(world, idx).is_some();
     (!world.is_initialized || has_task()) && is_there()
 }
 
@@ -333,16 +333,16 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
     let is_default = |handler: &&Handler| DEFAULT.iter().any(|default| default.name == handler.name);
     let specific = class.facts.handlers.iter().filter(|handler| !is_default(handler));
     // A handler of the class that takes a default one's name also takes its place.
-    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, default.name));
+    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, &default.name));
     for handler in default.chain(specific).rev() {
         if !has_use(world, idx, handler) {
             continue;
         }
-        match (handler.name, handler.name.split_once('#')) {
+        match (&*handler.name, handler.name.split_once('#')) {
             ("config", _) if class.live => describe(&mut text, handler, HandlerKind::ReadWrite),
             (_, Some((before, after))) => {
                 for port in (0..n_numbered(world, idx, handler)).rev() {
-                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, handler.flags);
+                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, &handler.flags);
                 }
             }
             _ => describe(&mut text, handler, handler.kind),
@@ -353,7 +353,7 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
 
 /// Adds a handler's line: name, tab, flags.
 pub fn describe(text: &mut String, handler: &Handler, kind: HandlerKind) {
-    describe_as(text, handler.name, kind, handler.flags);
+    describe_as(text, &handler.name, kind, &handler.flags);
 }
 
 fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {

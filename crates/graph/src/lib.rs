@@ -14,6 +14,7 @@ mod processing;
 mod query;
 #[cfg(test)]
 mod testing;
+mod text;
 
 pub use check::{check, check_unfinished, Checked, Port, Ports};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Severity};
@@ -23,6 +24,7 @@ pub use flow::{port_flow, FlowCode};
 pub use picture::{dot, json, mermaid};
 pub use ports::{OutputRule, PortCode, PortRange};
 pub use processing::{Processing, ProcessingCode};
+pub use text::Text;
 
 /// Index of an element in [`Graph::elements`].
 pub type ElementIdx = usize;

@@ -54,7 +54,7 @@ pub(super) const ARGS: &[Arg] = &[
 ];
 
 const fn run(name: &'static str, doc: &'static str) -> Handler {
-    Handler { name, kind: HandlerKind::ReadParamWrite, doc, flags: "" }
+    Handler::new(name, HandlerKind::ReadParamWrite, doc)
 }
 
 pub(super) const HANDLERS: &[Handler] = &[

@@ -46,12 +46,12 @@ pub const HANDLERS: &[Handler] = &[
 
 /// The reasons to drop, as the faults of a header are numbered.
 pub const DROPS: &[DropReason] = &[
-    DropReason { name: "tiny-packet", doc: "Shorter than an IPv4 header." },
-    DropReason { name: "bad-version", doc: "The version is not 4." },
-    DropReason { name: "bad-header-length", doc: "The header length is below 20 bytes." },
-    DropReason { name: "bad-length", doc: "The total length is below the header's or above the packet's." },
-    DropReason { name: "bad-checksum", doc: "The header checksum is wrong." },
-    DropReason { name: "bad-source", doc: "The source address is one that no sender may have." },
+    DropReason::new("tiny-packet", "Shorter than an IPv4 header."),
+    DropReason::new("bad-version", "The version is not 4."),
+    DropReason::new("bad-header-length", "The header length is below 20 bytes."),
+    DropReason::new("bad-length", "The total length is below the header's or above the packet's."),
+    DropReason::new("bad-checksum", "The header checksum is wrong."),
+    DropReason::new("bad-source", "The source address is one that no sender may have."),
 ];
 
 /// See the page above.

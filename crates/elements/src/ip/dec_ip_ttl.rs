@@ -30,8 +30,8 @@ const HANDLERS: &[Handler] = &[
 const EXPIRED: usize = 0;
 const NO_HEADER: usize = 1;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "expired", doc: "The time to live has run out and there is no output 1." },
-    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+    DropReason::new("expired", "The time to live has run out and there is no output 1."),
+    DropReason::new("no-header", "No IPv4 header is marked, or it is cut off."),
 ];
 
 /// See the page above.

@@ -19,8 +19,7 @@ pub const CLASS: Class =
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Broadcasts and multicasts seen.")];
 
 const GROUP: usize = 0;
-const DROPS: &[DropReason] =
-    &[DropReason { name: "broadcast", doc: "Came as a link-level broadcast or multicast." }];
+const DROPS: &[DropReason] = &[DropReason::new("broadcast", "Came as a link-level broadcast or multicast.")];
 
 /// See the page above.
 pub struct DropBroadcasts {

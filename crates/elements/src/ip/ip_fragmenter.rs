@@ -44,10 +44,8 @@ const HANDLERS: &[Handler] = &[
 ];
 
 const MUST_NOT_CUT: usize = 0;
-const DROPS: &[DropReason] = &[DropReason {
-    name: "dont-fragment",
-    doc: "Too long, must not or cannot be cut, and there is no output 1.",
-}];
+const DROPS: &[DropReason] =
+    &[DropReason::new("dont-fragment", "Too long, must not or cannot be cut, and there is no output 1.")];
 
 /// Told at most so often unless VERBOSE.
 const TOLD: u64 = 5;

@@ -36,8 +36,8 @@ const HANDLERS: &[Handler] = &[Handler::read("drops", "Packets with malformed op
 const PROBLEM: usize = 0;
 const NO_HEADER: usize = 1;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "bad-options", doc: "The options are malformed and there is no output 1." },
-    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+    DropReason::new("bad-options", "The options are malformed and there is no output 1."),
+    DropReason::new("no-header", "No IPv4 header is marked, or it is cut off."),
 ];
 
 /// See the page above.

@@ -35,8 +35,8 @@ const ARGS: &[Arg] = &[
 const GROUP: usize = 0;
 const NO_HEADER: usize = 1;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "broadcast", doc: "Came as a link-level broadcast or multicast." },
-    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+    DropReason::new("broadcast", "Came as a link-level broadcast or multicast."),
+    DropReason::new("no-header", "No IPv4 header is marked, or it is cut off."),
 ];
 
 const PAINTED: usize = 1;

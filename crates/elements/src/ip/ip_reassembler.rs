@@ -46,10 +46,10 @@ const MALFORMED: usize = 1;
 const SUPERFLUOUS: usize = 2;
 const NO_HEADER: usize = 3;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "incomplete", doc: "Fragments were missing and there is no output 1." },
-    DropReason { name: "malformed", doc: "A fragment's length or offset cannot be." },
-    DropReason { name: "superfluous", doc: "A fragment lies behind its packet's end." },
-    DropReason { name: "no-header", doc: "No IPv4 header is marked, or it is cut off." },
+    DropReason::new("incomplete", "Fragments were missing and there is no output 1."),
+    DropReason::new("malformed", "A fragment's length or offset cannot be."),
+    DropReason::new("superfluous", "A fragment lies behind its packet's end."),
+    DropReason::new("no-header", "No IPv4 header is marked, or it is cut off."),
 ];
 
 /// Age in seconds at which a packet is given up.

@@ -20,7 +20,7 @@ pub const CLASS: Class =
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Packets without a whole IPv4 header.")];
 
 const NO_HEADER: usize = 0;
-const DROPS: &[DropReason] = &[DropReason { name: "no-header", doc: "There is no whole IPv4 header." }];
+const DROPS: &[DropReason] = &[DropReason::new("no-header", "There is no whole IPv4 header.")];
 
 /// See the page above.
 pub struct SetIPChecksum {

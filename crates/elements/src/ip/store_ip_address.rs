@@ -38,7 +38,7 @@ const OFFSET_ONLY: &[Arg] =
 
 const NO_PLACE: usize = 0;
 const DROPS: &[DropReason] =
-    &[DropReason { name: "out-of-range", doc: "The packet is too short, or no IPv4 header is marked." }];
+    &[DropReason::new("out-of-range", "The packet is too short, or no IPv4 header is marked.")];
 
 /// See the page above.
 pub struct StoreIPAddress {

@@ -24,9 +24,9 @@ const NOT_TCP: usize = 0;
 const BAD_LENGTH: usize = 1;
 const BAD_CHECKSUM: usize = 2;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "not-tcp", doc: "No IPv4 header is marked, or its protocol is not TCP." },
-    DropReason { name: "bad-length", doc: "The TCP header or the packet is too short." },
-    DropReason { name: "bad-checksum", doc: "The TCP checksum is wrong." },
+    DropReason::new("not-tcp", "No IPv4 header is marked, or its protocol is not TCP."),
+    DropReason::new("bad-length", "The TCP header or the packet is too short."),
+    DropReason::new("bad-checksum", "The TCP checksum is wrong."),
 ];
 
 /// A TCP header.

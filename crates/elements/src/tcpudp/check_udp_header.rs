@@ -24,9 +24,9 @@ const NOT_UDP: usize = 0;
 const BAD_LENGTH: usize = 1;
 const BAD_CHECKSUM: usize = 2;
 const DROPS: &[DropReason] = &[
-    DropReason { name: "not-udp", doc: "No IPv4 header is marked, or its protocol is not UDP." },
-    DropReason { name: "bad-length", doc: "The UDP length is below 8 or above the packet's." },
-    DropReason { name: "bad-checksum", doc: "The UDP checksum is wrong." },
+    DropReason::new("not-udp", "No IPv4 header is marked, or its protocol is not UDP."),
+    DropReason::new("bad-length", "The UDP length is below 8 or above the packet's."),
+    DropReason::new("bad-checksum", "The UDP checksum is wrong."),
 ];
 
 /// A UDP header.

@@ -23,7 +23,7 @@ const ARGS: &[Arg] =
 
 const BAD_LENGTH: usize = 0;
 const DROPS: &[DropReason] =
-    &[DropReason { name: "bad-length", doc: "The packet is too short, or no IPv4 header is marked." }];
+    &[DropReason::new("bad-length", "The packet is too short, or no IPv4 header is marked.")];
 
 /// See the page above.
 pub struct SetTCPChecksum {

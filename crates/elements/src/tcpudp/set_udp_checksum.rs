@@ -18,10 +18,10 @@ use crate::ip::failures::Failures;
 pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").drops(DROPS);
 
 const FRAGMENT: usize = 0;
-const DROPS: &[DropReason] = &[DropReason {
-    name: "fragment-or-short",
-    doc: "A fragment, shorter than its UDP length, or no IPv4 header is marked.",
-}];
+const DROPS: &[DropReason] = &[DropReason::new(
+    "fragment-or-short",
+    "A fragment, shorter than its UDP length, or no IPv4 header is marked.",
+)];
 
 /// See the page above.
 pub struct SetUDPChecksum {
