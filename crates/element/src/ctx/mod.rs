@@ -1,0 +1,266 @@
+//! The context: what an element can ask of the engine while one of its methods runs. Here is what concerns packets, what is said, and
+//! chance.
+
+mod calls;
+mod schedule;
+
+use graph::{ElementIdx, PortIdx};
+use packet::{Batch, Packet};
+
+use crate::runtime::Runtime;
+use crate::Outbox;
+
+/// A task: work that the engine runs whenever it is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId(pub u32);
+
+/// A timer: a method call at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TimerId(pub u32);
+
+/// What a file descriptor is watched or ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ready {
+    /// Reading will not block.
+    pub read: bool,
+    /// Writing will not block.
+    pub write: bool,
+}
+
+impl Ready {
+    /// Reading.
+    pub const READ: Ready = Ready { read: true, write: false };
+    /// Writing.
+    pub const WRITE: Ready = Ready { read: false, write: true };
+}
+
+/// What a search for notifiers does at an element that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchOp {
+    /// The search ends here: the notifier speaks for all that is beyond.
+    Stop,
+    /// The search goes on beyond the element.
+    Continue,
+    /// As `Continue`, for notifiers that wake listeners of what is beyond as well.
+    ContinueWake,
+}
+
+/// What to do when a notifier becomes active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Nothing: the signal is asked when it matters.
+    Nobody,
+    /// Schedule a task.
+    Task(TaskId),
+    /// Call [`Element::notified`] of the calling element.
+    Callback,
+}
+
+/// A set of notifiers: active while any of them is.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Signal {
+    /// Always active: there is something upstream that does not notify.
+    #[default]
+    Busy,
+    /// Never active: there is nothing upstream.
+    Idle,
+    /// What the search with this number has found; it may find something else when the graph changes.
+    Found(u32),
+}
+
+/// What an element can ask of the engine while one of its methods runs.
+pub struct Ctx<'a> {
+    /// The element whose method runs.
+    pub element: ElementIdx,
+    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) runtime: &'a mut dyn Runtime,
+}
+
+impl<'a> Ctx<'a> {
+    /// A context for `element`; what it emits goes into `outbox`. Used by engines.
+    #[inline]
+    pub fn new(element: ElementIdx, runtime: &'a mut dyn Runtime, outbox: &'a mut Outbox) -> Ctx<'a> {
+        Ctx { element, outbox, runtime }
+    }
+
+    // ---- packets
+
+    /// Hands a batch to output `port`; an output that does not exist drops it, uncounted by reason. An empty batch is
+    /// nothing.
+    #[inline]
+    pub fn emit(&mut self, port: PortIdx, batch: Batch) {
+        if !batch.is_empty() {
+            self.outbox.put(port as u32, batch);
+        }
+    }
+
+    /// Hands one packet to output `port`.
+    #[inline]
+    pub fn emit_packet(&mut self, port: PortIdx, packet: Packet) {
+        self.outbox.put(port as u32, Batch::of(packet));
+    }
+
+    /// Runs what a batch pushed to output `port` causes at once and to the end, before this method goes on. Only for
+    /// elements whose own next step depends on it (a source that counts its queue, say): [`Ctx::emit`] is cheaper.
+    /// Batches emitted earlier run first.
+    pub fn emit_now(&mut self, port: PortIdx, batch: Batch) {
+        self.deliver();
+        if !batch.is_empty() {
+            self.runtime.push_now(self.element, port, batch);
+        }
+    }
+
+    /// Delivers what was emitted so far.
+    fn deliver(&mut self) {
+        for (port, batch) in self.outbox.drain() {
+            self.runtime.push_now(self.element, port as usize, batch);
+        }
+    }
+
+    /// Hands a batch to output `port` if there is one, else drops it for `reason`.
+    #[inline]
+    pub fn emit_or_drop(&mut self, port: PortIdx, reason: usize, batch: Batch) {
+        if port < self.n_outputs() {
+            self.emit(port, batch);
+        } else {
+            self.drop_batch(reason, batch);
+        }
+    }
+
+    /// Pulls at most `max` packets from input `port`.
+    #[inline]
+    pub fn pull(&mut self, port: PortIdx, max: usize) -> Batch {
+        self.runtime.pull(self.element, port, max)
+    }
+
+    /// Pulls one packet from input `port`.
+    #[inline]
+    pub fn pull_packet(&mut self, port: PortIdx) -> Option<Packet> {
+        self.runtime.pull(self.element, port, 1).pop()
+    }
+
+    /// Drops a packet for the reason with this index in the class facts.
+    #[inline]
+    pub fn drop_packet(&mut self, reason: usize, packet: Packet) {
+        self.drop_batch(reason, Batch::of(packet));
+    }
+
+    /// Drops a batch for the reason with this index in the class facts.
+    #[inline]
+    pub fn drop_batch(&mut self, reason: usize, mut batch: Batch) {
+        if !batch.is_empty() {
+            self.runtime.count_drops(self.element, Some(reason), batch.len() as u64);
+            self.runtime.show_drops(self.element, reason, &batch);
+            batch.clear();
+        }
+    }
+
+    /// Counts `n` packets as dropped for a reason; the caller has disposed of them.
+    #[inline]
+    pub fn count_drops(&mut self, reason: usize, n: u64) {
+        if n > 0 {
+            self.runtime.count_drops(self.element, Some(reason), n);
+        }
+    }
+
+    /// Number of outputs.
+    #[inline]
+    pub fn n_outputs(&self) -> usize {
+        self.runtime.n_ports(self.element).1
+    }
+
+    /// Number of inputs.
+    #[inline]
+    pub fn n_inputs(&self) -> usize {
+        self.runtime.n_ports(self.element).0
+    }
+
+    /// Whether output `port` is push.
+    pub fn output_is_push(&self, port: PortIdx) -> bool {
+        self.runtime.output_is_push(self.element, port)
+    }
+
+    /// The input that push output `port` leads to, unless somebody looks at what goes there.
+    pub fn leads_straight_to(&self, port: PortIdx) -> Option<(ElementIdx, PortIdx)> {
+        self.runtime.leads_straight_to(self.element, port)
+    }
+
+    /// Whether somebody behind this element may look at packets before they are stored again.
+    #[inline]
+    pub fn leads_to_reader(&mut self) -> bool {
+        self.runtime.leads_to_reader(self.element)
+    }
+
+    /// Whether input `port` is push.
+    pub fn input_is_push(&self, port: PortIdx) -> bool {
+        self.runtime.input_is_push(self.element, port)
+    }
+
+    /// How many packets to move at a time where the user did not say: 1 under `weir click`.
+    pub fn default_burst(&self) -> usize {
+        self.runtime.default_burst()
+    }
+
+    // ---- the rest
+
+    /// Prints text, a line or several, on standard error.
+    pub fn chatter(&mut self, text: &str) {
+        self.runtime.chatter(self.element, text);
+    }
+
+    /// The same, of something at which this element failed: where there are levels, it is a warning.
+    pub fn complain(&mut self, text: &str) {
+        self.runtime.complain(self.element, text);
+    }
+
+    /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
+    pub fn n_said(&mut self, what: &'static str) -> u32 {
+        self.runtime.n_said(what)
+    }
+
+    /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
+    pub fn chatter_on(&mut self, channel: &str, text: &str) {
+        self.runtime.chatter_on(self.element, channel, text);
+    }
+
+    /// A random number below 2^31.
+    pub fn random(&mut self) -> u32 {
+        self.runtime.random()
+    }
+
+    /// A random number from `low` to `high`, both included; `low` if `high` is less. A seed gives the numbers that Click has.
+    pub fn random_between(&mut self, low: u32, high: u32) -> u32 {
+        const N_NUMBERS: u32 = 1 << 31;
+        let Some(range) = high.checked_sub(low) else { return low };
+        if range >= N_NUMBERS {
+            // One number is too short: two overlap.
+            loop {
+                let number = self.random() << 17 ^ self.random() >> 14;
+                if number <= range {
+                    return low + number;
+                }
+            }
+        }
+        if range == 1 {
+            return low + (self.random() >> 14 & 1);
+        }
+        // The numbers are cut in equal parts; those that are left over are drawn again.
+        let part = N_NUMBERS / (range + 1);
+        loop {
+            let number = self.random() / part;
+            if number <= range {
+                return low + number;
+            }
+        }
+    }
+
+    /// Asks the driver to stop: takes away one reason to keep running.
+    pub fn stop(&mut self) {
+        self.runtime.stop(self.element);
+    }
+
+    /// Makes this element the driver manager: it is asked before the driver stops.
+    pub fn manage_driver(&mut self) -> Result<(), String> {
+        self.runtime.manage_driver(self.element)
+    }
+}
