@@ -6,6 +6,7 @@ mod options;
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::chain::ChainOptions;
@@ -144,6 +145,29 @@ pub fn of(args: &[String]) -> clap::Command {
 /// A command line without commands.
 fn base() -> clap::Command {
     clap::Command::new("weir").disable_help_subcommand(true)
+}
+
+/// An error with the tip that belongs to it.
+pub fn with_tip(mut told: clap::Error, args: &[String]) -> clap::Error {
+    let word = match (told.kind(), told.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
+        _ => return told,
+    };
+    if let Some(tip) = tip(&word, args) {
+        told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    told
+}
+
+/// What is told of a word that stands behind a flag whose value must stand behind `=`.
+pub fn tip(word: &str, args: &[String]) -> Option<String> {
+    let at = args.iter().position(|arg| arg == word)?;
+    let flag = args.get(at.checked_sub(1)?)?.strip_prefix("--")?;
+    let command = of(args);
+    let own = command.find_subcommand(args.get(1)?)?;
+    let has = |arg: &clap::Arg| arg.get_long() == Some(flag) && arg.is_require_equals_set();
+    let must_have_equals = own.get_arguments().any(has);
+    must_have_equals.then(|| format!("a value of --{flag} stands behind `=`: --{flag}={word}"))
 }
 
 /// Prints help, the version, or what is wrong with a command line; the program's exit code.

@@ -178,8 +178,10 @@ impl Request {
                     request.variables.push((name.to_string(), value.to_string()));
                 }
                 _ if text.is_some() => {
+                    let args: Vec<String> = std::env::args().collect();
+                    let tip = crate::command::tip(word, &args).unwrap_or("give VAR=value after it".to_string());
                     return Err(Failure::Usage(format!(
-                        "`{word}`: there is a configuration already; give VAR=value after it"
+                        "`{word}`: there is a configuration already; {tip}"
                     )));
                 }
                 _ if word.is_empty() => {

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     sys::signals::fail_on_large_files();
     let matches = match command::of(&args).try_get_matches_from(&args) {
         Ok(matches) => matches,
-        Err(told) => return command::tell(&told),
+        Err(told) => return command::tell(&command::with_tip(told, &args)),
     };
     if let Some((function, matches)) = functions::chosen(&matches) {
         sys::signals::ignore_broken_pipe();

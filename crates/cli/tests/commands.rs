@@ -685,10 +685,19 @@ fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
         (&["replace", "5", "count", "--if", "left=file:x"], "`count` has no pipe at its interface `left`"),
         (&["replace", "5", "nat"], "weir: replace: nat: --left-address ADDRESS/LENGTH is needed"),
         (&["create"], "say `weir create FUNCTION NAME [FLAGS]`"),
+        (&["create", "--nosuch"], "say `weir create FUNCTION NAME [FLAGS]`"),
+        (&["call", "fw", "x", "--candidate"], "`weir call` is about what runs; leave out --candidate"),
+        (&["serve", "--keep-state", "10s"], "a value of --keep-state stands behind `=`: --keep-state=10s"),
+        (&["run", "--simtime", "10", "-e", graph], "a value of --simtime stands behind `=`: --simtime=10"),
+        (&["connect", "fw:left", "fw"], "`fw`: expected INSTANCE:PORT, "),
         (&["set", "fw", "rule"], "`rule`: expected PATH=VALUE"),
         (&["watch", "w", "fw", "--rising", "1"], "say INSTANCE PATH"),
         (&["show", "--server", "http://localhost"], "expected https://HOST:PORT"),
         (&["serve", "--volatile", "--log", "loud,loud=loud"], "--log "),
+        (
+            &["serve", "--listen", "[::1]:0", "--certificate", "c", "--key", "k"],
+            "give --client-ca FILE, --tokens FILE, or both",
+        ),
         (&["bench", "--vs", ""], "--vs: the command is empty"),
     ] {
         let output = weir(args);

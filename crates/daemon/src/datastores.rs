@@ -10,8 +10,6 @@ mod difference;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use functions::Functions;
-
 use crate::edit::Edit;
 use crate::fault::Fault;
 use crate::journal;
@@ -70,12 +68,12 @@ pub(crate) struct Copies {
     service: Weak<Service>,
 }
 
-/// Nothing runs what is only prepared.
-struct Nowhere;
+/// Nothing runs what is only prepared; whether it could, the plane where it is to run tells.
+struct Nowhere(Arc<dyn Plane>);
 
 impl Plane for Nowhere {
-    fn change(&self, _text: &str, _title: &str) -> Result<(), String> {
-        Ok(())
+    fn change(&self, text: &str, _title: &str) -> Result<(), String> {
+        self.0.check(text)
     }
 
     fn read(&self, _handler: &str) -> Result<String, String> {
@@ -96,9 +94,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Copies {
-    /// No copies yet; `folder` keeps what outlives the daemon.
-    pub fn new(functions: &Functions, folder: Option<PathBuf>, service: Weak<Service>) -> Copies {
-        let empty = || Mutex::new(Store::new(functions.clone(), Arc::new(Nowhere)));
+    /// No copies of a store yet; `folder` keeps what outlives the daemon.
+    pub fn new(running: &Store, folder: Option<PathBuf>, service: Weak<Service>) -> Copies {
+        let nowhere = || Arc::new(Nowhere(running.plane().clone()));
+        let empty = || Mutex::new(Store::new(running.functions().clone(), nowhere()));
         Copies {
             candidate: empty(),
             startup: empty(),
@@ -115,17 +114,24 @@ impl Copies {
 }
 
 impl Service {
-    /// The store that a request is about. The running one is locked last where several are.
+    /// The store that a request changes. The running one is locked last where several are.
     pub(crate) fn of(&self, datastore: Datastore) -> Result<MutexGuard<'_, Store>, Fault> {
+        let store = self.look_at(datastore)?;
+        if datastore == Datastore::Candidate {
+            // What it was copied from has this number.
+            lock(&self.copies.base).get_or_insert(store.revision());
+        }
+        Ok(store)
+    }
+
+    /// The store that a request looks at: where there is no candidate, what one would begin as, which it does not by that.
+    pub(crate) fn look_at(&self, datastore: Datastore) -> Result<MutexGuard<'_, Store>, Fault> {
         match datastore {
             Datastore::Running => Ok(self.store()),
             Datastore::Candidate => {
                 let mut candidate = lock(&self.copies.candidate);
-                let mut base = lock(&self.copies.base);
-                if base.is_none() {
-                    let running = self.store();
-                    candidate.copy(&running)?;
-                    *base = Some(running.revision());
+                if lock(&self.copies.base).is_none() {
+                    candidate.copy(&self.store())?;
                 }
                 Ok(candidate)
             }

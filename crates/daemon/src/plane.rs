@@ -5,6 +5,10 @@ pub trait Plane: Send + Sync {
     /// Gives it another graph; what stays goes on with its packets and state. If it cannot run, that which runs goes on, and the error
     /// tells why.
     fn change(&self, text: &str, title: &str) -> Result<(), String>;
+    /// Whether the graph could be made, as far as that can be told without devices and files; the error tells why not.
+    fn check(&self, _text: &str) -> Result<(), String> {
+        Ok(())
+    }
     /// Reads a handler.
     fn read(&self, handler: &str) -> Result<String, String>;
     /// Reads handlers, all at the same moment.

@@ -14,7 +14,7 @@ const SCHEMA: &str =
 const TEMPLATE: &str =
     "{{ from('left') }} -> Paint({{ color }}) -> {{ to('right') }}; {{ from('right') }} -> {{ to('left') }};";
 
-/// Runs all but colour 13.
+/// Runs all but colour 13; a graph with colour 14 cannot be made.
 struct Picky;
 
 impl Plane for Picky {
@@ -23,6 +23,13 @@ impl Plane for Picky {
             return Err("13 is refused".to_string());
         }
         Ok(())
+    }
+
+    fn check(&self, text: &str) -> Result<(), String> {
+        match text.contains("Paint(14)") {
+            true => Err("14 is no colour".to_string()),
+            false => Ok(()),
+        }
     }
 
     fn read(&self, handler: &str) -> Result<String, String> {
@@ -168,6 +175,110 @@ fn a_commit_that_cannot_be_confirmed_waits_on() {
     assert_eq!(daemon.color(), 1);
     assert!(!daemon.waits());
     assert_eq!(daemon.operation("cancel-commit", Value::Null), 409);
+}
+
+#[test]
+fn who_looks_at_a_candidate_begins_none() {
+    let daemon = Daemon::start("looks");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let candidate = "/restconf/ds/ietf-datastores:candidate/wire:wire=a/color";
+    for color in [1, 2] {
+        let there = "/restconf/data/wire:wire=a/color";
+        assert_eq!(daemon.ask("PUT", there, json!({ "wire:color": color })).status, 204);
+        // What one would begin as.
+        let reply = daemon.ask("GET", candidate, Value::Null);
+        assert_eq!(
+            serde_json::from_slice::<Value>(&reply.body).unwrap(),
+            json!({ "wire:color": color }),
+            "there was a candidate"
+        );
+    }
+    assert_eq!(daemon.ask("OPTIONS", candidate, Value::Null).status, 200);
+    assert_eq!(daemon.operation("commit", Value::Null), 409);
+}
+
+#[test]
+fn a_graph_that_cannot_be_made_is_refused_by_the_candidate() {
+    let daemon = Daemon::start("checks");
+    daemon.prepare(1);
+    let path = "/restconf/ds/ietf-datastores:candidate/wire:wire=a/color";
+    let reply = daemon.ask("PUT", path, json!({ "wire:color": 14 }));
+    let told = String::from_utf8_lossy(&reply.body).into_owned();
+    assert!(reply.status == 409 && told.contains("14 is no colour"), "{} {told}", reply.status);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    assert_eq!(daemon.color(), 1);
+}
+
+#[test]
+fn a_function_is_tried_out_when_it_is_added() {
+    let daemon = Daemon::start("tries");
+    let add = |name: &str, leaf: &str, template: &str| {
+        let schema = format!(
+            "module {name} {{ yang-version 1.1; namespace 'urn:{name}'; prefix {name}; import weir {{ prefix weir; }}
+               list {name} {{ key name; weir:port left; uses weir:instance; {leaf} }} }}"
+        );
+        let body = Package::of_texts(name, &schema, template).to_tar();
+        let reply =
+            daemon.service.answer(&Request { body, ..daemon.request("PUT", &format!("/functions/{name}")) });
+        format!("{} {}", reply.status, String::from_utf8_lossy(&reply.body))
+    };
+    let color = |default: &str| format!("leaf color {{ type uint8; {default} }}");
+    for (name, leaf, template, due) in [
+        (
+            "a",
+            color("default 14;"),
+            "Paint({{ color }})",
+            "`a` with its defaults cannot be made: 14 is no colour",
+        ),
+        ("b", color(""), "{{ colour }}", "`b` with its defaults cannot be made: b.click:1: undefined value"),
+        ("c", color("default 1;"), "Paint({{ color }})", "201 "),
+        // Nobody knows what it is to be.
+        ("d", color("mandatory true;"), "{{ colour }}", "201 "),
+        ("e", color(""), "{{ raise('give a colour') }}", "201 "),
+    ] {
+        let told = add(name, &leaf, template);
+        assert!(told.contains(due), "{told}");
+        let is_there = daemon.ask("GET", &format!("/functions/{name}"), Value::Null).status == 200;
+        assert_eq!(is_there, due == "201 ");
+    }
+}
+
+#[test]
+fn fields_and_roles_that_do_not_exist_are_refused_with_those_that_do() {
+    let daemon = Daemon::start("names");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let fields = |path: &str, fields: &str| {
+        let query = format!("fields={fields}");
+        let reply = daemon.service.answer(&Request { query, ..daemon.request("GET", path) });
+        (reply.status, String::from_utf8_lossy(&reply.body).into_owned())
+    };
+    let (wire, all) = ("/restconf/data/wire:wire=a", "/restconf/data");
+    assert_eq!(fields(wire, "color"), (200, "{\"wire:wire\":[{\"color\":1}]}\n".to_string()));
+    assert_eq!(fields(all, "wire:wire(name)").0, 200);
+    for (path, text, due) in [
+        (wire, "name;colour", "`wire` has no `colour`; it has name, color, "),
+        (wire, "color/x", "`color` has no `x`; it has nothing"),
+        (all, "wire:wire(x)", "`wire` has no `x`; it has name, color, "),
+        (all, "wires", "`the configuration` has no `wires`; it has "),
+    ] {
+        let (status, told) = fields(path, text);
+        assert!(status == 400 && told.contains(due), "{status} {told}");
+    }
+    let rule = |who: &str| {
+        let rule = json!({ "weir:rule": [{ "name": "r", "who": [who], "action": "deny" }] });
+        let reply = daemon.ask("PUT", "/restconf/data/weir:access/rule=r", rule);
+        (reply.status, String::from_utf8_lossy(&reply.body).into_owned())
+    };
+    for who in ["ann", "role:read", "role:operate", "role:administer", "a-role:foo"] {
+        assert!(rule(who).0 < 300, "{who}");
+    }
+    let (status, told) = rule("role:foo");
+    assert!(
+        status == 400 && told.contains("expected role:read, role:operate or role:administer"),
+        "{status} {told}"
+    );
 }
 
 #[test]

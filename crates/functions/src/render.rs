@@ -36,6 +36,16 @@ impl Function<'_> {
         ports: &[String],
         placement: impl Placement,
     ) -> Result<String, String> {
+        self.try_render(data, ports, placement).map_err(Rendering::told)
+    }
+
+    /// As [`Function::render`]: what goes wrong is told apart.
+    pub fn try_render(
+        &self,
+        data: &serde_json::Value,
+        ports: &[String],
+        placement: impl Placement,
+    ) -> Result<String, Rendering> {
         let failed = |error: Error| template_error(self.name(), &error);
         let mut env = environment(self.package).map_err(failed)?;
         let known: Vec<String> = ports.to_vec();
@@ -56,9 +66,24 @@ impl Function<'_> {
     }
 }
 
+/// Why there is no graph.
+pub enum Rendering {
+    /// The template gives up on purpose: values do not go together, or more are needed.
+    Raised(String),
+    /// The template is wrong.
+    Wrong(String),
+}
+
+impl Rendering {
+    fn told(self) -> String {
+        let (Rendering::Raised(told) | Rendering::Wrong(told)) = self;
+        told
+    }
+}
+
 /// Checks the syntax of a package's templates.
 pub fn check_syntax(package: &Package) -> Result<(), String> {
-    environment(package).map(drop).map_err(|error| template_error(&package.name, &error))
+    environment(package).map(drop).map_err(|error| template_error(&package.name, &error).told())
 }
 
 /// The templates of a package and those that it may include.
@@ -86,20 +111,20 @@ fn file_name(function: &str) -> String {
 }
 
 /// What is told of a function's template that gives up: what it says itself if it does so on purpose, else where it is wrong.
-fn template_error(function: &str, error: &Error) -> String {
+fn template_error(function: &str, error: &Error) -> Rendering {
     let mut causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     if let Some(raised) = causes.find_map(|cause| {
         let cause = cause.downcast_ref::<Error>()?;
         cause.detail()?.strip_prefix(values::RAISED).map(str::to_string)
     }) {
-        return raised;
+        return Rendering::Raised(raised);
     }
     let place = match (error.name(), error.line()) {
         (Some(name), Some(line)) => format!("{name}:{line}: "),
         _ => format!("{}: ", file_name(function)),
     };
     let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_string);
-    format!("{place}{detail}")
+    Rendering::Wrong(format!("{place}{detail}"))
 }
 
 #[cfg(test)]

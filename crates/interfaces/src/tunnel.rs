@@ -238,8 +238,20 @@ impl Tunnel {
         Ok(())
     }
 
+    /// Goes on without the device, which somebody has deleted: its descriptor would be ready for ever.
+    fn lose(&mut self, ctx: &mut Ctx<'_>) {
+        self.cleanup(ctx);
+        ctx.complain(&format!(
+            "{}({}): the device is gone; packets for it are dropped",
+            self.class, self.name
+        ));
+    }
+
     /// Goes on with the device of another one, if it would make the same.
     pub fn foresee(&mut self, old: &Tunnel) {
+        if old.tap.is_none() {
+            return;
+        }
         let has_name = if self.is_named { old.name == self.name } else { !old.is_named };
         if has_name && (old.kind, old.offloads) == (self.kind, self.offloads) {
             self.tap.clone_from(&old.tap);
@@ -428,6 +440,28 @@ mod tests {
                 config:1: While initializing 'KernelTun@2 :: KernelTun':
                   warning: could not set interface MTU: Invalid argument
             "#]]);
+        });
+    }
+
+    #[test]
+    fn a_device_that_is_deleted_is_told_of_once() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            let mut rounds = 0;
+            let told = run_until(
+                "RatedSource(LENGTH 60, RATE 10) -> t :: KernelTap(10.9.0.1/24, DEVNAME gone0) -> Discard;",
+                &[],
+                |_| {
+                    rounds += 1;
+                    if rounds == 1 {
+                        sys::link::delete("gone0").unwrap();
+                    }
+                    rounds > 100
+                },
+            );
+            assert_eq!(told, "KernelTap(gone0): the device is gone; packets for it are dropped\n");
         });
     }
 

@@ -172,6 +172,11 @@ impl Edit {
             Edit::Apply { name, text } => {
                 wish.is_unfinished = false;
                 editor.graph = editor.parse(name, text)?;
+                if editor.graph.elements.is_empty() {
+                    return Err(format!(
+                        "{name}: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one"
+                    ));
+                }
             }
             Edit::Rollback { revision } => {
                 let past = past.ok_or_else(|| {

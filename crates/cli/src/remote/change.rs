@@ -1,6 +1,7 @@
 //! `weir create`, `set`, `delete`, `call` and `apply`.
 
 use std::io::Read;
+use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Command, FromArgMatches};
@@ -13,14 +14,14 @@ use yang::Kind;
 use super::target::{self, assignment, edit, Target};
 use super::{topology, watch, Daemon};
 use crate::complete::instances as complete;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 
 /// Options of `weir create`.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct CreateOptions {
     /// The function; `weir function list` lists them.
-    #[arg(add = ArgValueCompleter::new(complete::functions))]
+    #[arg(add = ArgValueCompleter::new(complete::functions), allow_hyphen_values = true)]
     pub function: Option<String>,
     /// The instance's name, and the function's own flags: `weir create FUNCTION --help` lists them.
     #[arg(add = ArgValueCompleter::new(complete::flags), value_name = "NAME|FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -116,12 +117,13 @@ pub fn create_command(function: &functions::Function<'_>) -> Command {
     )
 }
 
-/// The daemon that a command line means, and the words of it that are not the daemon's options; those that `own` has are not, either.
-fn daemon_of(options: &CreateOptions, own: Option<&Command>) -> (Daemon, Vec<String>) {
+/// The daemon that a command line means with what stands before a function's flags and among these, and the words that are not the
+/// daemon's options; those that `own` has are not, either.
+pub fn daemon_of(before: &Daemon, words: &[String], own: Option<&Command>) -> (Daemon, Vec<String>) {
     let all = Daemon::augment_args(Command::new("weir create").no_binary_name(true));
     let all = all.mut_args(|arg| arg.env(None::<&'static str>));
     let (mut for_daemon, mut others) = (Vec::new(), Vec::new());
-    let mut words = options.words.iter().cloned();
+    let mut words = words.iter().cloned();
     while let Some(word) = words.next() {
         if word == "--" {
             others.push(word);
@@ -142,33 +144,46 @@ fn daemon_of(options: &CreateOptions, own: Option<&Command>) -> (Daemon, Vec<Str
             for_daemon.extend(words.next());
         }
     }
-    let mut daemon = options.daemon.clone();
+    let mut daemon = before.clone();
     let mut matches = all.try_get_matches_from(for_daemon).unwrap_or_else(|error| error.exit());
     if let Err(error) = daemon.update_from_arg_matches_mut(&mut matches) {
         error.exit();
     }
-    daemon.candidate |= options.daemon.candidate;
+    daemon.candidate |= before.candidate;
     (daemon, others)
 }
 
 /// Makes an instance.
-pub fn create(options: &CreateOptions) -> Result<(), Failure> {
-    let Some(name) = options.function.as_deref().filter(|name| !name.starts_with('-')) else {
-        return Err(Failure::Usage(
-            "say `weir create FUNCTION NAME [FLAGS]`; `weir function list` lists the functions".to_string(),
-        ));
+pub fn create(options: &CreateOptions) -> Exit {
+    let name = match options.function.as_deref() {
+        Some("--help" | "-h") => return crate::elements::help(Some("create")),
+        Some(name) if !name.starts_with('-') => name,
+        _ => {
+            return Err(Failure::Usage(
+                "say `weir create FUNCTION NAME [FLAGS]`; `weir function list` lists the functions"
+                    .to_string(),
+            ))
+        }
     };
-    let wants_help = options.words.iter().any(|word| word == "--help" || word == "-h");
+    let (daemon, edit) = creation(name, &options.words, &options.daemon)?;
+    target::patch(&daemon, "/restconf/data", vec![edit])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The edit that makes an instance of function `name` of words, its name and the function's flags; and the daemon that they and
+/// `before` mean.
+pub fn creation(name: &str, words: &[String], before: &Daemon) -> Result<(Daemon, Value), Failure> {
+    let wants_help = words.iter().any(|word| word == "--help" || word == "-h");
     let shipped = functions::Functions::shipped_one(name);
     let own =
         shipped.as_ref().and_then(|functions| functions.get(name)).map(|function| create_command(&function));
-    let (daemon, _) = daemon_of(options, own.as_ref());
+    let (daemon, _) = daemon_of(before, words, own.as_ref());
     // Help is there without a daemon, too.
     let shipped = shipped.filter(|_| wants_help);
     let functions = shipped.map_or_else(|| target::function(&daemon, name), Ok)?;
     let function = functions.get(name).ok_or_else(|| format!("no function `{name}`"))?;
     let own = create_command(&function);
-    let (daemon, words) = daemon_of(options, Some(&own));
+    let (daemon, words) = daemon_of(before, words, Some(&own));
     let words = std::iter::once(name.to_string()).chain(words);
     let matches = own.try_get_matches_from(words).unwrap_or_else(|error| error.exit());
     let mut entry = crate::functions::instance(&function, &matches)?;
@@ -176,7 +191,7 @@ pub fn create(options: &CreateOptions) -> Result<(), Failure> {
     entry["name"] = instance.as_str().into();
     let path = format!("/{name}:{name}={}", encoded(&instance));
     let edit = edit(1, "create", &path, &format!("{name}:{name}"), Some(json!([entry])));
-    Ok(target::patch(&daemon, "/restconf/data", vec![edit])?)
+    Ok((daemon, edit))
 }
 
 /// Changes an instance.

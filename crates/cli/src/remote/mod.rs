@@ -63,6 +63,7 @@ pub enum RemoteCommand {
     /// Delete an instance, or something of one.
     Delete(change::DeleteOptions),
     /// Call an action of an instance.
+    #[command(mut_arg("candidate", hidden))]
     Call(change::CallOptions),
     /// Apply a configuration, written as `weir show --json` or --yaml prints it: all of it at once.
     Apply(change::ApplyOptions),
@@ -77,8 +78,10 @@ pub enum RemoteCommand {
     /// Show how the daemon's instances are joined.
     Topology(topology::TopologyOptions),
     /// List, add, upgrade and remove functions of the daemon.
+    #[command(mut_arg("candidate", hidden))]
     Function(function::FunctionOptions),
     /// Show, commit and confirm a configuration that is prepared with --candidate.
+    #[command(mut_arg("candidate", hidden))]
     Candidate(candidate::CandidateOptions),
     /// Tell when a value of an instance crosses a threshold: an event.
     Watch(watch::WatchOptions),
@@ -87,21 +90,42 @@ pub enum RemoteCommand {
     /// List what is watched.
     Watches(watch::WatchesOptions),
     /// Follow what happens in the daemon.
+    #[command(mut_arg("candidate", hidden))]
     Events(show::EventsOptions),
+}
+
+/// Where it means nothing.
+fn hidden(arg: clap::Arg) -> clap::Arg {
+    arg.hide(true)
+}
+
+/// Refuses `--candidate` where it is about what runs.
+fn check_candidate(command: &RemoteCommand) -> Result<(), Failure> {
+    let (name, daemon) = match command {
+        RemoteCommand::Call(options) => ("call", &options.daemon),
+        RemoteCommand::Function(options) => ("function", &options.daemon),
+        RemoteCommand::Events(options) => ("events", &options.daemon),
+        _ => return Ok(()),
+    };
+    match daemon.candidate {
+        true => Err(Failure::Usage(format!("`weir {name}` is about what runs; leave out --candidate"))),
+        false => Ok(()),
+    }
 }
 
 /// Does it.
 pub fn run(command: RemoteCommand) -> Exit {
+    check_candidate(&command)?;
     let done = match command {
-        RemoteCommand::Create(options) => return change::create(&options).map(|()| ExitCode::SUCCESS),
+        RemoteCommand::Create(options) => return change::create(&options),
         RemoteCommand::Show(options) => show::show(&options),
         RemoteCommand::Set(options) => change::set(&options),
         RemoteCommand::Delete(options) => change::delete(&options),
         RemoteCommand::Call(options) => change::call(&options),
         RemoteCommand::Apply(options) => change::apply(&options),
-        RemoteCommand::Connect(options) => topology::connect(&options),
+        RemoteCommand::Connect(options) => return topology::connect(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Disconnect(options) => topology::disconnect(&options),
-        RemoteCommand::Attach(options) => topology::attach(&options),
+        RemoteCommand::Attach(options) => return topology::attach(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Detach(options) => topology::detach(&options),
         RemoteCommand::Topology(options) => topology::show(&options),
         RemoteCommand::Function(options) => function::run(&options),

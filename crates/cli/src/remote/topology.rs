@@ -6,9 +6,11 @@ use daemon::path::encoded;
 use daemon::topology::Endpoint;
 use serde_json::{json, Value};
 
+use super::change::{creation, daemon_of};
 use super::target::{self, edit, instances};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
+use crate::failure::Failure;
 
 /// Options of `weir connect`.
 #[derive(Args)]
@@ -37,8 +39,9 @@ pub struct DisconnectOptions {
 
 /// Options of `weir attach`.
 #[derive(Args)]
+#[command(override_usage = "weir attach [OPTIONS] <FUNCTION> <INSTANCE> <PORT> [FLAGS]...")]
 pub struct AttachOptions {
-    /// The function.
+    /// The function; `weir function list` lists them.
     #[arg(add = ArgValueCompleter::new(complete::functions))]
     pub function: String,
     /// The instance to be put there; it is made if it is not there.
@@ -47,6 +50,9 @@ pub struct AttachOptions {
     /// The port that it is to stand in front of, such as edge:right.
     #[arg(add = ArgValueCompleter::new(complete::ports))]
     pub port: String,
+    /// Flags of the function, for an instance that is made: `weir create FUNCTION --help` lists them.
+    #[arg(add = ArgValueCompleter::new(complete::flags), trailing_var_arg = true, allow_hyphen_values = true)]
+    pub flags: Vec<String>,
     /// Nearer to the port than all that stand there already.
     #[arg(long)]
     pub first: bool,
@@ -84,11 +90,11 @@ pub struct TopologyOptions {
 }
 
 /// Joins two endpoints.
-pub fn connect(options: &ConnectOptions) -> Result<(), String> {
+pub fn connect(options: &ConnectOptions) -> Result<(), Failure> {
     let ConnectOptions { from, to, daemon } = options;
     let is_port = |end: &str| match Endpoint::parse(end) {
         Ok(endpoint) => Ok(matches!(endpoint, Endpoint::Port { .. })),
-        Err(message) => Err(format!("`{end}`: {message}")),
+        Err(message) => Err(Failure::Usage(format!("`{end}`: {message}"))),
     };
     // The instance's port names the connection.
     let (from, to) = match (is_port(from)?, is_port(to)?) {
@@ -97,7 +103,7 @@ pub fn connect(options: &ConnectOptions) -> Result<(), String> {
     };
     let value = json!([{ "from": from, "to": to }]);
     let edit = edit(1, "create", &format!("/connection={}", encoded(from)), "weir:connection", Some(value));
-    target::patch(daemon, "/restconf/data/weir:topology", vec![edit])
+    Ok(target::patch(daemon, "/restconf/data/weir:topology", vec![edit])?)
 }
 
 /// The ports of all instances.
@@ -131,31 +137,35 @@ pub fn disconnect(options: &DisconnectOptions) -> Result<(), String> {
 }
 
 /// Puts an instance in front of a port, and makes it if it is not there.
-pub fn attach(options: &AttachOptions) -> Result<(), String> {
-    let AttachOptions { function, instance, port, first, daemon } = options;
+pub fn attach(options: &AttachOptions) -> Result<(), Failure> {
+    let AttachOptions { function, instance, port, flags, .. } = options;
+    // It may stand behind the function's flags.
+    let is_first = |word: &String| word == "--first";
+    let first = options.first || flags.iter().any(is_first);
+    let own = flags.iter().filter(|word| !is_first(word)).cloned();
+    let words: Vec<String> = std::iter::once(instance.clone()).chain(own).collect();
+    let (daemon, rest) = daemon_of(&options.daemon, &words, None);
     let mut edits = Vec::new();
-    match instances(daemon)?.iter().find(|(name, _)| name == instance) {
+    match instances(&daemon)?.iter().find(|(name, _)| name == instance) {
         Some((_, other)) if other != function => {
-            return Err(format!("`{instance}` is a {other}, not a {function}; choose another name"));
+            let told = format!("`{instance}` is a {other}, not a {function}; choose another name");
+            return Err(Failure::Other(told));
+        }
+        Some(_) if rest.len() > 1 => {
+            let flag = &rest[1];
+            return Err(Failure::Other(format!(
+                "`{flag}`: there is an instance `{instance}` already; change it with `weir set {instance} PATH=VALUE`"
+            )));
         }
         Some(_) => {}
-        None => {
-            let target = format!("/{function}:{function}={}", encoded(instance));
-            edits.push(edit(
-                1,
-                "create",
-                &target,
-                &format!("{function}:{function}"),
-                Some(json!([{ "name": instance }])),
-            ));
-        }
+        None => edits.push(creation(function, &words, &options.daemon)?.1),
     }
     let value = json!([{ "function": instance, "port": port }]);
     let target = format!("/weir:topology/attachment={}", encoded(instance));
     let mut put = edit(2, "insert", &target, "weir:attachment", Some(value));
-    put["where"] = if *first { "first" } else { "last" }.into();
+    put["where"] = if first { "first" } else { "last" }.into();
     edits.push(put);
-    target::patch(daemon, "/restconf/data", edits)
+    Ok(target::patch(&daemon, "/restconf/data", edits)?)
 }
 
 /// Takes an instance away from a port.

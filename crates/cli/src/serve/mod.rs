@@ -112,6 +112,11 @@ fn address_and_port(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs the daemon until it is told to stop.
 pub fn run(options: ServeOptions) -> Exit {
+    if options.listen.is_some() && options.client_ca.is_none() && options.tokens.is_none() {
+        return Err(Failure::Usage(
+            "--listen: over TCP, clients must show who they are; give --client-ca FILE, --tokens FILE, or both".to_string(),
+        ));
+    }
     let logs = Logs::install(&options.log, options.log_json);
     let logs = logs.map_err(|message| Failure::Usage(format!("--log {message}")))?;
     let mut engine = empty_graph(&options)?;
@@ -141,12 +146,14 @@ pub fn run(options: ServeOptions) -> Exit {
         state.as_deref().zip(options.keep_state).map(|(state, every)| Arc::new(Keeper::new(state, every)));
     let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
     let (ended, graph) = (Arc::new(AtomicBool::new(false)), control.reach());
-    let has_ended = ended.clone();
+    let (has_ended, started) = (ended.clone(), Arc::new(AtomicBool::new(false)));
+    let has_started = started.clone();
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
         let result = service(state.as_deref(), options.startup, plane, logs, &herald).and_then(|service| {
             kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
+            started.store(true, Ordering::Release);
             sockets::serve(service, listeners, tls, collector)
         });
         if let Err(message) = &result {
@@ -163,8 +170,10 @@ pub fn run(options: ServeOptions) -> Exit {
         !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()
     });
     activation::tell(activation::State::Stopping);
-    tracing::info!(target: "weir", asked = stop.is_asked(), "stops");
     let asked = stop.is_asked();
+    if asked || has_started.load(Ordering::Acquire) {
+        tracing::info!(target: "weir", asked, "stops");
+    }
     if let Some(keeper) = keeper {
         keeper.end(&mut engine.world);
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use daemon::Plane;
 use element::Runtime;
-use engine::change::Wish;
+use engine::change::{Snapshot, Wish};
 use events::Ports;
-use graph::Severity;
+use graph::{Diagnostics, Severity};
 
 use crate::control::change::Failure;
 use crate::control::server::Reach;
@@ -26,20 +26,36 @@ impl Running {
     }
 }
 
+/// The graph of a text.
+fn wish<'t>(
+    text: &'t str,
+    title: &'t str,
+) -> impl Fn(&Snapshot, &mut Diagnostics) -> Result<Wish, String> + 't {
+    move |snapshot, diagnostics| {
+        // What is wrong is in the diagnostics.
+        let graph = snapshot.loader().parse("graph", text, diagnostics).ok_or_else(String::new)?;
+        Ok(Wish { graph, title: title.to_string(), ..Wish::default() })
+    }
+}
+
+/// What is told of a graph that cannot run.
+fn errors(failure: Failure) -> String {
+    match failure {
+        Failure::Ended => ENDED.to_string(),
+        Failure::Told(all) => {
+            let errors = all.into_iter().filter(|(severity, _)| *severity == Severity::Error);
+            errors.map(|(_, text)| text).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
 impl Plane for Running {
     fn change(&self, text: &str, title: &str) -> Result<(), String> {
-        let made = self.0.change(|snapshot, diagnostics| {
-            // What is wrong is in the diagnostics.
-            let graph = snapshot.loader().parse("graph", text, diagnostics).ok_or_else(String::new)?;
-            Ok(Wish { graph, title: title.to_string(), ..Wish::default() })
-        });
-        made.map(drop).map_err(|failure| match failure {
-            Failure::Ended => ENDED.to_string(),
-            Failure::Told(all) => {
-                let errors = all.into_iter().filter(|(severity, _)| *severity == Severity::Error);
-                errors.map(|(_, text)| text).collect::<Vec<_>>().join("\n")
-            }
-        })
+        self.0.change(wish(text, title)).map(drop).map_err(errors)
+    }
+
+    fn check(&self, text: &str) -> Result<(), String> {
+        self.0.plan(wish(text, "check")).map(drop).map_err(errors)
     }
 
     fn read(&self, handler: &str) -> Result<String, String> {

@@ -215,6 +215,40 @@ fn pad(name: &str, place: &super::Place) -> String {
 }
 
 #[test]
+fn an_instance_that_is_attached_takes_the_flags_of_its_function() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw
+             weir attach shape s fw:right 10Mbps --queue 7 --first
+             weir attach --candidate delay d fw:left --time 3ms; weir show d || :; weir show --candidate d
+             weir attach shape s fw:left --queue 9 || :
+             weir attach shape t fw:left || :
+             (weir attach shape t fw:left 1Mbps --quueue 9 || echo $?) | tail -n 1
+             weir show s --config; weir topology
+             weir attach 2>&1 | grep Usage; weir create --help | grep Usage; weir events --help | grep -c candidate",
+        );
+        let expected = "weir: no instance `d`; there are fw, s
+name: d
+time: 3ms
+weir: `--queue`: there is an instance `s` already; change it with `weir set s PATH=VALUE`
+weir: `t`: `rate` is missing, which has no default; `weir create FUNCTION --help` tells how to give it
+2
+name: s
+rate: 10Mbps
+queue: 7
+fw:right - s:left
+Usage: weir attach [OPTIONS] <FUNCTION> <INSTANCE> <PORT> [FLAGS]...
+Usage: weir create [OPTIONS] [FUNCTION] [NAME|FLAGS]...
+0
+";
+        assert_eq!(text, expected);
+        drop(daemon);
+    });
+}
+
+#[test]
 fn configuration_functions_and_order_outlive_the_daemon() {
     as_each_user(|place| {
         let daemon = start(place);
@@ -242,6 +276,10 @@ fn a_second_daemon_is_refused() {
         let second = place.run("weir serve --volatile --socket api.socket");
         assert_ne!(second.code, 0);
         assert!(second.stderr.contains("runs already in process "), "{}", second.stderr);
+        // Nothing stops that has not started.
+        place.write("broken/running.json", "{");
+        let third = place.run("XDG_RUNTIME_DIR=$PWD/broken weir serve --state broken --socket broken/api.socket");
+        assert!(third.code == 1 && !third.stderr.contains("stops"), "{}", third.stderr);
         drop(daemon);
     });
 }

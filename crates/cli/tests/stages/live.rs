@@ -71,7 +71,7 @@ fn a_whole_configuration_is_planned_applied_and_taken_back() {
         let text = with_graph(
             place,
             "live --dry-run apply next.click; live history
-             live apply wrong.click && exit 1; live history
+             live apply wrong.click && exit 1; live apply /dev/null && exit 1; live apply -e '// none' && exit 1; live history
              live apply next.click | head -n 1; weir handler --graph g read list | head -n 1
              live rollback 0 | head -n 1; weir handler --graph g read list | head -n 1
              live rollback 9; live --json history",
@@ -87,6 +87,8 @@ fn a_whole_configuration_is_planned_applied_and_taken_back() {
   bind c[0] [0]d
 the graph has not changed since it began
 weir: wrong.click:1:37: unknown element class 'NoSuchClass'
+weir: /dev/null: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
+weir: expression: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
 the graph has not changed since it began
 revision 1
 3

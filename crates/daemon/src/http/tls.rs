@@ -39,12 +39,6 @@ pub struct Tls {
 impl Tls {
     /// Reads the files.
     pub fn new(files: &Files) -> Result<Tls, String> {
-        if files.clients.is_none() && files.tokens.is_none() {
-            return Err(
-                "over TCP, clients must show who they are: give --client-ca FILE, --tokens FILE, or both"
-                    .to_string(),
-            );
-        }
         let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {}", sys::reason(error));
         let chain: Vec<CertificateDer<'static>> = certificates(&files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(Path::new(&files.key))

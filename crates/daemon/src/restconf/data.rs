@@ -50,7 +50,7 @@ impl Service {
         steps: &[Step],
         unreadable: Option<Fault>,
     ) -> Result<&'static [&'static str], Fault> {
-        let store = self.of(request.datastore)?;
+        let store = self.look_at(request.datastore)?;
         if super::library::data(&store, steps).is_some() {
             return unreadable.map_or(Ok(&["GET"]), Err);
         }
@@ -75,10 +75,16 @@ impl Service {
         if let Some(reply) = super::library::data(&self.store(), steps) {
             return Ok(reply);
         }
-        let store = self.of(request.datastore)?;
+        let store = self.look_at(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let text = path::to_text(&places);
         self.permit_in(&store, request, Access::Read, &text)?;
+        if let Some(fields) = &query.fields {
+            match places.last() {
+                Some(last) => fields.check(&last.node.name, last.node.data_children())?,
+                None => fields.check("the configuration", store.top_nodes())?,
+            }
+        }
         let value = view::of(&store, &places, &query)
             .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
         let tag = etag(&store);

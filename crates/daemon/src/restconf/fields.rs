@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use yang::{Kind, Node};
 
 use crate::fault::Fault;
 
@@ -60,6 +61,21 @@ impl Fields {
             below.0.extend(list.0);
             let closed = rest.strip_prefix(')');
             *rest = closed.ok_or_else(|| Fault::invalid("`fields` lacks a `)`"))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that `known` nodes, those of `holder`, have all these names.
+    pub fn check<'n>(&self, holder: &str, known: impl Iterator<Item = &'n Node>) -> Result<(), Fault> {
+        let known: Vec<&Node> =
+            known.filter(|node| !matches!(node.kind, Kind::Action | Kind::Notification)).collect();
+        for (name, below) in &self.0 {
+            let Some(node) = known.iter().find(|node| node.name == *name) else {
+                let names: Vec<&str> = known.iter().map(|node| node.name.as_str()).collect();
+                let has = if names.is_empty() { "nothing".to_string() } else { names.join(", ") };
+                return Err(Fault::invalid(format!("`fields`: `{holder}` has no `{name}`; it has {has}")));
+            };
+            below.check(name, node.data_children())?;
         }
         Ok(())
     }

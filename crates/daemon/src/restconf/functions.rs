@@ -2,7 +2,7 @@
 
 use serde_json::{json, Value};
 
-use ::functions::{Function, Package};
+use ::functions::{Function, Functions, Package};
 
 use super::{only, Reply, Request, Service};
 use crate::beside::put_file;
@@ -27,10 +27,8 @@ impl Service {
             _ => only(request, &["GET", "PUT", "DELETE"], || {
                 self.permit(&request.who, Access::Read, "/functions")?;
                 let store = self.store();
-                let function = store
-                    .functions()
-                    .get(name)
-                    .ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
+                let function =
+                    store.functions().get(name).ok_or_else(|| no_function(store.functions(), name))?;
                 Ok(Reply::text(200, "application/x-tar", function.package.to_tar()))
             }),
         }
@@ -47,6 +45,7 @@ impl Service {
         let is_new = store.functions().get(name).is_none();
         let before = store.functions().clone();
         let next = before.with(package).map_err(Fault::invalid)?;
+        store.try_out(&next, name)?;
         store.change_functions(next)?;
         if let Err(fault) = self.keep(name, Some(&request.body)) {
             store.change_functions(before)?;
@@ -61,7 +60,7 @@ impl Service {
         let mut store = self.store();
         let before = store.functions().clone();
         let present = before.get(name);
-        let present = present.ok_or_else(|| Fault::missing(format!("no function `{name}`")))?;
+        let present = present.ok_or_else(|| no_function(&before, name))?;
         let next = match Package::shipped_one(name) {
             Some(shipped) if *present.package == shipped => {
                 return Err(Fault::refused(format!("`{name}` comes with weir and stays")));
@@ -92,6 +91,11 @@ impl Service {
         };
         result.map_err(|error| Fault::broken(format!("{}: {}", path.display(), sys::reason(&error))))
     }
+}
+
+fn no_function(functions: &Functions, name: &str) -> Fault {
+    let known: Vec<&str> = functions.iter().map(|function| function.name()).collect();
+    Fault::missing(format!("no function `{name}`; there are {}", known.join(", ")))
 }
 
 fn about(function: &Function<'_>) -> Value {

@@ -122,7 +122,7 @@ impl Service {
         let started = std::time::SystemTime::now();
         let state = folder.as_ref().and_then(|folder| Some(folder.parent()?.to_path_buf()));
         let service = Arc::new_cyclic(|own| {
-            let copies = Copies::new(store.functions(), state, own.clone());
+            let copies = Copies::new(&store, state, own.clone());
             let store = store.with_watches(watches(own.clone(), &events));
             Service { store: Mutex::new(store), events, folder, started, copies, facts: Default::default() }
         });

@@ -11,7 +11,7 @@ use crate::thresholds;
 use crate::topology::Topology;
 
 /// Ports of instances in a compound element.
-struct Compound;
+pub(super) struct Compound;
 
 impl Placement for Compound {
     fn from(&self, idx: usize, _name: &str) -> String {

@@ -50,6 +50,10 @@ impl Tunnel {
                 self.received.add(&packet);
                 Some(packet)
             }
+            Err(error) if error.is_device_gone() => {
+                self.lose(ctx);
+                None
+            }
             Err(error) => {
                 let is_overflow = error.errno() == Some(ENOBUFS);
                 if !(self.ignores_overflows && self.has_told_read && is_overflow) {

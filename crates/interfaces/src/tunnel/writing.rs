@@ -53,10 +53,14 @@ impl Tunnel {
     }
 
     fn write_part(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        let Some(tap) = &self.tap else { return };
+        let Some(tap) = &self.tap else { return ctx.drop_packet(NOT_WRITTEN, packet) };
         let errno = match tap.send(vnet::header_of(&packet), packet.data()) {
             Ok(true) => return self.sent.add(&packet),
             Ok(false) => ENOBUFS,
+            Err(error) if error.is_device_gone() => {
+                self.lose(ctx);
+                return ctx.drop_packet(NOT_WRITTEN, packet);
+            }
             Err(error) => error.errno().unwrap_or_default(),
         };
         if errno != ENOBUFS || !self.ignores_overflows || !self.has_told_write {
