@@ -75,7 +75,7 @@ impl Hooks {
         let (state, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(Shared { settings, state, changed });
         let own = shared.clone();
-        let begun = std::thread::Builder::new().name("hooks".into()).spawn(move || own.run());
+        let begun = sys::thread::start("hooks", sys::thread::STACK, move || own.run());
         begun.map_err(|error| sys::no_thread(&error))?;
         Ok(Hooks(shared))
     }

@@ -68,7 +68,7 @@ impl Ports {
         if !wanted.devices.is_empty() && !wanted.has_thread {
             let watch = LinkWatch::open().map_err(|error| error.to_string())?;
             let shared = self.shared.clone();
-            let begun = std::thread::Builder::new().name("ports".into()).spawn(move || shared.run(watch));
+            let begun = sys::thread::start("ports", sys::thread::STACK, move || shared.run(watch));
             begun.map_err(|error| sys::no_thread(&error))?;
             wanted.has_thread = true;
         }

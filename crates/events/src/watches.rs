@@ -121,7 +121,7 @@ impl Watches {
     fn wake(&self, mut state: MutexGuard<'_, State>) {
         if !state.watches.is_empty() && !std::mem::replace(&mut state.has_thread, true) {
             let shared = self.0.clone();
-            let begun = std::thread::Builder::new().name("watch".into()).spawn(move || shared.run());
+            let begun = sys::thread::start("watch", sys::thread::STACK, move || shared.run());
             // Without one, what is wanted is known, and the next change tries again.
             state.has_thread = begun.is_ok();
         }

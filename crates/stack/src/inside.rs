@@ -46,8 +46,9 @@ impl Inside {
     }
 }
 
-/// A stuck agent shall not stop who asks for ever.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A stuck agent shall not stop who asks for ever; one that waits for the kernel's lock of devices is only slow. That it has ended
+/// is seen at once.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn ask(agent: &OwnedFd, request: &Request) -> Result<Reply> {
     let (here, there) = unix::message_pair(Some(PATIENCE))?;

@@ -25,10 +25,11 @@ impl Peer {
 
 /// Lays a cable between device `name` of `ours` and `peer_name` of `theirs`, which keep what is set for them.
 pub(crate) fn join(ours: &mut Inside, name: &str, theirs: &mut Inside, peer_name: &str) -> Result<()> {
+    let mut their_device = Saved::read(theirs, peer_name)?;
+    probe(ours, theirs, name, &their_device)?;
+    // A program may set something at any moment: each device is read right before it goes.
     let our_device = Saved::read(ours, name)?;
-    let their_device = Saved::read(theirs, peer_name)?;
-    probe(ours, theirs, &our_device, &their_device)?;
-    let result = replace(ours, &our_device, theirs, &their_device);
+    let result = replace(ours, &our_device, theirs, &mut their_device);
     result.map_err(|error| lost(our_device, their_device, error))
 }
 
@@ -67,23 +68,25 @@ pub(crate) fn restore(inside: &mut Inside, saved: &Saved) -> Result<Port> {
 }
 
 /// Finds out, before anything is changed, whether the cable will be allowed.
-fn probe(ours: &mut Inside, theirs: &Inside, our_device: &Saved, their_device: &Saved) -> Result<()> {
+fn probe(ours: &mut Inside, theirs: &Inside, name: &str, their_device: &Saved) -> Result<()> {
     let near = CableEnd::new("weir-probe");
     // The far end's name is taken: the kernel refuses that after it has looked at what we may do.
     let far = CableEnd { namespace: Some(theirs.network.as_fd()), ..CableEnd::new(their_device.name()) };
     match ours.netlink.apply(link_request::create_veth(&near, &far)?, near.name) {
         Err(error) if error.errno() == Some(libc::EEXIST) => Ok(()),
-        Err(source) => Err(Error::NotAllowed {
-            ours: our_device.name().into(),
-            theirs: their_device.name().into(),
-            source,
-        }),
+        Err(source) => {
+            Err(Error::NotAllowed { ours: name.into(), theirs: their_device.name().into(), source })
+        }
         Ok(()) => Err(Error::no_interface(their_device.name())),
     }
 }
 
-fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &Saved) -> Result<()> {
+fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &mut Saved) -> Result<()> {
     ours.netlink.apply(link_request::delete(near.index()), near.name())?;
+    // Else it is as it was.
+    if let Ok(now) = Saved::read(theirs, far.name()) {
+        *far = now;
+    }
     theirs.netlink.apply(link_request::delete(far.index()), far.name())?;
     let far_end = CableEnd { namespace: Some(theirs.network.as_fd()), ..far.end() };
     ours.netlink.apply(link_request::create_veth(&near.end(), &far_end)?, near.name())?;

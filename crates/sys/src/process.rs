@@ -126,6 +126,21 @@ pub fn session(pid: u32) -> Option<u32> {
     u32::try_from(unsafe { libc::getsid(pid) }).ok()
 }
 
+/// Whether a process has ended, and closed all that it had, even if nobody has asked for its status yet. That is not known of
+/// one of another namespace, whose number is 0, nor where no descriptor is free.
+pub fn has_ended(pid: u32) -> bool {
+    // SAFETY: takes numbers.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let pidfd = match check(raw as libc::c_int, "pidfd_open", "process") {
+        // SAFETY: the call returned a new descriptor that nothing else owns.
+        Ok(raw) => unsafe { OwnedFd::from_raw_fd(raw) },
+        Err(error) => return error.errno() == Some(libc::ESRCH),
+    };
+    let mut wanted = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure, which lives through the call; it does not wait.
+    unsafe { libc::poll(&raw mut wanted, 1, 0) != 0 }
+}
+
 /// Lets the files under `/proc/self` belong to this process's user, also if its program has capabilities of its own.
 pub fn become_visible() -> Result<()> {
     // SAFETY: takes numbers.
@@ -301,6 +316,20 @@ mod tests {
         assert_eq!(session(child.id()), session(std::process::id()));
         child.wait().unwrap();
         assert_eq!(session(child.id()), None);
+    }
+
+    #[test]
+    fn a_process_has_ended_before_its_status_is_asked_for() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let id = child.id();
+        assert!(!has_ended(id) && !has_ended(std::process::id()));
+        drop(child.stdin.take());
+        while !has_ended(id) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(has_ended(id) && !has_ended(0));
     }
 
     #[test]

@@ -203,7 +203,7 @@ pub fn report(n: usize, options: &BenchOptions) -> Result<Report, String> {
     engine.world.loader = Some(Arc::new(Classes));
     let _ = sys::cpu::pin_thread(options.cpu());
     let (jobs, received) = channel();
-    let changing = std::thread::Builder::new().spawn(move || {
+    let changing = sys::thread::start("changes", sys::thread::STACK, move || {
         let mut changer = Changer { jobs, random: fastrand::Rng::with_seed(1), n_made: 0 };
         let mut measured = Measured::default();
         while measured.pauses.len() < n && changer.change(&mut measured).is_some() {}

@@ -145,7 +145,7 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
     let command = command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = spawn_on(options.cpu(), contestant.n_cores, command)?;
     let errors = child.stderr.take().map(|mut pipe| {
-        std::thread::Builder::new().spawn(move || {
+        sys::thread::start("errors", sys::thread::STACK, move || {
             let mut bytes = Vec::new();
             // What can be read of the errors is all there is to tell.
             let _ = pipe.read_to_end(&mut bytes);

@@ -68,7 +68,7 @@ pub fn script(shell: Shell, out: &mut dyn std::io::Write) -> std::io::Result<()>
 fn asked(find: impl FnOnce(&Typed) -> Result<Vec<String>, String> + Send + 'static) -> Vec<String> {
     let (sender, receiver) = channel();
     let typed = typed::now();
-    let begun = std::thread::Builder::new().spawn(move || {
+    let begun = sys::thread::start("complete", sys::thread::STACK, move || {
         // Nobody waits for what comes too late.
         let _ = sender.send(find(&typed).unwrap_or_default());
     });

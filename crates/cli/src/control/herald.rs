@@ -87,7 +87,7 @@ impl Herald {
                 }
             }
         };
-        let begun = std::thread::Builder::new().name("herald".into()).spawn(tell);
+        let begun = sys::thread::start("herald", sys::thread::STACK, tell);
         begun.map(drop).map_err(|error| sys::no_thread(&error))
     }
 

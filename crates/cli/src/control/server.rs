@@ -84,10 +84,10 @@ impl Server {
                 let (reach, herald) = (reach.clone(), herald.clone());
                 let serve = move || serve(stream, &reach, &herald);
                 // Without a thread for it, a client finds the end.
-                drop(std::thread::Builder::new().name("answer".into()).spawn(serve));
+                drop(sys::thread::start("answer", sys::thread::STACK, serve));
             }
         };
-        let begun = std::thread::Builder::new().name("control".into()).spawn(listen);
+        let begun = sys::thread::start("control", sys::thread::STACK, listen);
         begun.map(drop).map_err(|error| sys::no_thread(&error))
     }
 

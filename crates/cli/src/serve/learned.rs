@@ -61,11 +61,8 @@ impl Keeper {
                 return;
             }
         };
-        std::thread::Builder::new()
-            .name("keep".into())
-            .spawn(work)
-            .map(drop)
-            .map_err(|error| sys::no_thread(&error))
+        let begun = sys::thread::start("keep", sys::thread::STACK, work);
+        begun.map(drop).map_err(|error| sys::no_thread(&error))
     }
 
     /// Writes it for the last time.

@@ -149,7 +149,7 @@ pub fn run(options: ServeOptions) -> Exit {
     let (has_ended, started) = (ended.clone(), Arc::new(AtomicBool::new(false)));
     let has_started = started.clone();
     // The store asks the graph, which runs on this thread: it starts beside.
-    let serving = std::thread::Builder::new().name("serve".into()).spawn(move || {
+    let serving = sys::thread::start("serve", sys::thread::STACK, move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
         let result = service(state.as_deref(), options.startup, plane, logs, &herald).and_then(|service| {
             kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;

@@ -53,8 +53,8 @@ pub struct ReplaceOptions {
     pub stage: Vec<OsString>,
 }
 
-/// How long a new stage may take to come up, and an old one to go.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a new stage may take to come up, and an old one to go, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long two stages may take to find each other.
 const MEETING: Duration = Duration::from_millis(500);
 /// How often to look whether it has.

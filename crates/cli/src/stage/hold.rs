@@ -12,8 +12,8 @@ use super::status;
 use crate::control::protocol::{Answer, Ask};
 use crate::control::server::answer;
 
-/// How long a command waits for those before it.
-const PATIENCE: Duration = Duration::from_secs(12);
+/// How long a command waits for those before it: longer than one of them takes at most.
+const PATIENCE: Duration = Duration::from_secs(70);
 /// How much longer it waits for the answer, which may be that it is not its turn yet.
 const ANSWER: Duration = Duration::from_secs(1);
 

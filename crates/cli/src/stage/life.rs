@@ -177,7 +177,7 @@ impl Stage {
     fn drain_stopped(&mut self, stop: &Stop) -> Life {
         let Some(writer) = self.engine.world.wake_writer() else { return Life::Ended };
         let over = Arc::new(AtomicBool::new(false));
-        let ticking = std::thread::Builder::new().spawn({
+        let ticking = sys::thread::start("drain", sys::thread::SMALL_STACK, {
             let over = over.clone();
             move || {
                 // Packets that nothing moves wake nobody, yet the wait for them has an end.

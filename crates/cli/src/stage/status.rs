@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use element::Runtime;
@@ -91,8 +91,12 @@ pub struct About {
 
 static ABOUT: OnceLock<About> = OnceLock::new();
 
-/// How long a stage may take to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a stage may take to answer who changes it, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one may take to tell a user of itself: it may hang in a write.
+const PATIENCE_TO_TELL: Duration = Duration::from_secs(2);
+/// When to look whether one that has not answered is stopped, so that nothing is to be waited for.
+const SILENCE: Duration = Duration::from_millis(500);
 /// What the names of stages' sockets begin with.
 const PREFIX: &str = "stage-";
 /// What the names of the graph's interfaces to a stack's devices begin with.
@@ -181,7 +185,7 @@ pub fn ask(id: u32, ask: &Ask) -> Result<String, String> {
     begin(id, ask, PATIENCE).map(|(text, _)| text)
 }
 
-/// Asks a stage what lasts as long as the connection, which comes with the answer.
+/// Asks a stage what lasts as long as the connection, which comes with the answer. One that is stopped is not waited for.
 pub fn begin(id: u32, ask: &Ask, patience: Duration) -> Result<(String, UnixStream), String> {
     let path = protocol::path(&name_of(id))?;
     let gone = |error: std::io::Error| match error.kind() {
@@ -193,12 +197,17 @@ pub fn begin(id: u32, ask: &Ask, patience: Duration) -> Result<(String, UnixStre
         _ => format!("no stage {id} runs (`weir status` lists them)"),
     };
     let mut stream = UnixStream::connect(path).map_err(gone)?;
-    stream.set_read_timeout(Some(patience)).map_err(gone)?;
+    stream.set_read_timeout(Some(SILENCE)).map_err(gone)?;
     let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
     writeln!(stream, "{line}").map_err(gone)?;
-    let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line).map_err(gone)?;
-    match serde_json::from_str(&line) {
+    let (begin, mut line, mut answers) = (Instant::now(), Vec::new(), BufReader::new(&stream));
+    while let Err(error) = answers.read_until(b'\n', &mut line) {
+        let is_slow = error.kind() == std::io::ErrorKind::WouldBlock && !is_stopped(id);
+        if !is_slow || begin.elapsed() >= patience {
+            return Err(gone(error));
+        }
+    }
+    match serde_json::from_slice(&line) {
         Ok(Answer::Ok(text)) => Ok((text, stream)),
         Ok(Answer::Error(message)) => Err(format!("stage {id}: {message}")),
         Err(_) => Err(format!("stage {id} has ended")),
@@ -207,7 +216,11 @@ pub fn begin(id: u32, ask: &Ask, patience: Duration) -> Result<(String, UnixStre
 
 /// The status of a stage.
 pub fn read(id: u32) -> Result<Status, String> {
-    let text = ask(id, &Ask::Status)?;
+    read_within(id, PATIENCE)
+}
+
+fn read_within(id: u32, patience: Duration) -> Result<Status, String> {
+    let (text, _) = begin(id, &Ask::Status, patience)?;
     serde_json::from_str(&text).map_err(|error| format!("stage {id} runs another version of weir: {error}"))
 }
 
@@ -226,7 +239,10 @@ pub fn can_be_asked() -> Result<impl Fn(u32) -> bool, String> {
 /// The stages of this user that run, by age, and those that do not answer.
 pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
     // All at once, as one that does not answer takes a while; as many as there can be threads.
-    let ask = |id| (id, std::thread::Builder::new().spawn(move || read(id)).ok());
+    let ask = |id| {
+        let read = move || read_within(id, PATIENCE_TO_TELL);
+        (id, sys::thread::start("status", sys::thread::STACK, read).ok())
+    };
     let asked: Vec<_> = ids()?.into_iter().map(ask).collect();
     let (mut list, mut silent) = (Vec::new(), Vec::new());
     for (id, asking) in asked {
@@ -234,7 +250,7 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
             Some(asking) => {
                 asking.join().unwrap_or_else(|_| Err("the thread that asks has failed".to_string()))
             }
-            None => read(id),
+            None => read_within(id, PATIENCE_TO_TELL),
         };
         match answer {
             Ok(status) => list.push(status),
@@ -257,16 +273,30 @@ pub fn forget(id: u32) {
 
 /// Whether the process runs, even if it is stopped: one whose parent has not heard of its end does not.
 pub fn runs(id: u32) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).ok();
+    state(id).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Whether a signal, or who follows it, has stopped the process.
+fn is_stopped(id: u32) -> bool {
+    matches!(state(id), Some('T' | 't'))
+}
+
+/// Whether the process does something, or would if there were a processor for it.
+pub fn is_busy(id: u32) -> bool {
+    matches!(state(id), Some('R' | 'D'))
+}
+
+/// The letter that tells what a process does.
+fn state(id: u32) -> Option<char> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name of its program, in parentheses, is before its state.
-    let state = state.as_deref().and_then(|text| text.rsplit_once(") ")?.1.chars().next());
-    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    text.rsplit_once(") ")?.1.chars().next()
 }
 
 /// `weir status`.
 pub fn status(options: &StatusOptions) -> Exit {
     let (list, silent) = match options.id {
-        Some(id) => (vec![read(id)?], Vec::new()),
+        Some(id) => (vec![read_within(id, PATIENCE_TO_TELL)?], Vec::new()),
         None => running()?,
     };
     if options.json {

@@ -307,13 +307,12 @@ fn the_writer_of_a_descriptor_learns_that_it_is_read_no_more() {
             "FromInterface(left) -> Discard; FromInterface(aux) -> Discard; Idle -> ToInterface(right)";
         place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
         let script = format!(
-            "(head -c 24 in.pcap; exec yes) > feed & sleep 60 | weir stage -e '{graph}' --if aux=fd:5 5< feed > /dev/null & \
+            "(head -c 24 in.pcap; exec yes) > feed & sleep 1000 | weir stage -e '{graph}' --if aux=fd:5 5< feed > /dev/null & \
              wait %1; kill $(jobs -p)"
         );
-        let begin = std::time::Instant::now();
+        // It ends only if the writer is told.
         let told = place.run(&script).stderr;
         assert!(told.contains("weir: descriptor 5: byte 24: "), "{told}");
-        assert!(begin.elapsed() < std::time::Duration::from_secs(30), "the writer is not told");
         let twice = format!("weir stage -e '{graph}' --if aux=fd:5 --if left=fd:5 5< in.pcap > out");
         fails(place, &twice, "descriptor 5 is another interface already");
     });

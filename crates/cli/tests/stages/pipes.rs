@@ -319,13 +319,12 @@ fn a_signal_ends_a_stage_whose_reader_does_not_read() {
             let stage = place.start(&format!(
                 "exec 3<>feed; weir stage -e '{graph}' > feed & echo $! > pid.{signal}; wait $!"
             ));
-            let pid = || String::from_utf8(std::fs::read(place.path(&format!("pid.{signal}"))).ok()?).ok();
+            let pid = place.number(&format!("pid.{signal}"));
             until("the stage waits in a write", || {
-                let Some(pid) = pid() else { return false };
                 let told = place.run(&format!("weir status {pid}"));
                 told.stdout.contains("4096") || told.stderr.contains("does not answer")
             });
-            place.output(&format!("kill -{signal} $(cat pid.{signal})"));
+            place.output(&format!("kill -{signal} {pid}"));
             stage.finish();
         }
     });
@@ -423,7 +422,7 @@ fn a_closed_terminal_ends_stages_in_order_unless_that_is_ignored() {
                 now.len() >= 24 && captures::packets(&now).len() == 20
             };
             until("the packets came", has_all);
-            place.output("kill -HUP $(cat pid)");
+            place.output(&format!("kill -HUP {}", place.number("pid")));
             running.finish();
             assert_same(&place.read("out.pcap"), &sent, &chain);
             until("all stages are gone", || place.status().is_empty());
@@ -435,15 +434,16 @@ fn a_closed_terminal_ends_stages_in_order_unless_that_is_ignored() {
             "exec 3<>feed; env --block-signal=TERM weir count <&3 > /dev/null & echo $! > pid; wait $!";
         let running = place.start(blocked);
         until("the stage runs", || place.status().len() == 1);
-        place.output("kill -TERM $(cat pid)");
+        place.output(&format!("kill -TERM {}", place.number("pid")));
         assert_eq!(running.finish().code, 0);
         let nohup = "trap '' HUP; exec 3<>feed; weir count <&3 > /dev/null & echo $! > pid; wait $!";
         let mut running = place.start(nohup);
         until("the stage runs", || place.status().len() == 1);
-        place.output("kill -HUP $(cat pid)");
+        let pid = place.number("pid");
+        place.output(&format!("kill -HUP {pid}"));
         assert_eq!(place.status().len(), 1);
         assert!(running.runs());
-        place.output("kill -TERM $(cat pid)");
+        place.output(&format!("kill -TERM {pid}"));
         assert_eq!(running.finish().code, 0);
     });
 }

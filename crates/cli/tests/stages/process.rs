@@ -16,7 +16,7 @@ const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 /// Somebody without any privilege.
 const NOBODY: u32 = 65534;
 /// How long anything that should happen at once may take on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often to look whether it has.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -95,6 +95,18 @@ impl Place {
     pub fn read(&self, name: &str) -> Vec<u8> {
         let path = self.path(name);
         fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// The number that a script writes to a file, once it has; the file is removed.
+    #[track_caller]
+    pub fn number(&self, name: &str) -> String {
+        let mut text = String::new();
+        until(&format!("there is a number in {name}"), || {
+            text = fs::read_to_string(self.path(name)).unwrap_or_default();
+            text.ends_with('\n')
+        });
+        fs::remove_file(self.path(name)).expect("it is there");
+        text.trim().to_string()
     }
 
     /// A program that is to run as the user, in the folder, in a process group of its own. Signals end it, however the tests

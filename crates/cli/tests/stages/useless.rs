@@ -12,7 +12,7 @@ fn capture(place: &Place, n: u64) {
 /// Runs a script that must end by itself with a status, and tell so.
 #[track_caller]
 fn ends(place: &Place, script: &str, code: i32, due: &str) {
-    let finished = place.run(&format!("timeout 20 bash -c \"{script}\""));
+    let finished = place.run(&format!("timeout 50 bash -c \"{script}\""));
     assert_eq!(finished.code, code, "{finished:?}");
     assert!(finished.stderr.contains(due), "due is {due}: {finished:?}");
 }
@@ -118,7 +118,7 @@ fn a_stage_whose_parent_does_not_hear_of_its_end_is_not_told_to_be_stopped() {
     as_each_user(|place| {
         let parent = place.start("weir count < <(sleep 100) > /dev/null & echo $! > pid; exec sleep 100");
         until("it runs", || place.status().len() == 1);
-        place.output("kill -KILL $(cat pid)");
+        place.output(&format!("kill -KILL {}", place.number("pid")));
         until("it does not", || {
             let told = place.run("weir status");
             assert!(!told.stderr.contains("stopped"), "{told:?}");

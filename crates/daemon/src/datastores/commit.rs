@@ -47,6 +47,8 @@ impl Service {
                 "the running configuration has changed since the candidate was begun; discard the candidate and begin anew",
             ));
         }
+        let number = pending.as_ref().map_or(1, |first| first.number + 1);
+        let waiting = timeout.map(|timeout| self.await_confirmation(number, timeout)).transpose()?;
         let before = running.tree().0.clone();
         // It is on disk before the commit is: a daemon that ends between the two takes back nothing.
         let is_first = timeout.is_some() && pending.is_none();
@@ -64,9 +66,13 @@ impl Service {
             return Err(fault);
         }
         *base = None;
-        match timeout {
-            Some(timeout) => {
-                self.await_confirmation(&mut pending, before, timeout);
+        match waiting {
+            Some(waiting) => {
+                // It waits for this long from now on; nobody is there to hear that only where it failed.
+                let _ = waiting.send(());
+                // A second commit before that keeps what the first one has kept.
+                let before = pending.take().map_or(before, |first| first.before);
+                *pending = Some(Pending { number, before, _waiting: waiting });
                 Ok(())
             }
             None => self.forget(&mut pending).map_err(|fault| Fault {
@@ -76,24 +82,22 @@ impl Service {
         }
     }
 
-    /// Lets what ran before come back when the time is up. A second commit before that keeps what the first one has kept.
-    fn await_confirmation(&self, pending: &mut Option<Pending>, before: Value, timeout: Duration) {
-        let (number, before) = match pending.take() {
-            Some(first) => (first.number + 1, first.before),
-            None => (1, before),
-        };
+    /// Begins what lets that which ran before come back when the time is up. The time begins with what is sent; where nothing is,
+    /// there was no commit.
+    fn await_confirmation(&self, number: u64, timeout: Duration) -> Result<Sender<()>, Fault> {
         let (waiting, end) = channel();
-        *pending = Some(Pending { number, before, _waiting: waiting });
         let service = self.copies.service.clone();
-        std::thread::spawn(move || {
-            if end.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout) {
+        let wait = move || {
+            if end.recv().is_err() || end.recv_timeout(timeout) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let Some(service) = service.upgrade() else { return };
             if let Err(fault) = service.take_back(Some(number)) {
                 tracing::error!(target: "weir", "an unconfirmed commit cannot be taken back: {}", fault.message);
             }
-        });
+        };
+        let begun = sys::thread::start("confirm", sys::thread::STACK, wait);
+        begun.map(|_| waiting).map_err(|error| Fault::broken(sys::no_thread(&error)))
     }
 
     /// Keeps what a commit has made.

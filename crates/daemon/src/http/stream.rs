@@ -36,7 +36,7 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
         return refused(Fault { status: 503, ..Fault::in_use("too many listen already; try again later") });
     };
     let (sender, frames) = mpsc::channel(16);
-    let begun = std::thread::Builder::new().name("stream".into()).spawn(move || forward(&receiver, &sender));
+    let begun = sys::thread::start("stream", sys::thread::STACK, move || forward(&receiver, &sender));
     if let Err(error) = begun {
         return refused(Fault { status: 503, ..Fault::in_use(format!("too much goes on: {error}")) });
     }

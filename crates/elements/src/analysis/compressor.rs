@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use element::output::reason;
 use flate2::write::GzEncoder;
@@ -46,7 +46,7 @@ fn start() -> io::Result<Worker> {
             .iter()
             .try_for_each(|name| compress(&name).map_err(|error| format!("{name}: {}", reason(&error))))
     };
-    let thread = thread::Builder::new().name("compressor".to_string()).spawn(work)?;
+    let thread = sys::thread::start("compressor", sys::thread::STACK, work)?;
     Ok(Worker { names, thread })
 }
 

@@ -4,7 +4,6 @@
 //! the others write: two worlds that share cache lines would slow each other down.
 
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
-use std::thread::Builder;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -20,7 +19,7 @@ impl Hand {
     /// Starts a thread, which stays on a processor if one is given.
     pub fn new(index: usize, cpu: Option<usize>) -> std::io::Result<Hand> {
         let (jobs, todo) = channel::<Job>();
-        Builder::new().name(format!("weir-{index}")).spawn(move || {
+        sys::thread::start(&format!("weir-{index}"), sys::thread::STACK, move || {
             super::drive::pin(cpu);
             todo.into_iter().for_each(|job| job());
         })?;

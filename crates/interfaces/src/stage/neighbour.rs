@@ -86,8 +86,8 @@ pub fn announce_pipes(interfaces: &[Shared]) -> Result<(), String> {
     let waker = Waker::new().map_err(|error| error.to_string())?;
     let mut office = Office::new(waker.clone()).map_err(|error| error.to_string())?;
     new.into_iter().for_each(|new| office.add(new));
-    let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(THREAD_STACK);
-    thread.spawn(move || office.work()).map_err(|error| sys::no_thread(&error))?;
+    let begun = sys::thread::start("neighbours", THREAD_STACK, move || office.work());
+    begun.map_err(|error| sys::no_thread(&error))?;
     *desk = Some(Desk { new: VecDeque::new(), to_part: Vec::new(), n_asked: 0, n_answered: 0, waker });
     Ok(())
 }

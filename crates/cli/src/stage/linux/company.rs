@@ -18,6 +18,8 @@ enum OtherEnd {
     Foreign,
     /// A shell or the like, which may be about to become something else.
     Unsettled,
+    /// One that does something just now, such as to become something else.
+    Starting,
     /// This program.
     Weir,
 }
@@ -30,8 +32,10 @@ const STARTERS: [&str; 14] = [
 
 /// How long to wait for a shell to become another program.
 const SETTLED: Duration = Duration::from_millis(10);
-/// How long to wait for a neighbour that is this program.
+/// How long to wait for a neighbour that is this program, or a shell that may take long to become it on a busy machine.
 const MOST: Duration = Duration::from_secs(1);
+/// How long to wait for one that speaks with this process already, and may have to wait for the kernel.
+const MEETING: Duration = Duration::from_secs(10);
 /// When to look again who is at the other end; then after twice as long, and so on.
 const SECOND_LOOK: Duration = Duration::from_micros(300);
 /// The longest time between two looks.
@@ -51,7 +55,7 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     let unmet_at_first = unmet(names);
     if first == Some(OtherEnd::Foreign)
         && search.covers(&links_of(&unmet_at_first))
-        && !unmet_at_first.iter().any(|shared| table::lock(shared).is_meeting())
+        && !is_meeting(&unmet_at_first)
     {
         return;
     }
@@ -63,7 +67,8 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
             return;
         }
         let patience = match other_end(&unmet, &mut search) {
-            OtherEnd::Weir => MOST,
+            OtherEnd::Weir if is_meeting(&unmet) => MEETING,
+            OtherEnd::Weir | OtherEnd::Starting => MOST,
             OtherEnd::Unsettled => SETTLED,
             OtherEnd::Foreign => return,
         };
@@ -83,12 +88,11 @@ impl FirstLook {
     /// Begins to look. Not before this process may have threads.
     pub fn begin() -> FirstLook {
         let links = standard_pipes();
-        let thread = std::thread::Builder::new().name("neighbours".into()).stack_size(64 * 1024);
         let look = move || {
             let mut search = Search::default();
             (search.look(&links), search)
         };
-        FirstLook(thread.spawn(look).ok())
+        FirstLook(sys::thread::start("neighbours", sys::thread::SMALL_STACK, look).ok())
     }
 
     /// Who was seen, and what is known for further looks.
@@ -120,16 +124,20 @@ fn unmet(names: &[String]) -> Vec<table::Shared> {
     names.iter().filter_map(|name| table::find(name)).filter(is_unmet).collect()
 }
 
+/// Whether the neighbour of one of these speaks with this process.
+fn is_meeting(unmet: &[table::Shared]) -> bool {
+    unmet.iter().any(|shared| table::lock(shared).is_meeting())
+}
+
 /// Who is at the other ends of these interfaces' pipes.
 fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
-    let is_meeting = || unmet.iter().any(|shared| table::lock(shared).is_meeting());
-    if is_meeting() {
+    if is_meeting(unmet) {
         return OtherEnd::Weir;
     }
     let found = search.look(&links_of(unmet));
     if found == OtherEnd::Foreign && search.has_passed_stages {
         neighbour::hear_out(MOST);
-        if is_meeting() || unmet.iter().any(|shared| table::lock(shared).has_met()) {
+        if is_meeting(unmet) || unmet.iter().any(|shared| table::lock(shared).has_met()) {
             return OtherEnd::Weir;
         }
     }
@@ -192,7 +200,8 @@ impl Search {
                 self.dismissed.insert(pid);
                 continue;
             }
-            found = found.max(kind);
+            let is_starting = kind == OtherEnd::Unsettled && status::is_busy(pid);
+            found = found.max(if is_starting { OtherEnd::Starting } else { kind });
         }
         found
     }
@@ -256,7 +265,7 @@ mod tests {
         // Another test's child is this program until it is its own.
         let begin = Instant::now();
         while Search::default().look(&links) != expected {
-            assert!(begin.elapsed() < Duration::from_secs(10), "{command:?} is not seen as {expected:?}");
+            assert!(begin.elapsed() < Duration::from_secs(60), "{command:?} is not seen as {expected:?}");
         }
         drop(writer);
         child.wait().unwrap();

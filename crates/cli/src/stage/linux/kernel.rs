@@ -61,9 +61,8 @@ impl Wishes {
             }
             others.iter().for_each(|shared| self.tell_one(wish, shared));
         };
-        let thread = std::thread::Builder::new().name("joints".into()).stack_size(64 * 1024);
         // What cannot be told changes nothing.
-        let _ = thread.spawn(wait);
+        let _ = sys::thread::start("joints", sys::thread::SMALL_STACK, wait);
     }
 
     fn tell_one(&self, wish: Joint, shared: &table::Shared) {
@@ -210,9 +209,9 @@ impl Neighbour for Offer {
     }
 
     fn part_alone(&mut self, name: &str) -> Result<(), String> {
-        if self.peers.remove(name).is_none() {
-            return Ok(());
-        }
+        // Until it is dropped the kernel keeps the dead neighbour's network, with the other end of the cable: it would take this end
+        // away in the middle.
+        let Some(_peer) = self.peers.remove(name) else { return Ok(()) };
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
         let port = stack.unjoin_alone(name).map_err(|error| error.to_string())?;
         take(name, port)

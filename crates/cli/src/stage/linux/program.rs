@@ -61,8 +61,8 @@ pub fn start(
         ending: ending.clone(),
         wake,
     };
-    let thread = std::thread::Builder::new().name("program".into()).stack_size(64 * 1024);
-    thread.spawn(move || watch.run()).map_err(|error| sys::no_thread(&error))?;
+    let begun = sys::thread::start("program", sys::thread::SMALL_STACK, move || watch.run());
+    begun.map_err(|error| sys::no_thread(&error))?;
     ending.take_leave_with(move |signal| {
         asked.store(signal, Ordering::Relaxed);
         bell.wake();

@@ -1,12 +1,13 @@
 //! One end of a pipe, and the talk with the other end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::Socket;
 use sys::memfd::Memfd;
 use sys::pipe::{self, PipeId};
 use sys::poll::Waker;
+use sys::process::has_ended;
 
 use super::message::{Message, CABLE, HELLO, PART, PARTED, PUMP, RING_ONLY, WELCOME};
 use super::rendezvous::{has_end, Neighbour};
@@ -14,8 +15,12 @@ use super::{stack, Side};
 use crate::stage::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
 use crate::stage::table::{lock, Shared};
 
-/// How long a process may take to end.
-const LEAVING: Duration = Duration::from_millis(50);
+/// How long a process may take to end, where this can be seen: it may wait long for the kernel to take its devices down.
+const LEAVING: Duration = Duration::from_secs(60);
+/// How long one may take that cannot be seen.
+const LEAVING_UNSEEN: Duration = Duration::from_millis(50);
+/// How often to look whether it has.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// One end of a pipe, and how far the talk with the other end came.
 pub struct End {
@@ -71,12 +76,25 @@ impl End {
     }
 
     /// Whether the neighbour to whose stack this one is joined is gone, but the pipe goes on: somebody else may take its place.
-    pub fn is_abandoned(&self) -> bool {
+    pub fn is_abandoned(&self, neighbour: Neighbour) -> bool {
         if !lock(&self.shared).has_kernel_joint() {
             return false;
         }
-        // What ends closes all that it has, one after the other.
-        std::thread::sleep(LEAVING);
+        let begin = Instant::now();
+        let patience = if neighbour.pid == 0 { LEAVING_UNSEEN } else { LEAVING };
+        loop {
+            // What ends closes all that it has, one after the other: the pipe counts once nothing is left.
+            let is_gone = has_ended(neighbour.pid) || begin.elapsed() >= patience;
+            let goes_on = self.goes_on();
+            if is_gone || !goes_on {
+                return goes_on;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Whether somebody has the other end of the pipe.
+    fn goes_on(&self) -> bool {
         let mut interface = lock(&self.shared);
         match self.side {
             Side::Reader => interface.pipe_in(self.id).is_some_and(|end| !pipe::has_hung_up(end.stream())),

@@ -225,7 +225,7 @@ impl Office {
         let next = match message::hear(&talk.line) {
             Heard::Message(message, fds) => end.step(&mut talk, &message, fds),
             Heard::Nothing => Next::Stay,
-            Heard::End if end.is_abandoned() => Next::Abandoned,
+            Heard::End if end.is_abandoned(talk.neighbour) => Next::Abandoned,
             Heard::End => Next::Over,
         };
         match next {

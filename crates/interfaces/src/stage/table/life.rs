@@ -13,8 +13,9 @@ static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 /// Since when the stage is being taken out of its chain.
 static RETIRED: Mutex<Option<Instant>> = Mutex::new(None);
-/// How long a stage that is taken out of its chain waits for the neighbours to say that nothing more comes from them.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a stage that is taken out of its chain waits for the neighbours to say that nothing more comes from them: they may have
+/// much else to do.
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// Where it is told that the user asks the stage to stop.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
