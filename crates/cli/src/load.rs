@@ -179,10 +179,9 @@ impl Request {
                 }
                 _ if text.is_some() => {
                     let args: Vec<String> = std::env::args().collect();
-                    let tip = crate::command::tip(word, &args).unwrap_or("give VAR=value after it".to_string());
-                    return Err(Failure::Usage(format!(
-                        "`{word}`: there is a configuration already; {tip}"
-                    )));
+                    let tip =
+                        crate::command::tip(word, &args).unwrap_or("give VAR=value after it".to_string());
+                    return Err(Failure::Usage(format!("`{word}`: there is a configuration already; {tip}")));
                 }
                 _ if word.is_empty() => {
                     return Err(Failure::Usage(format!("the name of the file is empty; {NO_CONFIGURATION}")))

@@ -258,9 +258,9 @@ fn fields_and_roles_that_do_not_exist_are_refused_with_those_that_do() {
     assert_eq!(fields(wire, "color"), (200, "{\"wire:wire\":[{\"color\":1}]}\n".to_string()));
     assert_eq!(fields(all, "wire:wire(name)").0, 200);
     for (path, text, due) in [
-        (wire, "name;colour", "`wire` has no `colour`; it has name, color, "),
+        (wire, "name;colour", "`wire` has no `colour`; it has name, color"),
         (wire, "color/x", "`color` has no `x`; it has nothing"),
-        (all, "wire:wire(x)", "`wire` has no `x`; it has name, color, "),
+        (all, "wire:wire(x)", "`wire` has no `x`; it has name, color"),
         (all, "wires", "`the configuration` has no `wires`; it has "),
     ] {
         let (status, told) = fields(path, text);

@@ -88,7 +88,7 @@ fn a_whole_configuration_is_planned_applied_and_taken_back() {
 the graph has not changed since it began
 weir: wrong.click:1:37: unknown element class 'NoSuchClass'
 weir: /dev/null: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
-weir: expression: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
+weir: config: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
 the graph has not changed since it began
 revision 1
 3
