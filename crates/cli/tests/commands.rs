@@ -190,6 +190,17 @@ fn click_does_not_warp_simulated_time() {
 }
 
 #[test]
+fn click_knows_no_ethernet_address_of_a_loopback() {
+    let output = weir(&["click", "-e", "Idle -> HostEtherFilter(lo:eth) -> Discard; DriverManager(stop)"]);
+    let expected = "\
+config:1: While configuring 'HostEtherFilter@2 :: HostEtherFilter':
+  ETHER: parse error
+Router could not be initialized!
+";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), expected));
+}
+
+#[test]
 fn click_tells_places_in_front_of_what_it_was_doing() {
     let graph = "DriverManager(writeq hotconfig 'Idle -> Queue(x, 1) -> Discard', stop)";
     let output = weir(&["click", "-R", "-e", graph]);
