@@ -27,7 +27,7 @@ impl Host for ThisHost {
     }
 
     fn ether(&self, device: &str) -> Option<EtherAddr> {
-        sys::link::hardware_address(device).ok().map(EtherAddr)
+        sys::link::hardware_address(device).ok()?.map(EtherAddr)
     }
 
     /// From the kernel's routing table.

@@ -190,6 +190,34 @@ fn click_does_not_warp_simulated_time() {
 }
 
 #[test]
+fn click_lists_requirements_by_kind_and_name() {
+    let output = weir(&["click", "-e", "require(compact_config); DriverManager(stop)", "-h", "requirements"]);
+    assert_eq!(stdout(&output), "compact_config\n\n");
+}
+
+#[test]
+fn files_without_a_name_are_standard_input() {
+    for class in ["FromTcpdump", "FromNetFlowSummaryDump", "FromCapDump"] {
+        let graph = format!("{class}(, STOP true) -> Discard");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(["click", "-e", &graph]).stdin(std::process::Stdio::null());
+        let told = stderr(&command.output().expect("the command runs"));
+        assert!(told.contains("\n<stdin>:0:   empty file\n"), "{told}");
+    }
+}
+
+#[test]
+fn click_knows_no_ethernet_address_of_a_loopback() {
+    let output = weir(&["click", "-e", "Idle -> HostEtherFilter(lo:eth) -> Discard; DriverManager(stop)"]);
+    let expected = "\
+config:1: While configuring 'HostEtherFilter@2 :: HostEtherFilter':
+  ETHER: parse error
+Router could not be initialized!
+";
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), expected));
+}
+
+#[test]
 fn click_tells_places_in_front_of_what_it_was_doing() {
     let graph = "DriverManager(writeq hotconfig 'Idle -> Queue(x, 1) -> Discard', stop)";
     let output = weir(&["click", "-R", "-e", graph]);

@@ -15,7 +15,7 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("driver", "The driver: userlevel."),
     Handler::read("config", "The configuration as it was given."),
     Handler::read("flatconfig", "The configuration with compound elements expanded."),
-    Handler::read("requirements", "What the configuration requires, a line each."),
+    Handler::read("requirements", "What the configuration requires, two lines each: kind and name."),
     Handler::read("handlers", "The global handlers."),
     Handler::read("list", "The number of elements and their names, a line each."),
     Handler::write("stop", "Stops the driver: takes this many (default 1) from its reasons to run."),
@@ -53,7 +53,7 @@ pub fn read(world: &mut World, name: &str) -> Result<String, String> {
         "config" => world.source.clone(),
         "flatconfig" => flat(world),
         "requirements" => {
-            world.graph.requirements.iter().map(|(kind, value)| requirement(kind, value)).collect()
+            world.graph.requirements.iter().map(|(kind, value)| format!("{kind}\n{value}\n")).collect()
         }
         "handlers" => {
             let mut text = String::new();
@@ -91,14 +91,6 @@ pub(crate) fn flat(world: &mut World) -> String {
         element.config = configuration(world, idx);
     }
     (world.flatten)(&change::compact(&graph))
-}
-
-fn requirement(kind: &str, value: &str) -> String {
-    if kind == "package" {
-        format!("{value}\n")
-    } else {
-        format!("{kind} {value}\n")
-    }
 }
 
 /// Writes a global handler.

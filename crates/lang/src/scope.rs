@@ -101,10 +101,10 @@ impl Scope {
                     Reference::Open => break,
                     Reference::To { form, name: (start, name_end), end } => {
                         output.push_str(&config[copied..at]);
-                        copied = end;
                         let name = &config[start..name_end];
-                        self.substitute(name, form, quoted == Some(b'"'), budget, depth, &mut output)
-                            .unwrap_or_else(|| output.push_str(&config[at..end]));
+                        let in_quotes = quoted == Some(b'"');
+                        let taken = self.substitute(name, form, in_quotes, budget, depth, &mut output);
+                        copied = if taken.is_some() { end } else { at };
                         at = end;
                         continue;
                     }
@@ -290,6 +290,8 @@ mod tests {
         check("$c ${open $c", expect!["in ${open $c"]);
         check("$e, x", expect!["$e, x"]);
         check(" $e, x", expect![" , x"]);
+        check("$e$none, x", expect!["$e$none, x"]);
+        check("$none$e, x", expect!["$none, x"]);
     }
 
     #[test]

@@ -97,12 +97,13 @@ pub fn delete(name: &str) -> Result<()> {
     link_request::delete(index(name)?).send(name).map_err(|e| e.with_remedy(remedy))
 }
 
-/// The Ethernet address of device `name`; zeros if it has none.
-pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
+/// The Ethernet address of device `name`; a loopback or a tunnel has none.
+pub fn hardware_address(name: &str) -> Result<Option<[u8; 6]>> {
     let answer = ask(name, libc::SIOCGIFHWADDR as _, "ioctl(SIOCGIFHWADDR)")?;
     // SAFETY: the call filled this field of the union, and any bytes are valid.
-    let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr.sa_data };
-    Ok([0, 1, 2, 3, 4, 5].map(|idx| bytes[idx] as u8))
+    let libc::sockaddr { sa_family, sa_data } = unsafe { answer.ifr_ifru.ifru_hwaddr };
+    let is_ethernet = matches!(sa_family, libc::ARPHRD_ETHER | libc::ARPHRD_IEEE80211);
+    Ok(is_ethernet.then(|| [0, 1, 2, 3, 4, 5].map(|idx| sa_data[idx] as u8)))
 }
 
 /// The largest packet of device `name`, in bytes without the Ethernet header.
@@ -260,7 +261,8 @@ mod tests {
             set_mtu("left", 9000).unwrap();
             set_up("left", true).unwrap();
             set_up("right", true).unwrap();
-            assert_eq!(hardware_address("left").unwrap(), [2, 0, 0, 0, 0, 9]);
+            assert_eq!(hardware_address("left").unwrap(), Some([2, 0, 0, 0, 0, 9]));
+            assert_eq!(hardware_address("lo").unwrap(), None);
             assert_eq!((mtu("left").unwrap(), is_up("left").unwrap()), (9000, true));
             delete("right").unwrap();
             assert!(index("left").is_err());

@@ -58,7 +58,7 @@ impl Input {
         if self.reader.is_some() {
             return Ok(true);
         }
-        if self.name == "-" {
+        if self.is_stdin() {
             self.reader = Some(Box::new(BufReader::new(std::io::stdin())));
         } else {
             let file = match File::open(&self.name) {
