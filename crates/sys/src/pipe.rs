@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use crate::error::{Result, SysError};
+use crate::poll::events_now;
 
 /// Which pipe it is: both of its ends have the same identity, and no other pipe has it while one of them is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,18 +167,12 @@ pub fn take(number: i32) -> io::Result<OwnedFd> {
 
 /// Whether all writers of a pipe have gone. A named pipe that never had one has not lost them.
 pub fn has_hung_up(fd: impl AsFd) -> bool {
-    let mut poll = libc::pollfd { fd: fd.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: `poll` is one entry.
-    unsafe { libc::poll(&mut poll, 1, 0) };
-    poll.revents & libc::POLLHUP != 0
+    events_now(fd.as_fd(), libc::POLLIN) & libc::POLLHUP != 0
 }
 
 /// Whether all readers of a pipe, or the other side of a socket, have gone.
 pub fn is_unread(fd: impl AsFd) -> bool {
-    let mut poll = libc::pollfd { fd: fd.as_fd().as_raw_fd(), events: 0, revents: 0 };
-    // SAFETY: `poll` is one entry.
-    unsafe { libc::poll(&mut poll, 1, 0) };
-    poll.revents & (libc::POLLERR | libc::POLLHUP) != 0
+    events_now(fd.as_fd(), 0) & (libc::POLLERR | libc::POLLHUP) != 0
 }
 
 /// Bytes that were written to a pipe and not yet read.

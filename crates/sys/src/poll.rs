@@ -190,10 +190,16 @@ impl Waker {
     }
 
     fn has_room(&self) -> bool {
-        let mut poll = libc::pollfd { fd: self.event.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-        // SAFETY: `poll` is one entry.
-        unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+        events_now(self.event.as_fd(), libc::POLLOUT) != 0
     }
+}
+
+/// Which of the events `wanted` a descriptor has just now, and errors and ends, which are always wanted.
+pub(crate) fn events_now(fd: BorrowedFd<'_>, wanted: libc::c_short) -> libc::c_short {
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: wanted, revents: 0 };
+    // SAFETY: `poll` is one entry, which lives through the call; it does not wait.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    poll.revents
 }
 
 impl AsFd for Poller {

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::error::{check, Result, SysError};
+use crate::poll::events_now;
 use crate::signals;
 
 /// What a child does not share with its parent.
@@ -136,9 +137,7 @@ pub fn has_ended(pid: u32) -> bool {
         Ok(raw) => unsafe { OwnedFd::from_raw_fd(raw) },
         Err(error) => return error.errno() == Some(libc::ESRCH),
     };
-    let mut wanted = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: one structure, which lives through the call; it does not wait.
-    unsafe { libc::poll(&raw mut wanted, 1, 0) != 0 }
+    events_now(pidfd.as_fd(), libc::POLLIN) != 0
 }
 
 /// Lets the files under `/proc/self` belong to this process's user, also if its program has capabilities of its own.
