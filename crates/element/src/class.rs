@@ -2,7 +2,8 @@
 
 use graph::{Arg, ClassFacts, Drop, Handler, PortIdx};
 
-use crate::{Configure, Element, Failed};
+use crate::fast_path::{FastPath, HasFastPath};
+use crate::{same_ref, Configure, Element, Failed};
 
 /// When an element is configured relative to others; lower comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +98,8 @@ pub struct Class {
     pub locks: bool,
     /// Whether it looks at no bytes of the packets that pass through it.
     pub blind: bool,
+    /// The fast path of an element as it is now, if the class has such a thing.
+    pub fast_path: Option<fn(&dyn Element) -> Option<FastPath>>,
     /// Whether [`Element::pulls_first`](crate::Element::pulls_first) is to be asked.
     pub pulls_first: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
@@ -131,6 +134,7 @@ impl Class {
             looks_around: false,
             locks: false,
             blind: false,
+            fast_path: None,
             pulls_first: false,
             pulls_through: None,
             notice: None,
@@ -206,6 +210,12 @@ impl Class {
     /// Looks at no bytes of packets.
     pub const fn blind(mut self) -> Class {
         self.blind = true;
+        self
+    }
+
+    /// Lets plain packets pass from input 0 to output 0. Which they are is asked again when a handler was written.
+    pub const fn fast_path<T: Element + HasFastPath>(mut self) -> Class {
+        self.fast_path = Some(|element| same_ref::<T>(element).map(T::fast_path));
         self
     }
 

@@ -9,6 +9,7 @@ mod clock;
 mod configure;
 mod ctx;
 mod each;
+pub mod fast_path;
 pub mod failure;
 mod handler_call;
 pub mod handlers;

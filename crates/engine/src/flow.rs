@@ -18,6 +18,12 @@ pub(crate) struct Step {
     batch: Option<Batch>,
 }
 
+impl Step {
+    pub fn new(to: Target, batch: Batch) -> Step {
+        Step { to, waits: false, batch: Some(batch) }
+    }
+}
+
 impl World {
     /// Delivers what an element has emitted, and all that follows from it: depth first, outputs in order, so that a batch
     /// of one goes the way Click's packet goes. Loops in the graph only lengthen the stack of batches.
@@ -47,6 +53,13 @@ impl World {
                 match self.meet(base, to, batch) {
                     Some(due) => batch = due,
                     None => continue,
+                }
+            }
+            if to.may_begin_lane() && self.watchers.is_empty() {
+                if let Some(last) = self.take_lane(to, &mut batch) {
+                    from = last;
+                    outbox.put(0, batch);
+                    continue;
                 }
             }
             // An element that is busy further up the call path gets the batch when it is free again.
@@ -97,7 +110,7 @@ impl World {
         }
         while let Some((port, batch)) = outbox.pop() {
             if let Some((to, batch)) = self.address(from, port, batch) {
-                self.stack.push(Step { to, waits: false, batch: Some(batch) });
+                self.stack.push(Step::new(to, batch));
             }
         }
     }
@@ -106,8 +119,10 @@ impl World {
     /// none may come, or those that have waited if there is no room for more.
     #[inline(never)]
     fn meet(&mut self, base: usize, to: Target, mut batch: Batch) -> Option<Batch> {
-        let place = self.stack[base..].iter_mut().rev().find(|step| step.waits && step.to == to);
-        let Some(Step { batch: waiting, .. }) = place else { return Some(batch) };
+        let place =
+            self.stack[base..].iter_mut().rev().find(|step| step.waits && step.to.input() == to.input());
+        let Some(Step { to: place, batch: waiting, .. }) = place else { return Some(batch) };
+        *place = to;
         match waiting {
             Some(waiting) if waiting.room() >= batch.len() => {
                 waiting.append(&mut batch);
@@ -126,7 +141,7 @@ impl World {
             self.count_drops(to.element(), None, batch.len() as u64);
             return 0;
         }
-        self.stack.insert(below, Step { to, waits: false, batch: Some(batch) });
+        self.stack.insert(below, Step::new(to, batch));
         1
     }
 }

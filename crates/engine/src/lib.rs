@@ -14,6 +14,7 @@ mod crew;
 mod flow;
 mod globals;
 mod handlers;
+mod lanes;
 mod meetings;
 mod notify;
 mod numbers;

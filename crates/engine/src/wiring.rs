@@ -3,6 +3,7 @@
 use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
+use crate::lanes::Lanes;
 use crate::meetings::{self, Input};
 use crate::readers;
 
@@ -13,13 +14,16 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     element: u32,
-    /// The port; the highest bit tells whether branches meet there that began at one element.
+    /// The port. The highest bit tells whether branches meet there that began at one element, the next one whether a lane may begin
+    /// there.
     port: u32,
 }
 
 impl Target {
     const NOWHERE: Target = Target { element: NOWHERE, port: 0 };
     const MEETING: u32 = 1 << 31;
+    const LANE: u32 = 1 << 30;
+    const PORT: u32 = Target::LANE - 1;
 
     /// An input at which branches meet.
     pub fn meeting((element, port): Input) -> Target {
@@ -35,7 +39,7 @@ impl Target {
     /// The element's port.
     #[inline(always)]
     pub fn port(self) -> PortIdx {
-        (self.port & !Target::MEETING) as usize
+        (self.port & Target::PORT) as usize
     }
 
     /// Whether branches meet there that began at one element.
@@ -44,9 +48,16 @@ impl Target {
         self.port & Target::MEETING != 0
     }
 
+    /// Whether a lane may begin there.
+    #[inline(always)]
+    pub fn may_begin_lane(self) -> bool {
+        self.port & Target::LANE != 0
+    }
+
     /// The input, if there is one.
-    fn input(self) -> Option<Input> {
-        (self.element != NOWHERE).then_some((self.element, self.port & !Target::MEETING))
+    #[inline]
+    pub fn input(self) -> Option<Input> {
+        (self.element != NOWHERE).then_some((self.element, self.port & Target::PORT))
     }
 }
 
@@ -65,6 +76,8 @@ pub struct Wiring {
     meetings: Vec<Option<Box<[Input]>>>,
     /// For each element that has asked, whether packets that leave it may be looked at before they are stored again.
     leads_to_reader: Vec<Option<bool>>,
+    /// Chains of elements that plain packets are taken through at once.
+    pub lanes: Lanes,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
     /// All connections, sorted by output and by input.
@@ -133,18 +146,41 @@ impl Wiring {
                 let own = slot(&self.first_output, element, port).and_then(|slot| self.targets.get_mut(slot));
                 let first = self.first_targets.get_mut(element);
                 for target in own.into_iter().chain(first).filter(is_here) {
-                    *target = Target::meeting(*input);
+                    target.port |= Target::MEETING;
                 }
             }
         }
         if let Some(place) = self.meetings.get_mut(fork) {
             *place = Some(found.into());
         }
+        self.lanes.forget();
+    }
+
+    /// Finds the ways that are shorter for elements of these classes.
+    pub fn shorten(&mut self, classes: &[&Class]) {
+        self.mark_lanes(classes);
+        self.pull_through(classes);
+    }
+
+    /// Marks where lanes may begin: where an element that has a fast path feeds another one.
+    fn mark_lanes(&mut self, classes: &[&Class]) {
+        let has_path =
+            |element: u32| classes.get(element as usize).is_some_and(|class| class.fast_path.is_some());
+        let leads_on = |target: Target| match self.first_targets.get(target.element()) {
+            Some(next) => target.port() == 0 && has_path(target.element) && has_path(next.element),
+            None => false,
+        };
+        let begins: Vec<bool> = self.targets.iter().map(|target| leads_on(*target)).collect();
+        for (target, _) in self.targets.iter_mut().zip(begins).filter(|(_, begins)| *begins) {
+            target.port |= Target::LANE;
+        }
+        let first_target = |element| self.target_of(element, 0).unwrap_or(Target::NOWHERE);
+        self.first_targets = (0..self.first_targets.len()).map(first_target).collect();
     }
 
     /// Wires who pulls from an element that is pulled through to what feeds it. Where such elements feed each other in a ring,
     /// there is nothing to pull.
-    pub fn shorten(&mut self, classes: &[&Class]) {
+    fn pull_through(&mut self, classes: &[&Class]) {
         let direct = self.sources.clone();
         for source in &mut self.sources {
             let mut n_steps = 0;

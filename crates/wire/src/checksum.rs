@@ -316,17 +316,6 @@ mod tests {
         }
 
         #[test]
-        fn ttl_decrement_keeps_the_header_valid(mut bytes: [u8; 24], words in 5u8..7) {
-            bytes[0] = 0x40 | words;
-            let mut ip = Ipv4::new(bytes).unwrap();
-            ip.update_checksum();
-            prop_assert!(ip.is_checksum_valid());
-            ip.decrement_ttl();
-            prop_assert!(ip.is_checksum_valid());
-            prop_assert_eq!(ip.ttl(), bytes[8].wrapping_sub(1));
-        }
-
-        #[test]
         fn pseudo_header_of_a_view_takes_its_addresses(mut bytes: [u8; 40], len: u16) {
             bytes[0] = 0x60;
             let ip = Ipv6::new(bytes).unwrap();

@@ -180,16 +180,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv4<B> {
         };
         self.set_checksum(!sum);
     }
-
-    /// Takes 1 from the time to live and corrects the checksum; the time to live wraps, so check it first.
-    #[inline]
-    pub fn decrement_ttl(&mut self) {
-        let ttl = self.ttl();
-        let protocol = u16::from(self.protocol());
-        let (old, new) = (u16::from(ttl) << 8 | protocol, u16::from(ttl.wrapping_sub(1)) << 8 | protocol);
-        self.set_ttl(ttl.wrapping_sub(1));
-        self.set_checksum(checksum::update_u16(self.checksum(), old, new));
-    }
 }
 
 fields! { Ipv4 {
@@ -204,6 +194,17 @@ fields! { Ipv4 {
     source, set_source: Ipv4Addr, 12, "Source address.";
     destination, set_destination: Ipv4Addr, 16, "Destination address.";
 } }
+
+/// Takes 1 from the time to live of a header and corrects the checksum; the time to live wraps, so check it first.
+#[inline(always)]
+pub fn decrement_ttl(header: &mut [u8; 20]) {
+    let [.., ttl, protocol, check0, check1, _, _, _, _, _, _, _, _] = *header;
+    // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it, so the checksum rises by
+    // as much; from 0xfeff on there is a carry.
+    let check = u16::from_be_bytes([check0, check1]);
+    let [check0, check1] = check.wrapping_add(0x0100 + u16::from(check >= 0xfeff)).to_be_bytes();
+    header[8..12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, check0, check1]);
+}
 
 /// The last address of the source route among `options`, if there is a well-formed one.
 fn source_route_end(options: &[u8]) -> Option<Ipv4Addr> {

@@ -24,7 +24,7 @@ pub mod word;
 pub use arp::{Arp, ARP_REPLY, ARP_REQUEST};
 pub use ethernet::{Ethernet, MacAddress, Vlan, BROADCAST};
 pub use icmp::{icmp_code, icmp_type, Icmp};
-pub use ipv4::{ip_flag, ip_option, Ipv4};
+pub use ipv4::{decrement_ttl, ip_flag, ip_option, Ipv4};
 pub use ipv6::Ipv6;
 pub use tcp::{tcp_flag, tcp_option, Tcp};
 pub use udp::Udp;

@@ -226,3 +226,18 @@ proptest! {
         prop_assert_eq!(&tcp.as_bytes()[12..], &[0x50, 0, 0, 0, 0, 0, 0, 0]);
     }
 }
+
+#[test]
+fn the_checksum_follows_every_time_to_live() {
+    for ttl in 1..=255 {
+        for id in [0, 0x1234, 0xba9a, 0xffff_u16] {
+            let mut header = [0x45, 0, 0, 20, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 1, 1, 10, 2, 2, 2];
+            header[4..6].copy_from_slice(&id.to_be_bytes());
+            let sum = checksum::checksum(&header);
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+            wire::decrement_ttl(&mut header);
+            assert!(checksum::is_valid(&header), "{header:?}");
+            assert_eq!(header[8], ttl - 1);
+        }
+    }
+}

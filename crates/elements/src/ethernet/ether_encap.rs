@@ -8,6 +8,7 @@
 //! ```
 
 use args::EtherAddr;
+use element::fast_path::{put_frame, FastPath, HasFastPath};
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 /// The class.
@@ -21,7 +22,8 @@ pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x
         ("ethertype", Refusal::Misread),
         ("etht", Refusal::Misread),
     ])
-    .live();
+    .live()
+    .fast_path::<EtherEncap>();
 
 const ARGS: &[Arg] = &[
     Arg::required("ETHERTYPE", "0 to 65535", "Protocol of what follows the header, such as 0x0800 for IPv4."),
@@ -83,13 +85,16 @@ impl Element for EtherEncap {
     }
 }
 
+impl HasFastPath for EtherEncap {
+    fn fast_path(&self) -> FastPath {
+        FastPath::framed(self.header)
+    }
+}
+
 impl EtherEncap {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if let Some(header) = packet.prepend(LEN).first_chunk_mut::<LEN>() {
-            *header = self.header;
-        }
-        packet.set_mac_header(0, LEN);
+        put_frame(packet, &self.header);
         Verdict::PASS
     }
 }

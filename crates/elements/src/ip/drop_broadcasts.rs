@@ -7,14 +7,16 @@
 //! FromDevice(eth0) -> DropBroadcasts -> Discard;
 //! ```
 
+use element::fast_path::{is_broadcast, FastPath, HasFastPath};
 use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
-use packet::PacketType;
 
 use super::failures::{per_told_packet, Failures};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x").handlers(HANDLERS).drops(DROPS);
+pub const CLASS: Class = Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x")
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .fast_path::<DropBroadcasts>();
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Broadcasts and multicasts seen.")];
 
@@ -44,21 +46,21 @@ impl Element for DropBroadcasts {
     }
 }
 
+impl HasFastPath for DropBroadcasts {
+    fn fast_path(&self) -> FastPath {
+        FastPath::without_broadcasts()
+    }
+}
+
 impl DropBroadcasts {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if is_to_group(packet) {
+        if is_broadcast(packet) {
             self.failures.add(GROUP);
             return Verdict::port_or_drop(1, GROUP);
         }
         Verdict::PASS
     }
-}
-
-/// Whether a packet came as a link-level broadcast or multicast.
-#[inline(always)]
-pub(super) fn is_to_group(packet: &Packet) -> bool {
-    matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast)
 }
 
 fn sentence(_ctx: &Ctx<'_>, _reason: usize) -> String {

@@ -10,13 +10,15 @@
 
 use std::net::Ipv4Addr;
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::own_networks::OwnNetworks;
 use super::set_ip_checksum;
 
 /// The class.
-pub const CLASS: Class = Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x").args(ARGS).fast_path::<FixIPSrc>();
 
 const ARGS: &[Arg] = &[
     Arg::required("IPADDR", "IP address", "The source address to set."),
@@ -42,6 +44,12 @@ impl Element for FixIPSrc {
     }
 
     per_packet!();
+}
+
+impl HasFastPath for FixIPSrc {
+    fn fast_path(&self) -> FastPath {
+        FastPath::with_own_source()
+    }
 }
 
 impl FixIPSrc {

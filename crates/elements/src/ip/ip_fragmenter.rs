@@ -12,6 +12,7 @@
 
 use std::net::Ipv4Addr;
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{
     offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
 };
@@ -24,7 +25,8 @@ use super::{pieces::Pieces, set_ip_checksum};
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .fast_path::<IPFragmenter>();
 
 const ARGS: &[Arg] = &[
     Arg::required("MTU", "unsigned", "Most bytes of a packet from its IPv4 header on, at least 8."),
@@ -103,6 +105,12 @@ impl Element for IPFragmenter {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<IPFragmenter>(ctx, old) else { return };
         (self.n_drops, self.n_fragments) = (old.n_drops, old.n_fragments);
+    }
+}
+
+impl HasFastPath for IPFragmenter {
+    fn fast_path(&self) -> FastPath {
+        FastPath::up_to(self.mtu)
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::net::Ipv4Addr;
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{
     annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
     Packet, Verdict,
@@ -24,7 +25,8 @@ use super::set_ip_checksum;
 pub const CLASS: Class = Class::new::<IPGWOptions>("IPGWOptions", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .fast_path::<IPGWOptions>();
 
 const ARGS: &[Arg] = &[
     Arg::required("MYADDR", "IP address", "The router's address on the outgoing interface."),
@@ -68,6 +70,12 @@ impl Element for IPGWOptions {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<IPGWOptions>(ctx, old) else { return };
         self.n_problems = old.n_problems;
+    }
+}
+
+impl HasFastPath for IPGWOptions {
+    fn fast_path(&self) -> FastPath {
+        FastPath::without_options()
     }
 }
 

@@ -15,12 +15,13 @@
 
 use std::net::Ipv4Addr;
 
+use element::fast_path::is_broadcast;
 use element::{
     annotation, offload, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet,
 };
 
 use super::gateway_options::Router;
-use super::{dec_ip_ttl, drop_broadcasts, fix_ip_src, set_ip_checksum};
+use super::{fix_ip_src, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class =
@@ -63,7 +64,7 @@ impl Element for IPOutputCombo {
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let mut outputs: [Batch; 5] = std::array::from_fn(|_| Batch::new());
         for mut packet in batch.drain() {
-            if drop_broadcasts::is_to_group(&packet) {
+            if is_broadcast(&packet) {
                 ctx.drop_packet(GROUP, packet);
                 continue;
             }
@@ -103,7 +104,7 @@ impl IPOutputCombo {
         if header[8] <= 1 {
             return Some(EXPIRED);
         }
-        dec_ip_ttl::decrement(header);
+        wire::decrement_ttl(header);
         Some(if self.is_too_long(packet) { TOO_LONG } else { 0 })
     }
 

@@ -7,6 +7,7 @@
 //! c[1] -> Print(other) -> Discard;
 //! ```
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{
     per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
@@ -14,8 +15,11 @@ use element::{
 use super::color;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
+pub const CLASS: Class = Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS)
+    .fast_path::<CheckPaint>();
 
 const ARGS: &[Arg] =
     &[Arg::required("COLOR", "0 to 255", "The paint of the packets that pass."), color::ANNO_ARG];
@@ -54,6 +58,12 @@ impl Element for CheckPaint {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+}
+
+impl HasFastPath for CheckPaint {
+    fn fast_path(&self) -> FastPath {
+        FastPath::of_paint(self.anno, self.color, true)
     }
 }
 

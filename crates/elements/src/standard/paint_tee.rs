@@ -9,13 +9,16 @@
 //! t[1] -> Print(redirected) -> Discard;
 //! ```
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::color;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .fast_path::<PaintTee>();
 
 const ARGS: &[Arg] =
     &[Arg::required("COLOR", "0 to 255", "The paint of the packets to clone."), color::ANNO_ARG];
@@ -60,6 +63,12 @@ impl Element for PaintTee {
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
+    }
+}
+
+impl HasFastPath for PaintTee {
+    fn fast_path(&self) -> FastPath {
+        FastPath::of_paint(self.anno, self.color, false)
     }
 }
 
