@@ -94,6 +94,11 @@ fn routes(n_routes: u32) -> Engine {
 #[bench::paint_switch(udp("Paint(1) -> p :: PaintSwitch; p[0] -> ring; p[1]"))]
 #[bench::ether_mirror(udp("EtherMirror"))]
 #[bench::check_ip_header(udp("CheckIPHeader(14)"))]
+#[bench::router_ingress(udp("Strip(14) -> CheckIPHeader -> GetIPAddress(16) -> Unstrip(14)"))]
+#[bench::router_egress(udp(
+    "MarkIPHeader(14) -> Strip(14) -> StoreData(8, \\<40>) -> Null -> DropBroadcasts -> IPGWOptions(10.9.0.1)
+     -> FixIPSrc(10.9.0.1) -> DecIPTTL -> IPFragmenter(1500) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2)"
+))]
 #[bench::udp_ip_encap(udp("Strip(42) -> UDPIPEncap(10.0.0.1, 1234, 10.0.0.2, 5678) -> Unstrip(14)"))]
 #[bench::tee(udp("t :: Tee; t[1] -> Discard; t[0]"))]
 #[bench::hash_switch(udp("h :: HashSwitch(26, 8); h[1] -> ring; h[0]"))]

@@ -215,7 +215,7 @@ impl Class {
 
     /// Lets plain packets pass from input 0 to output 0. Which they are is asked again when a handler was written.
     pub const fn fast_path<T: Element + HasFastPath>(mut self) -> Class {
-        self.fast_path = Some(|element| same_ref::<T>(element).map(T::fast_path));
+        self.fast_path = Some(|element| same_ref::<T>(element).and_then(T::fast_path));
         self
     }
 

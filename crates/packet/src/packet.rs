@@ -199,6 +199,17 @@ impl Packet {
         self.unique_data_mut()
     }
 
+    /// Prepends these bytes.
+    #[inline]
+    pub fn prepend_array<const N: usize>(&mut self, bytes: &[u8; N]) {
+        if self.is_shared() || self.headroom() < N {
+            self.make_headroom(N);
+        }
+        self.extend_front(N);
+        // SAFETY: invariants 3 and 4; the data has begun `N` bytes further on, and the buffer has one user, this packet.
+        unsafe { self.meta_mut().start().cast::<[u8; N]>().write_unaligned(*bytes) };
+    }
+
     #[cold]
     #[inline(never)]
     fn make_headroom(&mut self, n: usize) {

@@ -195,15 +195,20 @@ fields! { Ipv4 {
     destination, set_destination: Ipv4Addr, 16, "Destination address.";
 } }
 
-/// Takes 1 from the time to live of a header and corrects the checksum; the time to live wraps, so check it first.
+/// Takes 1 from the time to live of a header and corrects the checksum. False if it runs out: then nothing is changed.
 #[inline(always)]
-pub fn decrement_ttl(header: &mut [u8; 20]) {
-    let [.., ttl, protocol, check0, check1, _, _, _, _, _, _, _, _] = *header;
-    // RFC 1624, equation 3: the word that holds the time to live falls by 0x0100, whatever else is in it, so the checksum rises by
-    // as much; from 0xfeff on there is a carry.
-    let check = u16::from_be_bytes([check0, check1]);
-    let [check0, check1] = check.wrapping_add(0x0100 + u16::from(check >= 0xfeff)).to_be_bytes();
-    header[8..12].copy_from_slice(&[ttl.wrapping_sub(1), protocol, check0, check1]);
+pub fn decrement_ttl(header: &mut [u8; 20]) -> bool {
+    let Some(place) = header[8..].first_chunk_mut() else { return false };
+    // Time to live, protocol, checksum: the high byte of that in front of the low one.
+    let word = u32::from_le_bytes(*place);
+    if word & 0xff <= 1 {
+        return false;
+    }
+    // RFC 1624, equation 3: the high byte of the checksum rises by 1; as the bytes lie here, a carry goes to the low one by itself. What
+    // that one carries, and -0, take 1 more.
+    let more = u32::from(word >= 0xfffe_0000) << 16;
+    *place = word.wrapping_add((1 << 16) - 1 + more).to_le_bytes();
+    true
 }
 
 /// The last address of the source route among `options`, if there is a well-formed one.

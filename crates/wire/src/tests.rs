@@ -229,15 +229,38 @@ proptest! {
 
 #[test]
 fn the_checksum_follows_every_time_to_live() {
-    for ttl in 1..=255 {
+    for ttl in 2..=255 {
         for id in [0, 0x1234, 0xba9a, 0xffff_u16] {
             let mut header = [0x45, 0, 0, 20, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 1, 1, 10, 2, 2, 2];
             header[4..6].copy_from_slice(&id.to_be_bytes());
             let sum = checksum::checksum(&header);
             header[10..12].copy_from_slice(&sum.to_be_bytes());
-            wire::decrement_ttl(&mut header);
+            assert!(decrement_ttl(&mut header));
             assert!(checksum::is_valid(&header), "{header:?}");
             assert_eq!(header[8], ttl - 1);
         }
+    }
+}
+
+#[test]
+fn a_decrement_makes_of_every_checksum_what_click_makes_of_it() {
+    for check in 0..=0xffff_u16 {
+        let mut header = [0; 20];
+        [header[8], header[9]] = [2, 17];
+        header[10..12].copy_from_slice(&check.to_be_bytes());
+        assert!(decrement_ttl(&mut header));
+        let sum = u32::from(!check) + 0xfeff;
+        let expected = !((sum + (sum >> 16)) as u16);
+        assert_eq!(header[8..12], [1, 17, (expected >> 8) as u8, expected as u8], "{check:#06x}");
+    }
+}
+
+#[test]
+fn a_time_to_live_that_runs_out_stays() {
+    for ttl in [0, 1] {
+        let mut header = [7; 20];
+        header[8] = ttl;
+        assert!(!decrement_ttl(&mut header));
+        assert_eq!((header[8], header[10..12] == [7, 7]), (ttl, true));
     }
 }

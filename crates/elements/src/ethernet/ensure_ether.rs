@@ -65,9 +65,7 @@ impl EnsureEther {
             packet.strip(Ethernet::LEN);
         }
         packet.strip(offset);
-        if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut() {
-            *header = self.header;
-        }
+        packet.prepend_array(&self.header);
         Verdict::PASS
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use args::EtherAddr;
-use element::fast_path::{put_frame, FastPath, HasFastPath};
+use element::fast_path::{put_frame, Egress, FastPath, HasFastPath};
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
 
 /// The class.
@@ -86,8 +86,8 @@ impl Element for EtherEncap {
 }
 
 impl HasFastPath for EtherEncap {
-    fn fast_path(&self) -> FastPath {
-        FastPath::framed(self.header)
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::framed(self.header)))
     }
 }
 

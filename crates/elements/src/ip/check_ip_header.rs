@@ -14,6 +14,7 @@
 //! ```
 
 use args::Args;
+use element::fast_path::{FastPath, HasFastPath, Ingress};
 use element::{
     same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
@@ -25,7 +26,8 @@ use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTER
 pub const CLASS: Class = Class::new::<CheckIPHeader>("CheckIPHeader", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .fast_path::<CheckIPHeader>();
 
 /// The arguments.
 pub const ARGS: &[Arg] = &[
@@ -78,6 +80,13 @@ impl Element for CheckIPHeader {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<CheckIPHeader>(ctx, old) else { return };
         self.take_over(&old);
+    }
+}
+
+impl HasFastPath for CheckIPHeader {
+    fn fast_path(&self) -> Option<FastPath> {
+        let HeaderCheck { offset, has_checksum, addresses } = &self.check;
+        Some(FastPath::Ingress(Ingress::checked(*offset, *has_checksum, &addresses.bad_sources)))
     }
 }
 

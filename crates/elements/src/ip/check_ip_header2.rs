@@ -6,6 +6,7 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader2 -> Discard;
 //! ```
 
+use element::fast_path::{FastPath, HasFastPath};
 use element::{same, Batch, Class, Configure, Ctx, Element, Failed};
 
 use super::check_ip_header::{CheckIPHeader, ARGS, DROPS, HANDLERS};
@@ -14,7 +15,8 @@ use super::check_ip_header::{CheckIPHeader, ARGS, DROPS, HANDLERS};
 pub const CLASS: Class = Class::new::<CheckIPHeader2>("CheckIPHeader2", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
-    .drops(DROPS);
+    .drops(DROPS)
+    .fast_path::<CheckIPHeader2>();
 
 /// See the page above.
 pub struct CheckIPHeader2(CheckIPHeader);
@@ -43,5 +45,11 @@ impl Element for CheckIPHeader2 {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<CheckIPHeader2>(ctx, old) else { return };
         self.0.take_over(&old.0);
+    }
+}
+
+impl HasFastPath for CheckIPHeader2 {
+    fn fast_path(&self) -> Option<FastPath> {
+        self.0.fast_path()
     }
 }

@@ -9,7 +9,7 @@
 //! d[1] -> ICMPError(18.26.4.24, timeexceeded) -> Discard;
 //! ```
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
     per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
@@ -78,11 +78,11 @@ impl Element for DecIPTTL {
 }
 
 impl HasFastPath for DecIPTTL {
-    fn fast_path(&self) -> FastPath {
-        match self.is_active {
-            true => FastPath::with_lifetime(self.has_multicast),
-            false => FastPath::default(),
-        }
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(match self.is_active {
+            true => Egress::with_lifetime(self.has_multicast),
+            false => Egress::default(),
+        }))
     }
 }
 
@@ -98,12 +98,11 @@ impl DecIPTTL {
         if !self.has_multicast && header[16] & 0xf0 == 0xe0 {
             return Verdict::PASS;
         }
-        if header[8] <= 1 {
-            self.n_expired += 1;
-            return Verdict::port_or_drop(1, EXPIRED);
+        if wire::decrement_ttl(header) {
+            return Verdict::PASS;
         }
-        wire::decrement_ttl(header);
-        Verdict::PASS
+        self.n_expired += 1;
+        Verdict::port_or_drop(1, EXPIRED)
     }
 }
 

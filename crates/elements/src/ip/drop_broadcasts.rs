@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> DropBroadcasts -> Discard;
 //! ```
 
-use element::fast_path::{is_broadcast, FastPath, HasFastPath};
+use element::fast_path::{is_broadcast, Egress, FastPath, HasFastPath};
 use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::{per_told_packet, Failures};
@@ -47,8 +47,8 @@ impl Element for DropBroadcasts {
 }
 
 impl HasFastPath for DropBroadcasts {
-    fn fast_path(&self) -> FastPath {
-        FastPath::without_broadcasts()
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::without_broadcasts()))
     }
 }
 

@@ -10,7 +10,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::own_networks::OwnNetworks;
@@ -47,8 +47,8 @@ impl Element for FixIPSrc {
 }
 
 impl HasFastPath for FixIPSrc {
-    fn fast_path(&self) -> FastPath {
-        FastPath::with_own_source()
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::with_own_source()))
     }
 }
 

@@ -8,10 +8,12 @@
 //! ```
 
 use args::{sized_anno, Anno};
+use element::fast_path::{FastPath, HasFastPath, Ingress};
 use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x").args(ARGS).fast_path::<GetIPAddress>();
 
 const ARGS: &[Arg] = &[
     Arg::optional(
@@ -57,6 +59,13 @@ impl Element for GetIPAddress {
     }
 
     per_packet!();
+}
+
+impl HasFastPath for GetIPAddress {
+    fn fast_path(&self) -> Option<FastPath> {
+        let is_destination = matches!(self.place, Place::Offset(16)) && self.anno == annotation::DST_IP;
+        is_destination.then(|| FastPath::Ingress(Ingress::to_destination()))
+    }
 }
 
 impl GetIPAddress {

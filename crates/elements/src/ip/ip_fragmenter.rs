@@ -12,7 +12,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
     offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
 };
@@ -109,8 +109,8 @@ impl Element for IPFragmenter {
 }
 
 impl HasFastPath for IPFragmenter {
-    fn fast_path(&self) -> FastPath {
-        FastPath::up_to(self.mtu)
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::up_to(self.mtu)))
     }
 }
 

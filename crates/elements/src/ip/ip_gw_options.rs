@@ -12,7 +12,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
     annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
     Packet, Verdict,
@@ -74,8 +74,8 @@ impl Element for IPGWOptions {
 }
 
 impl HasFastPath for IPGWOptions {
-    fn fast_path(&self) -> FastPath {
-        FastPath::without_options()
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::without_options()))
     }
 }
 

@@ -101,10 +101,9 @@ impl IPOutputCombo {
             fix_ip_src::fix(packet, self.address);
         }
         let header = packet.network_mut().first_chunk_mut::<20>()?;
-        if header[8] <= 1 {
+        if !wire::decrement_ttl(header) {
             return Some(EXPIRED);
         }
-        wire::decrement_ttl(header);
         Some(if self.is_too_long(packet) { TOO_LONG } else { 0 })
     }
 

@@ -7,7 +7,7 @@
 //! c[1] -> Print(other) -> Discard;
 //! ```
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
     per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
@@ -62,8 +62,8 @@ impl Element for CheckPaint {
 }
 
 impl HasFastPath for CheckPaint {
-    fn fast_path(&self) -> FastPath {
-        FastPath::of_paint(self.anno, self.color, true)
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::of_paint(self.anno, self.color, true)))
     }
 }
 

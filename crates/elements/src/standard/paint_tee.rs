@@ -9,7 +9,7 @@
 //! t[1] -> Print(redirected) -> Discard;
 //! ```
 
-use element::fast_path::{FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::color;
@@ -67,8 +67,8 @@ impl Element for PaintTee {
 }
 
 impl HasFastPath for PaintTee {
-    fn fast_path(&self) -> FastPath {
-        FastPath::of_paint(self.anno, self.color, false)
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Egress(Egress::of_paint(self.anno, self.color, false)))
     }
 }
 

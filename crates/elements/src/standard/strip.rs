@@ -7,10 +7,11 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> Discard;
 //! ```
 
+use element::fast_path::{FastPath, HasFastPath, Ingress};
 use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").args(ARGS).fast_path::<Strip>();
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to remove.")];
 
@@ -36,6 +37,12 @@ impl Element for Strip {
         let batch = ctx.pull_each(max, |packet| self.process(packet));
         self.short.tell(ctx, self.n_bytes);
         batch
+    }
+}
+
+impl HasFastPath for Strip {
+    fn fast_path(&self) -> Option<FastPath> {
+        Some(FastPath::Ingress(Ingress::stripped(self.n_bytes)))
     }
 }
 

@@ -246,6 +246,7 @@ impl World {
                 None => drop(self.second_hands.remove(&idx)),
             }
         }
+        self.wiring.lanes.forget();
         self.notifiers = notifiers;
         self.make_places(self.graph.elements.len());
         if places.is_some() {
@@ -300,6 +301,7 @@ impl World {
                 None => {}
             });
         }
+        self.wiring.lanes.forget();
         self.find_order();
     }
 

@@ -48,9 +48,7 @@ pub(super) fn make(record: &Record<'_>) -> Option<Packet> {
         link_type => behind(frame, link::ip_offset(link_type, frame)?)?,
     };
     let mut packet = Packet::with_headroom(DEFAULT_HEADROOM + header.len(), frame.get(at..)?);
-    if let Some(room) = packet.prepend(header.len()).first_chunk_mut() {
-        *room = header;
-    }
+    packet.prepend_array(&header);
     Some(packet)
 }
 

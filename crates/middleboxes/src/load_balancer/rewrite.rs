@@ -160,9 +160,7 @@ pub fn wrap(packet: &mut Packet, from: Ipv4Addr, to: u32, id: u16) -> bool {
     header[16..20].copy_from_slice(&to.to_be_bytes());
     let sum = checksum::sum_20(&header);
     header[10..12].copy_from_slice(&(!sum).to_be_bytes());
-    if let Some(front) = packet.prepend(IP_LEN).first_chunk_mut() {
-        *front = header;
-    }
+    packet.prepend_array(&header);
     packet.set_network_header(0, IP_LEN);
     packet.set_dst_ip(to.into());
     true

@@ -1,25 +1,13 @@
-//! The fast path: what a chain of elements does with packets that are nothing special to any of them.
-//!
-//! On the way out of a router every element looks for the few packets that are broadcasts, have options, are expired or too long,
-//! and lets all others pass. Where such elements follow each other, the engine joins what they look for into one [`FastPath`] and
-//! looks at each packet once. Packets that are not plain go from element to element.
+//! The fast path out of a router: packets that are broadcasts, have options, are expired or too long are not plain.
 
 use packet::{annotation, Batch, Packet, PacketType};
-
-/// An element that does nothing to most packets, or always the same, and sends them from input 0 to output 0. What it does along
-/// its fast path must be what it does when they are pushed to it; it counts none of them.
-pub trait HasFastPath {
-    /// Which packets those are, and what is done to them, as the element is configured now.
-    fn fast_path(&self) -> FastPath;
-}
 
 /// Bytes of an Ethernet header.
 const FRAME_HEADER: usize = 14;
 
-/// Which packets leave one or more elements by output 0, and what is done to them on the way. Without conditions all do, as they
-/// are.
+/// Which packets leave, and what is done to them on the way. Without conditions all do, as they are.
 #[derive(Clone, Debug)]
-pub struct FastPath {
+pub struct Egress {
     /// Broadcasts and multicasts of the link layer are not plain.
     without_broadcasts: bool,
     paint: Option<Paint>,
@@ -47,9 +35,9 @@ struct Paint {
     is_wanted: bool,
 }
 
-impl Default for FastPath {
-    fn default() -> FastPath {
-        FastPath {
+impl Default for Egress {
+    fn default() -> Egress {
+        Egress {
             without_broadcasts: false,
             paint: None,
             keeps_source: false,
@@ -63,47 +51,47 @@ impl Default for FastPath {
     }
 }
 
-impl FastPath {
+impl Egress {
     /// Packets that were not sent to all or to a group in the link layer.
-    pub fn without_broadcasts() -> FastPath {
-        FastPath { without_broadcasts: true, ..FastPath::default() }
+    pub fn without_broadcasts() -> Egress {
+        Egress { without_broadcasts: true, ..Egress::default() }
     }
 
     /// Packets that have this paint, or those that have another.
-    pub fn of_paint(anno: usize, color: u8, is_wanted: bool) -> FastPath {
-        FastPath { paint: Some(Paint { anno, color, is_wanted }), ..FastPath::default() }
+    pub fn of_paint(anno: usize, color: u8, is_wanted: bool) -> Egress {
+        Egress { paint: Some(Paint { anno, color, is_wanted }), ..Egress::default() }
     }
 
     /// Packets that do not ask for another source address.
-    pub fn with_own_source() -> FastPath {
-        FastPath { keeps_source: true, ..FastPath::default() }
+    pub fn with_own_source() -> Egress {
+        Egress { keeps_source: true, ..Egress::default() }
     }
 
     /// Packets whose IPv4 header has no options.
-    pub fn without_options() -> FastPath {
-        FastPath { needs_header: true, max_words: 5, ..FastPath::default() }
+    pub fn without_options() -> Egress {
+        Egress { needs_header: true, max_words: 5, ..Egress::default() }
     }
 
     /// Packets whose time to live does not run out when it is taken 1 from; with or without those to groups.
-    pub fn with_lifetime(groups: bool) -> FastPath {
-        FastPath { needs_header: true, decrements: true, groups, ..FastPath::default() }
+    pub fn with_lifetime(groups: bool) -> Egress {
+        Egress { needs_header: true, decrements: true, groups, ..Egress::default() }
     }
 
     /// Packets up to this length from the network header on.
-    pub fn up_to(max_len: usize) -> FastPath {
-        FastPath { max_len, ..FastPath::default() }
+    pub fn up_to(max_len: usize) -> Egress {
+        Egress { max_len, ..Egress::default() }
     }
 
     /// All packets, which get this link-layer header.
-    pub fn framed(header: [u8; FRAME_HEADER]) -> FastPath {
-        FastPath { frame: Some(header), ..FastPath::default() }
+    pub fn framed(header: [u8; FRAME_HEADER]) -> Egress {
+        Egress { frame: Some(header), ..Egress::default() }
     }
 
     /// This path and then `next`, as one; `None` if that cannot be said in one.
-    pub fn then(&self, next: &FastPath) -> Option<FastPath> {
+    pub fn then(&self, next: &Egress) -> Option<Egress> {
         let is_twice = self.paint.is_some() && next.paint.is_some() || self.decrements && next.decrements;
         // What comes behind a new header would see another packet.
-        (!is_twice && self.frame.is_none()).then(|| FastPath {
+        (!is_twice && self.frame.is_none()).then(|| Egress {
             without_broadcasts: self.without_broadcasts | next.without_broadcasts,
             paint: self.paint.or(next.paint),
             keeps_source: self.keeps_source | next.keeps_source,
@@ -118,11 +106,10 @@ impl FastPath {
 
     /// Takes packets along the path up to the first that is not plain. How many it took.
     #[inline(never)]
-    pub fn take(&self, batch: &mut Batch) -> usize {
+    pub(super) fn take(&self, batch: &mut Batch) -> usize {
         batch.iter_mut().position(|packet| !self.take_one(packet)).unwrap_or(batch.len())
     }
 
-    /// Takes a packet along if it is plain.
     #[inline(always)]
     fn take_one(&self, packet: &mut Packet) -> bool {
         let is_special = self.without_broadcasts && is_broadcast(packet)
@@ -134,11 +121,11 @@ impl FastPath {
         if self.decrements {
             let bytes = packet.network_mut();
             let len = bytes.len();
-            match bytes.first_chunk_mut::<20>() {
-                Some(header) if len <= self.max_len && self.is_plain(header) && header[8] > 1 => {
-                    wire::decrement_ttl(header);
-                }
-                _ => return false,
+            let is_taken = bytes.first_chunk_mut().is_some_and(|header| {
+                len <= self.max_len && self.is_plain(header) && wire::decrement_ttl(header)
+            });
+            if !is_taken {
+                return false;
             }
         } else {
             let bytes = packet.network();
@@ -179,8 +166,6 @@ pub fn is_broadcast(packet: &Packet) -> bool {
 /// Puts an Ethernet header in front of a packet.
 #[inline(always)]
 pub fn put_frame(packet: &mut Packet, header: &[u8; FRAME_HEADER]) {
-    if let Some(place) = packet.prepend(FRAME_HEADER).first_chunk_mut() {
-        *place = *header;
-    }
+    packet.prepend_array(header);
     packet.set_mac_header(0, FRAME_HEADER);
 }
