@@ -60,8 +60,9 @@ pub(crate) fn attach(
     let mut opened = plug(inside, opened, &end)?;
     let tables = &mut inside.netlink;
     if !interface.addresses.iter().any(|(address, _)| address.is_ipv6()) {
-        // Nobody here speaks IPv6 yet: no address of its own, and nothing sent about it. Refused where the kernel
-        // has no IPv6 or the device is too narrow for it, and then there is nothing to keep quiet.
+        // Nobody here speaks IPv6 yet: no address of its own, and nothing sent about it but that the stack, which
+        // forwards, listens as a router (MLD, RFC 3810). Refused where the kernel has no IPv6 or the device is too narrow
+        // for it, and then there is nothing to keep quiet.
         let _ = tables.apply(without_own_address(index), name);
     }
     let mut changes = vec![up(index)];

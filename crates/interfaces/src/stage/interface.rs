@@ -47,7 +47,7 @@ pub struct Interface {
     sent: Traffic,
     /// Packets that the other side did not read.
     n_unread: u64,
-    /// Whether it has an output, had one, or is to have none.
+    /// Whether it has an output or leaves packets to a neighbour, did so before, or is to have no output.
     has_way_out: bool,
     /// Whether it may get an output: who feeds it may turn out to take packets.
     may_get_output: bool,

@@ -503,6 +503,26 @@ fn nothing_waits_for_a_reader_that_will_not_come() {
 }
 
 #[test]
+fn what_a_reader_sent_before_it_was_joined_in_the_kernel_is_no_fault_of_the_pipe() {
+    let mut pair = Pair::new();
+    let send = |interface: &mut Interface| interface.send(&mut Batch::of(Packet::zeroed(60)));
+    send(&mut pair.right);
+    assert_eq!((pair.right.report().n_waiting, pair.right.n_lost()), (1, 1));
+    let (_, line) = rings(64 << 10);
+    pair.right.leave_to("cable", 1, line);
+    send(&mut pair.right);
+    let report = pair.right.report();
+    assert_eq!((report.n_waiting, report.n_dropped, pair.right.n_lost()), (0, 2, 0));
+    pair.right.end_kernel_joint();
+    send(&mut pair.right);
+    let report = pair.right.report();
+    assert_eq!((report.n_waiting, report.n_dropped, pair.right.n_lost()), (1, 2, 0));
+    let (output, mut reader) = pipe_to_reader();
+    pair.right.go_on_with(Box::new(output)).unwrap();
+    assert_eq!(move_on(&mut pair.right, &mut reader), 1);
+}
+
+#[test]
 fn what_is_sent_after_packets_took_another_way_does_not_come_behind_them() {
     let mut pair = Pair::new();
     pair.left.clear();

@@ -44,8 +44,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// Waits until every interface's neighbour is known, so that a program does not set devices up while they are exchanged: long for
 /// a neighbour that is this program too, a little for one that may become it, not at all for others.
 ///
-/// `first` came before this process told anybody of its pipes: stages that it passed over were there already, and were
-/// found then.
+/// `first` was beside all else: stages that it passed over may have been there when this process looked for its neighbours, or have
+/// called since, which is heard first.
 pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     if table::stays_with_pipes() {
         return;
@@ -54,6 +54,7 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     let (first, mut search) = first.map_or((None, Search::default()), FirstLook::result);
     let unmet_at_first = unmet(names);
     if first == Some(OtherEnd::Foreign)
+        && !search.has_passed_stages
         && search.covers(&links_of(&unmet_at_first))
         && !is_meeting(&unmet_at_first)
     {

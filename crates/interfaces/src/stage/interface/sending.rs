@@ -96,7 +96,7 @@ impl Interface {
         }
         let Some(output) = self.outputs.front_mut() else {
             self.is_blocked = false;
-            if self.is_over || !(self.has_way_out || self.may_get_output) {
+            if self.is_over || self.is_left || !(self.has_way_out || self.may_get_output) {
                 self.give_up_waiting();
             }
             return;

@@ -88,10 +88,11 @@ impl Interface {
     }
 
     /// As [`Interface::set_kernel_joint`], where the neighbour does all that there is to do: what was used before is finished, as its
-    /// reader may be waiting for that.
+    /// reader may be waiting for that. Packets that wait because there was nothing to write them to are lost, as are those in
+    /// [`Interface::clear`].
     pub fn leave_to(&mut self, joint: &'static str, neighbour: u32, line: Line) {
         self.set_kernel_joint(joint, neighbour, line);
-        self.is_left = true;
+        (self.has_way_out, self.is_left) = (true, true);
         self.flush();
     }
 
@@ -122,7 +123,7 @@ impl Interface {
 
     /// Packets go through the pipe again.
     pub fn end_kernel_joint(&mut self) {
-        self.kernel_joint = None;
+        (self.kernel_joint, self.is_left) = (None, false);
         self.neighbour = None;
         let Some(pipe) = self.idle.take() else { return };
         // What went around it, both ways.

@@ -184,10 +184,11 @@ impl End {
     /// The writer undid that; `tap` is the other end of this stack's device, if it got a new one.
     fn parted(&self, tap: Option<OwnedFd>) {
         let name = self.name();
+        // First: what the device sends from then on waits for whoever comes.
+        lock(&self.shared).end_kernel_joint();
         if let Some(Err(message)) = stack::with(|stack| Some(stack.parted(&name, tap))) {
             element::output::tell(format_args!("weir: {name}: {message}"));
         }
-        lock(&self.shared).end_kernel_joint();
     }
 
     /// The reader has taken the offer: both stacks are joined, or the pipe goes on in the ring.
