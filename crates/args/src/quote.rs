@@ -1,5 +1,7 @@
 //! Quoting: turning bytes into a double-quoted string and back.
 
+use std::fmt::{self, Write};
+
 use crate::split::{is_comment, skip_comment, uncomment_from};
 
 /// Removes comments, outer spaces and one level of quoting.
@@ -42,22 +44,36 @@ pub fn quote_lines(bytes: impl AsRef<[u8]>) -> String {
     quote_with(bytes.as_ref(), true)
 }
 
+/// Bytes that are shown as [`quote`] has them.
+pub struct Quoted<'b>(pub &'b [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(f, self.0, false)
+    }
+}
+
 fn quote_with(bytes: &[u8], keep_newlines: bool) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
-    out.push('"');
+    // Writing to a String cannot fail.
+    let _ = write_quoted(&mut out, bytes, keep_newlines);
+    out
+}
+
+fn write_quoted(out: &mut impl Write, bytes: &[u8], keep_newlines: bool) -> fmt::Result {
+    out.write_char('"')?;
     for &byte in bytes {
         match byte {
-            b'\\' | b'"' | b'$' => out.extend(['\\', char::from(byte)]),
-            b'\t' => out.push_str("\\t"),
-            b'\r' => out.push_str("\\r"),
-            b'\n' if keep_newlines => out.push('\n'),
-            b'\n' => out.push_str("\\n"),
-            32..=126 => out.push(char::from(byte)),
-            _ => out.push_str(&format!("\\{byte:03o}")),
+            b'\\' | b'"' | b'$' => write!(out, "\\{}", char::from(byte))?,
+            b'\t' => out.write_str("\\t")?,
+            b'\r' => out.write_str("\\r")?,
+            b'\n' if keep_newlines => out.write_char('\n')?,
+            b'\n' => out.write_str("\\n")?,
+            32..=126 => out.write_char(char::from(byte))?,
+            _ => write!(out, "\\{byte:03o}")?,
         }
     }
-    out.push('"');
-    out
+    out.write_char('"')
 }
 
 /// Appends what the escape means whose character after the backslash is at `pos`; tells where it ends.

@@ -12,7 +12,7 @@ pub(crate) fn lookup(kind: NameKind, name: &str) -> Option<u32> {
 }
 
 /// The first built-in name of a value.
-pub(crate) fn name_of(kind: NameKind, value: u32) -> Option<&'static str> {
+pub fn name_of(kind: NameKind, value: u32) -> Option<&'static str> {
     table(kind).iter().find(|entry| entry.1 == value).map(|entry| entry.0)
 }
 

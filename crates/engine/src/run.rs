@@ -214,15 +214,17 @@ impl World {
         };
         let Some(waker) = self.waker() else { return };
         let timeout = if timeout == Some(0) || self.lie_down() { timeout } else { Some(0) };
-        let events = self.selects.wait(waker.as_fd(), timeout);
+        let mut events = std::mem::take(&mut self.spare_events);
+        self.selects.wait(waker.as_fd(), timeout, &mut events);
         self.rise();
-        for (element, fd, ready) in events {
+        for (element, fd, ready) in events.drain(..) {
             self.forget_times();
             self.call(element, |element, ctx| element.selected(ctx, fd, ready));
             if self.runcount <= 0 {
                 break;
             }
         }
+        self.spare_events = events;
         waker.reset();
     }
 

@@ -4,6 +4,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use element::{ElementIdx, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use smallvec::SmallVec;
+
+/// A descriptor of an element that is ready, and what for.
+pub type Event = (ElementIdx, i32, Ready);
+
+/// So many descriptors, with the one that wakes the driver, are waited for without an allocation.
+const FEW: usize = 16;
 
 /// The file descriptors that elements watch.
 #[derive(Debug, Default)]
@@ -66,23 +73,26 @@ impl Selects {
         self.list.is_empty()
     }
 
-    /// Waits until a descriptor is ready, `wake` is readable, or the time is over (`None`: no limit), and yields what is
+    /// Waits until a descriptor is ready, `wake` is readable, or the time is over (`None`: no limit), and appends what is
     /// ready.
-    pub fn wait(&self, wake: BorrowedFd<'_>, timeout_ns: Option<i64>) -> Vec<(ElementIdx, i32, Ready)> {
-        let mut fds: Vec<PollFd<'_>> = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
-        fds.extend(self.list.iter().map(|watch| {
+    pub fn wait(&self, wake: BorrowedFd<'_>, timeout_ns: Option<i64>, ready: &mut Vec<Event>) {
+        let watched = self.list.iter().map(|watch| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, watch.interest.read);
             flags.set(PollFlags::OUT, watch.interest.write);
             PollFd::from_borrowed_fd(watch.owned.as_fd(), flags)
-        }));
+        });
+        // A driver that has little to do is here for every packet.
+        let mut fds: SmallVec<[PollFd<'_>; FEW]> = SmallVec::new();
+        fds.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
+        fds.extend(watched);
         let timeout =
             timeout_ns.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
         if poll(&mut fds, timeout.as_ref()).is_err() {
-            return Vec::new();
+            return;
         }
         let results = fds.iter().skip(1).zip(&self.list);
-        let ready = results.filter_map(|(fd, watch)| {
+        ready.extend(results.filter_map(|(fd, watch)| {
             let events = fd.revents();
             let ended = events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
             let ready = Ready {
@@ -90,7 +100,6 @@ impl Selects {
                 write: watch.interest.write && (ended || events.contains(PollFlags::OUT)),
             };
             (ready.read || ready.write).then_some((watch.element, watch.fd, ready))
-        });
-        ready.collect()
+        }));
     }
 }

@@ -17,7 +17,7 @@ use crate::flow::Step;
 use crate::notify::Notifiers;
 use crate::random::Random;
 use crate::schedule::Schedule;
-use crate::select::Selects;
+use crate::select::{Event, Selects};
 use crate::signals::Signals;
 use crate::tasks::TaskList;
 use crate::timers::Timers;
@@ -97,6 +97,8 @@ pub struct World {
     pub(crate) later: Vec<LaterCall>,
     /// Storage of outboxes for reuse.
     pub(crate) spare_outboxes: Vec<Outbox>,
+    /// Storage of what descriptors are ready for, for reuse.
+    pub(crate) spare_events: Vec<Event>,
     pub(crate) runcount: i64,
     pub(crate) driver: Option<ElementIdx>,
     pub(crate) is_running: bool,
@@ -203,6 +205,7 @@ impl World {
             n_flows: 0,
             later: Vec::new(),
             spare_outboxes: Vec::new(),
+            spare_events: Vec::new(),
             runcount: 1,
             driver: None,
             is_running: false,

@@ -18,6 +18,7 @@ use element::{
     handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase,
     Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
+use smallvec::SmallVec;
 use sys::packet_socket::{Tx, TxFrame, TxOptions};
 use sys::SysError;
 
@@ -287,12 +288,13 @@ impl ToDevice {
     /// Sends from the queue what there is room for.
     fn send(&mut self, ctx: &mut Ctx<'_>) -> Result<(), SysError> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        let frames: Vec<TxFrame<'_>> = self
+        let frames: SmallVec<[TxFrame<'_>; BATCH_MAX]> = self
             .queue
             .iter()
             .map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() })
             .collect();
         let n = tx.send_batch(&frames)?;
+        drop(frames);
         if n > 0 {
             self.backoff_us = 0;
         }

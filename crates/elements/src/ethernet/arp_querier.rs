@@ -203,37 +203,28 @@ impl Element for ARPQuerier {
         let cache = self.cache.clone();
         let mut cache = locked(&cache);
         let n_drops = cache.n_drops;
-        let (mut queries, mut ready) = (Batch::new(), Batch::new());
-        let is_single = ctx.n_outputs() == 1;
-        // What an answer lets go goes one by one, as in Click.
-        let one_by_one = batch.len() == 1;
+        let mut leaving = Leaving {
+            queries: Batch::new(),
+            ready: Batch::new(),
+            is_single: ctx.n_outputs() == 1,
+            one_by_one: batch.len() == 1,
+        };
         for mut packet in batch.drain() {
-            let packets = if port == 0 {
+            if port == 0 {
                 if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
                     header[12..].copy_from_slice(&ethertype::IPV4.to_be_bytes());
                 }
                 packet.set_mac_header(0, Ethernet::LEN);
-                std::collections::VecDeque::from([packet])
+                self.send(ctx, &mut cache, packet, &mut leaving);
             } else {
-                self.receive(ctx, &mut cache, packet.data())
-            };
-            for packet in packets {
-                if self.ip.is_unspecified() {
-                    self.n_drops = self.n_drops.wrapping_add(1);
-                    ctx.drop_packet(NO_ADDRESS, packet);
-                    continue;
-                }
-                self.route(ctx, &mut cache, packet, &mut queries, &mut ready, is_single);
-                if one_by_one || queries.room() < 2 || ready.room() < 2 {
-                    ctx.emit(1, std::mem::replace(&mut queries, Batch::new()));
-                    ctx.emit(0, std::mem::replace(&mut ready, Batch::new()));
+                for packet in self.receive(ctx, &mut cache, packet.data()) {
+                    self.send(ctx, &mut cache, packet, &mut leaving);
                 }
             }
         }
         ctx.count_drops(WAITED, u64::from(cache.n_drops.wrapping_sub(n_drops)));
         drop(cache);
-        ctx.emit(1, queries);
-        ctx.emit(0, ready);
+        leaving.emit(ctx);
     }
 
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -351,6 +342,27 @@ fn shared(ctx: &mut Ctx<'_>, table: ElementIdx) -> Option<Shared> {
     shared.or_else(|| ctx.with(table, |table: &mut ARPQuerier, _| table.cache.clone()))
 }
 
+/// What leaves: queries by the last output, packets with their headers by the first.
+struct Leaving {
+    queries: Batch,
+    ready: Batch,
+    /// Whether there is but one output.
+    is_single: bool,
+    /// What an answer lets go goes one by one, as in Click.
+    one_by_one: bool,
+}
+
+impl Leaving {
+    fn ask(&mut self, query: Packet) {
+        if self.is_single { &mut self.ready } else { &mut self.queries }.push(query);
+    }
+
+    fn emit(&mut self, ctx: &mut Ctx<'_>) {
+        ctx.emit(1, std::mem::take(&mut self.queries));
+        ctx.emit(0, std::mem::take(&mut self.ready));
+    }
+}
+
 impl ARPQuerier {
     /// Notes what a reply says and gives the packets that waited for it.
     fn receive(
@@ -373,23 +385,26 @@ impl ARPQuerier {
         cache.take_packets(ip)
     }
 
-    /// Sends a packet with its header on its way, or lets it wait.
-    #[allow(clippy::too_many_arguments)]
-    fn route(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cache: &mut ArpCache,
-        mut packet: Packet,
-        queries: &mut Batch,
-        ready: &mut Batch,
-        is_single: bool,
-    ) {
+    /// Sends a packet with its header on its way, lets it wait, or drops it.
+    #[inline]
+    fn send(&mut self, ctx: &mut Ctx<'_>, cache: &mut ArpCache, packet: Packet, leaving: &mut Leaving) {
+        if self.ip.is_unspecified() {
+            self.n_drops = self.n_drops.wrapping_add(1);
+            return ctx.drop_packet(NO_ADDRESS, packet);
+        }
+        self.route(ctx, cache, packet, leaving);
+        if leaving.one_by_one || leaving.queries.room() < 2 || leaving.ready.room() < 2 {
+            leaving.emit(ctx);
+        }
+    }
+
+    fn route(&mut self, ctx: &mut Ctx<'_>, cache: &mut ArpCache, mut packet: Packet, leaving: &mut Leaving) {
         let ip = packet.dst_ip();
         let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, || now_ms(ctx)) {
             if polls {
                 let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
                 let query = self.query(&packet, to);
-                if is_single { &mut *ready } else { queries }.push(query);
+                leaving.ask(query);
             }
             address
         } else if ip.is_broadcast() || ip == self.broadcast || self.networks.is_broadcast(ip) {
@@ -411,7 +426,7 @@ impl ARPQuerier {
         } else {
             let query = self.query(&packet, EtherAddr::BROADCAST);
             if cache.save(ip, packet, now_ms(ctx)) == Kept::Query {
-                if is_single { ready } else { queries }.push(query);
+                leaving.ask(query);
             } else {
                 self.n_queries = self.n_queries.wrapping_sub(1);
             }
@@ -421,7 +436,7 @@ impl ARPQuerier {
             header[..6].copy_from_slice(&destination.0);
             header[6..].copy_from_slice(&self.address.0);
         }
-        ready.push(packet);
+        leaving.ready.push(packet);
     }
 
     /// A request for the address of the packet's destination.

@@ -23,7 +23,7 @@ use element::{
     annotation, offload, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
     Handler, Packet, Refusal, Verdict,
 };
-use packet::PacketType;
+use packet::{PacketType, DEFAULT_HEADROOM};
 use wire::{checksum, icmp_code, icmp_type, protocol};
 
 use super::source_route::{self, SourceRoute};
@@ -68,6 +68,7 @@ const DROPS: &[DropReason] = &[
 ];
 
 const IP_HEADER: usize = 20;
+const IP_HEADER_MAX: usize = 60;
 const ICMP_HEADER: usize = 8;
 const TTL: u8 = 200;
 
@@ -196,8 +197,14 @@ impl ICMPError {
     }
 
     fn message(&self, about: &Packet, to: Ipv4Addr, route: Option<SourceRoute<'_>>) -> Packet {
-        let options = route.map_or(Vec::new(), |route| route.reversed());
-        let header_len = IP_HEADER + options.len();
+        let mut header = [0; IP_HEADER_MAX];
+        let mut header_len = IP_HEADER;
+        let options = route.iter().flat_map(SourceRoute::reversed);
+        for (place, byte) in header.iter_mut().skip(IP_HEADER).zip(options) {
+            *place = byte;
+            header_len += 1;
+        }
+        let ip = &mut header[..header_len];
         let quoted = about.network();
         let room = (self.mtu as usize).saturating_sub(header_len + ICMP_HEADER);
         let quoted = quoted.get(..room).unwrap_or(quoted);
@@ -209,18 +216,20 @@ impl ICMPError {
 
         let len = header_len + ICMP_HEADER + quoted.len();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut ip = vec![0; header_len];
         ip[0] = 0x40 | (header_len / 4) as u8;
         ip[2..4].copy_from_slice(&(len as u16).to_be_bytes());
         ip[4..6].copy_from_slice(&id.to_be_bytes());
         [ip[8], ip[9]] = [TTL, protocol::ICMP];
         ip[12..16].copy_from_slice(&self.source.octets());
         ip[16..20].copy_from_slice(&to.octets());
-        ip[20..].copy_from_slice(&options);
-        let sum = checksum::checksum(&ip);
+        let sum = checksum::checksum(ip);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
 
-        let mut message = Packet::from_bytes(&[&ip, &icmp[..], quoted].concat());
+        let mut message = Packet::uninit(DEFAULT_HEADROOM, len, 0);
+        let (headers, body) = message.data_mut().split_at_mut(header_len + ICMP_HEADER);
+        headers[..header_len].copy_from_slice(ip);
+        headers[header_len..].copy_from_slice(&icmp);
+        body.copy_from_slice(quoted);
         message.set_network_header(0, header_len);
         message.set_dst_ip(to);
         if self.sets_fix_anno {

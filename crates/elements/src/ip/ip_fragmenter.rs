@@ -52,6 +52,8 @@ const DROPS: &[DropReason] =
 /// Told at most so often unless VERBOSE.
 const TOLD: u64 = 5;
 const HEADROOM_MAX: u32 = 1 << 20;
+/// Bytes of the longest IPv4 header.
+const HEADER_MAX: usize = 60;
 
 /// See the page above.
 pub struct IPFragmenter {
@@ -148,7 +150,7 @@ impl IPFragmenter {
         let mut offset = first_len;
         let payload_len = total_len.saturating_sub(header_len);
         while offset < payload_len {
-            let len = (self.mtu.saturating_sub(template.header.len()) & !7).min(payload_len - offset);
+            let len = (self.mtu.saturating_sub(template.header_len) & !7).min(payload_len - offset);
             let mut fragment =
                 template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
             put_in_front(&mut fragment, link);
@@ -201,7 +203,8 @@ fn set_lengths(bytes: &mut [u8], total_len: usize, flags: u16) {
 /// What all fragments but the first have in common.
 struct Template {
     /// The header with the options that are copied.
-    header: Vec<u8>,
+    header: [u8; HEADER_MAX],
+    header_len: usize,
     /// Length of the packet's own header.
     whole_header_len: usize,
     /// Flags and offset of the packet that is cut, which may be a fragment itself.
@@ -210,21 +213,17 @@ struct Template {
 
 impl Template {
     fn new(ip: &[u8], header_len: usize, flags: u16) -> Template {
-        let mut header = ip.get(..20).unwrap_or_default().to_vec();
-        copy_options(ip.get(20..header_len).unwrap_or_default(), &mut header);
-        if let Some(first) = header.first_mut() {
-            *first = 0x40;
-        }
-        let n_words = header.len() / 4;
-        if let Some(first) = header.first_mut() {
-            *first |= n_words as u8 & 0x0f;
-        }
-        Template { header, whole_header_len: header_len, flags }
+        let mut header = [0; HEADER_MAX];
+        let (fixed, options) = header.split_at_mut(20);
+        fixed.copy_from_slice(ip.get(..20).unwrap_or(&[0; 20]));
+        let n_bytes = 20 + copy_options(ip.get(20..header_len).unwrap_or_default(), options);
+        header[0] = 0x40 | (n_bytes / 4) as u8;
+        Template { header, header_len: n_bytes, whole_header_len: header_len, flags }
     }
 
     /// The fragment with `len` bytes of payload from `offset` on; bytes that the packet lacks are 0.
     fn fragment(&self, whole: &Packet, offset: usize, len: usize, is_last: bool, headroom: usize) -> Packet {
-        let header_len = self.header.len();
+        let header_len = self.header_len;
         let mut fragment = Packet::uninit(headroom, header_len + len, 0);
         let ends = is_last && self.flags & ip_flag::MF == 0;
         // As Click, also where the offset is so large that it reaches into the flags.
@@ -232,7 +231,7 @@ impl Template {
         let flags = if ends { flags & !ip_flag::MF } else { flags };
         let bytes = fragment.data_mut();
         if let Some((header, payload)) = bytes.split_at_mut_checked(header_len) {
-            header.copy_from_slice(&self.header);
+            header.copy_from_slice(&self.header[..header_len]);
             let from = whole.network().get(self.whole_header_len + offset..).unwrap_or_default();
             let n = from.len().min(payload.len());
             let (there, lacking) = payload.split_at_mut(n);
@@ -246,9 +245,10 @@ impl Template {
     }
 }
 
-/// Adds the options whose copy bit is set (RFC 791, section 3.1), filled up to a multiple of 4 bytes; ends at a malformed one.
-fn copy_options(options: &[u8], header: &mut Vec<u8>) {
-    let mut rest = options;
+/// Copies the options whose copy bit is set (RFC 791, section 3.1); ends at a malformed one. Yields how long they are, filled up
+/// to a multiple of 4 bytes.
+fn copy_options(options: &[u8], copied: &mut [u8]) -> usize {
+    let (mut rest, mut n_copied) = (options, 0);
     loop {
         match *rest {
             [ip_option::NOP, ref after @ ..] => rest = after,
@@ -258,14 +258,19 @@ fn copy_options(options: &[u8], header: &mut Vec<u8>) {
                 else {
                     break;
                 };
-                if kind & 0x80 != 0 {
-                    header.extend(option);
+                if let Some(place) =
+                    copied.get_mut(n_copied..n_copied + option.len()).filter(|_| kind & 0x80 != 0)
+                {
+                    place.copy_from_slice(option);
+                    n_copied += option.len();
                 }
                 rest = after;
             }
         }
     }
-    header.resize(header.len().next_multiple_of(4), ip_option::END);
+    let n_filled = n_copied.next_multiple_of(4);
+    copied[n_copied..n_filled].fill(ip_option::END);
+    n_filled
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod limits;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{vec_deque, BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::Ipv6Addr;
 
 use element::Packet;
@@ -86,8 +86,8 @@ impl NeighborCache {
     }
 
     /// Packets for which there was no room since this was asked last.
-    pub fn take_dropped(&mut self) -> VecDeque<Packet> {
-        std::mem::take(&mut self.dropped)
+    pub fn take_dropped(&mut self) -> vec_deque::Drain<'_, Packet> {
+        self.dropped.drain(..)
     }
 
     /// Where packets for a neighbor go, if that is known. One of which it is not sure is asked soon.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use element::{Batch, Packet};
 use packet::Ring;
+use smallvec::SmallVec;
 use sys::alarm::Alarm;
 use sys::link;
 use sys::packet_socket::{RxOptions, RxRing, Tx, TxFrame, TxOptions};
@@ -117,17 +118,20 @@ impl Input for PacketIn {
 impl Output for PacketOut {
     fn send(&mut self, waiting: &mut Ring, poller: &mut Poller) -> Dispatch {
         while !waiting.is_empty() {
-            let frames: Vec<TxFrame<'_>> = waiting
+            let frames: SmallVec<[TxFrame<'_>; BATCH]> = waiting
                 .iter()
                 .take(BATCH)
                 .take_while(|packet| is_for_kernel(packet))
                 .map(|packet| TxFrame { vnet: vnet::header_of(packet), data: packet.data() })
                 .collect();
             if frames.is_empty() {
+                drop(frames);
                 self.give_up_first(waiting);
                 continue;
             }
-            match self.tx.send_batch(&frames) {
+            let sent = self.tx.send_batch(&frames);
+            drop(frames);
+            match sent {
                 Ok(0) => {
                     self.pause(poller);
                     return Dispatch::Blocked;

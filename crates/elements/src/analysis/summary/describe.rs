@@ -1,5 +1,7 @@
 //! A packet as the fields look at it: which of its headers can be trusted, and how long it claims to be.
 
+use std::fmt;
+
 use element::{annotation, Packet};
 use wire::protocol;
 
@@ -86,22 +88,41 @@ pub fn prepare(packet: &mut Packet, is_careful: bool) -> Lengths {
     lengths
 }
 
+/// Why there is no IP header where one is marked.
+enum Implausible {
+    Short,
+    Version(u8),
+    HeaderLength(u8),
+    Length(u16),
+}
+
+impl fmt::Display for Implausible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Implausible::Short => f.write_str("truncated IP header"),
+            Implausible::Version(version) => write!(f, "IP version {version}"),
+            Implausible::HeaderLength(header_len) => write!(f, "IP header length {header_len}"),
+            Implausible::Length(ip_len) => write!(f, "IP length {ip_len}"),
+        }
+    }
+}
+
 /// The offset of the IP header, `None` if there is none; an error says why it cannot be one.
-fn plausible_ip(packet: &Packet) -> Result<Option<usize>, String> {
+fn plausible_ip(packet: &Packet) -> Result<Option<usize>, Implausible> {
     let Some(start) = packet.network_offset() else { return Ok(None) };
     let Ok(start) = usize::try_from(start) else { return Ok(None) };
     let header = packet.data().get(start..).unwrap_or(&[]);
     if header.len() < 4 {
-        return Err("truncated IP header".to_string());
+        return Err(Implausible::Short);
     }
     let (version, header_len) = (u8_at(header, 0) >> 4, u8_at(header, 0) & 15);
     let ip_len = u16_at(header, 2);
     if version != 4 {
-        Err(format!("IP version {version}"))
+        Err(Implausible::Version(version))
     } else if header_len < 5 {
-        Err(format!("IP header length {header_len}"))
+        Err(Implausible::HeaderLength(header_len))
     } else if ip_len < u16::from(header_len) * 4 {
-        Err(format!("IP length {ip_len}"))
+        Err(Implausible::Length(ip_len))
     } else {
         Ok(Some(start))
     }
@@ -129,11 +150,11 @@ impl<'p> Described<'p> {
     fn look(&mut self, lengths: Lengths) {
         match plausible_ip(self.packet) {
             Ok(ip) => self.ip = ip,
-            Err(reason) => self.complain(&reason),
+            Err(reason) => self.complain(reason),
         }
         self.padding = lengths.padding;
         if let Some(missing) = lengths.missing {
-            self.complain(&format!("truncated IP missing {missing}"));
+            self.complain(format_args!("truncated IP missing {missing}"));
         }
         self.transport = self.packet.transport_offset().and_then(|offset| usize::try_from(offset).ok());
         if self.transport.is_none() || self.ip.is_none() || !self.has_transport() {
@@ -142,7 +163,7 @@ impl<'p> Described<'p> {
         let header_len = self.transport_u8(12) >> 4;
         match self.ip_u8(9) {
             protocol::TCP if self.transport_len() > 12 && header_len < 5 => {
-                self.complain(&format!("TCP header length {header_len}"));
+                self.complain(format_args!("TCP header length {header_len}"));
             }
             protocol::TCP => self.readable.tcp = true,
             protocol::UDP => self.readable.udp = true,
@@ -272,11 +293,11 @@ impl<'p> Described<'p> {
         }
         let here = (self.transport_len() as u32).wrapping_add(self.extra_len());
         if !self.is_first_fragment() {
-            self.complain(&format!("fragmented {name} header"));
+            self.complain(format_args!("fragmented {name} header"));
         } else if here as usize >= len {
-            self.complain(&format!("truncated {name} header capture"));
+            self.complain(format_args!("truncated {name} header capture"));
         } else {
-            self.complain(&format!("truncated {name} header"));
+            self.complain(format_args!("truncated {name} header"));
         }
         false
     }
@@ -289,7 +310,7 @@ impl<'p> Described<'p> {
         }
     }
 
-    fn complain(&mut self, reason: &str) {
+    fn complain(&mut self, reason: impl fmt::Display) {
         if let Some(complaint) = self.complaint.as_mut().filter(|complaint| complaint.is_empty()) {
             *complaint = format!("!bad {reason}\n");
         }

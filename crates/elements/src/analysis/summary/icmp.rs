@@ -80,7 +80,7 @@ fn next_mtu<'p>(described: &mut Described<'p>) -> Option<Value<'p>> {
 }
 
 fn print_name(value: &Value<'_>, names: NameKind, out: &mut Vec<u8>) {
-    match Scope::builtin().name_of(names, value.number() as u32) {
+    match args::builtin_name_of(names, value.number() as u32) {
         Some(name) => out.extend_from_slice(name.as_bytes()),
         None => append(out, format_args!("{}", value.number())),
     }

@@ -157,8 +157,8 @@ impl Field {
                 out.extend_from_slice(bytes.get(8usize.saturating_sub(len)..).unwrap_or(&[]));
             }
             Binary::Ether => out.extend_from_slice(value.map_or(&[0; 6], |value| value.bytes())),
-            Binary::Micro => out.extend([sec.to_be_bytes(), time.usec().to_be_bytes()].concat()),
-            Binary::Nano => out.extend([time.nsec().to_be_bytes(), sec.to_be_bytes()].concat()),
+            Binary::Micro => out.extend([sec, time.usec()].into_iter().flat_map(u32::to_be_bytes)),
+            Binary::Nano => out.extend([time.nsec(), sec].into_iter().flat_map(u32::to_be_bytes)),
             Binary::Special(write) => write(value.map_or(&[], |value| value.bytes()), out),
             Binary::Never => {}
         }

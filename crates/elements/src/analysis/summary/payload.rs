@@ -87,7 +87,7 @@ fn payload<'p>(described: &mut Described<'p>) -> Option<Value<'p>> {
 }
 
 fn print_payload(value: &Value<'_>, _: &Described<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(args::quote(value.bytes()).as_bytes());
+    append(out, format_args!("{}", args::Quoted(value.bytes())));
 }
 
 /// Six bits a character, the lowest first.

@@ -28,8 +28,8 @@ fn packet(byte: u8) -> Packet {
     Packet::from_bytes(&[byte])
 }
 
-fn bytes(packets: VecDeque<Packet>) -> Vec<u8> {
-    packets.iter().map(|packet| packet.data()[0]).collect()
+fn bytes(packets: impl IntoIterator<Item = Packet>) -> Vec<u8> {
+    packets.into_iter().map(|packet| packet.data()[0]).collect()
 }
 
 fn states(cache: &NeighborCache, now: i64) -> String {
