@@ -463,7 +463,10 @@ mod tests {
                     rounds > 100
                 },
             );
-            assert_eq!(told, "KernelTap(gone0): the device is gone; packets for it are dropped\n");
+            assert_eq!(
+                told,
+                "KernelTap(gone0): the device is gone; packets for it are dropped\nt.is_gone: true\n"
+            );
         });
     }
 
