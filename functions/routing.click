@@ -84,10 +84,11 @@ routes :: RadixIPLookup(
 // ANSWERS are the addresses for which ARP requests are answered, NETWORKS the addresses here with their networks, NETWORK the first of
 // them, INTERFACES all the router's addresses with their networks.
 elementclass RouterPort { $address, $answers, $network, $networks, $ethernet, $mtu, $color, $interfaces |
-    arp :: ARPQuerier($network, $ethernet, ENTRY_CAPACITY 65536, NETWORKS $networks) -> [0] output;
+    arp :: ARPQuerier($network, $ethernet, ENTRY_CAPACITY 65536, NETWORKS $networks, REQUESTS true) -> [0] output;
     input[0] -> HostEtherFilter($ethernet)
         -> kind :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);
-    kind[0] -> ARPResponder($answers $ethernet) -> [0] output;
+    kind[0] -> asked :: Tee -> ARPResponder($answers $ethernet) -> [0] output;
+    asked[1] -> [1] arp;
     kind[1] -> [1] arp;
     kind[2] -> Paint($color) -> Strip(14) -> check :: CheckIPHeader(INTERFACES $interfaces) -> [1] output;
     kind[3] -> other :: Counter -> Discard;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::ArgValueCompleter;
 
 use crate::chain::ChainOptions;
 use crate::live::LiveOptions;
@@ -62,6 +63,7 @@ pub enum Command {
     Help {
         /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`. Without it,
         /// the commands are listed.
+        #[arg(add = ArgValueCompleter::new(crate::complete::topics))]
         element: Option<String>,
     },
     /// Read or write a handler of a running graph.
@@ -149,10 +151,13 @@ fn base() -> clap::Command {
 
 /// An error with the tip that belongs to it.
 pub fn with_tip(mut told: clap::Error, args: &[String]) -> clap::Error {
-    let word = match (told.kind(), told.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
+    let kind = match told.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        ErrorKind::ValueValidation => ContextKind::InvalidValue,
         _ => return told,
     };
+    let Some(ContextValue::String(word)) = told.get(kind).cloned() else { return told };
     if let Some(tip) = tip(&word, args) {
         told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }

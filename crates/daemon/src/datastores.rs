@@ -114,18 +114,9 @@ impl Copies {
 }
 
 impl Service {
-    /// The store that a request changes. The running one is locked last where several are.
+    /// The store that a request is about: where there is no candidate, what one would begin as. The running one is locked last where
+    /// several are.
     pub(crate) fn of(&self, datastore: Datastore) -> Result<MutexGuard<'_, Store>, Fault> {
-        let store = self.look_at(datastore)?;
-        if datastore == Datastore::Candidate {
-            // What it was copied from has this number.
-            lock(&self.copies.base).get_or_insert(store.revision());
-        }
-        Ok(store)
-    }
-
-    /// The store that a request looks at: where there is no candidate, what one would begin as, which it does not by that.
-    pub(crate) fn look_at(&self, datastore: Datastore) -> Result<MutexGuard<'_, Store>, Fault> {
         match datastore {
             Datastore::Running => Ok(self.store()),
             Datastore::Candidate => {
@@ -146,6 +137,11 @@ impl Service {
                 Ok(startup)
             }
         }
+    }
+
+    /// A change of the candidate was made, which began as the running configuration of this number if there was none before.
+    pub(crate) fn begin_candidate(&self, from: u64) {
+        lock(&self.copies.base).get_or_insert(from);
     }
 
     /// Forgets what was prepared.

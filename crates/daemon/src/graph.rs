@@ -47,10 +47,20 @@ pub fn outside(end: &Endpoint) -> Vec<String> {
             let own = identifier(device);
             ["from", "queue", "to"].iter().map(|what| format!("_{what}_dev_{own}")).collect()
         }
-        Endpoint::Tap(device) => vec![format!("_tap_{}", identifier(device))],
+        Endpoint::Tap(device) => vec![tap(device)],
         Endpoint::Stream(kind, path) => vec![format!("_{kind}_{}", identifier(path))],
         Endpoint::Port { .. } => Vec::new(),
     }
+}
+
+/// The element of a tap.
+fn tap(device: &str) -> String {
+    format!("_tap_{}", identifier(device))
+}
+
+/// The handler that tells whether somebody else has deleted a tap.
+pub fn is_gone(tap_device: &str) -> String {
+    format!("{}.is_gone", tap(tap_device))
 }
 
 /// The whole graph.
@@ -91,8 +101,11 @@ fn port_text(text: &mut String, bodies: &Bodies, (name, idx): (&str, usize), pee
             )
         }
         Some(Endpoint::Tap(device)) => {
-            let own = identifier(device);
-            writeln!(text, "_tx_{id} -> _tap_{own} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};")
+            writeln!(
+                text,
+                "_tx_{id} -> {} :: KernelTap(0.0.0.0/0, DEVNAME {device}) -> _rx_{id};",
+                tap(device)
+            )
         }
         Some(end @ Endpoint::Stream(kind, path)) => {
             let own = identifier(path);

@@ -33,14 +33,15 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
-/// Who may use the Unix socket, by the user's and the group's number.
-pub type Peers = Arc<dyn Fn(u32, u32) -> Who + Send + Sync>;
+/// Who may use the Unix socket, by the numbers of the user and of all its groups.
+pub type Peers = Arc<dyn Fn(u32, &[u32]) -> Who + Send + Sync>;
 
 /// Serves a Unix socket for ever.
 pub async fn serve_unix(service: Arc<Service>, listener: UnixListener, peers: Peers) {
     let accept = || async { listener.accept().await.map(|(stream, _)| stream) };
     let talk = |stream: UnixStream| {
-        let who = stream.peer_cred().map_or_else(|_| Who::default(), |peer| peers(peer.uid(), peer.gid()));
+        let groups = sys::unix::peer_groups(&stream).unwrap_or_default();
+        let who = stream.peer_cred().map_or_else(|_| Who::default(), |peer| peers(peer.uid(), &groups));
         converse(service.clone(), stream, who, None)
     };
     serve(accept, talk).await;

@@ -112,6 +112,21 @@ fn confirmed() -> Value {
 }
 
 #[test]
+fn a_change_that_is_refused_begins_no_candidate() {
+    let daemon = Daemon::start("refused");
+    let path = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
+    for color in [json!(14), json!(300), json!("blue")] {
+        let entry = json!({ "wire:wire": [{ "name": "a", "color": color }] });
+        assert!(daemon.ask("PUT", path, entry).status >= 400);
+        assert_eq!(daemon.operation("commit", Value::Null), 409);
+    }
+    daemon.prepare(1);
+    let missing = "/restconf/ds/ietf-datastores:candidate/wire:wire=b";
+    assert!(daemon.ask("DELETE", missing, Value::Null).status >= 400);
+    assert_eq!((daemon.operation("commit", Value::Null), daemon.color()), (204, json!(1)));
+}
+
+#[test]
 fn a_commit_confirms_the_one_before() {
     let daemon = Daemon::start("confirms");
     for (color, answer_of_an_empty_commit) in [(1, 204), (2, 409)] {

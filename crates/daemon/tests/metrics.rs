@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use daemon::metrics::push::{self, Collector};
+use daemon::metrics::Teller;
 use daemon::restconf::Request;
 use daemon::roles::{Role, Who};
 use daemon::{Plane, Service, Store};
@@ -109,9 +110,9 @@ fn functions_ports_drops_and_the_daemon_have_metrics() {
         weir_config_revision 1
         # HELP weir_dropped_packets_total Packets that elements of an instance dropped, and why. What stands outside it, at one of its ports, has the port: queues, and what could not be sent.
         # TYPE weir_dropped_packets_total counter
-        weir_dropped_packets_total{instance="a",element="filter",reason="no-route"} 5
-        weir_dropped_packets_total{instance="a",element="x/y",reason="bad \"header\""} 6
-        weir_dropped_packets_total{instance="a",port="right",element="_queue_a_1",reason="full"} 7
+        weir_dropped_packets_total{name="a",element="filter",reason="no-route"} 5
+        weir_dropped_packets_total{name="a",element="x/y",reason="bad \"header\""} 6
+        weir_dropped_packets_total{name="a",port="right",element="_queue_a_1",reason="full"} 7
         # HELP weir_http_requests_total Requests that were answered, by method and status.
         # TYPE weir_http_requests_total counter
         weir_http_requests_total{method="PUT",status="201"} 1
@@ -121,10 +122,10 @@ fn functions_ports_drops_and_the_daemon_have_metrics() {
         weir_instances{function="wire"} 1
         # HELP weir_port_rx_bytes_total Bytes of packets that entered an instance by a port.
         # TYPE weir_port_rx_bytes_total counter
-        weir_port_rx_bytes_total{instance="a",port="left"} 640
+        weir_port_rx_bytes_total{name="a",port="left"} 640
         # HELP weir_port_rx_packets_total Packets that entered an instance by a port.
         # TYPE weir_port_rx_packets_total counter
-        weir_port_rx_packets_total{instance="a",port="left"} 10
+        weir_port_rx_packets_total{name="a",port="left"} 10
         # HELP weir_start_time_seconds When the daemon was started, in seconds since 1970.
         # TYPE weir_start_time_seconds gauge
         # HELP weir_transaction_duration_seconds Transactions by whether they were made, and how long they took.
@@ -135,16 +136,16 @@ fn functions_ports_drops_and_the_daemon_have_metrics() {
         # TYPE weir_uptime_seconds gauge
         # HELP weir_wire_limits_level A level.
         # TYPE weir_wire_limits_level gauge
-        weir_wire_limits_level{instance="a"} -3
+        weir_wire_limits_level{name="a"} -3
         # HELP weir_wire_rule_packets_total Packets of a rule, with \\.
         # TYPE weir_wire_rule_packets_total counter
-        weir_wire_rule_packets_total{instance="a",rule_id="1",rule_text="a \"quoted\\\nline\""} 18446744073709551615
+        weir_wire_rule_packets_total{name="a",rule_id="1",rule_text="a \"quoted\\\nline\""} 18446744073709551615
         # HELP weir_wire_state_count_now How many.
         # TYPE weir_wire_state_count_now gauge
-        weir_wire_state_count_now{instance="a"} 12.5
+        weir_wire_state_count_now{name="a"} 12.5
         # HELP weir_wire_state_lost_total Lost.
         # TYPE weir_wire_state_lost_total counter
-        weir_wire_state_lost_total{instance="a"} 0
+        weir_wire_state_lost_total{name="a"} 0
     "##]].assert_eq(&steady(&text));
 }
 
@@ -155,10 +156,10 @@ fn who_may_not_see_an_instance_sees_none_of_its_metrics() {
     let (status, told) = ask(&service, Role::Administer, "POST", "/restconf/data/weir:access", rule);
     assert_eq!(status, 201, "{told}");
     let (_, all) = ask(&service, Role::Operate, "GET", "/metrics", Value::Null);
-    assert!(all.contains("instance=\"a\""));
+    assert!(all.contains("name=\"a\""));
     let (status, some) = ask(&service, Role::Read, "GET", "/metrics", Value::Null);
     assert_eq!(status, 200);
-    assert!(!some.contains("instance=\"a\"") && some.contains("weir_http_requests_total{"), "{some}");
+    assert!(!some.contains("name=\"a\"") && some.contains("weir_http_requests_total{"), "{some}");
     assert_eq!(ask(&service, Role::Nobody, "GET", "/metrics", Value::Null).0, 403);
 }
 
@@ -251,7 +252,7 @@ fn a_collector_is_sent_the_same_again_and_again() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     // The runtime ends its tasks when it is dropped.
     let runtime = runtime.unwrap();
-    runtime.spawn(push::push(service.clone(), collector, Duration::from_millis(100)));
+    runtime.spawn(push::push(service.clone(), collector, Duration::from_millis(100), Teller::at("/run/a")));
     let mut bodies = Vec::new();
     // The first is refused, which ends nothing.
     for status in ["503 Service Unavailable", "200 OK", "200 OK"] {
@@ -281,10 +282,14 @@ fn a_collector_is_sent_the_same_again_and_again() {
     drop(runtime);
     let mut told = String::new();
     let scope = &bodies[1]["resourceMetrics"][0];
-    assert_eq!(
-        scope["resource"]["attributes"][0],
-        json!({ "key": "service.name", "value": { "stringValue": "weir" } })
-    );
+    let of = |i: usize| {
+        let attribute = &scope["resource"]["attributes"][i];
+        (attribute["key"].as_str().unwrap(), attribute["value"]["stringValue"].as_str().unwrap())
+    };
+    assert_eq!(of(0), ("service.name", "weir"));
+    // Two daemons that push to one collector are told apart.
+    let (name, host) = of(3);
+    assert_eq!((name, of(2)), ("host.name", ("service.instance.id", format!("{host}:/run/a").as_str())));
     for metric in scope["scopeMetrics"][0]["metrics"].as_array().unwrap() {
         let name = metric["name"].as_str().unwrap();
         let (kind, data) =
@@ -324,7 +329,7 @@ fn a_collector_is_sent_the_same_again_and_again() {
         weir_start_time_seconds gauge "s" null ...
         weir_transaction_duration_seconds histogram "s" null 1 of "1"
         weir_uptime_seconds gauge "s" null ...
-        weir_wire_limits_level gauge "seconds" null -3.0
+        weir_wire_limits_level gauge "s" null -3.0
         weir_wire_rule_packets sum null true "18446744073709551615"
         weir_wire_state_count_now gauge null null 12.5
         weir_wire_state_lost sum null true "0"

@@ -16,6 +16,9 @@ pub type Joined = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// Lets elements go on with another device of the name that they use.
 pub type Reopen = Box<dyn Fn(&[String]) + Send + Sync>;
 
+/// Whether a device is used still.
+pub type IsUsed = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// Tells when devices that are used go up, down or away. A thread listens to the kernel while there are any.
 pub struct Ports {
     shared: Arc<Shared>,
@@ -26,6 +29,7 @@ struct Shared {
     wanted: Mutex<Wanted>,
     states: Mutex<HashMap<String, LinkState>>,
     reopen: Reopen,
+    is_used: IsUsed,
     tell: Tell,
     joined: OnceLock<Joined>,
 }
@@ -42,10 +46,10 @@ type Used = BTreeMap<String, Vec<String>>;
 
 impl Ports {
     /// No devices yet. When another device has the name of one that was there, elements are let go on with it before that is told.
-    pub fn new(reopen: Reopen, tell: Tell) -> Result<Ports, String> {
+    pub fn new(reopen: Reopen, is_used: IsUsed, tell: Tell) -> Result<Ports, String> {
         let waker = Waker::new().map_err(|error| error.to_string())?;
         let (wanted, states, joined) = Default::default();
-        Ok(Ports { shared: Arc::new(Shared { waker, wanted, states, reopen, tell, joined }) })
+        Ok(Ports { shared: Arc::new(Shared { waker, wanted, states, reopen, is_used, tell, joined }) })
     }
 
     /// How a device that is used fares: `up`, or why it is not.
@@ -108,6 +112,10 @@ impl Shared {
             changes.extend(devices.want(used));
             *self.states.lock().unwrap_or_else(PoisonError::into_inner) = devices.states();
             for Change { device, state, is_another } in changes {
+                // A device that an element made goes with it, which the kernel may tell first.
+                if state != LinkState::Up && !(self.is_used)(&device) {
+                    continue;
+                }
                 if is_another {
                     (self.reopen)(devices.users(&device));
                 }

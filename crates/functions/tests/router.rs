@@ -81,6 +81,29 @@ fn secondary_addresses_are_as_good_as_the_first() {
 }
 
 #[test]
+fn a_neighbour_that_another_machine_takes_the_place_of_is_found_at_once() {
+    check(
+        two_ports(),
+        &[
+            to!("0a:00:00:01", "at=10 ARPREPLY(10.0.0.5, 10.0.0.1)"),
+            // Nobody asked: it tells where 10.0.0.5 is now.
+            "at=20 from=02:00:00:00:00:06 ARP(10.0.0.5, 10.0.0.5)",
+        ],
+        &[
+            to!("0a:00:01:01", "at=0 UDP(10.0.1.7, 1, 10.0.0.5, 2)"),
+            to!("0a:00:01:01", "at=30 UDP(10.0.1.7, 1, 10.0.0.5, 3)"),
+        ],
+        &["port_left/arp.count"],
+        expect![[r#"
+            port_left/arp.count: 1
+            to left at 0.0 ms: 2:0:a:0:0:1 > ff:ff:ff:ff:ff:ff ARP who has 10.0.0.5 tell 10.0.0.1
+            to left at 10.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:5 UDP 10.0.1.7:1 > 10.0.0.5:2 ttl 63 len 32
+            to left at 30.0 ms: 2:0:a:0:0:1 > 2:0:0:0:0:6 UDP 10.0.1.7:1 > 10.0.0.5:3 ttl 63 len 32
+        "#]],
+    );
+}
+
+#[test]
 fn hosts_are_spoken_to_from_the_address_in_their_network() {
     check(
         with_secondary(),

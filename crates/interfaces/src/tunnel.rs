@@ -59,6 +59,7 @@ pub const HANDLERS: &[Handler] = &[
     Handler::read("selected_calls", "How often the device had packets to read."),
     Handler::read("packets", "Packets read."),
     Handler::read("interface_name", "What packets come from and go to: the device.").flags("unlisted"),
+    Handler::read("is_gone", "Whether somebody else has deleted the device.").flags("unlisted"),
     Handler::read("rx_packets", "Packets read from the device.").flags("unlisted"),
     Handler::read("rx_bytes", "Bytes of these packets.").flags("unlisted"),
     Handler::read("tx_packets", "Packets written to the device.").flags("unlisted"),
@@ -278,6 +279,7 @@ impl Tunnel {
     pub fn read(&self, name: &str) -> Result<String, String> {
         Ok(match name {
             "dev_name" | "interface_name" => self.name.clone(),
+            "is_gone" => self.tap.is_none().to_string(),
             "selected_calls" => self.n_selected.to_string(),
             "packets" | "rx_packets" => self.received.packets.to_string(),
             "rx_bytes" => self.received.bytes.to_string(),
@@ -452,7 +454,7 @@ mod tests {
             let mut rounds = 0;
             let told = run_until(
                 "RatedSource(LENGTH 60, RATE 10) -> t :: KernelTap(10.9.0.1/24, DEVNAME gone0) -> Discard;",
-                &[],
+                &["t.is_gone"],
                 |_| {
                     rounds += 1;
                     if rounds == 1 {
@@ -461,7 +463,10 @@ mod tests {
                     rounds > 100
                 },
             );
-            assert_eq!(told, "KernelTap(gone0): the device is gone; packets for it are dropped\n");
+            assert_eq!(
+                told,
+                "KernelTap(gone0): the device is gone; packets for it are dropped\nt.is_gone: true\n"
+            );
         });
     }
 

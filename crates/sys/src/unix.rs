@@ -48,6 +48,36 @@ pub fn peer_credentials(socket: impl AsFd) -> Result<PeerCredentials> {
     Ok(PeerCredentials { pid: peer.pid, uid: peer.uid, gid: peer.gid })
 }
 
+/// Whether a socket listens for connections that are streams.
+pub fn listens(socket: impl AsFd) -> bool {
+    let socket = socket2::SockRef::from(&socket);
+    socket.is_listener().unwrap_or(false) && socket.r#type().is_ok_and(|kind| kind == socket2::Type::STREAM)
+}
+
+/// The groups of who is at the other end of a connected Unix socket: its own and those that it is a member of besides, as they were
+/// when it connected.
+pub fn peer_groups(socket: impl AsFd) -> Result<Vec<u32>> {
+    let own = peer_credentials(&socket)?.gid;
+    let mut groups = vec![0; 64];
+    loop {
+        let mut n_bytes = (groups.len() * size_of::<u32>()) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `n_bytes` bytes, the size of `groups`, and how many there are.
+        let returned = unsafe {
+            let (fd, pointer) = (socket.as_fd().as_raw_fd(), groups.as_mut_ptr().cast());
+            libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERGROUPS, pointer, &mut n_bytes)
+        };
+        let n_groups = n_bytes as usize / size_of::<u32>();
+        if returned < 0 && n_groups > groups.len() {
+            groups.resize(n_groups, 0);
+            continue;
+        }
+        check(returned, "getsockopt(SO_PEERGROUPS)", TARGET)?;
+        groups.truncate(n_groups);
+        groups.push(own);
+        return Ok(groups);
+    }
+}
+
 /// Sends `data` (at least one byte) and `fds` with its first byte; the bytes of `data` that went out.
 pub fn send_fds(socket: impl AsFd, data: &[u8], fds: &[BorrowedFd<'_>]) -> Result<usize> {
     if data.is_empty() || fds.len() > MAX_FDS {
@@ -196,6 +226,25 @@ mod tests {
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "through");
+    }
+
+    #[test]
+    fn who_connected_has_all_groups_of_the_process() {
+        let (here, _there) = UnixStream::pair().unwrap();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("Groups:")).unwrap();
+        let mut wanted: Vec<u32> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        wanted.push(peer_credentials(&here).unwrap().gid);
+        assert_eq!(peer_groups(&here).unwrap(), wanted);
+    }
+
+    #[test]
+    fn only_a_stream_socket_that_listens_listens() {
+        let name = std::env::temp_dir().join(format!("weir-listens-{}", std::process::id()));
+        let listener = std::os::unix::net::UnixListener::bind(&name).unwrap();
+        std::fs::remove_file(&name).unwrap();
+        let datagrams = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        assert!(listens(&listener) && !listens(&datagrams) && !listens(UnixStream::pair().unwrap().0));
     }
 
     #[test]

@@ -30,8 +30,24 @@ pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The flags of `weir create FUNCTION NAME`, and their values.
 pub fn flags(current: &OsStr) -> Vec<CompletionCandidate> {
-    let typed = super::typed::now();
-    let Some((name, words)) = typed.words.split_first() else { return Vec::new() };
+    flags_behind(current, &super::typed::now().words)
+}
+
+/// The flags of `weir attach FUNCTION NAME PORT`, and their values.
+pub fn flags_behind_port(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut words = super::typed::now().words;
+    if words.len() > PORT {
+        words.remove(PORT);
+    }
+    flags_behind(current, &words)
+}
+
+/// Which word of `weir attach` the port is.
+const PORT: usize = 2;
+
+/// The flags of a function whose name and instance stand first in some words.
+fn flags_behind(current: &OsStr, words: &[String]) -> Vec<CompletionCandidate> {
+    let Some((name, words)) = words.split_first() else { return Vec::new() };
     // The daemon may have another version.
     let functions = of_daemon(name).or_else(|| ::functions::Functions::shipped_one(name));
     let Some(functions) = functions else { return Vec::new() };

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const SHELLS: Shells<'static> = Shells(&[
     &shells::Bash,
     &shells::Zsh,
-    &clap_complete::env::Fish,
+    &shells::Fish,
     &clap_complete::env::Elvish,
     &clap_complete::env::Powershell,
 ]);
@@ -62,6 +62,19 @@ pub fn script(shell: Shell, out: &mut dyn std::io::Write) -> std::io::Result<()>
     let completer =
         SHELLS.completer(&name).ok_or_else(|| std::io::Error::other(format!("no shell {name}")))?;
     completer.write_registration(VARIABLE, "weir", "weir", "weir", out)
+}
+
+/// What `weir help` has pages of: commands, functions and element classes.
+pub fn topics(current: &std::ffi::OsStr) -> Vec<CompletionCandidate> {
+    let commands = crate::command::full();
+    let shown = commands.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut all: Vec<String> = shown.map(|command| command.get_name().to_string()).collect();
+    all.extend(::functions::Package::shipped_names().map(str::to_string));
+    let classes = catalog::stock().folders().iter().flat_map(|(_, classes)| classes.iter());
+    all.extend(classes.map(|class| class.facts.name.to_string()));
+    all.sort();
+    all.dedup();
+    candidates(current, all)
 }
 
 /// What `find` finds in time for what has been typed so far.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Command;
 use clap_complete::env::EnvCompleter;
+use clap_complete::CompletionCandidate;
 
 use super::line::{escaped, words as words_of, Word};
 
@@ -87,8 +88,8 @@ complete -o bashdefault -o default -F _weir BIN"#;
         let part = std::env::var(PART).unwrap_or_default();
         let args: Vec<OsString> = words.iter().map(|word| OsString::from(&word.text)).collect();
         let index = args.len() - 1;
-        for value in found(cmd, args, index, current_dir)? {
-            writeln!(buf, "{}", replacing(&value, last, &part))?;
+        for found in found(cmd, args, index, current_dir)? {
+            writeln!(buf, "{}", replacing(&text_of(&found), last, &part))?;
         }
         Ok(())
     }
@@ -100,18 +101,19 @@ fn found(
     args: Vec<OsString>,
     index: usize,
     current_dir: Option<&Path>,
-) -> Result<Vec<String>, Error> {
-    let typed = args.get(index).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    let found = clap_complete::engine::complete(cmd, args, index, current_dir)?;
-    let values = found.iter().map(|one| one.get_value().to_string_lossy().into_owned());
-    Ok(without_flags(values.collect(), &typed))
+) -> Result<Vec<CompletionCandidate>, Error> {
+    let is_empty = args.get(index).is_none_or(|word| word.is_empty());
+    let mut found = clap_complete::engine::complete(cmd, args, index, current_dir)?;
+    // Where nothing is typed and there are other words, flags would only be in the way.
+    let is_flag = |one: &CompletionCandidate| text_of(one).starts_with('-');
+    if is_empty && !found.iter().all(is_flag) {
+        found.retain(|one| !is_flag(one));
+    }
+    Ok(found)
 }
 
-/// Where nothing is typed and there are other words, flags would only be in the way.
-fn without_flags(values: Vec<String>, typed: &str) -> Vec<String> {
-    let is_flag = |value: &String| value.starts_with('-');
-    let hides = typed.is_empty() && !values.iter().all(is_flag);
-    values.into_iter().filter(|value| !hides || !is_flag(value)).collect()
+fn text_of(found: &CompletionCandidate) -> String {
+    found.get_value().to_string_lossy().into_owned()
 }
 
 /// What bash is to put in the place of `part`, the end of the word.
@@ -177,8 +179,63 @@ fi"#;
         if args.len() == index {
             args.push(OsString::new());
         }
-        for value in found(cmd, args, index, current_dir)? {
-            writeln!(buf, "{value}")?;
+        for found in found(cmd, args, index, current_dir)? {
+            writeln!(buf, "{}", text_of(&found))?;
+        }
+        Ok(())
+    }
+}
+
+/// Fish, which escapes what it puts into the line itself, and shows what each word is.
+pub struct Fish;
+
+impl EnvCompleter for Fish {
+    fn name(&self) -> &'static str {
+        "fish"
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name == "fish"
+    }
+
+    fn write_registration(
+        &self,
+        var: &str,
+        _name: &str,
+        bin: &str,
+        completer: &str,
+        buf: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let script = r#"function __weir_complete
+    set -l token (commandline --current-token --cut-at-cursor)
+    # A quote may be open.
+    set -l word (string unescape -- $token; or string unescape -- $token\'; or echo -- $token)
+    set -l found (VAR=fish COMPLETER -- (commandline --current-process --tokenize --cut-at-cursor) "$word" 2>/dev/null)
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path $token
+    end
+end
+complete --keep-order --no-files --command BIN --arguments '(__weir_complete)'"#;
+        let script = script.replace("VAR", var).replace("COMPLETER", completer);
+        writeln!(buf, "{}", script.replace("BIN", bin))
+    }
+
+    fn write_complete(
+        &self,
+        cmd: &mut Command,
+        args: Vec<OsString>,
+        current_dir: Option<&Path>,
+        buf: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let index = args.len().saturating_sub(1);
+        for found in found(cmd, args, index, current_dir)? {
+            let help = found.get_help().map(|help| help.to_string()).unwrap_or_default();
+            match help.lines().next() {
+                Some(help) => writeln!(buf, "{}\t{help}", text_of(&found))?,
+                None => writeln!(buf, "{}", text_of(&found))?,
+            }
         }
         Ok(())
     }

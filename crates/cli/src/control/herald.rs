@@ -61,7 +61,10 @@ impl Herald {
             let elements = elements.to_vec();
             own.ask(move |world| reopen(world, &elements));
         };
-        let ports = Arc::new(Ports::new(Box::new(reopen), Box::new(move |event| heard.tell(event)))?);
+        let own = reach.clone();
+        let is_used = move |device: &str| own.ask(devices).is_some_and(|used| used.contains_key(device));
+        let tell = move |event| heard.tell(event);
+        let ports = Arc::new(Ports::new(Box::new(reopen), Box::new(is_used), Box::new(tell))?);
         watch_devices(&ports, devices(world));
         let herald = Herald { hub, watches, ports, reach: reach.clone() };
         herald.follow(world)?;

@@ -11,7 +11,7 @@ use daemon::restconf::DATA;
 use serde_json::{json, Map, Value};
 use yang::Kind;
 
-use super::target::{self, assignment, edit, Target};
+use super::target::{self, assignment, edit, instance_name, Target};
 use super::{topology, watch, Daemon};
 use crate::complete::instances as complete;
 use crate::failure::{Exit, Failure};
@@ -35,7 +35,7 @@ pub struct CreateOptions {
 #[derive(Args)]
 pub struct SetOptions {
     /// The instance.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON.
     #[arg(required_unless_present = "file", value_parser = pair, add = ArgValueCompleter::new(complete::assignments))]
@@ -55,7 +55,7 @@ pub struct SetOptions {
 #[derive(Args)]
 pub struct DeleteOptions {
     /// The instance.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// Nodes of it, such as rule/10; the whole instance with what joins it if none is given.
     #[arg(add = ArgValueCompleter::new(complete::paths))]
@@ -69,7 +69,7 @@ pub struct DeleteOptions {
 #[derive(Args)]
 pub struct CallOptions {
     /// The instance.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// The action, perhaps with a path in front.
     #[arg(add = ArgValueCompleter::new(complete::actions))]

@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use events::Event;
 use serde_json::Value;
 
-use super::target::{instances, Target};
+use super::target::{instance_name, instances, Target};
 use super::topology::{ports, trouble};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
@@ -14,7 +14,7 @@ use crate::complete::instances as complete;
 #[derive(Args)]
 pub struct ShowOptions {
     /// The instance; all of them, in a table, if none is given.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: Option<String>,
     /// A node of it, such as rule, rule/10 or statistics.
     #[arg(add = ArgValueCompleter::new(complete::paths))]

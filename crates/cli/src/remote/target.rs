@@ -44,6 +44,14 @@ pub fn instances(daemon: &Daemon) -> Result<Vec<(String, String)>, String> {
     Ok(list)
 }
 
+/// Reads the name of an instance, as far as that can be told without the daemon.
+pub fn instance_name(text: &str) -> Result<String, String> {
+    match text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => Ok(text.to_string()),
+        false => Err("the name of an instance begins with a letter".to_string()),
+    }
+}
+
 /// The schema of a function, from the daemon.
 pub fn function(daemon: &Daemon, name: &str) -> Result<Functions, String> {
     let archive = daemon.ask("GET", &format!("/functions/{}", encoded(name)), None)?;

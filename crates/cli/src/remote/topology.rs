@@ -7,7 +7,7 @@ use daemon::topology::Endpoint;
 use serde_json::{json, Value};
 
 use super::change::{creation, daemon_of};
-use super::target::{self, edit, instances};
+use super::target::{self, edit, instance_name, instances};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
 use crate::failure::Failure;
@@ -45,13 +45,13 @@ pub struct AttachOptions {
     #[arg(add = ArgValueCompleter::new(complete::functions))]
     pub function: String,
     /// The instance to be put there; it is made if it is not there.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// The port that it is to stand in front of, such as edge:right.
     #[arg(add = ArgValueCompleter::new(complete::ports))]
     pub port: String,
     /// Flags of the function, for an instance that is made: `weir create FUNCTION --help` lists them.
-    #[arg(add = ArgValueCompleter::new(complete::flags), trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(add = ArgValueCompleter::new(complete::flags_behind_port), trailing_var_arg = true, allow_hyphen_values = true)]
     pub flags: Vec<String>,
     /// Nearer to the port than all that stand there already.
     #[arg(long)]
@@ -65,7 +65,7 @@ pub struct AttachOptions {
 #[derive(Args)]
 pub struct DetachOptions {
     /// The instance that stands in front of a port.
-    #[arg(add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
     /// Which daemon.
     #[command(flatten)]

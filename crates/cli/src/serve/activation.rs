@@ -1,8 +1,10 @@
-//! What the daemon and systemd tell each other: sockets that are open already, and that it is ready.
+//! What the daemon and systemd tell each other: sockets that are open already, that it is ready, and that it works.
 
 use std::os::unix::net::UnixListener;
 
-use sys::pipe;
+use sys::{pipe, unix};
+
+use crate::control::server::Reach;
 
 /// How the daemon fares.
 pub enum State {
@@ -22,6 +24,20 @@ pub fn tell(state: State) {
     let _ = sd_notify::notify(&[state]);
 }
 
+/// Tells the service manager that packets still have their turn, as often as its watchdog (`WatchdogSec=`) wants to hear it.
+pub fn reassure(graph: Reach) -> Result<(), String> {
+    let Some(time) = sd_notify::watchdog_enabled() else { return Ok(()) };
+    // A graph that hangs does not answer, and the service manager hears nothing.
+    let tell = move || {
+        while graph.ask(|_| ()).is_some() {
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
+            std::thread::sleep(time / 2);
+        }
+    };
+    let begun = sys::thread::start("watchdog", sys::thread::STACK, tell);
+    begun.map(drop).map_err(|error| sys::no_thread(&error))
+}
+
 /// The Unix socket that the service manager has opened; none if there is none.
 pub fn socket() -> Result<Option<UnixListener>, String> {
     let failed = |error: std::io::Error| {
@@ -36,11 +52,11 @@ pub fn socket() -> Result<Option<UnixListener>, String> {
         );
     }
     let listener = UnixListener::from(pipe::adopt(number).map_err(failed)?);
-    match listener.local_addr() {
-        Ok(_) => Ok(Some(listener)),
-        Err(_) => {
-            Err("the service manager's socket is no Unix socket: use ListenStream=/run/weir.socket"
-                .to_string())
-        }
+    // Through one that does not listen nobody could ever ask.
+    match listener.local_addr().is_ok() && unix::listens(&listener) {
+        true => Ok(Some(listener)),
+        false => Err("the service manager's socket is no Unix stream socket that listens: use \
+                      ListenStream=/run/weir.socket and Accept=no"
+            .to_string()),
     }
 }

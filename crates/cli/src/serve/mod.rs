@@ -6,7 +6,7 @@ mod plane;
 mod sockets;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -124,7 +124,9 @@ pub fn run(options: ServeOptions) -> Exit {
     engine
         .world
         .hear_elements(Box::new(move |element, text, is_failure| heard.hear(element, text, is_failure)));
-    let mut control = Server::nameless(&mut engine.world, hooks(&options)?)?;
+    let given = activation::socket()?;
+    let place = sockets::place(&options, given.as_ref())?;
+    let mut control = Server::nameless(&mut engine.world, hooks(&options, &place)?)?;
     control.listen_unless(GRAPH, |other| {
         let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
         format!(
@@ -135,7 +137,7 @@ pub fn run(options: ServeOptions) -> Exit {
     let plane = Arc::new(plane::Running::new(control.reach(), herald.ports.clone()));
     let stop = Stop::listen(&mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
-    let mut listeners = sockets::open(&options)?;
+    let mut listeners = sockets::open(&options, given, place)?;
     // The thread that serves does not end before the process does.
     let socket_file = listeners.file.take();
     let state = match options.volatile {
@@ -165,6 +167,7 @@ pub fn run(options: ServeOptions) -> Exit {
         result
     });
     let serving = serving.map_err(|error| sys::no_thread(&error))?;
+    activation::reassure(control.reach())?;
     engine.run_while(|world| {
         control.work(world);
         !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()
@@ -215,9 +218,8 @@ fn files(options: &ServeOptions) -> Files {
 }
 
 /// The programs that are run for events. They find the daemon by its socket.
-fn hooks(options: &ServeOptions) -> Result<Option<Hooks>, String> {
-    let socket = options.socket.clone().map_or_else(sockets::socket, Ok)?;
-    let socket = std::path::absolute(&socket).unwrap_or(socket).display().to_string();
+fn hooks(options: &ServeOptions, socket: &Path) -> Result<Option<Hooks>, String> {
+    let socket = socket.display().to_string();
     let log = |level, line: &str| match level {
         Level::Info => tracing::info!(target: "weir::hook", "{line}"),
         Level::Warn => tracing::warn!(target: "weir::hook", "{line}"),
@@ -227,7 +229,7 @@ fn hooks(options: &ServeOptions) -> Result<Option<Hooks>, String> {
 
 /// What answers: the configuration that was kept runs again.
 fn service(
-    state: Option<&std::path::Path>,
+    state: Option<&Path>,
     from_startup: bool,
     plane: Arc<plane::Running>,
     logs: Arc<Logs>,
@@ -257,7 +259,7 @@ fn service(
 }
 
 /// The functions that were added.
-fn packages(folder: &std::path::Path) -> Result<Vec<Package>, String> {
+fn packages(folder: &Path) -> Result<Vec<Package>, String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "tar"));

@@ -1,12 +1,14 @@
 //! The daemon's sockets.
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use daemon::http::{self, tls::Tls};
 use daemon::metrics::push::{self, Collector};
+use daemon::metrics::Teller;
 use daemon::roles::{Role, Who};
 use daemon::Service;
 use rustix::process::geteuid;
@@ -17,7 +19,9 @@ use super::ServeOptions;
 
 /// The sockets, listening.
 pub struct Listeners {
-    unix: std::os::unix::net::UnixListener,
+    unix: UnixListener,
+    /// Where it is.
+    place: PathBuf,
     /// Its file, which goes when this is dropped; none if somebody else made the socket.
     pub file: Option<SocketFile>,
     /// Members of this group may operate.
@@ -47,18 +51,39 @@ pub fn socket() -> Result<PathBuf, String> {
     Ok(crate::control::protocol::folder()?.join("api.socket"))
 }
 
-/// Begins to listen.
-pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
+/// Where the daemon answers: at the service manager's socket, if it gives one.
+pub fn place(options: &ServeOptions, given: Option<&UnixListener>) -> Result<PathBuf, String> {
+    let wanted = options.socket.clone().map(|path| std::path::absolute(&path).unwrap_or(path));
+    let given = given.and_then(|socket| socket.local_addr().ok()?.as_pathname().map(Path::to_path_buf));
+    match (wanted, given) {
+        (Some(wanted), Some(given)) if wanted != given => {
+            let (unused, used) = (wanted.display(), given.display());
+            tracing::warn!(target: "weir", "--socket {unused} is not made: the service manager gives {used}");
+            Ok(given)
+        }
+        (_, Some(given)) => Ok(given),
+        (Some(wanted), None) => Ok(wanted),
+        (None, None) => socket(),
+    }
+}
+
+/// Begins to listen at a place, unless the service manager does.
+pub fn open(
+    options: &ServeOptions,
+    given: Option<UnixListener>,
+    place: PathBuf,
+) -> Result<Listeners, String> {
     let group = options.group.as_deref().map(group_number).transpose()?;
     let tcp = options.listen.map(|address| {
         std::net::TcpListener::bind(address)
             .map_err(|error| format!("--listen {address}: {}", element::output::reason(&error)))
     });
     let tcp = tcp.transpose()?;
-    if let Some(unix) = activation::socket()? {
-        return Ok(Listeners { unix, file: None, group, tcp });
+    if let Some(unix) = given {
+        return Ok(Listeners { unix, place, file: None, group, tcp });
     }
-    let path = options.socket.clone().map_or_else(socket, Ok)?;
+    // It is told of as it was given.
+    let path = options.socket.clone().unwrap_or_else(|| place.clone());
     let failed = |error: std::io::Error| format!("{}: {}", path.display(), element::output::reason(&error));
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
         let (path, folder) = (path.display(), folder.display());
@@ -78,7 +103,7 @@ pub fn open(options: &ServeOptions) -> Result<Listeners, String> {
     if group.is_some() {
         std::os::unix::fs::chown(&path, None, group).map_err(failed)?;
     }
-    Ok(Listeners { unix, file: Some(file), group, tcp })
+    Ok(Listeners { unix, place, file: Some(file), group, tcp })
 }
 
 /// Refuses a path at which no socket can be.
@@ -118,7 +143,7 @@ pub fn serve(
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let Listeners { unix, file: _, group, tcp } = listeners;
+    let Listeners { unix, place, file: _, group, tcp } = listeners;
     runtime.block_on(async move {
         let failed = |error: std::io::Error| error.to_string();
         unix.set_nonblocking(true).map_err(failed)?;
@@ -130,13 +155,14 @@ pub fn serve(
             tasks.push(tokio::spawn(http::serve_tls(service.clone(), tcp, tls)));
         }
         if let Some((collector, interval)) = collector {
-            tasks.push(tokio::spawn(push::push(service.clone(), collector, interval)));
+            let teller = Teller::at(&place.display().to_string());
+            tasks.push(tokio::spawn(push::push(service.clone(), collector, interval, teller)));
         }
         activation::tell(State::Ready);
         let own = geteuid().as_raw();
-        let peers = Arc::new(move |user, of_group| Who {
+        let peers = Arc::new(move |user, groups: &[u32]| Who {
             name: format!("uid:{user}"),
-            role: role_of(user, of_group, own, group),
+            role: role_of(user, groups, own, group),
         });
         http::serve_unix(service, unix, peers).await;
         Ok(())
@@ -144,10 +170,10 @@ pub fn serve(
 }
 
 /// Root and the daemon's own user administer, members of the group operate, others read.
-fn role_of(user: u32, of_group: u32, own: u32, group: Option<u32>) -> Role {
+fn role_of(user: u32, groups: &[u32], own: u32, group: Option<u32>) -> Role {
     match user == 0 || user == own {
         true => Role::Administer,
-        false if group == Some(of_group) => Role::Operate,
+        false if group.is_some_and(|group| groups.contains(&group)) => Role::Operate,
         false => Role::Read,
     }
 }

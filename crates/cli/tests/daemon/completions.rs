@@ -68,6 +68,51 @@ weir connect fw:right t> tap:
     });
 }
 
+/// A function with a word of its own: the port that stands in front of it is none.
+const PICK: &str = "mkdir pick
+cat > pick/pick.yang <<'END'
+module pick { yang-version 1.1; namespace 'urn:pick'; prefix pick; import weir { prefix weir; }
+  list pick { key name; weir:port left; weir:port right; uses weir:instance;
+    leaf way { type enumeration { enum there; enum back; } weir:word; } } }
+END
+echo '{{ from(\"left\") }} -> {{ to(\"right\") }}; {{ from(\"right\") }} -> {{ to(\"left\") }};' > pick/pick.click
+weir function add pick
+weir create firewall fw
+";
+
+#[test]
+fn words_of_functions_are_completed_behind_the_port_that_something_is_attached_to() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        let text = told(
+            place,
+            &format!("{TRY}{PICK}\ntry 'weir create pick p '; try 'weir attach pick p fw:left '"),
+        );
+        assert_eq!(text, "weir create pick p > there back\nweir attach pick p fw:left > there back\n");
+        drop(daemon);
+    });
+}
+
+/// Fish asks with the words before the one that is to be completed, and this one.
+#[test]
+fn fish_is_told_words_and_what_they_are() {
+    as_each_user(|place| {
+        let daemon = start(place);
+        let text = told(
+            place,
+            "weir completions fish | grep -c __fish_complete_path
+             weir create firewall fw
+             try() { WEIR_COMPLETE=fish weir -- weir \"$@\"; }
+             try show ''; try set fw default=; try create policer p --action ''; try help IPRewriterP; try help bri; try check /no
+             try show --yam",
+        );
+        let expected = "1\nfw\ndefault=allow\ndefault=deny\ndrop\nmark\npass\nIPRewriterPatterns\nbridge\n\
+                        --yaml\tPrint YAML (the default where there is no table)\n";
+        assert_eq!(text, expected);
+        drop(daemon);
+    });
+}
+
 #[test]
 fn bash_completes_names_of_running_graphs_their_elements_and_handlers() {
     as_each_user(|place| {

@@ -278,7 +278,7 @@ curl -s --unix-socket api.socket http://weir/metrics | grep not-sent
         1
         c:left - dev:t2a
         c:right - dev:t3a
-        weir_dropped_packets_total{instance="c",port="left",element="_to_dev_t2a",reason="not-sent"} 6
+        weir_dropped_packets_total{name="c",port="left",element="_to_dev_t2a",reason="not-sent"} 6
     "#]]
     .assert_eq(&text);
 }

@@ -257,6 +257,12 @@ await 'no-carrier' of-graph
 ip link del e0
 await gone of-graph; await gone of-daemon
 until [ $(grep -c 'port-down e0 gone' hooked) = 2 ]; do sleep 0.01; done
+weir disconnect fw:right
+weir connect fw:right tap:t1
+await '"weir:port-up".*t1' of-daemon
+ip link del t1
+await '"weir:port-down".*t1.*gone' of-daemon
+until weir topology | grep -qx 'fw:right - tap:t1 (gone)'; do sleep 0.01; done
 jq -c 'select(.event | startswith("port")) | del(.time)' of-graph
 jq -c '."ietf-restconf:notification" | del(.eventTime) | select(has("weir:port-up") or has("weir:port-down"))' of-daemon
 grep -v 'fw:' hooked"#;
@@ -284,6 +290,8 @@ grep -v 'fw:' hooked"#;
     ] {
         assert!(of_daemon.iter().any(|line| **line == expected), "{expected}\n{text}");
     }
+    // It went because it was no longer wanted.
+    assert!(!of_daemon.iter().any(|line| line.contains(r#""port-down":{"device":"t0""#)), "{text}");
     let hooked: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("port-")).collect();
     assert_eq!(
         hooked,

@@ -12,6 +12,7 @@ mod network;
 #[path = "../stages/process.rs"]
 mod process;
 mod router6;
+mod service;
 mod streams;
 
 use process::{until, Place, Running};

@@ -90,6 +90,34 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
 }
 
 #[test]
+fn certificates_and_tokens_are_read_anew_when_they_change() {
+    let place = Place::new(super::process::users()[0]);
+    let (daemon, port) = start(&place);
+    let text = place.output(&format!(
+        r#"exec 2>&1
+        as() {{ curl -s -o /dev/null -w '%{{http_code}} ' --cacert ca.pem -H "authorization: Bearer $1" https://localhost:{port}/restconf/data; }}
+        serial() {{ openssl s_client -connect localhost:{port} </dev/null 2>/dev/null | openssl x509 -noout -serial; }}
+        as secret; as other
+        printf 'robot read %s\n' "$(printf other | sha256sum | cut -d' ' -f1)" > tokens.new; mv tokens.new tokens
+        as secret; as other
+        echo nonsense > tokens; as secret; as other; echo
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout new.key -out new.csr -subj /CN=localhost 2>/dev/null
+        openssl x509 -req -in new.csr -CA ca.pem -CAkey ca.key -set_serial 77 -out new.pem -days 2 -extfile server.ext 2>/dev/null
+        printf 'robot read %s\n' "$(printf third | sha256sum | cut -d' ' -f1)" > tokens
+        mv new.pem server.pem; as third; mv new.key server.key; as third; serial"#
+    ));
+    assert_eq!(text, "200 401 401 200 401 200 \n401 200 serial=4D\n");
+    let log = daemon.stderr();
+    for told in [
+        "stays: tokens: line 1: there are 1 words; expected NAME ROLE SHA256",
+        "stays: server.pem: ",
+        "are read anew",
+    ] {
+        assert!(log.contains(told), "{told}\n{log}");
+    }
+}
+
+#[test]
 fn restconf_answers_as_the_standard_says() {
     let texts = RefCell::new(Vec::new());
     as_each_user(|place| {

@@ -1,8 +1,9 @@
 //! TLS, and who is at its other end: a client certificate or a token tells.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use rustls_pki_types::pem::PemObject;
@@ -30,8 +31,17 @@ pub struct Files {
     pub tokens: Option<String>,
 }
 
-/// What a server needs to speak TLS.
+/// What a server needs to speak TLS. It is read anew when a file has changed.
 pub struct Tls {
+    files: Files,
+    read: Mutex<(Vec<Stamp>, Arc<Read>)>,
+}
+
+/// What tells that a file is another than before: its number, length and time; none if there is none.
+type Stamp = Option<(u64, u64, i64, i64)>;
+
+/// What the files hold.
+struct Read {
     acceptor: TlsAcceptor,
     tokens: HashMap<[u8; 32], Who>,
 }
@@ -39,6 +49,68 @@ pub struct Tls {
 impl Tls {
     /// Reads the files.
     pub fn new(files: &Files) -> Result<Tls, String> {
+        // Whoever changes one while it is read changes it once more for this.
+        let stamps = files.stamps();
+        let read = Read::new(files)?;
+        Ok(Tls { files: files.clone(), read: Mutex::new((stamps, Arc::new(read))) })
+    }
+
+    /// What the files hold now. What cannot be used is told of, and what they held before goes on.
+    fn read(&self) -> Arc<Read> {
+        let stamps = self.files.stamps();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if read.0 != stamps {
+            match Read::new(&self.files) {
+                Ok(new) => {
+                    tracing::info!(target: "weir", "certificates and tokens are read anew");
+                    read.1 = Arc::new(new);
+                }
+                Err(message) => {
+                    tracing::warn!(target: "weir", "what was read before stays: {message}");
+                }
+            }
+            read.0 = stamps;
+        }
+        read.1.clone()
+    }
+
+    /// Agrees on TLS; who the client is by its certificate.
+    pub async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Who)> {
+        let read = self.read();
+        let stream = read.acceptor.accept(stream).await?;
+        let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let who = certificate.map_or_else(Who::default, |certificate| of_certificate(certificate));
+        Ok((stream, who))
+    }
+
+    /// Who has a token, by the schemes `Bearer` (RFC 6750) and `Basic` (RFC 7617), the latter with the name that belongs to it.
+    pub fn who_has(&self, authorization: Option<&str>) -> Who {
+        let read = self.read();
+        let (scheme, text) = authorization.and_then(|value| value.split_once(' ')).unwrap_or_default();
+        // Sums are compared, not tokens: how long that takes tells nothing of a token.
+        let has = |token: &str| read.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into());
+        let who = match scheme.to_ascii_lowercase().as_str() {
+            "bearer" => has(text),
+            "basic" => basic(text).and_then(|(name, token)| has(&token).filter(|who| who.name == name)),
+            _ => None,
+        };
+        who.cloned().unwrap_or_default()
+    }
+}
+
+impl Files {
+    fn stamps(&self) -> Vec<Stamp> {
+        let names = [Some(&self.certificate), Some(&self.key), self.clients.as_ref(), self.tokens.as_ref()];
+        let stamp = |name: &String| {
+            let facts = std::fs::metadata(name).ok()?;
+            Some((facts.ino(), facts.len(), facts.mtime(), facts.mtime_nsec()))
+        };
+        names.into_iter().flatten().map(stamp).collect()
+    }
+}
+
+impl Read {
+    fn new(files: &Files) -> Result<Read, String> {
         let failed = |path: &str, error: &dyn std::fmt::Display| format!("{path}: {}", sys::reason(error));
         let chain: Vec<CertificateDer<'static>> = certificates(&files.certificate)?;
         let key = PrivateKeyDer::from_pem_file(Path::new(&files.key))
@@ -63,28 +135,7 @@ impl Tls {
         let config =
             builder.with_single_cert(chain, key).map_err(|error| failed(&files.certificate, &error))?;
         let tokens = files.tokens.as_deref().map_or_else(|| Ok(HashMap::new()), tokens)?;
-        Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), tokens })
-    }
-
-    /// Agrees on TLS; who the client is by its certificate.
-    pub async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Who)> {
-        let stream = self.acceptor.accept(stream).await?;
-        let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-        let who = certificate.map_or_else(Who::default, |certificate| of_certificate(certificate));
-        Ok((stream, who))
-    }
-
-    /// Who has a token, by the schemes `Bearer` (RFC 6750) and `Basic` (RFC 7617), the latter with the name that belongs to it.
-    pub fn who_has(&self, authorization: Option<&str>) -> Who {
-        let (scheme, text) = authorization.and_then(|value| value.split_once(' ')).unwrap_or_default();
-        // Sums are compared, not tokens: how long that takes tells nothing of a token.
-        let has = |token: &str| self.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into());
-        let who = match scheme.to_ascii_lowercase().as_str() {
-            "bearer" => has(text),
-            "basic" => basic(text).and_then(|(name, token)| has(&token).filter(|who| who.name == name)),
-            _ => None,
-        };
-        who.cloned().unwrap_or_default()
+        Ok(Read { acceptor: TlsAcceptor::from(Arc::new(config)), tokens })
     }
 }
 

@@ -11,6 +11,7 @@ mod text;
 use std::collections::BTreeMap;
 
 pub use facts::Facts;
+pub use otlp::Teller;
 
 use crate::restconf::{Reply, Service};
 use crate::roles::Who;

@@ -9,12 +9,34 @@ use super::{Family, Kind, Number, Sample};
 /// Values are counted from the beginning on, not since the last time.
 const CUMULATIVE: u8 = 2;
 
+/// Who tells metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Teller {
+    /// The machine's name.
+    pub host: String,
+    /// Tells a daemon from all others.
+    pub id: String,
+}
+
+impl Teller {
+    /// The daemon of this machine that answers at a socket.
+    pub fn at(socket: &str) -> Teller {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Teller { id: format!("{host}:{socket}"), host }
+    }
+}
+
 /// A request that tells metrics.
-pub fn request(families: &[Family], started: SystemTime, now: SystemTime) -> Value {
+pub fn request(teller: &Teller, families: &[Family], started: SystemTime, now: SystemTime) -> Value {
     let times = (nanoseconds(started), nanoseconds(now));
     let metrics: Vec<Value> = families.iter().map(|family| metric(family, &times)).collect();
     let version = env!("CARGO_PKG_VERSION");
-    let resource = [("service.name", "weir"), ("service.version", version)];
+    let resource = [
+        ("service.name", "weir"),
+        ("service.version", version),
+        ("service.instance.id", &teller.id),
+        ("host.name", &teller.host),
+    ];
     json!({ "resourceMetrics": [{
         "resource": { "attributes": resource.map(|(name, value)| attribute(name, value)) },
         "scopeMetrics": [{ "scope": { "name": "weir", "version": version }, "metrics": metrics }],
@@ -25,7 +47,7 @@ fn metric(family: &Family, times: &(String, String)) -> Value {
     let points: Vec<Value> = family.samples.iter().map(|sample| point(sample, times)).collect();
     let mut metric = json!({ "name": family.name, "description": family.help });
     if let Some(unit) = &family.unit {
-        metric["unit"] = unit.as_str().into();
+        metric["unit"] = ucum(unit).into();
     }
     match family.kind {
         Kind::Counter => {
@@ -38,6 +60,18 @@ fn metric(family: &Family, times: &(String, String)) -> Value {
         }
     }
     metric
+}
+
+/// A unit of a schema as this protocol writes it (UCUM).
+fn ucum(unit: &str) -> &str {
+    match unit {
+        "bytes" => "By",
+        "seconds" => "s",
+        "milliseconds" => "ms",
+        "packets" => "{packet}",
+        "packets per second" => "{packet}/s",
+        other => other,
+    }
 }
 
 /// 64-bit integers are strings in this JSON.

@@ -14,6 +14,9 @@ use crate::restconf::view;
 use crate::restconf::Service;
 use crate::roles::{self, Access, Who};
 
+/// The label that names an instance. `instance` is Prometheus's own for whom it asks.
+const OWNER: &str = "name";
+
 /// A metric that a handler gives.
 struct Wanted {
     family: Family,
@@ -34,7 +37,7 @@ pub fn families(service: &Service, who: &Who) -> Vec<Family> {
         }
         let walk = Walk {
             instance: name,
-            labels: vec![label("instance", name)],
+            labels: vec![label(OWNER, name)],
             way: format!("weir_{}", plain(function)),
         };
         walk.members(of.node, entry, &mut wanted);
@@ -141,7 +144,7 @@ fn ports(instance: &str, ports: &[String], wanted: &mut Vec<Wanted>) {
             };
             let help = format!("{whose} that {verb} an instance by a port.");
             let family = Family::new(format!("weir_port_{way}_{what}"), Kind::Counter, help);
-            let labels = vec![label("instance", instance), label("port", port)];
+            let labels = vec![label(OWNER, instance), label("port", port)];
             wanted.push(Wanted { family: Family { unit, ..family }, labels, handler });
         }
     }
@@ -153,7 +156,7 @@ fn dropped(text: &str, bodies: &Bodies, owners: &Owners) -> Family {
     let mut family = Family::new("weir_dropped_packets", Kind::Counter, help);
     for Dropped { instance, port, element, reason, n } in owners.dropped(text, bodies) {
         let port = port.map(|port| ("port", port));
-        let labels = [("instance", instance)].into_iter().chain(port);
+        let labels = [(OWNER, instance)].into_iter().chain(port);
         let labels: Vec<_> = labels.chain([("element", element), ("reason", reason)]).collect();
         family = family.with(&labels, Number::Whole(n));
     }

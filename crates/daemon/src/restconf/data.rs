@@ -50,7 +50,7 @@ impl Service {
         steps: &[Step],
         unreadable: Option<Fault>,
     ) -> Result<&'static [&'static str], Fault> {
-        let store = self.look_at(request.datastore)?;
+        let store = self.of(request.datastore)?;
         if super::library::data(&store, steps).is_some() {
             return unreadable.map_or(Ok(&["GET"]), Err);
         }
@@ -75,7 +75,7 @@ impl Service {
         if let Some(reply) = super::library::data(&self.store(), steps) {
             return Ok(reply);
         }
-        let store = self.look_at(request.datastore)?;
+        let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let text = path::to_text(&places);
         self.permit_in(&store, request, Access::Read, &text)?;

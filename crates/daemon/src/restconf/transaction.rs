@@ -55,7 +55,7 @@ impl Service {
             self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
             texts.push(text);
         }
-        let begin = std::time::Instant::now();
+        let (begin, before) = (std::time::Instant::now(), store.revision());
         let first = texts.first().map_or("", String::as_str);
         let made = store.transaction(&edits, &format!("{} {first}", request.method));
         self.facts.transacted(made.is_ok(), begin.elapsed());
@@ -69,8 +69,10 @@ impl Service {
             }
         })?;
         tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
-        if request.datastore == Datastore::Running {
-            self.events.changed(&request.who, store.revision(), &edits, &texts);
+        match request.datastore {
+            Datastore::Running => self.events.changed(&request.who, store.revision(), &edits, &texts),
+            Datastore::Candidate => self.begin_candidate(before),
+            Datastore::Startup => {}
         }
         Ok(etag(&store))
     }

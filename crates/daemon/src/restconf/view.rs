@@ -229,10 +229,14 @@ impl View<'_> {
         }
     }
 
-    /// How a device fares. A tap may be in another namespace, of which nothing is known.
-    fn device_state(&self, end: &Endpoint) -> Option<&'static str> {
+    /// How a device fares. A tap that is there but not seen is in another namespace, of which nothing is known.
+    fn device_state(&mut self, end: &Endpoint) -> Option<&'static str> {
         match end {
             Endpoint::Device(device) => self.plane.device_state(device),
+            Endpoint::Tap(device) => match self.handlers.read(crate::graph::is_gone(device))?.trim() {
+                "true" => Some("gone"),
+                _ => self.plane.device_state(device).filter(|state| *state != "gone"),
+            },
             _ => None,
         }
     }

@@ -164,6 +164,11 @@ impl ArpCache {
         Some((entry.address, polls))
     }
 
+    /// Whether there is an entry of a host.
+    pub fn has(&self, ip: Ipv4Addr) -> bool {
+        self.entries.contains_key(&ip)
+    }
+
     /// Notes the address of a host, or with the broadcast address that it is unknown.
     pub fn insert(&mut self, ip: Ipv4Addr, address: EtherAddr, now: i64) {
         self.ensure(ip, now);

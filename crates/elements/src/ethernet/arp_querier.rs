@@ -7,6 +7,9 @@
 //! If this host has addresses in several networks of the link, NETWORKS names them: another host is asked for by the address in its
 //! network.
 //!
+//! With REQUESTS, which Click does not have, ARP requests may come in on input 1, too. A host that asks tells its address as well: the
+//! entry of one that has another address now, or whose place another has taken, is right at once, not when it is forgotten.
+//!
 //! ```click
 //! Idle -> [0]arp :: ARPQuerier(1.0.0.1/24, 1:1:1:1:1:1) -> Queue -> ToDevice(eth0);
 //! FromDevice(eth0) -> Classifier(12/0806 20/0002) -> [1]arp;
@@ -64,6 +67,11 @@ const ARGS: &[Arg] = &[
         "list of prefixes",
         "This host's addresses instead of IP in their networks. Default none.",
     ),
+    Arg::keyword(
+        "REQUESTS",
+        "bool",
+        "Whether requests on input 1 renew the entries of those who ask (RFC 826). Default false.",
+    ),
 ];
 
 /// The addresses are read when all keywords are right, and one that stands alone is read as both.
@@ -107,6 +115,7 @@ pub struct ARPQuerier {
     address: EtherAddr,
     broadcast: Ipv4Addr,
     networks: OwnNetworks,
+    hears_requests: bool,
     poll_ms: i64,
     polls_by_broadcast: bool,
     /// Whether the two above are named.
@@ -141,6 +150,7 @@ impl Element for ARPQuerier {
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
         let networks = conf.args.get_with("NETWORKS", OwnNetworks::parse).unwrap_or_default();
+        let hears_requests = conf.args.get_or("REQUESTS", false);
         let mut addresses = conf.args.rest();
         if let [both] = addresses.as_slice() {
             addresses.push(both.clone());
@@ -172,6 +182,7 @@ impl Element for ARPQuerier {
             address,
             broadcast,
             networks,
+            hears_requests,
             poll_ms,
             polls_by_broadcast,
             names_poll,
@@ -364,7 +375,7 @@ impl Leaving {
 }
 
 impl ARPQuerier {
-    /// Notes what a reply says and gives the packets that waited for it.
+    /// Notes what a reply, or a request, says and gives the packets that waited for it.
     fn receive(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -373,12 +384,20 @@ impl ARPQuerier {
     ) -> std::collections::VecDeque<Packet> {
         let none = std::collections::VecDeque::new();
         let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
-        self.n_responses = self.n_responses.wrapping_add(1);
         let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let is_request = self.hears_requests && word(20) == ARP_REQUEST;
+        if !is_request {
+            self.n_responses = self.n_responses.wrapping_add(1);
+        }
+        let operation = if is_request { ARP_REQUEST } else { ARP_REPLY };
         let kinds = [word(12), word(14), word(16), word(20)];
         let sender = EtherAddr([frame[22], frame[23], frame[24], frame[25], frame[26], frame[27]]);
         let ip = Ipv4Addr::new(frame[28], frame[29], frame[30], frame[31]);
-        if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, ARP_REPLY] || sender.is_group() {
+        if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, operation] || sender.is_group() {
+            return none;
+        }
+        // Nobody asked for it: it makes no entry, of which there may be too many.
+        if is_request && !cache.has(ip) {
             return none;
         }
         cache.insert(ip, sender, now_ms(ctx));
@@ -502,6 +521,43 @@ mod tests {
                 arp who-has 1.0.0.2 tell 1.0.0.1
                 sent:  103 | ffffffff ffff0101 01010101 0800
                 q.queries: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn who_asks_renews_its_entry_and_makes_none_where_requests_are_heard() {
+        // 2.0.0.2 has a new address, of 2.0.0.9 nothing was known.
+        let request = |host: &str| {
+            format!(
+                "ffffffffffff 060606060606 0806 0001 0800 0604 0001 060606060606 {host} 000000000000 {host}"
+            )
+        };
+        let check = |requests: &str, expect| {
+            let graph = format!(
+                "Idle -> q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1, TIMEOUT 0{requests}) -> Discard;
+                s :: InfiniteSource(DATA \\<{}>, LIMIT 1, ACTIVE false) -> [1] q;
+                t :: InfiniteSource(DATA \\<{}>, LIMIT 1, ACTIVE false) -> [1] q;
+                Script(write q.insert 2.0.0.2 2:2:2:2:2:2, write s.active true, write t.active true)",
+                request("02000002"),
+                request("02000009")
+            );
+            check_reading(&graph, &["q.table", "q.responses"], expect);
+        };
+        check(
+            "",
+            expect![[r#"
+                q.table: 2.0.0.2 1 02-02-02-02-02-02 0.000000
+
+                q.responses: 2
+            "#]],
+        );
+        check(
+            ", REQUESTS true",
+            expect![[r#"
+                q.table: 2.0.0.2 1 06-06-06-06-06-06 0.000000
+
+                q.responses: 0
             "#]],
         );
     }
