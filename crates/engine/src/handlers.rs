@@ -281,15 +281,12 @@ pub fn read_here(world: &mut World, from: ElementIdx, name: &str, param: &str) -
 
 /// Writes a handler in this world.
 pub fn write_here(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
-    let result = write_as_it_is(world, from, name, value);
-    // Whatever has changed, the element's fast path may be another one.
-    world.wiring.lanes.forget();
-    result
-}
-
-fn write_as_it_is(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Write)?;
     let Target::Element(idx) = target else { return globals::write(world, handler, value) };
+    if world.classes[idx].fast_path.is_some() {
+        // The element may have another one, whatever is written.
+        world.wiring.lanes.forget();
+    }
     let is_own = own_facts(world, idx, handler).is_some_and(|own| own.kind.is_writable());
     if handler == "config" && !is_own && world.classes[idx].live {
         return world.reconfigure(idx, value);

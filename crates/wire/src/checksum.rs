@@ -200,7 +200,7 @@ fn short_sum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ipv4, Ipv6};
+    use crate::Ipv6;
     use proptest::prelude::*;
 
     /// The definition in RFC 1071, word by word.
