@@ -52,7 +52,8 @@ impl Logs {
         W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
     {
         let start = parse(filter)?;
-        let layer = tracing_subscriber::fmt::layer().with_writer(writer);
+        // Whatever features others want of the crate: logs are for files too.
+        let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(writer);
         let layer = if is_json { layer.json().flatten_event(true).boxed() } else { layer.boxed() };
         let (reloaded, handle) = reload::Layer::new(with_elements(start.clone()));
         let dispatch = Dispatch::new(tracing_subscriber::registry().with(layer.with_filter(reloaded)));
