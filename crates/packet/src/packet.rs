@@ -372,6 +372,20 @@ mod tests {
     }
 
     #[test]
+    fn an_array_comes_in_front_whether_there_is_room_or_the_buffer_is_shared() {
+        for headroom in [0, 13, 14, 100] {
+            let mut packet = Packet::with_headroom(headroom, b"data");
+            let twin = packet.clone();
+            packet.prepend_array(b"fourteen bytes");
+            packet.prepend_array(b"");
+            assert_eq!((packet.data(), twin.data()), (&b"fourteen bytesdata"[..], &b"data"[..]), "{headroom}");
+        }
+        let mut packet = Packet::from_bytes(b"");
+        packet.prepend_array(b"x");
+        assert_eq!(packet.data(), b"x");
+    }
+
+    #[test]
     fn all_sizes_up_to_64_kib_and_beyond() {
         for len in [0, 1, 1500, 2048, 2049, 65_549, 70_000, 300_000] {
             let packet = Packet::from_bytes(&vec![0xA5; len]);
