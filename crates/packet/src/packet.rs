@@ -378,7 +378,11 @@ mod tests {
             let twin = packet.clone();
             packet.prepend_array(b"fourteen bytes");
             packet.prepend_array(b"");
-            assert_eq!((packet.data(), twin.data()), (&b"fourteen bytesdata"[..], &b"data"[..]), "{headroom}");
+            assert_eq!(
+                (packet.data(), twin.data()),
+                (&b"fourteen bytesdata"[..], &b"data"[..]),
+                "{headroom}"
+            );
         }
         let mut packet = Packet::from_bytes(b"");
         packet.prepend_array(b"x");
