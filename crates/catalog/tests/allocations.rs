@@ -4,6 +4,7 @@ use catalog::stock;
 use element::{annotation, Batch, Packet, Runtime};
 use engine::Engine;
 use samples::{graph_of, run, Sample, NEIGHBOURS, SAMPLES};
+use wire::checksum::checksum;
 
 mod samples;
 
@@ -64,16 +65,6 @@ const FEWEST_PACKETS: u64 = 50;
 /// How a frame of PPPoE begins.
 const PPPOE: u8 = 0x11;
 
-/// The sum of RFC 1071, complemented.
-fn checksum(bytes: &[u8]) -> [u8; 2] {
-    let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    (!(sum as u16)).to_be_bytes()
-}
-
 /// An IPv4 packet from 1.0.0.1; `fragment` is the field of that name with its flags.
 fn ipv4(protocol: u8, to: [u8; 4], ttl: u8, fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
     ipv4_from([1, 0, 0, 1], protocol, to, ttl, fragment, &[options, payload])
@@ -92,7 +83,7 @@ fn ipv4_from(
     let [f0, f1] = fragment.to_be_bytes();
     let mut ip = vec![0x40 | (header_len / 4) as u8, 0, l0, l1, 0, 7, f0, f1, ttl, protocol, 0, 0];
     ip.extend(from.iter().chain(&to).chain(*options));
-    let sum = checksum(&ip);
+    let sum = checksum(&ip).to_be_bytes();
     ip[10..12].copy_from_slice(&sum);
     ip.extend(*payload);
     ip
@@ -113,7 +104,7 @@ fn summed(mut ip: Vec<u8>, at: usize) -> Vec<u8> {
     let protocol = if ip[0] == 0x60 { ip[6] } else { ip[9] };
     let len = ((ip.len() - header) as u16).to_be_bytes();
     let pseudo = [&ip[addresses], &[0, protocol][..], &len].concat();
-    let sum = checksum(&[&pseudo[..], &ip[header..]].concat());
+    let sum = checksum(&[&pseudo[..], &ip[header..]].concat()).to_be_bytes();
     ip[header + at..header + at + 2].copy_from_slice(&sum);
     ip
 }
@@ -130,9 +121,15 @@ fn tcp(port: u8, flags: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
 
 fn icmp(kind: u8, code: u8, rest: &[u8]) -> Vec<u8> {
     let mut icmp = [&[kind, code, 0, 0][..], rest].concat();
-    let sum = checksum(&icmp);
+    let sum = checksum(&icmp).to_be_bytes();
     icmp[2..4].copy_from_slice(&sum);
     icmp
+}
+
+/// A neighbour solicitation or its answer, with the option that tells an address.
+fn neighbour(kind: u8, flags: u8, option: u8) -> Vec<u8> {
+    let message = [&[kind, 0, 0, 0, flags, 0, 0, 0][..], &(1u128 << 112 | 3).to_be_bytes()].concat();
+    summed(ipv6(58, &[&message[..], &[option, 1, 2, 2, 2, 2, 2, 2]].concat()), 2)
 }
 
 /// What comes to a router: of every protocol, to it and through it, some with options, in fragments, or about to die.
@@ -170,31 +167,8 @@ fn bodies() -> Vec<Vec<u8>> {
         ),
         summed(ipv4(17, there, 64, 0, &[], &udp(11, &[7; 200])), 6),
         summed(ipv6(58, &[&[128, 0, 0, 0, 0, 1, 0, 2][..], text].concat()), 2),
-        // A neighbour solicitation and its answer.
-        summed(
-            ipv6(
-                58,
-                &[
-                    &[135, 0, 0, 0, 0, 0, 0, 0][..],
-                    &(1u128 << 112 | 3).to_be_bytes(),
-                    &[1, 1, 2, 2, 2, 2, 2, 2],
-                ]
-                .concat(),
-            ),
-            2,
-        ),
-        summed(
-            ipv6(
-                58,
-                &[
-                    &[136, 0, 0, 0, 0x60, 0, 0, 0][..],
-                    &(1u128 << 112 | 3).to_be_bytes(),
-                    &[2, 1, 2, 2, 2, 2, 2, 2],
-                ]
-                .concat(),
-            ),
-            2,
-        ),
+        neighbour(135, 0, 1),
+        neighbour(136, 0x60, 2),
     ]);
     // From there: to a service, and through tunnels.
     let back = |protocol, payload: &[u8]| ipv4_from(there, protocol, here, 64, 0, &[&[], payload]);

@@ -122,6 +122,7 @@ impl World {
         let place =
             self.stack[base..].iter_mut().rev().find(|step| step.waits && step.to.input() == to.input());
         let Some(Step { to: place, batch: waiting, .. }) = place else { return Some(batch) };
+        // This one tells also whether a lane may begin there.
         *place = to;
         match waiting {
             Some(waiting) if waiting.room() >= batch.len() => {

@@ -164,18 +164,14 @@ impl Wiring {
 
     /// Marks where lanes may begin: where an element that has a fast path feeds another one.
     fn mark_lanes(&mut self, classes: &[&Class]) {
-        let has_path =
-            |element: u32| classes.get(element as usize).is_some_and(|class| class.fast_path.is_some());
-        let leads_on = |target: Target| match self.first_targets.get(target.element()) {
-            Some(next) => target.port() == 0 && has_path(target.element) && has_path(next.element),
-            None => false,
-        };
-        let begins: Vec<bool> = self.targets.iter().map(|target| leads_on(*target)).collect();
-        for (target, _) in self.targets.iter_mut().zip(begins).filter(|(_, begins)| *begins) {
-            target.port |= Target::LANE;
+        let has_path = |element: usize| classes.get(element).is_some_and(|class| class.fast_path.is_some());
+        let begins = |(element, next): (usize, &Target)| has_path(element) && has_path(next.element());
+        let begins: Vec<bool> = self.first_targets.iter().enumerate().map(begins).collect();
+        for target in self.targets.iter_mut().chain(&mut self.first_targets) {
+            if target.port() == 0 && begins.get(target.element()) == Some(&true) {
+                target.port |= Target::LANE;
+            }
         }
-        let first_target = |element| self.target_of(element, 0).unwrap_or(Target::NOWHERE);
-        self.first_targets = (0..self.first_targets.len()).map(first_target).collect();
     }
 
     /// Wires who pulls from an element that is pulled through to what feeds it. Where such elements feed each other in a ring,

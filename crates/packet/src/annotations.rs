@@ -25,6 +25,12 @@ pub enum PacketType {
 }
 
 impl PacketType {
+    /// Whether it was sent to all or to a group in the link layer.
+    #[inline]
+    pub fn is_group(self) -> bool {
+        matches!(self, PacketType::Broadcast | PacketType::Multicast)
+    }
+
     /// The type with this number; unknown numbers are other hosts'.
     pub fn from_number(number: u8) -> PacketType {
         match number {

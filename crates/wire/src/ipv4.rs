@@ -44,6 +44,8 @@ pub struct Ipv4<B>(B);
 impl Ipv4<()> {
     /// Length of a header without options in bytes.
     pub const LEN: usize = 20;
+    /// Length of the longest header, with options.
+    pub const MAX_LEN: usize = 60;
 }
 
 impl<B: AsRef<[u8]>> Ipv4<B> {

@@ -25,9 +25,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What shells are supported.
 const SHELLS: Shells<'static> = Shells(&[
-    &shells::Bash,
-    &shells::Zsh,
-    &shells::Fish,
+    &shells::BASH,
+    &shells::ZSH,
+    &shells::FISH,
     &clap_complete::env::Elvish,
     &clap_complete::env::Powershell,
 ]);

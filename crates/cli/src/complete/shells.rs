@@ -42,16 +42,22 @@ fn command(line: &str) -> Vec<Word> {
     words
 }
 
-/// Bash, which takes words apart at `=` and `:`.
-pub struct Bash;
+/// A shell: the script by which it asks, and how it is answered.
+pub struct Asker {
+    name: &'static str,
+    script: &'static str,
+    answer: Answer,
+}
 
-impl EnvCompleter for Bash {
+type Answer = fn(&mut Command, Vec<OsString>, Option<&Path>, &mut dyn Write) -> Result<(), Error>;
+
+impl EnvCompleter for Asker {
     fn name(&self) -> &'static str {
-        "bash"
+        self.name
     }
 
     fn is(&self, name: &str) -> bool {
-        name == "bash"
+        name == self.name
     }
 
     fn write_registration(
@@ -62,7 +68,27 @@ impl EnvCompleter for Bash {
         completer: &str,
         buf: &mut dyn Write,
     ) -> Result<(), Error> {
-        let script = r#"_weir() {
+        let script = self.script.replace("VAR", var).replace("LINE=\"", &format!("{LINE}=\""));
+        let script = script.replace("PART", PART).replace("INDEX", INDEX);
+        writeln!(buf, "{}", script.replace("COMPLETER", completer).replace("BIN", bin))
+    }
+
+    fn write_complete(
+        &self,
+        cmd: &mut Command,
+        args: Vec<OsString>,
+        current_dir: Option<&Path>,
+        buf: &mut dyn Write,
+    ) -> Result<(), Error> {
+        (self.answer)(cmd, args, current_dir, buf)
+    }
+}
+
+/// Bash, which takes words apart at `=` and `:`.
+pub static BASH: Asker = Asker {
+    name: "bash",
+    answer: answer_bash,
+    script: r#"_weir() {
     local IFS=$'\n'
     COMPREPLY=($(VAR=bash LINE="${COMP_LINE:0:COMP_POINT}" PART="$2" "COMPLETER" -- BIN 2>/dev/null))
     # Behind a part of a word, it goes on.
@@ -70,29 +96,24 @@ impl EnvCompleter for Bash {
         compopt -o nospace 2>/dev/null
     fi
 }
-complete -o bashdefault -o default -F _weir BIN"#;
-        let script = script.replace("VAR", var).replace("LINE=\"", &format!("{LINE}=\""));
-        let script = script.replace("PART", PART).replace("COMPLETER", completer).replace("BIN", bin);
-        writeln!(buf, "{script}")
-    }
+complete -o bashdefault -o default -F _weir BIN"#,
+};
 
-    fn write_complete(
-        &self,
-        cmd: &mut Command,
-        _args: Vec<OsString>,
-        current_dir: Option<&Path>,
-        buf: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let words = command(&std::env::var(LINE).unwrap_or_default());
-        let Some(last) = words.last() else { return Ok(()) };
-        let part = std::env::var(PART).unwrap_or_default();
-        let args: Vec<OsString> = words.iter().map(|word| OsString::from(&word.text)).collect();
-        let index = args.len() - 1;
-        for found in found(cmd, args, index, current_dir)? {
-            writeln!(buf, "{}", replacing(&text_of(&found), last, &part))?;
-        }
-        Ok(())
+fn answer_bash(
+    cmd: &mut Command,
+    _args: Vec<OsString>,
+    current_dir: Option<&Path>,
+    buf: &mut dyn Write,
+) -> Result<(), Error> {
+    let words = command(&std::env::var(LINE).unwrap_or_default());
+    let Some(last) = words.last() else { return Ok(()) };
+    let part = std::env::var(PART).unwrap_or_default();
+    let args: Vec<OsString> = words.iter().map(|word| OsString::from(&word.text)).collect();
+    let index = args.len() - 1;
+    for found in found(cmd, args, index, current_dir)? {
+        writeln!(buf, "{}", replacing(&text_of(&found), last, &part))?;
     }
+    Ok(())
 }
 
 /// What can stand in the place of a word.
@@ -128,26 +149,10 @@ fn replacing(value: &str, word: &Word, part: &str) -> String {
 }
 
 /// Zsh, which adds a space where nothing says otherwise.
-pub struct Zsh;
-
-impl EnvCompleter for Zsh {
-    fn name(&self) -> &'static str {
-        "zsh"
-    }
-
-    fn is(&self, name: &str) -> bool {
-        name == "zsh"
-    }
-
-    fn write_registration(
-        &self,
-        var: &str,
-        _name: &str,
-        bin: &str,
-        completer: &str,
-        buf: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let script = r#"#compdef BIN
+pub static ZSH: Asker = Asker {
+    name: "zsh",
+    answer: answer_zsh,
+    script: r#"#compdef BIN
 _weir() {
     local -a found whole part
     found=("${(@f)$(VAR=zsh INDEX=$((CURRENT - 1)) COMPLETER -- "${(@Q)words}" 2>/dev/null)}")
@@ -162,51 +167,30 @@ if [ "$funcstack[1]" = "_weir" ]; then
     _weir "$@"
 else
     compdef _weir BIN
-fi"#;
-        let script = script.replace("VAR", var).replace("INDEX", INDEX);
-        writeln!(buf, "{}", script.replace("COMPLETER", completer).replace("BIN", bin))
-    }
+fi"#,
+};
 
-    fn write_complete(
-        &self,
-        cmd: &mut Command,
-        args: Vec<OsString>,
-        current_dir: Option<&Path>,
-        buf: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let index: usize = std::env::var(INDEX).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
-        let mut args = args;
-        if args.len() == index {
-            args.push(OsString::new());
-        }
-        for found in found(cmd, args, index, current_dir)? {
-            writeln!(buf, "{}", text_of(&found))?;
-        }
-        Ok(())
+fn answer_zsh(
+    cmd: &mut Command,
+    mut args: Vec<OsString>,
+    current_dir: Option<&Path>,
+    buf: &mut dyn Write,
+) -> Result<(), Error> {
+    let index: usize = std::env::var(INDEX).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
+    if args.len() == index {
+        args.push(OsString::new());
     }
+    for found in found(cmd, args, index, current_dir)? {
+        writeln!(buf, "{}", text_of(&found))?;
+    }
+    Ok(())
 }
 
 /// Fish, which escapes what it puts into the line itself, and shows what each word is.
-pub struct Fish;
-
-impl EnvCompleter for Fish {
-    fn name(&self) -> &'static str {
-        "fish"
-    }
-
-    fn is(&self, name: &str) -> bool {
-        name == "fish"
-    }
-
-    fn write_registration(
-        &self,
-        var: &str,
-        _name: &str,
-        bin: &str,
-        completer: &str,
-        buf: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let script = r#"function __weir_complete
+pub static FISH: Asker = Asker {
+    name: "fish",
+    answer: answer_fish,
+    script: r#"function __weir_complete
     set -l token (commandline --current-token --cut-at-cursor)
     # A quote may be open.
     set -l word (string unescape -- $token; or string unescape -- $token\'; or echo -- $token)
@@ -217,28 +201,24 @@ impl EnvCompleter for Fish {
         __fish_complete_path $token
     end
 end
-complete --keep-order --no-files --command BIN --arguments '(__weir_complete)'"#;
-        let script = script.replace("VAR", var).replace("COMPLETER", completer);
-        writeln!(buf, "{}", script.replace("BIN", bin))
-    }
+complete --keep-order --no-files --command BIN --arguments '(__weir_complete)'"#,
+};
 
-    fn write_complete(
-        &self,
-        cmd: &mut Command,
-        args: Vec<OsString>,
-        current_dir: Option<&Path>,
-        buf: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let index = args.len().saturating_sub(1);
-        for found in found(cmd, args, index, current_dir)? {
-            let help = found.get_help().map(|help| help.to_string()).unwrap_or_default();
-            match help.lines().next() {
-                Some(help) => writeln!(buf, "{}\t{help}", text_of(&found))?,
-                None => writeln!(buf, "{}", text_of(&found))?,
-            }
+fn answer_fish(
+    cmd: &mut Command,
+    args: Vec<OsString>,
+    current_dir: Option<&Path>,
+    buf: &mut dyn Write,
+) -> Result<(), Error> {
+    let index = args.len().saturating_sub(1);
+    for found in found(cmd, args, index, current_dir)? {
+        let help = found.get_help().map(|help| help.to_string()).unwrap_or_default();
+        match help.lines().next() {
+            Some(help) => writeln!(buf, "{}\t{help}", text_of(&found))?,
+            None => writeln!(buf, "{}", text_of(&found))?,
         }
-        Ok(())
     }
+    Ok(())
 }
 
 #[cfg(test)]

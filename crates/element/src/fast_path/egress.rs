@@ -1,9 +1,7 @@
 //! The fast path out of a router: packets that are broadcasts, have options, are expired or too long are not plain.
 
-use packet::{annotation, Batch, Packet, PacketType};
-
-/// Bytes of an Ethernet header.
-const FRAME_HEADER: usize = 14;
+use packet::{annotation, Batch, Packet};
+use wire::Ethernet;
 
 /// Which packets leave, and what is done to them on the way. Without conditions all do, as they are.
 #[derive(Clone, Debug)]
@@ -24,7 +22,7 @@ pub struct Egress {
     /// Most bytes from the network header on. A packet that is still to be cut into segments may be longer, but is not plain then.
     max_len: usize,
     /// The link-layer header that is put in front at last.
-    frame: Option<[u8; FRAME_HEADER]>,
+    frame: Option<[u8; Ethernet::LEN]>,
 }
 
 /// A condition on the annotation that holds the paint.
@@ -83,12 +81,12 @@ impl Egress {
     }
 
     /// All packets, which get this link-layer header.
-    pub fn framed(header: [u8; FRAME_HEADER]) -> Egress {
+    pub fn framed(header: [u8; Ethernet::LEN]) -> Egress {
         Egress { frame: Some(header), ..Egress::default() }
     }
 
-    /// This path and then `next`, as one; `None` if that cannot be said in one.
-    pub fn then(&self, next: &Egress) -> Option<Egress> {
+    /// As [`super::FastPath::then`].
+    pub(super) fn then(&self, next: &Egress) -> Option<Egress> {
         let is_twice = self.paint.is_some() && next.paint.is_some() || self.decrements && next.decrements;
         // What comes behind a new header would see another packet.
         (!is_twice && self.frame.is_none()).then(|| Egress {
@@ -112,7 +110,7 @@ impl Egress {
 
     #[inline(always)]
     fn take_one(&self, packet: &mut Packet) -> bool {
-        let is_special = self.without_broadcasts && is_broadcast(packet)
+        let is_special = self.without_broadcasts && packet.packet_type().is_group()
             || self.paint.is_some_and(|paint| !paint.fits(packet))
             || self.keeps_source && packet.anno_u8(annotation::FIX_IP_SRC) != 0;
         if is_special {
@@ -157,15 +155,9 @@ impl Paint {
     }
 }
 
-/// Whether a packet came as a broadcast or multicast of the link layer.
-#[inline(always)]
-pub fn is_broadcast(packet: &Packet) -> bool {
-    matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast)
-}
-
 /// Puts an Ethernet header in front of a packet.
 #[inline(always)]
-pub fn put_frame(packet: &mut Packet, header: &[u8; FRAME_HEADER]) {
+pub fn put_frame(packet: &mut Packet, header: &[u8; Ethernet::LEN]) {
     packet.prepend_array(header);
-    packet.set_mac_header(0, FRAME_HEADER);
+    packet.set_mac_header(0, Ethernet::LEN);
 }

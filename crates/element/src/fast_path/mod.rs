@@ -9,7 +9,7 @@ mod ingress;
 
 use packet::Batch;
 
-pub use egress::{is_broadcast, put_frame, Egress};
+pub use egress::{put_frame, Egress};
 pub use ingress::Ingress;
 
 /// An element that does nothing to most packets, or always the same, and sends them from input 0 to output 0. What it does along

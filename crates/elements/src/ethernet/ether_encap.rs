@@ -10,6 +10,7 @@
 use args::EtherAddr;
 use element::fast_path::{put_frame, Egress, FastPath, HasFastPath};
 use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use wire::Ethernet;
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
@@ -38,11 +39,9 @@ const HANDLERS: &[Handler] = &[
     Handler::read_write("etht", "Protocol of what follows the header.").flags("deprecated setting=ETHERTYPE"),
 ];
 
-const LEN: usize = 14;
-
 /// See the page above.
 pub struct EtherEncap {
-    header: [u8; LEN],
+    header: [u8; Ethernet::LEN],
 }
 
 impl Element for EtherEncap {
@@ -51,7 +50,7 @@ impl Element for EtherEncap {
         let source: EtherAddr = conf.args.need("SRC");
         let destination: EtherAddr = conf.args.need("DST");
         conf.finish()?;
-        let mut element = EtherEncap { header: [0; LEN] };
+        let mut element = EtherEncap { header: [0; Ethernet::LEN] };
         element.header[..6].copy_from_slice(&destination.0);
         element.header[6..12].copy_from_slice(&source.0);
         element.header[12..].copy_from_slice(&ethertype.to_be_bytes());

@@ -23,8 +23,8 @@ use element::{
     annotation, offload, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
     Handler, Packet, Refusal, Verdict,
 };
-use packet::{PacketType, DEFAULT_HEADROOM};
-use wire::{checksum, icmp_code, icmp_type, protocol};
+use packet::DEFAULT_HEADROOM;
+use wire::{checksum, icmp_code, icmp_type, protocol, Ipv4};
 
 use super::source_route::{self, SourceRoute};
 
@@ -68,7 +68,6 @@ const DROPS: &[DropReason] = &[
 ];
 
 const IP_HEADER: usize = 20;
-const IP_HEADER_MAX: usize = 60;
 const ICMP_HEADER: usize = 8;
 const TTL: u8 = 200;
 
@@ -169,9 +168,7 @@ impl ICMPError {
                 return Err(ICMP_ERROR);
             }
         }
-        if !self.is_unicast(destination)
-            || matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast)
-        {
+        if !self.is_unicast(destination) || packet.packet_type().is_group() {
             return Err(GROUP);
         }
         if !self.is_valid_source(source) {
@@ -197,7 +194,7 @@ impl ICMPError {
     }
 
     fn message(&self, about: &Packet, to: Ipv4Addr, route: Option<SourceRoute<'_>>) -> Packet {
-        let mut header = [0; IP_HEADER_MAX];
+        let mut header = [0; Ipv4::MAX_LEN];
         let mut header_len = IP_HEADER;
         let options = route.iter().flat_map(SourceRoute::reversed);
         for (place, byte) in header.iter_mut().skip(IP_HEADER).zip(options) {

@@ -7,7 +7,7 @@
 //! FromDevice(eth0) -> DropBroadcasts -> Discard;
 //! ```
 
-use element::fast_path::{is_broadcast, Egress, FastPath, HasFastPath};
+use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::{per_told_packet, Failures};
@@ -55,7 +55,7 @@ impl HasFastPath for DropBroadcasts {
 impl DropBroadcasts {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if is_broadcast(packet) {
+        if packet.packet_type().is_group() {
             self.failures.add(GROUP);
             return Verdict::port_or_drop(1, GROUP);
         }

@@ -17,7 +17,7 @@ use element::{
     offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
 };
 use packet::DEFAULT_HEADROOM;
-use wire::{ip_flag, ip_option};
+use wire::{ip_flag, ip_option, Ipv4};
 
 use super::{pieces::Pieces, set_ip_checksum};
 
@@ -52,8 +52,6 @@ const DROPS: &[DropReason] =
 /// Told at most so often unless VERBOSE.
 const TOLD: u64 = 5;
 const HEADROOM_MAX: u32 = 1 << 20;
-/// Bytes of the longest IPv4 header.
-const HEADER_MAX: usize = 60;
 
 /// See the page above.
 pub struct IPFragmenter {
@@ -203,7 +201,7 @@ fn set_lengths(bytes: &mut [u8], total_len: usize, flags: u16) {
 /// What all fragments but the first have in common.
 struct Template {
     /// The header with the options that are copied.
-    header: [u8; HEADER_MAX],
+    header: [u8; Ipv4::MAX_LEN],
     header_len: usize,
     /// Length of the packet's own header.
     whole_header_len: usize,
@@ -213,7 +211,7 @@ struct Template {
 
 impl Template {
     fn new(ip: &[u8], header_len: usize, flags: u16) -> Template {
-        let mut header = [0; HEADER_MAX];
+        let mut header = [0; Ipv4::MAX_LEN];
         let (fixed, options) = header.split_at_mut(20);
         fixed.copy_from_slice(ip.get(..20).unwrap_or(&[0; 20]));
         let n_bytes = 20 + copy_options(ip.get(20..header_len).unwrap_or_default(), options);

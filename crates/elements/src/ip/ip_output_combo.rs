@@ -15,7 +15,6 @@
 
 use std::net::Ipv4Addr;
 
-use element::fast_path::is_broadcast;
 use element::{
     annotation, offload, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet,
 };
@@ -64,7 +63,7 @@ impl Element for IPOutputCombo {
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let mut outputs: [Batch; 5] = std::array::from_fn(|_| Batch::new());
         for mut packet in batch.drain() {
-            if is_broadcast(&packet) {
+            if packet.packet_type().is_group() {
                 ctx.drop_packet(GROUP, packet);
                 continue;
             }

@@ -19,7 +19,6 @@ use std::net::Ipv6Addr;
 use element::{
     annotation, offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
 };
-use packet::PacketType;
 use wire::{checksum, icmpv6, protocol, Ipv6};
 
 use super::segment::renew_checksum;
@@ -151,9 +150,7 @@ fn answerable(packet: &Packet) -> Result<(Ipv6Addr, Ipv6Addr), usize> {
         Ipv6Addr::from(bytes.copied().unwrap_or_default())
     };
     let (source, destination) = (address(8), address(24));
-    if destination.is_multicast()
-        || matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast)
-    {
+    if destination.is_multicast() || packet.packet_type().is_group() {
         return Err(GROUP);
     }
     if source.is_multicast() || source.is_unspecified() {

@@ -22,7 +22,6 @@ use std::net::Ipv6Addr;
 use element::{
     annotation, offload, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
 };
-use packet::PacketType;
 use wire::{icmpv6, protocol, upper_layer, Ipv6};
 
 use super::icmp_message;
@@ -157,8 +156,7 @@ fn answerable(packet: &Packet, kind: u8) -> Result<Ipv6Addr, usize> {
             return Err(ICMP_ERROR);
         }
     }
-    let is_group = ip.destination().is_multicast()
-        || matches!(packet.packet_type(), PacketType::Broadcast | PacketType::Multicast);
+    let is_group = ip.destination().is_multicast() || packet.packet_type().is_group();
     if is_group && kind != icmpv6::PACKET_TOO_BIG {
         return Err(GROUP);
     }
@@ -174,6 +172,7 @@ mod tests {
     use super::*;
     use crate::testing::check;
     use expect_test::expect;
+    use packet::PacketType;
 
     fn errors() -> ICMP6Errors {
         let interfaces = "1 2001:db8::1/64 fe80::1/64 2 2001:db8:1::1/64";
