@@ -47,7 +47,7 @@ impl Ctx<'_> {
         if least == most {
             self.send(Verdict(most), batch);
         } else {
-            self.distribute(batch, verdicts.as_slice(), most);
+            self.distribute(batch, verdicts.as_slice());
         }
         self.outbox.give_verdicts(verdicts);
     }
@@ -61,16 +61,20 @@ impl Ctx<'_> {
         }
     }
 
-    /// Sends packets where their verdicts say, of which this is the highest.
+    /// Sends packets where their verdicts say.
     #[inline(never)]
-    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict], most: u32) {
-        if (most as usize) < self.runtime.n_outputs_to_one_input(self.element) {
-            return self.emit(0, batch);
+    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
+        let (n, output) = self.runtime.take_fan(self.element, &mut batch, verdicts);
+        if n == batch.len() {
+            return self.emit(output, batch);
+        }
+        if n > 0 {
+            self.emit(output, batch.split_first(n));
         }
         let Ctx { outbox, runtime, element } = self;
         let split = outbox.split();
         batch.take_all(|i, packet| {
-            let verdict = verdicts.get(i).copied().unwrap_or(Verdict::PASS);
+            let verdict = verdicts.get(n + i).copied().unwrap_or(Verdict::PASS);
             split.add(verdict, packet, || runtime.n_ports(*element).1);
         });
         self.settle();

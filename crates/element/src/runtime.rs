@@ -7,7 +7,7 @@ use packet::Batch;
 
 use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
-use crate::{Ctx, Element, HandlerCall};
+use crate::{Ctx, Element, HandlerCall, Verdict};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,8 +85,9 @@ pub trait Runtime {
     fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// See [`Ctx::leads_straight_to`].
     fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
-    /// How many outputs an element has if all of them lead to one input and nobody looks at what goes there, else 0.
-    fn n_outputs_to_one_input(&self, element: ElementIdx) -> usize;
+    /// Takes packets that an element sends by several outputs along what they all pass until they meet again, up to the first for
+    /// which that cannot be done. How many it took, and the output that they leave by.
+    fn take_fan(&mut self, element: ElementIdx, batch: &mut Batch, verdicts: &[Verdict]) -> (usize, PortIdx);
     /// See [`Ctx::leads_to_reader`].
     fn leads_to_reader(&mut self, element: ElementIdx) -> bool;
     /// Whether an input is push.

@@ -25,15 +25,31 @@ const LINKS: [&str; 13] = [
 /// Links with one output.
 const WITHOUT_OUTPUT_1: [usize; 5] = [4, 7, 8, 11, 12];
 
-/// A chain of links, with something between them or not.
+const END: &str = "end :: StoreIPAddress(0) -> Print(out, MAXLENGTH 80) -> Discard;";
+
+/// A chain of links behind `begin`, with something between them or not.
 fn chain(links: &[usize], between: &str) -> String {
-    let mut text = String::from("begin");
+    format!("{END} {}", links_between("begin", "e", links, between))
+}
+
+/// Chains of links behind the outputs of a switch; they meet at their end.
+fn chains(all: &[Vec<usize>], between: &str) -> String {
+    let of_output = |(output, links): (usize, &Vec<usize>)| {
+        links_between(&format!("switch[{output}]"), &format!("e{output}_"), links, between)
+    };
+    let chains: String = all.iter().enumerate().map(of_output).collect();
+    format!("{END} begin -> switch :: RoundRobinSwitch; {chains}")
+}
+
+/// Links with these names from somewhere to `end`.
+fn links_between(from: &str, name: &str, links: &[usize], between: &str) -> String {
+    let mut text = String::from(from);
     for (place, link) in links.iter().enumerate() {
-        text += &format!(" {between} -> e{place} :: {}", LINKS[*link]);
+        text += &format!(" {between} -> {name}{place} :: {}", LINKS[*link]);
     }
-    text += " -> StoreIPAddress(0) -> Print(out, MAXLENGTH 80) -> Discard;";
+    text += " -> end;";
     for place in (0..links.len()).filter(|place| !WITHOUT_OUTPUT_1.contains(&links[*place])) {
-        text += &format!(" e{place}[1] -> Print(other{place}, MAXLENGTH 80) -> Discard;");
+        text += &format!(" {name}{place}[1] -> Print(other{name}{place}, MAXLENGTH 80) -> Discard;");
     }
     text
 }
@@ -93,6 +109,25 @@ proptest! {
         let apart = printed(&format!("{source} {}", chain(&links, "-> Null")));
         prop_assert_eq!(printed(&format!("{source} {}", chain(&links, ""))), apart);
     }
+
+    #[test]
+    fn chains_that_meet_do_what_their_elements_do(
+        all in prop::collection::vec(prop::collection::vec(0..LINKS.len(), 0..4), 2..4),
+        kinds in prop::collection::vec(any::<u8>(), 1..60),
+        burst in prop::sample::select(vec![1usize, 8, 32, 256]),
+        is_framed: bool,
+    ) {
+        let source = source(&kinds, burst, is_framed);
+        // Which of several packets is first at the meeting is left open, but with one at a time.
+        let printed = |graph: &str| {
+            let mut lines = printed(&format!("{source} {graph}"));
+            if burst > 1 {
+                lines.values_mut().for_each(|lines| lines.sort());
+            }
+            lines
+        };
+        prop_assert_eq!(printed(&chains(&all, "")), printed(&chains(&all, "-> Null")));
+    }
 }
 
 /// What comes of packets of all kinds, whether the elements of a chain follow each other or not.
@@ -107,7 +142,7 @@ fn outcome(links: &[usize], is_framed: bool) -> BTreeMap<String, Vec<String>> {
 #[test]
 fn packets_of_every_kind_come_along_the_way_out_of_a_router() {
     let lines = outcome(&[0, 1, 2, 3, 4, 5, 6, 7], false);
-    for label in ["out", "other0", "other1", "other2", "other3", "other5", "other6"] {
+    for label in ["out", "othere0", "othere1", "othere2", "othere3", "othere5", "othere6"] {
         assert!(lines.contains_key(label), "{label}: {:?}", lines.keys());
     }
 }
@@ -116,8 +151,36 @@ fn packets_of_every_kind_come_along_the_way_out_of_a_router() {
 fn packets_of_every_kind_come_along_the_way_into_a_router() {
     for links in [[8, 9, 11], [8, 9, 12]] {
         let lines = outcome(&links, true);
-        assert!(lines["out"].len() > 100 && lines["other1"].len() > 20, "{lines:?}");
+        assert!(lines["out"].len() > 100 && lines["othere1"].len() > 20, "{lines:?}");
     }
+}
+
+/// Packets with numbers, in one batch, by a switch to two branches that meet.
+fn numbered(branches: &str) -> Vec<String> {
+    let numbers: String = (0..8).map(|n| format!("InfiniteSource(DATA \\<45000014 00000000 4011{n:04x} 01020304 0506070{n}>, LENGTH 20, LIMIT 1) -> q;")).collect();
+    let graph = format!(
+        "q :: Queue; {numbers} q -> Unqueue(BURST 8) -> MarkIPHeader -> switch :: RoundRobinSwitch;
+         end :: Null -> Print(out, MAXLENGTH 80) -> Discard; {branches}"
+    );
+    let last = |line: String| line.chars().last().into_iter().collect();
+    printed(&graph).remove("out").unwrap_or_default().into_iter().map(last).collect()
+}
+
+#[test]
+fn plain_packets_are_in_order_where_branches_meet() {
+    let branches =
+        "switch -> DropBroadcasts -> DecIPTTL -> end; switch[1] -> DropBroadcasts -> DecIPTTL -> end;";
+    assert_eq!(numbered(branches).concat(), "01234567");
+    let with_null = branches.replace("-> DecIPTTL", "-> Null -> DecIPTTL");
+    assert_eq!(numbered(&with_null).concat(), "02461357");
+}
+
+#[test]
+fn what_a_branch_does_not_pass_goes_its_own_way() {
+    // One branch goes straight to the end, one elsewhere.
+    let branches = "switch -> DropBroadcasts -> DecIPTTL -> end; switch[1] -> end; switch[2] -> Null -> Print(null) -> Discard;
+        switch[3] -> DropBroadcasts -> DecIPTTL -> end;";
+    assert_eq!(numbered(branches).concat(), "014537");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The way of batches from element to element.
 //!
 //! Where an element splits a batch, its parts go on one after the other. At an input where such branches meet again each waits
-//! for the next, so that what follows is done once for all of them. If all outputs lead to one input, the batch is not split at all.
-//! What comes of a single packet never waits: it goes Click's way.
+//! for the next, so that what follows is done once for all of them. Where there is nothing or a fast path between the outputs and that
+//! input, the batch is not split at all (see `lanes`). What comes of a single packet never waits: it goes Click's way.
 
 use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
 
+use crate::lanes;
 use crate::wiring::Target;
 use crate::world::World;
 
@@ -90,10 +91,11 @@ impl World {
     /// Finds where a batch goes; one that goes nowhere is dropped.
     #[inline(always)]
     fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<(Target, Batch)> {
+        let (from, port) = lanes::resolve(from, port);
         if !self.watchers.is_empty() {
-            self.show(from, port as usize, &batch);
+            self.show(from, port, &batch);
         }
-        match self.wiring.target(from, port as usize) {
+        match self.wiring.target(from, port) {
             Some(to) => Some((to, batch)),
             None => {
                 self.count_drops(from, None, batch.len() as u64);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use args::Names;
 use element::{
     Balance, Batch, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse,
-    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Verdict, Wake,
 };
 use rustix::event::{poll, Timespec};
 
@@ -125,11 +125,9 @@ impl Runtime for World {
         Some((target.element(), target.port()))
     }
 
-    fn n_outputs_to_one_input(&self, element: ElementIdx) -> usize {
-        match self.watchers.is_empty() && self.wiring.leads_to_one_input(element) {
-            true => self.wiring.n_ports(element).1,
-            false => 0,
-        }
+    #[inline]
+    fn take_fan(&mut self, element: ElementIdx, batch: &mut Batch, verdicts: &[Verdict]) -> (usize, PortIdx) {
+        World::take_fan(self, element, batch, verdicts)
     }
 
     #[inline]

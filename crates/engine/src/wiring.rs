@@ -234,12 +234,6 @@ impl Wiring {
         (target.element != NOWHERE).then_some(target)
     }
 
-    /// Whether all outputs of an element lead to one input.
-    pub fn leads_to_one_input(&self, element: ElementIdx) -> bool {
-        let Some(first) = self.target(element, 0) else { return false };
-        (1..self.n_ports(element).1).all(|port| self.target_of(element, port) == Some(first))
-    }
-
     #[inline(never)]
     fn target_of(&self, element: ElementIdx, port: PortIdx) -> Option<Target> {
         self.targets.get(slot(&self.first_output, element, port)?).copied()

@@ -191,6 +191,17 @@ impl Batch {
         Drain { batch: self, next: 0, end, len }
     }
 
+    /// Takes the first `n` packets into a batch of their own; all if there are fewer.
+    pub fn split_first(&mut self, n: usize) -> Batch {
+        let mut first = Batch::new();
+        let n = n.min(self.len());
+        self.take_front(n, |from| {
+            // SAFETY: `n` packets begin at `from`, which belongs to another batch.
+            first.add_back(n, |to| unsafe { std::ptr::copy_nonoverlapping(from, to, n) });
+        });
+        first
+    }
+
     /// Shows the first `n` packets to `copy`, which takes them over, and forgets them here.
     #[inline]
     pub(crate) fn take_front(&mut self, n: usize, copy: impl FnOnce(*const Packet)) {

@@ -4,7 +4,7 @@ use packet::{annotation, Batch, Packet};
 use wire::Ethernet;
 
 /// Which packets leave, and what is done to them on the way. Without conditions all do, as they are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Egress {
     /// Broadcasts and multicasts of the link layer are not plain.
     without_broadcasts: bool,
@@ -26,7 +26,7 @@ pub struct Egress {
 }
 
 /// A condition on the annotation that holds the paint.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Paint {
     anno: usize,
     color: u8,
@@ -85,6 +85,11 @@ impl Egress {
         Egress { frame: Some(header), ..Egress::default() }
     }
 
+    /// Whether nothing is done to any packet.
+    pub(super) fn takes_all(&self) -> bool {
+        *self == Egress::default()
+    }
+
     /// As [`super::FastPath::then`].
     pub(super) fn then(&self, next: &Egress) -> Option<Egress> {
         let is_twice = self.paint.is_some() && next.paint.is_some() || self.decrements && next.decrements;
@@ -109,7 +114,7 @@ impl Egress {
     }
 
     #[inline(always)]
-    fn take_one(&self, packet: &mut Packet) -> bool {
+    pub(super) fn take_one(&self, packet: &mut Packet) -> bool {
         let is_special = self.without_broadcasts && packet.packet_type().is_group()
             || self.paint.is_some_and(|paint| !paint.fits(packet))
             || self.keeps_source && packet.anno_u8(annotation::FIX_IP_SRC) != 0;

@@ -5,11 +5,13 @@
 //! once. Packets that are not plain go from element to element.
 
 mod egress;
+mod fan;
 mod ingress;
 
 use packet::Batch;
 
 pub use egress::{put_frame, Egress};
+pub use fan::Fan;
 pub use ingress::Ingress;
 
 /// An element that does nothing to most packets, or always the same, and sends them from input 0 to output 0. What it does along
@@ -26,6 +28,13 @@ pub enum FastPath {
     Ingress(Ingress),
     /// Out of it.
     Egress(Egress),
+}
+
+/// That of all packets, to which nothing is done.
+impl Default for FastPath {
+    fn default() -> FastPath {
+        FastPath::Egress(Egress::default())
+    }
 }
 
 impl FastPath {

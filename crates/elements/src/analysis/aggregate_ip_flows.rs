@@ -191,8 +191,7 @@ impl AggregateIPFlows {
 
     /// Numbers the packets of a batch behind the first `n_known`.
     fn number_others(&mut self, ctx: &mut Ctx<'_>, mut batch: Batch, n_known: usize) -> Batch {
-        let (mut passed, mut rejected) = (Batch::new(), Batch::new());
-        batch.drain_first(n_known).for_each(|packet| passed.push(packet));
+        let (mut passed, mut rejected) = (batch.split_first(n_known), Batch::new());
         let seen = std::mem::take(&mut self.seen);
         for (mut packet, seen) in batch.drain().zip(seen.iter().skip(n_known)) {
             if self.flows.number_known(&mut packet, seen) {

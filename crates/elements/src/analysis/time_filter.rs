@@ -229,16 +229,13 @@ impl TimeFilter {
 
     /// Sends the first packets of a batch on.
     fn push_first(&self, ctx: &mut Ctx<'_>, batch: &mut Batch, n: usize) {
-        let mut first = Batch::new();
-        first.extend(batch.drain_first(n));
         let mut window = self.window();
-        ctx.push_each(first, |packet| verdict(&mut window, packet));
+        ctx.push_each(batch.split_first(n), |packet| verdict(&mut window, packet));
     }
 
     /// Adds those of the first packets of a batch that pass to `passed`.
     fn keep_first(&self, ctx: &mut Ctx<'_>, batch: &mut Batch, n: usize, passed: &mut Batch) {
-        let mut first = Batch::new();
-        first.extend(batch.drain_first(n));
+        let mut first = batch.split_first(n);
         let mut window = self.window();
         ctx.keep_each(&mut first, |packet| verdict(&mut window, packet));
         passed.append(&mut first);

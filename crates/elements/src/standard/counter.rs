@@ -95,12 +95,10 @@ impl Element for Counter {
         let jiffy = jiffies::at(ctx.now_ns());
         ctx.let_pass(RATES * batch.len() as i64 - 1);
         while let Some(n_before) = self.count_unless_call(jiffy, &batch) {
-            let mut first = Batch::new();
-            first.extend(batch.drain_first(n_before));
-            self.state().count_batch(jiffy, &first);
-            ctx.emit_now(0, first);
-            first = Batch::new();
-            first.extend(batch.drain_first(1));
+            let before = batch.split_first(n_before);
+            self.state().count_batch(jiffy, &before);
+            ctx.emit_now(0, before);
+            let first = batch.split_first(1);
             self.state().count_batch(jiffy, &first);
             self.call(ctx, 1);
             ctx.emit(0, first);

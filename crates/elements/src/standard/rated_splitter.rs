@@ -53,9 +53,7 @@ impl Element for RatedSplitter {
         if n_passing == batch.len() {
             return ctx.emit(0, batch);
         }
-        let mut passing = Batch::new();
-        passing.extend(batch.drain_first(n_passing));
-        ctx.emit(0, passing);
+        ctx.emit(0, batch.split_first(n_passing));
         ctx.emit_or_drop(1, ABOVE, batch);
     }
 
