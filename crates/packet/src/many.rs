@@ -32,6 +32,20 @@ impl Batch {
         });
     }
 
+    /// Clones of all packets, in order; cheaper than cloning them one by one.
+    pub fn clones(&self) -> Batch {
+        let mut clones = Batch::new();
+        let mut left = self.iter();
+        clones.add_slots(self.len(), |slot| {
+            let Some(packet) = left.next() else { return false };
+            // SAFETY: the slot is ours alone, with a small buffer and `refs` 0.
+            unsafe { packet.clone_to(slot) };
+            true
+        });
+        clones.extend(left.cloned());
+        clones
+    }
+
     /// Adds free slots with small buffers, at most `n`, of which `make` makes packets until it has no use for one; how many.
     #[inline(always)]
     fn add_slots(&mut self, n: usize, mut make: impl FnMut(*mut Meta) -> bool) -> usize {
@@ -178,6 +192,25 @@ mod tests {
         assert_eq!((batch[1].data(), batch[1].mac_offset()), (&[60; 60][..], Some(0)));
         batch.fill(BATCH_MAX, |_| Some((1, 0)));
         assert!(batch.len() <= BATCH_MAX);
+    }
+
+    #[test]
+    fn clones_of_a_batch_are_as_those_of_its_packets() {
+        let mut batch = Batch::new();
+        for len in [0, 60, 250, 257, 1500, SMALL_BUFFER + 1] {
+            batch.push(Packet::from_bytes(&vec![len as u8; len]));
+            batch[0].set_paint(3);
+        }
+        // Many of them, so that slots run out at hand.
+        let many: Vec<Batch> = (0..BATCH_MAX).map(|_| batch.clones()).collect();
+        for clones in &many {
+            assert!(clones.iter().map(Packet::data).eq(batch.iter().map(Packet::data)));
+            assert_eq!((clones[0].paint(), clones[4].is_shared()), (3, true));
+        }
+        batch[4].data_mut()[0] = 1;
+        drop(batch);
+        assert_eq!(many[9][4].data(), [1500usize as u8; 1500]);
+        assert_eq!(Batch::new().clones().len(), 0);
     }
 
     #[test]

@@ -71,33 +71,57 @@ impl Packet {
         copy
     }
 
-    /// A deep copy of a packet of few bytes in a small slot; `None` for any other.
-    #[inline]
-    fn copy_small(&self) -> Option<Packet> {
+    /// Where the bytes of a packet begin and how many they are, if it is to be copied rather than shared.
+    #[inline(always)]
+    fn small_copy(&self) -> Option<(usize, usize)> {
         let meta = self.meta();
-        let offset = self.offset();
-        let low = meta.low.min(offset);
+        let low = meta.low.min(self.offset());
         let n = (meta.end - low).next_multiple_of(64);
-        if n > SMALL_COPY || low + n > meta.cap || meta.cap != pool::SMALL_BUFFER as u32 {
-            return None;
-        }
-        let mut slot = pool::take(pool::SMALL_BUFFER);
-        // SAFETY: the slot is ours alone.
-        let new = unsafe { slot.as_mut() };
-        let cap = new.cap;
-        new.kinds.set(meta.kinds.get());
-        new.view = meta.view;
-        (new.cap, new.owner) = (cap, slot.as_ptr());
-        let base = new.base();
-        // SAFETY: both buffers have at least SMALL_BUFFER bytes, `low + n` is no more, and they do not overlap. What lies
-        // behind the data is initialised memory that nobody writes while the buffer is shared.
+        let is_small = n <= SMALL_COPY && low + n <= meta.cap && meta.cap == pool::SMALL_BUFFER as u32;
+        is_small.then_some((low as usize, n as usize))
+    }
+
+    /// A deep copy of a packet in a slot, of bytes that [`Packet::small_copy`] gave.
+    ///
+    /// # Safety
+    /// The slot has a buffer of `cap` bytes, SMALL_BUFFER at least, and belongs to the caller alone.
+    #[inline(always)]
+    unsafe fn copy_to(&self, slot: *mut Meta, cap: u32, (low, n): (usize, usize)) {
+        let meta = self.meta();
+        // SAFETY: the slot is the caller's. Both buffers have SMALL_BUFFER bytes at least, `low + n` is no more, and they do not overlap. What
+        // lies behind the data is initialised memory that nobody writes while the buffer is shared.
         unsafe {
-            let (from, to) = (meta.base().add(low as usize), base.add(low as usize));
-            for at in (0..n as usize).step_by(64) {
+            let new = &mut *slot;
+            *new.refs.get_mut() = 1;
+            new.kinds.set(meta.kinds.get());
+            new.view = meta.view;
+            (new.cap, new.owner) = (cap, slot);
+            let (from, to) = (meta.base().add(low), new.base().add(low));
+            for at in (0..n).step_by(64) {
                 std::ptr::copy_nonoverlapping(from.add(at), to.add(at), 64);
             }
         }
-        Some(Packet(slot))
+    }
+
+    /// A clone in a slot: see [`Packet::clone`].
+    ///
+    /// # Safety
+    /// The slot has a small buffer, `refs` 0 and belongs to the caller alone.
+    #[inline(always)]
+    pub(crate) unsafe fn clone_to(&self, slot: *mut Meta) {
+        // SAFETY: the caller's promise; the owner's slot is alive as long as `self` is, and `refs` is 0 in a slot that uses another's
+        // buffer.
+        unsafe {
+            match self.small_copy() {
+                Some(bytes) => self.copy_to(slot, pool::SMALL_BUFFER as u32, bytes),
+                None => {
+                    let meta = self.meta();
+                    (*slot).kinds.set(meta.kinds.get());
+                    (*slot).view = meta.view;
+                    (*meta.owner).refs.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
     }
 
     /// A clone that is not yet counted in the owner's `refs`; `None` if only a heap slot is left.
@@ -126,8 +150,11 @@ impl Clone for Packet {
     /// than counting who shares it.
     #[inline]
     fn clone(&self) -> Packet {
-        if let Some(copy) = self.copy_small() {
-            return copy;
+        if let Some(bytes) = self.small_copy() {
+            let slot = pool::take(pool::SMALL_BUFFER);
+            // SAFETY: the slot is ours alone, and its buffer was to be as large.
+            unsafe { self.copy_to(slot.as_ptr(), slot.as_ref().cap, bytes) };
+            return Packet(slot);
         }
         match self.share() {
             Some(clone) => {

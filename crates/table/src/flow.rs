@@ -7,19 +7,14 @@
 //!   entries' or buckets' worth of untouched memory, or, while the table is smaller than that, copies it.
 //! - Memory: an entry takes the size of key and value and 8 bytes; the index about 25 bytes an entry. Memory is kept
 //!   for reuse until [`FlowTable::clear`].
-//! - The hash is keyed with the operating system's randomness, once a process and once a table, so that who chooses the
-//!   flows cannot choose which of them collide. It is not cryptographic: never show its values to the outside.
+//! - The hash is keyed: see [`crate::keyed`].
 
 mod index;
 mod slab;
 
-use std::collections::hash_map;
-use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::OnceLock;
+use std::hash::{BuildHasher, Hash};
 
-use foldhash::quality::SeedableRandomState;
-use foldhash::SharedSeed;
-
+use crate::keyed::Keyed;
 use crate::prefetch::prefetch_whole;
 use index::{Index, Probe};
 use slab::Slab;
@@ -36,7 +31,7 @@ pub struct Line;
 
 /// A hash table for flows; its entries are aligned as `A`.
 pub struct FlowTable<K, V, A = ()> {
-    hasher: SeedableRandomState,
+    hasher: Keyed,
     index: Index,
     slab: Slab<K, V, A>,
     limit: u32,
@@ -49,14 +44,15 @@ pub struct Full<K, V>(pub K, pub V);
 impl<K: Hash + Eq, V, A> FlowTable<K, V, A> {
     /// An empty table that takes up to `limit` entries.
     pub fn new(limit: u32) -> Self {
-        Self::with_seed(limit, random_seed())
+        Self::with_hasher(limit, Keyed::default())
     }
 
     /// As [`Self::new`] with a chosen seed: for a table whose hash another part of the program must reproduce.
     pub fn with_seed(limit: u32, seed: u64) -> Self {
-        static SHARED: OnceLock<SharedSeed> = OnceLock::new();
-        let shared = SHARED.get_or_init(|| SharedSeed::from_u64(random_seed()));
-        let hasher = SeedableRandomState::with_seed(seed, shared);
+        Self::with_hasher(limit, Keyed::with_seed(seed))
+    }
+
+    fn with_hasher(limit: u32, hasher: Keyed) -> Self {
         FlowTable { hasher, index: Index::new(), slab: Slab::new(), limit: clamp_limit(limit) }
     }
 
@@ -272,11 +268,6 @@ fn tag_of(hash: u64) -> u32 {
 /// The index addresses 2^31 buckets and keeps one entry number for "none".
 fn clamp_limit(limit: u32) -> u32 {
     limit.min(1 << 31)
-}
-
-/// The standard library keys its hasher by the operating system's randomness, which is what is wanted from it here.
-fn random_seed() -> u64 {
-    hash_map::RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

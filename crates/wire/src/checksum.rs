@@ -6,23 +6,49 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Bytes that the inner loop of [`sum`] takes at once.
-const BLOCK: usize = 32;
-
 /// Sum of `bytes`; an odd last byte counts as if a zero byte followed.
 #[inline]
 pub fn sum(bytes: &[u8]) -> u16 {
-    // RFC 1071 2(B): sums may be taken in the machine's byte order and swapped at the end. Eight 32-bit lanes in 64-bit
-    // accumulators cannot overflow below 2^37 bytes, and compilers turn them into vector additions.
-    let mut lanes = [0u64; BLOCK / 4];
-    let mut rest = bytes;
-    while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
-        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(4)) {
-            *lane += word.first_chunk().map_or(0, |word| u64::from(u32::from_ne_bytes(*word)));
+    // RFC 1071 2(B) and (C): sums may be taken in the machine's byte order and swapped at the end, and of longer words at once.
+    // Four at a time do not wait for each other.
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    let mut sums = [0; 4];
+    for block in blocks {
+        let (words, _) = block.as_chunks();
+        for (sum, word) in sums.iter_mut().zip(words) {
+            *sum = add_wide(*sum, u64::from_ne_bytes(*word));
         }
-        rest = after;
     }
-    fold(lanes.iter().sum::<u64>() + short_sum(rest)).to_be()
+    let [a, b, c, d] = sums;
+    let (words, rest) = rest.as_chunks();
+    let whole = add_wide(add_wide(a, b), add_wide(c, d));
+    let sum = words.iter().fold(whole, |sum, word| add_wide(sum, u64::from_ne_bytes(*word)));
+    fold(add_wide(sum, short_sum(rest))).to_be()
+}
+
+/// Sum of fewer than eight bytes, in the machine's byte order.
+#[inline(always)]
+fn short_sum(mut bytes: &[u8]) -> u64 {
+    let mut sum = 0;
+    if let Some((word, rest)) = bytes.split_first_chunk() {
+        sum += u64::from(u32::from_ne_bytes(*word));
+        bytes = rest;
+    }
+    if let Some((word, rest)) = bytes.split_first_chunk() {
+        sum += u64::from(u16::from_ne_bytes(*word));
+        bytes = rest;
+    }
+    if let [last, ..] = bytes {
+        sum += u64::from(u16::from_ne_bytes([*last, 0]));
+    }
+    sum
+}
+
+/// One's-complement addition.
+#[inline(always)]
+fn add_wide(a: u64, b: u64) -> u64 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + u64::from(carry)
 }
 
 /// Sum of a 20-byte header, such as an IPv4 header without options.
@@ -54,10 +80,7 @@ fn wide_sum(header: &[u8; 20], mask: u64) -> u64 {
     };
     let (first, second) = (word(0), word(8) & mask);
     let third = header.last_chunk().map_or(0, |word| u64::from(u32::from_ne_bytes(*word)));
-    let (sum, carry) = first.overflowing_add(second);
-    // What overflows is as much as 1.
-    let (sum, carry) = sum.overflowing_add(third + u64::from(carry));
-    sum + u64::from(carry)
+    add_wide(add_wide(first, second), third)
 }
 
 /// Checksum of `bytes`: the complement of their sum.
@@ -164,37 +187,6 @@ pub fn complete(packet: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(field) = covered.get_mut(offset..).and_then(|rest| rest.first_chunk_mut()) else { return false };
     *field = value.to_be_bytes();
     true
-}
-
-/// Unfolded sum of fewer bytes than a block, in the machine's byte order.
-#[inline]
-fn short_sum(bytes: &[u8]) -> u64 {
-    let halves = |word: u64| (word & 0xffff_ffff) + (word >> 32);
-    let mut sum = 0;
-    let (words, rest) = bytes.as_chunks::<8>();
-    // Fewer than four: a loop would be turned into vector instructions, which do not pay for so few.
-    if let [first, more @ ..] = words {
-        sum += halves(u64::from_ne_bytes(*first));
-        if let [second, more @ ..] = more {
-            sum += halves(u64::from_ne_bytes(*second));
-            if let [third, ..] = more {
-                sum += halves(u64::from_ne_bytes(*third));
-            }
-        }
-    }
-    let mut rest = rest;
-    if let Some((word, after)) = rest.split_first_chunk() {
-        sum += u64::from(u32::from_ne_bytes(*word));
-        rest = after;
-    }
-    if let Some((word, after)) = rest.split_first_chunk() {
-        sum += u64::from(u16::from_ne_bytes(*word));
-        rest = after;
-    }
-    if let [last] = rest {
-        sum += u64::from(u16::from_ne_bytes([*last, 0]));
-    }
-    sum
 }
 
 #[cfg(test)]

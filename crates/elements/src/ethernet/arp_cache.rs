@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use args::{Args, EtherAddr, Timestamp};
 use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
+use table::keyed::Keyed;
 
 use super::arp_table::now_ms;
 
@@ -62,7 +63,7 @@ pub enum Kept {
 pub struct ArpCache {
     /// Its limits.
     pub limits: Limits,
-    entries: HashMap<Ipv4Addr, Entry>,
+    entries: HashMap<Ipv4Addr, Entry, Keyed>,
     /// Oldest first.
     by_age: BTreeMap<(i64, i64), Ipv4Addr>,
     /// Those of them for which packets wait, so that room is made without looking at the others.
@@ -135,7 +136,7 @@ impl NamedLimits {
 impl ArpCache {
     /// An empty cache.
     pub fn new(limits: Limits) -> ArpCache {
-        let (entries, by_age, waiting) = (HashMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (entries, by_age, waiting) = (HashMap::default(), BTreeMap::new(), BTreeMap::new());
         ArpCache { limits, entries, by_age, waiting, next_number: 1, n_packets: 0, n_drops: 0 }
     }
 

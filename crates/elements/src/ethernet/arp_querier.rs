@@ -19,6 +19,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use args::{Args, EtherAddr, Timestamp};
+use element::fast_path::put_frame;
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
     Handler, Packet, Refusal, Saved, TimerId,
@@ -220,12 +221,8 @@ impl Element for ARPQuerier {
             is_single: ctx.n_outputs() == 1,
             one_by_one: batch.len() == 1,
         };
-        for mut packet in batch.drain() {
+        for packet in batch.drain() {
             if port == 0 {
-                if let Some(header) = packet.prepend(Ethernet::LEN).first_chunk_mut::<14>() {
-                    header[12..].copy_from_slice(&ethertype::IPV4.to_be_bytes());
-                }
-                packet.set_mac_header(0, Ethernet::LEN);
                 self.send(ctx, &mut cache, packet, &mut leaving);
             } else {
                 for packet in self.receive(ctx, &mut cache, packet.data()) {
@@ -404,7 +401,7 @@ impl ARPQuerier {
         cache.take_packets(ip)
     }
 
-    /// Sends a packet with its header on its way, lets it wait, or drops it.
+    /// Sends a packet on its way with an Ethernet header, lets it wait, or drops it.
     #[inline]
     fn send(&mut self, ctx: &mut Ctx<'_>, cache: &mut ArpCache, packet: Packet, leaving: &mut Leaving) {
         if self.ip.is_unspecified() {
@@ -451,11 +448,16 @@ impl ARPQuerier {
             }
             return;
         };
-        if let Some(header) = packet.data_mut().first_chunk_mut::<12>() {
-            header[..6].copy_from_slice(&destination.0);
-            header[6..].copy_from_slice(&self.address.0);
-        }
+        put_frame(&mut packet, &self.header(destination));
         leaving.ready.push(packet);
+    }
+
+    /// The Ethernet header of a packet to a host.
+    #[inline]
+    fn header(&self, to: EtherAddr) -> [u8; Ethernet::LEN] {
+        let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (to.0, self.address.0);
+        let [m, n] = ethertype::IPV4.to_be_bytes();
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n]
     }
 
     /// A request for the address of the packet's destination.

@@ -178,9 +178,7 @@ impl<const LISTENS: bool> Switch<LISTENS> {
             EVERYWHERE => {
                 let last = usize::from(source == 0);
                 for port in (last + 1..self.outgoing.len()).rev().filter(|port| *port != source) {
-                    let mut copies = Batch::new();
-                    copies.extend(batch.iter().cloned());
-                    ctx.emit(port, copies);
+                    ctx.emit(port, batch.clones());
                 }
                 ctx.emit(last, batch);
             }
@@ -190,9 +188,7 @@ impl<const LISTENS: bool> Switch<LISTENS> {
             },
             port => {
                 if LISTENS {
-                    let mut copies = Batch::new();
-                    copies.extend(batch.iter().cloned());
-                    ctx.emit(self.listener(), copies);
+                    ctx.emit(self.listener(), batch.clones());
                 }
                 ctx.emit(port as usize, batch);
             }

@@ -39,16 +39,14 @@ impl IPMirror {
             // Segments would be numbered by what was the acknowledgement.
             offload::settle(packet);
         }
-        let header_len = packet.network_header_len();
-        let bytes = packet.network_mut();
-        let Some(header) = bytes.first_chunk_mut::<20>() else { return Verdict::PASS };
+        let Some(header) = packet.network_mut().first_chunk_mut::<20>() else { return Verdict::PASS };
         let source = [header[12], header[13], header[14], header[15]];
         header.copy_within(16..20, 12);
         header[16..20].copy_from_slice(&source);
         let protocol = header[9];
-        let is_first = header[6] & 0x1f == 0 && header[7] == 0;
+        let is_first = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
         if is_first && matches!(protocol, protocol::TCP | protocol::UDP) {
-            swap_transport(bytes.get_mut(header_len..).unwrap_or_default(), protocol);
+            swap_transport(packet.transport_mut(), protocol);
         }
         if self.sets_annotation {
             packet.set_dst_ip(source.into());

@@ -62,10 +62,10 @@ impl ShortPackets {
     /// Removes bytes from the front of a packet.
     #[inline(always)]
     pub fn strip(&mut self, packet: &mut Packet, n_bytes: usize) {
+        offload::settle_before(packet, n_bytes);
         if packet.len() < n_bytes {
             self.note(packet.len());
         }
-        offload::settle_before(packet, n_bytes);
         packet.strip(n_bytes);
     }
 

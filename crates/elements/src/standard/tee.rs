@@ -48,9 +48,7 @@ pub(super) fn check_n_outputs(conf: &mut Configure<'_>) -> Result<usize, Failed>
 /// Emits clones of a batch to each of some outputs.
 pub(super) fn emit_clones(ctx: &mut Ctx<'_>, outputs: std::ops::Range<usize>, batch: &Batch) {
     for port in outputs {
-        let mut clones = Batch::new();
-        clones.extend(batch.iter().cloned());
-        ctx.emit(port, clones);
+        ctx.emit(port, batch.clones());
     }
 }
 
