@@ -81,19 +81,20 @@ impl HostEtherFilter {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         let bytes = packet.data().get(self.offset..).unwrap_or_default();
-        let [d0, d1, d2, d3, d4, d5, source @ ..] = match bytes.first_chunk::<12>() {
-            Some(addresses) => *addresses,
-            None => padded(bytes),
+        let (destination, source) = match bytes.first_chunk() {
+            Some(addresses) => words(addresses),
+            None => words(&padded(bytes)),
         };
-        if self.drops_own && source == self.address.0 {
+        let [a, b, c, d, e, f] = self.address.0;
+        let own = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+        if self.drops_own && source == own {
             return Verdict::port_or_drop(1, OWN);
         }
-        let destination = EtherAddr([d0, d1, d2, d3, d4, d5]);
-        let kind = if destination == self.address {
+        let kind = if destination == own {
             PacketType::Host
-        } else if destination.is_broadcast() {
+        } else if destination == BROADCAST {
             PacketType::Broadcast
-        } else if destination.is_group() {
+        } else if destination & 1 != 0 {
             PacketType::Multicast
         } else {
             PacketType::OtherHost
@@ -104,6 +105,16 @@ impl HostEtherFilter {
         }
         Verdict::PASS
     }
+}
+
+const BROADCAST: u64 = 0xffff_ffff_ffff;
+
+/// Destination and source, each as a word whose lowest byte is the first.
+#[inline(always)]
+fn words(addresses: &[u8; 12]) -> (u64, u64) {
+    let [first @ .., _, _, _, _] = addresses;
+    let [_, _, _, _, last @ ..] = addresses;
+    (u64::from_le_bytes(*first) & BROADCAST, u64::from_le_bytes(*last) >> 16)
 }
 
 /// What is missing of the addresses reads as 0.

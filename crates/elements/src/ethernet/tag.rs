@@ -117,6 +117,11 @@ pub fn read_short(packet: &Packet, ethertype: u16) -> Option<u16> {
 #[inline]
 pub fn remove(packet: &mut Packet) {
     let data = packet.data_mut();
+    if let Some(head) = data.first_chunk_mut::<{ ADDRESSES + TAG }>() {
+        let addresses: [u8; ADDRESSES] = head.first_chunk().copied().unwrap_or_default();
+        head[TAG..].copy_from_slice(&addresses);
+        return packet.strip(TAG);
+    }
     let n = data.len().saturating_sub(TAG).min(ADDRESSES);
     data.copy_within(..n, data.len().min(TAG));
     packet.strip(TAG);
@@ -126,11 +131,12 @@ pub fn remove(packet: &mut Packet) {
 #[inline]
 pub fn insert(packet: &mut Packet, ethertype: u16, tci: u16) {
     let data = packet.prepend(TAG);
-    let n = data.len().min(ADDRESSES + TAG);
-    data.copy_within(TAG.min(n)..n, 0);
+    let Some(head) = data.first_chunk_mut::<{ ADDRESSES + TAG }>() else {
+        return data.copy_within(TAG.min(data.len()).., 0);
+    };
+    let addresses: [u8; ADDRESSES] = head.last_chunk().copied().unwrap_or_default();
+    head[..ADDRESSES].copy_from_slice(&addresses);
     let [t0, t1] = ethertype.to_be_bytes();
     let [c0, c1] = tci.to_be_bytes();
-    if let Some(tag) = data.get_mut(ADDRESSES..).and_then(|tail| tail.first_chunk_mut()) {
-        *tag = [t0, t1, c0, c1];
-    }
+    head[ADDRESSES..].copy_from_slice(&[t0, t1, c0, c1]);
 }

@@ -68,8 +68,7 @@ impl SetTCPChecksum {
         if self.fixes_header_len {
             fix_header_len(header, len, is_fragment);
         }
-        [header[16], header[17]] = [0, 0];
-        let sum = if is_partial { pseudo } else { checksum::transport(pseudo, segment) };
+        let sum = if is_partial { pseudo } else { checksum::transport_without(pseudo, segment, 16) };
         segment.get_mut(16..18)?.copy_from_slice(&sum.to_be_bytes());
         Some(())
     }

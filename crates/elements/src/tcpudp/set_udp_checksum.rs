@@ -90,10 +90,9 @@ fn set(packet: &mut Packet) -> Option<()> {
     if usize::from(len) > datagram.len() {
         return None;
     }
-    datagram.get_mut(6..8)?.fill(0);
     let covered = datagram.get(..usize::from(len)).unwrap_or_default();
     // Like Click, 0 stays 0, which says that there is no checksum.
-    let sum = if is_partial { pseudo } else { checksum::transport(pseudo, covered) };
+    let sum = if is_partial { pseudo } else { checksum::transport_without(pseudo, covered, 6) };
     datagram.get_mut(6..8)?.copy_from_slice(&sum.to_be_bytes());
     Some(())
 }
