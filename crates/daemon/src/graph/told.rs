@@ -77,6 +77,10 @@ fn at_end(end: &Endpoint, told: &str) -> String {
     let told = told.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(told);
     let help = match end {
         Endpoint::Device(_) if told == "No such device exists" => "; `ip link` lists those that do",
+        // The kernel has no other words for it.
+        Endpoint::Tap(_) if told == "/dev/net/tun: Invalid argument" => {
+            "; there may be a device of this name that is no tap"
+        }
         _ => "",
     };
     format!("{told}{help}")
@@ -134,6 +138,10 @@ mod tests {
             (
                 "graph:7:1: While initializing '_tap_t0 :: KernelTap': no more taps",
                 "tap:t0: no more taps",
+            ),
+            (
+                "graph:7:1: While initializing '_tap_t0 :: KernelTap': /dev/net/tun: Invalid argument",
+                "tap:t0: /dev/net/tun: Invalid argument; there may be a device of this name that is no tap",
             ),
             ("graph:3:8: While initializing 'c/f :: ToDump': /x: No such file", "`c`: /x: No such file"),
             (
