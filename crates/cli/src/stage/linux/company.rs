@@ -317,7 +317,7 @@ mod tests {
     /// A shell gives its end to a child, and closes its own.
     #[test]
     fn a_pipe_that_is_passed_on_meanwhile_is_seen() {
-        let script = "sh -c 'read -r line' <&0 & exec < /dev/null; wait";
+        let script = "exec 3<&0; sh -c 'read -r line <&3; exit 0' & exec 3<&- < /dev/null; wait";
         for round in 0..100 {
             let (reader, writer) = std::io::pipe().unwrap();
             let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
