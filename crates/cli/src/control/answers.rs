@@ -9,10 +9,12 @@ use super::live::{Edit, Outcome, Past};
 use super::server::Reach;
 
 /// What is told of a daemon's graph to those who want another one.
-const CONFIGURED: &str = "the daemon makes this graph of its configuration, which would no longer be what runs; change that with \
+const CONFIGURED: &str =
+    "the daemon makes this graph of its configuration, which would no longer be what runs; change that with \
                           `weir set`, `weir delete`, `weir connect` or `weir apply`";
 /// What is told of what a daemon knows nothing of.
-const FOR_NOW: &str = "weir: this lasts until the daemon's configuration changes: it makes the graph anew then";
+const FOR_NOW: &str =
+    "weir: this lasts until the daemon's configuration changes: it makes the graph anew then";
 
 /// A value as JSON.
 pub fn as_json(value: &impl serde::Serialize) -> Result<String, String> {

@@ -374,7 +374,11 @@ fn only_packets_wait_in_what_status_tells() {
 fn a_name_that_is_no_text_is_refused_and_stands_for_no_other() {
     as_each_user(|place| {
         place.write("in.pcap", capture(1));
-        for script in ["weir read $'a\\xff' > out", "weir read in.pcap | weir write $'a\\xff'", "weir tee $'a\\xff' < in.pcap"] {
+        for script in [
+            "weir read $'a\\xff' > out",
+            "weir read in.pcap | weir write $'a\\xff'",
+            "weir tee $'a\\xff' < in.pcap",
+        ] {
             let finished = place.run(script);
             assert_eq!(finished.code, 2, "{finished:?}");
             let due = "weir: \"a\\xFF\" is no text in UTF-8; if it is the name of a file, give the file another name";

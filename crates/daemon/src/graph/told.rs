@@ -54,7 +54,8 @@ fn one(line: usize, text: &str, bodies: &Bodies, topology: &Topology) -> Told {
     });
     let told = in_step.map_or(text, |(_, _, told)| told);
     let ends = || topology.links.iter().flat_map(|(from, to)| [from, to]);
-    if let Some(end) = element.and_then(|name| ends().find(|end| outside(end).iter().any(|own| own == name))) {
+    if let Some(end) = element.and_then(|name| ends().find(|end| outside(end).iter().any(|own| own == name)))
+    {
         return Told { owner: Some(end.to_string()), text: at_end(end, told) };
     }
     let by_name = element.and_then(|name| Some(name.split_once('/')?.0));
@@ -135,10 +136,7 @@ mod tests {
                 "graph:7:1: While initializing '_file__2f_x_2f_y :: StreamInterface': /x/y: Is a directory",
                 "file:/x/y: Is a directory",
             ),
-            (
-                "graph:7:1: While initializing '_tap_t0 :: KernelTap': no more taps",
-                "tap:t0: no more taps",
-            ),
+            ("graph:7:1: While initializing '_tap_t0 :: KernelTap': no more taps", "tap:t0: no more taps"),
             (
                 "graph:7:1: While initializing '_tap_t0 :: KernelTap': /dev/net/tun: Invalid argument",
                 "tap:t0: /dev/net/tun: Invalid argument; there may be a device of this name that is no tap",

@@ -291,29 +291,6 @@ mod tests {
         is_seen_as(OtherEnd::Foreign, &mut Command::new("cat"));
     }
 
-    /// Where `to` was is where the pipe goes, as in a shell that is about to become another program.
-    #[test]
-    fn a_descriptor_that_is_moved_meanwhile_is_seen() {
-        let own = Path::new("/proc/self");
-        for round in 0..2000 {
-            let (reader, _writer) = std::io::pipe().unwrap();
-            let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-            let links = [format!("pipe:[{}]", id.inode)];
-            // The lower number is free first.
-            let mut to = std::os::fd::OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
-            let from = rustix::io::fcntl_dupfd_cloexec(&reader, 200).unwrap();
-            drop(reader);
-            let mover = std::thread::spawn(move || {
-                (0..round % 50 * 20).for_each(|_| std::hint::spin_loop());
-                rustix::io::dup2(&from, &mut to).unwrap();
-                drop(from);
-                to
-            });
-            assert!(has_link(own, &links), "round {round}");
-            drop(mover.join().unwrap());
-        }
-    }
-
     /// A shell gives its end to a child, and closes its own.
     #[test]
     fn a_pipe_that_is_passed_on_meanwhile_is_seen() {
