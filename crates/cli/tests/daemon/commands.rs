@@ -277,6 +277,10 @@ fn configuration_functions_and_order_outlive_the_daemon() {
         assert_eq!(told(place, "weir show --json --config"), before);
         // The same again is no change, and from YAML as from JSON.
         let text = told(place, "weir show --yaml > all.yaml; weir show --json > all.json; weir apply all.yaml; weir apply all.json; weir show --json --config");
+        let one =
+            told(place, "weir show fw > fw.yaml; weir set fw -f fw.yaml 2>&1; weir apply fw.yaml 2>&1 || :");
+        let due = "weir: fw.yaml: this is one instance, as `weir show fw` prints it; `weir set fw -f fw.yaml` takes it over\n";
+        assert_eq!(one, due);
         assert_eq!(text, before);
         drop(daemon);
     });
