@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use ::functions::Functions;
 use element::Class;
 use graph::{ArgKind, ClassFacts};
 use serde_json::json;
@@ -114,6 +115,11 @@ pub fn help(name: Option<&str>) -> Exit {
     if commands.find_subcommand(name).is_some() {
         return help_of_command(&mut commands, name);
     }
+    if let Some(functions) = Functions::shipped_one(name) {
+        // One that is no stage: an instance's page.
+        let command = functions.get(name).map(|function| crate::remote::create_command(&function));
+        return help_printed(|| command.map_or(Ok(()), |mut command| command.print_long_help()));
+    }
     let known = stock.sorted_names();
     if let Some(class) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
         return help(Some(class));
@@ -121,7 +127,7 @@ pub fn help(name: Option<&str>) -> Exit {
     let known = known.into_iter().chain(commands.get_subcommands().map(clap::Command::get_name));
     let near = known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or("Null");
     Err(Failure::Usage(format!(
-        "no element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists all"
+        "no command, function or element class `{name}`\n  help: did you mean `{near}`? `weir elements` lists the classes"
     )))
 }
 

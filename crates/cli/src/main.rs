@@ -34,6 +34,7 @@ mod watch;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::FromArgMatches;
 use command::{Cli, Command, PacketCommand};
 use failure::{Exit, Failure};
@@ -61,8 +62,9 @@ fn main() -> ExitCode {
         return click::main(args);
     }
     sys::signals::fail_on_large_files();
-    let matches = match command::of(&args).try_get_matches_from(&args) {
+    let matches = match command::of(&args).try_get_matches_from(std::env::args_os()) {
         Ok(matches) => matches,
+        Err(told) if told.kind() == ErrorKind::InvalidUtf8 => return report(Err(Failure::Usage(no_text()))),
         Err(told) => return command::tell(&command::with_tip(told, &args)),
     };
     if let Some((function, matches)) = functions::chosen(&matches) {
@@ -110,6 +112,12 @@ fn main() -> ExitCode {
         Command::Reference => elements::reference(),
     };
     report(exit)
+}
+
+/// What is told of a word of the command line that is no text, where one is needed.
+fn no_text() -> String {
+    let word = std::env::args_os().find(|word| word.to_str().is_none()).unwrap_or_default();
+    format!("{word:?} is no text in UTF-8; if it is the name of a file, give the file another name, or a link with one")
 }
 
 /// The exit status of a command; what went wrong is told.

@@ -600,6 +600,8 @@ fn pages_come_from_the_definitions() {
         assert!(help.contains(&format!("Usage: weir {command} ")) && help.contains("Examples:\n"), "{help}");
     }
     assert!(stdout(&weir(&["help"])).contains("Usage: weir <COMMAND>") && weir(&["help"]).status.success());
+    assert!(stdout(&weir(&["help", "router"])).contains("Usage: weir create router "));
+    assert!(stderr(&weir(&["help", "routr"])).contains("did you mean `route`?"));
     assert!(stderr(&weir(&["help", "linx"])).contains("did you mean `linux`?"));
     assert!(stdout(&weir(&["graph", "--mermaid", "examples/source.click"])).contains("Counter"));
 }
@@ -702,6 +704,11 @@ fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
         (&["graph"], "no configuration; name a file"),
         (&["fmt", ""], "a value is required for '[FILES]...'"),
         (&["help", "Quueue"], "did you mean `Queue`?"),
+        (&["trace", "-c", "x"], "expected a number of packets, such as 100"),
+        (
+            &["live", "g", "rollback", "x"],
+            "expected the number of a graph; `weir live GRAPH history` lists them",
+        ),
         (&["chain", "--name", "a/b", "count"], "`a/b` is no name for a graph"),
         (&["nat"], "nat: --left-address ADDRESS/LENGTH is needed"),
         (&["policer"], "policer: there is nothing to limit"),

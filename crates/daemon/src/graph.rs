@@ -4,6 +4,8 @@
 //! no instance's can. An edge from an instance to one whose name is later in the alphabet is a direct call. The other way packets
 //! wait in a queue, so that no packet can go round for ever without others getting their turn.
 
+pub mod told;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use yang::{Data, Kind};
 use crate::drops::Owners;
 use crate::edit::{Edit, Edited};
 use crate::fault::Fault;
-use crate::graph::{self, Bodies};
+use crate::graph::{self, told, Bodies};
 use crate::journal::Journal;
 use crate::logs::Logs;
 use crate::path::{self, Place, Step};
@@ -214,7 +214,8 @@ impl Store {
         let text = graph::text(&bodies, &topology);
         self.plane.change(&text, title).map_err(|message| {
             tracing::warn!(target: "weir", title, "the graph cannot be changed: {message}");
-            Fault::refused(message)
+            let told = told::read(&message, &bodies, &topology);
+            Fault::refused(told.iter().map(told::Told::to_string).collect::<Vec<_>>().join("\n"))
         })?;
         (self.bodies, self.topology) = (bodies, topology);
         if let Some(logs) = &self.logs {

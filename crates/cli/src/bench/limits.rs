@@ -1,5 +1,12 @@
 //! What figures of the command line may be.
 
+use std::str::FromStr;
+
+/// A number of packets.
+pub fn number<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "expected a number of packets, such as 100".to_string())
+}
+
 /// A number of rounds or changes.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a number, at least 1".to_string())

@@ -179,7 +179,7 @@ pub struct TraceOptions {
     #[command(flatten)]
     pub graph: GraphName,
     /// Number of packets to trace.
-    #[arg(short = 'c', long, default_value_t = 1)]
+    #[arg(short = 'c', long, default_value_t = 1, value_parser = limits::number::<u32>)]
     pub count: u32,
     /// Print each step as a line of JSON. {"left_out":N} stands for N steps that were not read in time.
     #[arg(long)]
@@ -195,7 +195,7 @@ pub struct TapOptions {
     #[command(flatten)]
     pub graph: GraphName,
     /// Stop after this many packets.
-    #[arg(short = 'c', long)]
+    #[arg(short = 'c', long, value_parser = limits::number::<u64>)]
     pub count: Option<u64>,
     /// Write to FILE instead of the standard output.
     #[arg(short, long, value_name = "FILE")]

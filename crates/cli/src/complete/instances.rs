@@ -93,13 +93,16 @@ pub fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
 /// What is joined.
 pub fn joined(current: &OsStr) -> Vec<CompletionCandidate> {
     let ends = asked(|typed| {
-        let joined = ends(&typed.daemon())?.into_iter().filter_map(|(end, peer)| Some([end, peer?]));
-        let mut all: Vec<String> = joined.flatten().collect();
+        let mut all: Vec<String> = remote::connections(&typed.daemon())?.into_iter().flatten().collect();
         all.sort();
-        all.dedup();
         Ok(all)
     });
     candidates(current, ends)
+}
+
+/// Instances that stand in front of a port.
+pub fn attached(current: &OsStr) -> Vec<CompletionCandidate> {
+    candidates(current, asked(|typed| remote::attached(&typed.daemon())))
 }
 
 /// Names of the daemon's watches.

@@ -8,6 +8,14 @@ use super::change::{Failure, Made};
 use super::live::{Edit, Outcome, Past};
 use super::server::Reach;
 
+/// What is told of a daemon's graph to those who want another one.
+const CONFIGURED: &str =
+    "the daemon makes this graph of its configuration, which would no longer be what runs; change that with \
+                          `weir set`, `weir delete`, `weir connect` or `weir apply`";
+/// What is told of what a daemon knows nothing of.
+const FOR_NOW: &str =
+    "weir: this lasts until the daemon's configuration changes: it makes the graph anew then";
+
 /// A value as JSON.
 pub fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
     serde_json::to_string(value).map_err(|error| error.to_string())
@@ -15,6 +23,9 @@ pub fn as_json(value: &impl serde::Serialize) -> Result<String, String> {
 
 /// Changes the graph, or tells what would be done. `None` if the graph has ended.
 pub fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, String> {
+    if reach.is_configured && matches!(edit, Edit::Apply { .. } | Edit::Rollback { .. }) {
+        return Err(CONFIGURED.to_string());
+    }
     let past = match *edit {
         Edit::Rollback { revision } => {
             let past = reach.ask(move |world| world.revisions().get(revision).map(|past| past.graph.clone()));
@@ -28,7 +39,10 @@ pub fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, S
     };
     let made = if dry { reach.plan(wish) } else { reach.change(wish) };
     match made {
-        Ok(Made { revision, actions, warnings }) => {
+        Ok(Made { revision, actions, mut warnings }) => {
+            if reach.is_configured && !actions.is_empty() {
+                warnings.push(FOR_NOW.to_string());
+            }
             let plan = actions.iter().map(|action| action.to_string()).collect();
             as_json(&Outcome { revision, plan, warnings }).map(Some)
         }

@@ -20,6 +20,10 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 /// Connects to the graph that the user means: the one named, or the only one that runs; waits for it if so told.
 fn connect(graph: &GraphName) -> Result<UnixStream, String> {
+    if let Some(name) = &graph.graph {
+        // Nobody can ever have another one.
+        protocol::path(name)?;
+    }
     graph.patience.until(|| connect_now(graph))
 }
 

@@ -76,8 +76,14 @@ pub enum Edit {
     /// Go back to a graph of the history; elements that it shares with the present one go on with their state.
     Rollback {
         /// Its number in `history`.
+        #[arg(value_parser = revision)]
         revision: u64,
     },
+}
+
+fn revision(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "expected the number of a graph; `weir live GRAPH history` lists them".to_string())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

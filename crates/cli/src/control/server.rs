@@ -42,6 +42,8 @@ pub struct Reach {
     jobs: Sender<Job>,
     waker: Arc<UnixStream>,
     answering: Answering,
+    /// Whether the graph is made of a configuration, anew with each change of that.
+    pub is_configured: bool,
 }
 
 impl Server {
@@ -51,9 +53,14 @@ impl Server {
         let waker = waker.ok_or("no descriptor is left; raise the limit of open files")?;
         let waker = Arc::new(waker);
         let (sender, jobs) = channel();
-        let reach = Reach { jobs: sender, waker, answering: Answering::default() };
+        let reach = Reach { jobs: sender, waker, answering: Answering::default(), is_configured: false };
         let herald = Arc::new(Herald::new(world, &reach, hooks)?);
         Ok(Server { sockets: Vec::new(), jobs, reach, herald })
+    }
+
+    /// Says to those who listen to this graph from now on, and want to change it, that it is made of a configuration.
+    pub fn set_configured(&mut self) {
+        self.reach.is_configured = true;
     }
 
     /// Listens for those who call the graph `name`.

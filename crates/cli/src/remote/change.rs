@@ -212,7 +212,9 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
         push(&place, value);
     }
     if let Some(file) = &options.file {
-        let Value::Object(members) = read(file)? else {
+        let mut value = read(file)?;
+        remove_state(target.node(), &mut value);
+        let Value::Object(members) = value else {
             return Err(format!("{file}: expected names with values"));
         };
         for (name, value) in members {
@@ -314,6 +316,12 @@ pub fn apply(options: &ApplyOptions) -> Result<(), String> {
         Some(data) => data.clone(),
         None => value,
     };
+    if let Some(name) = value.get("name").and_then(Value::as_str) {
+        let file = &options.file;
+        return Err(format!(
+            "{file}: this is one instance, as `weir show {name}` prints it; `weir set {name} -f {file}` takes it over"
+        ));
+    }
     let body = json!({ "ietf-restconf:data": without_state(&options.daemon, value)? });
     options.daemon.send_json("PATCH", "/restconf/data", DATA, &body).map(drop)
 }

@@ -19,7 +19,7 @@ pub use api::Daemon;
 pub use change::create_command;
 pub use function::names as functions;
 pub use target::{assignment, function, instances, split, Target};
-pub use topology::ports;
+pub use topology::{attached, connections, ports};
 pub use watch::names as watches;
 
 use crate::failure::{Exit, Failure};

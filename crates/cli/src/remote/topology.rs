@@ -65,7 +65,7 @@ pub struct AttachOptions {
 #[derive(Args)]
 pub struct DetachOptions {
     /// The instance that stands in front of a port.
-    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
+    #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::attached))]
     pub instance: String,
     /// Which daemon.
     #[command(flatten)]
@@ -121,18 +121,17 @@ fn entries(daemon: &Daemon, list: &str) -> Result<Vec<Value>, String> {
 /// Ends a connection.
 pub fn disconnect(options: &DisconnectOptions) -> Result<(), String> {
     let end = &options.endpoint;
-    let connections = entries(&options.daemon, "connection")?;
-    let found = connections.iter().find(|one| text(one, "from") == end || text(one, "to") == end);
-    let found = found.ok_or_else(|| {
-        let known: Vec<String> =
-            connections.iter().map(|one| format!("{} - {}", text(one, "from"), text(one, "to"))).collect();
+    let connections = connections(&options.daemon)?;
+    let found = connections.iter().find(|ends| ends.contains(end));
+    let [from, _] = found.ok_or_else(|| {
+        let known: Vec<String> = connections.iter().map(|ends| ends.join(" - ")).collect();
         let known = match known.is_empty() {
             true => "there are no connections; `weir connect` makes one".to_string(),
             false => format!("connections: {}", known.join(", ")),
         };
         format!("nothing joins `{end}`; {known}")
     })?;
-    let path = format!("/restconf/data/weir:topology/connection={}", encoded(text(found, "from")));
+    let path = format!("/restconf/data/weir:topology/connection={}", encoded(from));
     options.daemon.ask("DELETE", &path, None)?.ok().map(drop)
 }
 
@@ -175,13 +174,23 @@ pub fn detach(options: &DetachOptions) -> Result<(), String> {
     if !answer.is_missing() {
         return answer.ok().map(drop);
     }
-    let attached = entries(&options.daemon, "attachment")?;
-    let known: Vec<&str> = attached.iter().map(|one| text(one, "function")).collect();
+    let known = attached(&options.daemon)?;
     let known = match known.is_empty() {
         true => "no instance does; `weir attach FUNCTION INSTANCE PORT` puts one there".to_string(),
         false => format!("those that do: {}", known.join(", ")),
     };
     Err(format!("`{}` stands in front of no port; {known}", options.instance))
+}
+
+/// What was joined, without what stands in front of ports.
+pub fn connections(daemon: &Daemon) -> Result<Vec<[String; 2]>, String> {
+    let ends = |one: &Value| [text(one, "from").to_string(), text(one, "to").to_string()];
+    Ok(entries(daemon, "connection")?.iter().map(ends).collect())
+}
+
+/// The instances that stand in front of a port.
+pub fn attached(daemon: &Daemon) -> Result<Vec<String>, String> {
+    Ok(entries(daemon, "attachment")?.iter().map(|one| text(one, "function").to_string()).collect())
 }
 
 /// What ends all that joins an instance: paths.

@@ -3,6 +3,7 @@
 mod activation;
 mod learned;
 mod plane;
+mod reload;
 mod sockets;
 
 use std::net::SocketAddr;
@@ -25,6 +26,8 @@ use graph::Diagnostics;
 pub use sockets::socket;
 
 use learned::Keeper;
+use reload::Reload;
+use sys::signals::Signal;
 
 use crate::control::herald::Herald;
 use crate::control::hooks::HookOptions;
@@ -127,6 +130,7 @@ pub fn run(options: ServeOptions) -> Exit {
     let given = activation::socket()?;
     let place = sockets::place(&options, given.as_ref())?;
     let mut control = Server::nameless(&mut engine.world, hooks(&options, &place)?)?;
+    control.set_configured();
     control.listen_unless(GRAPH, |other| {
         let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
         format!(
@@ -135,8 +139,9 @@ pub fn run(options: ServeOptions) -> Exit {
     })?;
     let herald = control.herald().clone();
     let plane = Arc::new(plane::Running::new(control.reach(), herald.ports.clone()));
-    let stop = Stop::listen(&mut engine.world);
+    let stop = Stop::listen_to([Signal::Interrupt, Signal::Terminate], &mut engine.world);
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
+    let reload = Reload::listen(&mut engine.world, tls.clone());
     let mut listeners = sockets::open(&options, given, place)?;
     // The thread that serves does not end before the process does.
     let socket_file = listeners.file.take();
@@ -170,6 +175,7 @@ pub fn run(options: ServeOptions) -> Exit {
     activation::reassure(control.reach())?;
     engine.run_while(|world| {
         control.work(world);
+        reload.work();
         !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()
     });
     activation::tell(activation::State::Stopping);

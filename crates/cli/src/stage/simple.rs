@@ -42,7 +42,7 @@ pub struct ReadOptions {
 #[derive(Args)]
 pub struct WriteOptions {
     /// Capture file: pcapng if its name ends with `.pcapng`, else pcap; compressed if `.gz` or `.bz2` follows.
-    /// `-` is standard output.
+    /// `-` is standard output. What the file holds goes when the first packet comes, unless weir still reads it.
     #[arg(value_name = "FILE", value_parser = output_file)]
     pub file: String,
     /// What all stages have; `--format` is the file's.

@@ -304,7 +304,7 @@ pub fn status(options: &StatusOptions) -> Exit {
             println!("{}", serde_json::to_string(status).map_err(|error| error.to_string())?);
         }
     } else {
-        print!("{}", text(&list));
+        print!("{}", text(&list, &silent));
     }
     for id in silent {
         eprintln!(
@@ -314,8 +314,8 @@ pub fn status(options: &StatusOptions) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A table with a line an interface.
-fn text(list: &[Status]) -> String {
+/// A table with a line an interface, and one for each stage that does not answer.
+fn text(list: &[Status], silent: &[u32]) -> String {
     let mut rows =
         vec![["ID", "UPTIME", "INTERFACE", "JOINT", "NEIGHBOUR", "RX", "TX", "DROPS", "QUEUED", "FUNCTION"]
             .map(str::to_string)];
@@ -337,6 +337,11 @@ fn text(list: &[Status]) -> String {
                 stage.map_or(String::new(), |status| status.function.clone()),
             ]);
         }
+    }
+    for id in silent {
+        let mut row = ["-"; 10].map(str::to_string);
+        (row[0], row[9]) = (id.to_string(), "(does not answer)".to_string());
+        rows.push(row);
     }
     let widths: Vec<usize> =
         (0..10).map(|idx| rows.iter().map(|row| row[idx].len()).max().unwrap_or(0)).collect();

@@ -107,6 +107,11 @@ fn what_cannot_be_is_told_and_changes_nothing() {
              no apply - </dev/null
              no call fw flush
              no function rm firewall
+             no create capture cap /nowhere/x
+             no live weir rollback 0
+             no live weir apply -e 'Idle -> Discard'
+             weir live weir add extra Null | tail -n 1
+             weir live weir rm extra 2>/dev/null | tail -n 1
              weir show fw --config",
         );
         texts.borrow_mut().push(text);
@@ -128,7 +133,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: connection of fw:left: there is no instance `other`; create it first
             weir: `fw`: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
             weir: connection of dev:e0: dev:e0 and tap:t0: one of them must be a port of an instance
-            weir: graph:93:1: While initializing '_from_dev_there__is__none :: FromDevice': there_is_none: No such device exists
+            weir: dev:there_is_none: No such device exists; `ip link` lists those that do
             weir: attachment of `fw`: `fw` cannot stand in front of itself
             weir: `fw` has no rule/7 now; `weir show fw` shows what it has
             weir: `fw` stands in front of no port; no instance does; `weir attach FUNCTION INSTANCE PORT` puts one there
@@ -138,6 +143,14 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: -: it is empty; expected a configuration as `weir show --yaml` prints it
             weir: `flush` is no action of a firewall; it has none
             weir: `firewall` comes with weir and stays
+            weir: `cap`: /nowhere/x: No such file or directory
+            weir: the daemon makes this graph of its configuration, which would no longer be what runs; change that with `weir set`, `weir delete`, `weir connect` or `weir apply`
+            weir: the daemon makes this graph of its configuration, which would no longer be what runs; change that with `weir set`, `weir delete`, `weir connect` or `weir apply`
+            extra:1:1: warning: 'extra :: Null' input 0 unused
+            extra:1:1: warning: 'extra :: Null' output 0 unused
+            weir: this lasts until the daemon's configuration changes: it makes the graph anew then
+              add extra :: Null
+              rm extra
             name: fw
             rule:
             - id: 1
@@ -264,6 +277,10 @@ fn configuration_functions_and_order_outlive_the_daemon() {
         assert_eq!(told(place, "weir show --json --config"), before);
         // The same again is no change, and from YAML as from JSON.
         let text = told(place, "weir show --yaml > all.yaml; weir show --json > all.json; weir apply all.yaml; weir apply all.json; weir show --json --config");
+        let one =
+            told(place, "weir show fw > fw.yaml; weir set fw -f fw.yaml 2>&1; weir apply fw.yaml 2>&1 || :");
+        let due = "weir: fw.yaml: this is one instance, as `weir show fw` prints it; `weir set fw -f fw.yaml` takes it over\n";
+        assert_eq!(one, due);
         assert_eq!(text, before);
         drop(daemon);
     });

@@ -30,7 +30,8 @@ fn bash_completes_what_the_daemon_has() {
                  weir watch full /weir:topology/port=fw,left/rx-packets --rising 100
                  try 'weir show '; try 'weir show f'; try 'weir show fw rule/'; try 'weir show fw rule/1/m'; try 'weir show fw st'
                  try 'weir set fw rule/'; try 'weir set fw mtu=1400 rule/2/action='; try 'weir set fw stateful='; try 'weir set fw packets'
-                 try 'weir connect fw:'; try 'weir connect fw:right r'; try 'weir disconnect '; try 'weir detach b'
+                 try 'weir connect fw:'; try 'weir connect fw:right r'; try 'weir disconnect '
+                 weir attach firewall guard fw:left; try 'weir disconnect '; try 'weir detach '; weir delete guard
                  try 'weir attach fire'; try 'weir attach firewall guard fw:r'; try 'weir create fire'
                  try 'weir create firewall f2 --def'; try 'weir create firewall f2 --default d'
                  try 'weir delete r route/'; try 'weir delete r route/\\\"10.9.0.0/16\\\"/'
@@ -50,7 +51,8 @@ weir set fw packets>
 weir connect fw:> right
 weir connect fw:right r> r:a
 weir disconnect > br0:a fw:left
-weir detach b> br0
+weir disconnect > br0:a fw:left
+weir detach > guard
 weir attach fire> firewall
 weir attach firewall guard fw:r> right
 weir create fire> firewall

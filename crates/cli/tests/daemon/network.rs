@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::process::{as_each_user, Place, Running};
+use super::process::{as_each_user, until, Place, Running};
 use super::same;
 
 /// Makes an authority, a server's certificate for localhost, and clients' certificates with roles.
@@ -107,6 +107,10 @@ fn certificates_and_tokens_are_read_anew_when_they_change() {
         mv new.pem server.pem; as third; mv new.key server.key; as third; serial"#
     ));
     assert_eq!(text, "200 401 401 200 401 200 \n401 200 serial=4D\n");
+    let n_told = || daemon.stderr().matches("certificates and tokens are read anew").count();
+    let n_before = n_told();
+    place.output(&format!("kill -HUP {}", daemon.id()));
+    until("they are read though nothing has changed", || n_told() > n_before);
     let log = daemon.stderr();
     for told in [
         "stays: tokens: line 1: there are 1 words; expected NAME ROLE SHA256",

@@ -9,7 +9,7 @@ const COMMANDS: &str = r#"
 [ -e in.pcap ] || weir run --quiet -e 'InfiniteSource(LIMIT 50, STOP true) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> ToDump(in.pcap)'
 send() { weir stage --if left=file:in.pcap --if right=unix:$1 -e 'FromInterface(left) -> ToInterface(right)'; }
 count() { weir run --quiet --read c.count -e "FromDump($1, STOP true) -> c :: Counter -> Discard" 2>/dev/null | sed -n 's/^c.count: *//p' || :; }
-renew() { name=$(weir handler -g weir list | grep "^_unix.*$(echo $1 | sed 's/\./_2e_/')"); weir live weir replace $name "StreamInterface(ENDPOINT unix:$PWD/$1)" | grep -c replace >/dev/null; }
+renew() { name=$(weir handler -g weir list | grep "^_unix.*$(echo $1 | sed 's/\./_2e_/')"); weir live weir replace $name "StreamInterface(ENDPOINT unix:$PWD/$1)" 2>/dev/null | grep -c replace >/dev/null; }
 port() { weir topology --json | jq -r ".ports[] | select(.instance == \"$1\" and .name == \"$2\") | .\"$3\""; }
 "#;
 
@@ -96,7 +96,7 @@ fn what_cannot_be_a_stream_is_told_and_changes_nothing() {
             "weir create firewall fw
              for end in unix:relative 'fifo:/with blanks' unix:$PWD/in.pcap fifo:$PWD/in.pcap fifo:/nowhere/x file:/nowhere/x unix:/nowhere/x; do
                  weir connect fw:left \"$end\" || :
-             done 2>&1 | sed \"s/'_[a-z]*__[^ ]* ::/'NAME ::/; s/graph:[0-9:]*/graph/\"
+             done
              weir create firewall unix || :
              weir show",
         );
@@ -108,11 +108,11 @@ fn what_cannot_be_a_stream_is_told_and_changes_nothing() {
         &expect_test::expect![[r#"
             weir: `unix:relative`: `relative` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
             weir: `fifo:/with blanks`: `/with blanks` is no path for packets: it begins with `/` and has at most 107 letters, digits and `_.-/+@%=~`
-            weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: there is something else than a socket
-            weir: graph While initializing 'NAME :: StreamInterface': HERE/in.pcap: this is no named pipe; `mkfifo` makes one
-            weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
-            weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
-            weir: graph While initializing 'NAME :: StreamInterface': /nowhere/x: No such file or directory
+            weir: unix:HERE/in.pcap: there is something else than a socket
+            weir: fifo:HERE/in.pcap: this is no named pipe; `mkfifo` makes one
+            weir: fifo:/nowhere/x: No such file or directory; `mkfifo` makes a named pipe
+            weir: file:/nowhere/x: No such file or directory
+            weir: unix:/nowhere/x: No such file or directory
             weir: `unix` means something else in connections and graphs; choose another name
             INSTANCE  FUNCTION  PORTS
             fw        firewall  left, right

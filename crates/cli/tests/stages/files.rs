@@ -198,6 +198,17 @@ fn a_file_that_is_read_is_not_written() {
             fails(place, script, due);
             assert!(place.read("x") == keep, "{script}");
         }
+        // Whoever has read all of it before the first packet is written may be a reader no more: then it is written, as it was.
+        place.run("weir read x | weir write x");
+        assert!(place.read("x") == keep);
+        let keep = capture(60_000);
+        place.write("x", &keep);
+        for script in ["weir read x | weir write x", "weir read x | weir count | cat | weir write x"] {
+            fails(place, script, "x: it is being read by weir; write to another one");
+            assert!(place.read("x") == keep, "{script}");
+        }
+        place.output("weir read x | weir write y; weir read x | weir filter 'arp && ip' | weir write y");
+        assert_eq!(n_packets(place, "y"), 0, "what was in the file goes, though nothing else comes");
     });
 }
 
@@ -356,5 +367,23 @@ fn only_packets_wait_in_what_status_tells() {
         let stage = place.start(&format!("exec weir stage -e '{graph}' > /dev/null"));
         until("seven packets wait", || place.status().first().is_some_and(|one| one["queued"] == 7));
         drop(stage);
+    });
+}
+
+#[test]
+fn a_name_that_is_no_text_is_refused_and_stands_for_no_other() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(1));
+        for script in [
+            "weir read $'a\\xff' > out",
+            "weir read in.pcap | weir write $'a\\xff'",
+            "weir tee $'a\\xff' < in.pcap",
+        ] {
+            let finished = place.run(script);
+            assert_eq!(finished.code, 2, "{finished:?}");
+            let due = "weir: \"a\\xFF\" is no text in UTF-8; if it is the name of a file, give the file another name";
+            assert!(finished.stderr.contains(due), "{finished:?}");
+        }
+        assert_eq!(place.output("ls -d a* | wc -l").trim(), "0");
     });
 }

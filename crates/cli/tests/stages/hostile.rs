@@ -5,6 +5,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::sys::memfd::{memfd_create, MFdFlags};
@@ -22,6 +23,7 @@ use super::random::Random;
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
 const SWITCH: u8 = 3;
+const CABLE: u8 = 4;
 /// Kinds of messages beyond those above, and one that is none.
 const OTHERS: [u8; 4] = [4, 5, 6, 255];
 /// Bytes of a message.
@@ -419,5 +421,34 @@ fn garbage_in_shared_memory_ends_a_writer_and_nothing_else() {
             drop((from, line));
             ends_in_order(&stage.finish(), &format!("garbage from seed {seed}"));
         }
+    });
+}
+
+/// It says that it has joined both stacks, and hangs up without ending.
+#[test]
+fn a_neighbour_that_takes_long_to_leave_keeps_a_stack_from_no_other() {
+    as_each_user(|place| {
+        let ((input, to), (from, output)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+        let mut command = place.command("weir");
+        let words = ["linux", "--left", "10.0.0.1/24", "--right", "10.1.0.1/24", "--", "sleep", "100"];
+        command.args(words).stdin(Stdio::from(input));
+        let stack = Running::start_into(command, output, place, "the stack");
+        let line = socket();
+        until("the stack listens", || line.connect(&address(&to, "reader")).is_ok());
+        send_fds(&line, &message(HELLO, 0), &Offer::new(&to).fds()).expect("it listens");
+        let mut bytes = [0; MESSAGE];
+        recv_fds(&line, &mut bytes).expect("it answers");
+        assert_eq!(bytes[7], WELCOME);
+        send_fds(&line, &message(CABLE, 0), &[]).expect("it listens");
+        let is_joined = |joint: &str| place.joints("linux", 2).iter().any(|one| one == joint);
+        until("it believes that", || is_joined("left cable"));
+        drop(line);
+        let begin = Instant::now();
+        let mut command = place.command("weir");
+        command.args(["linux", "--left", "10.1.0.2/24", "--", "sleep", "100"]).stdin(Stdio::from(from));
+        let other = Running::start_into(command, Stdio::null(), place, "another stack");
+        until("it is joined", || is_joined("right cable") || is_joined("right pump"));
+        assert!(begin.elapsed() < Duration::from_secs(30), "it has waited");
+        drop((stack, other, to));
     });
 }

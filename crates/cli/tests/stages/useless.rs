@@ -129,6 +129,20 @@ fn a_stage_whose_parent_does_not_hear_of_its_end_is_not_told_to_be_stopped() {
 }
 
 #[test]
+fn a_stage_that_is_stopped_is_listed() {
+    as_each_user(|place| {
+        let parent = place.start("exec weir count < <(sleep 100) > /dev/null");
+        until("it runs", || place.status().len() == 1);
+        let id = parent.id();
+        let told = place.run(&format!("kill -STOP {id}; weir status; kill -CONT {id}"));
+        let last = told.stdout.lines().last().unwrap_or_default();
+        assert!(last.starts_with(&id.to_string()) && last.ends_with("(does not answer)"), "{told:?}");
+        assert!(told.stderr.contains("`kill -CONT"), "{told:?}");
+        drop(parent);
+    });
+}
+
+#[test]
 fn where_memory_is_short_that_is_told_and_nothing_panics() {
     as_each_user(|place| {
         capture(place, 3);

@@ -55,6 +55,12 @@ impl Tls {
         Ok(Tls { files: files.clone(), read: Mutex::new((stamps, Arc::new(read))) })
     }
 
+    /// Reads the files anew, whether they have changed or not.
+    pub fn read_anew(&self) {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).0.clear();
+        self.read();
+    }
+
     /// What the files hold now. What cannot be used is told of, and what they held before goes on.
     fn read(&self) -> Arc<Read> {
         let stamps = self.files.stamps();

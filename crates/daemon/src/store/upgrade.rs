@@ -9,7 +9,7 @@ use yang::Data;
 use super::next::Compound;
 use super::{Store, Touched};
 use crate::fault::Fault;
-use crate::graph::{self, Bodies, Body};
+use crate::graph::{self, told, Bodies, Body};
 use crate::topology::Topology;
 
 /// The instance with which a function is tried out.
@@ -37,8 +37,11 @@ impl Store {
             Err(Rendering::Wrong(message)) => return Err(refused(message)),
         };
         let body = Body { function: name.to_string(), ports, text };
-        let bodies = Bodies::from([(TRIAL.to_string(), Arc::new(body))]);
-        self.plane.check(&graph::text(&bodies, &Topology::default())).map_err(refused)
+        let (bodies, topology) = (Bodies::from([(TRIAL.to_string(), Arc::new(body))]), Topology::default());
+        self.plane.check(&graph::text(&bodies, &topology)).map_err(|message| {
+            let told = told::read(&message, &bodies, &topology);
+            refused(told.into_iter().map(|told| told.text).collect::<Vec<_>>().join("\n"))
+        })
     }
 
     /// Goes over to other functions; instances of those that changed go on with their new graphs and their state.

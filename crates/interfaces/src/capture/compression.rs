@@ -45,14 +45,18 @@ impl Output {
         if path == "-" {
             return Ok(Output::Plain(io::stdout().as_fd().try_clone_to_owned()?.into()));
         }
-        let file = File::create(path)?;
-        Ok(if path.ends_with(".gz") {
+        File::create(path).map(|file| Output::of_file(file, path))
+    }
+
+    /// Writes to a file of this name, which is open.
+    pub fn of_file(file: File, path: &str) -> Output {
+        if path.ends_with(".gz") {
             Output::Gzip(GzEncoder::new(file, flate2::Compression::default()))
         } else if path.ends_with(".bz2") {
             Output::Bzip2(BzEncoder::new(file, bzip2::Compression::default()))
         } else {
             Output::Plain(file)
-        })
+        }
     }
 
     /// Writes what compression still holds back; without it a compressed file is not complete.

@@ -26,7 +26,7 @@ impl Reader {
         let file = if path == "-" {
             io::stdin().as_fd().try_clone_to_owned().map(File::from)
         } else {
-            File::open(path)
+            File::open(path).inspect(sys::file_lock::share)
         };
         Reader::of_file(file.map_err(|source| CaptureError::Open { path: path.to_owned(), source })?)
     }

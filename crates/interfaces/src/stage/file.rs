@@ -64,7 +64,7 @@ pub fn mismatch(path: &str, kind: FileType, due: &str) -> String {
 /// read again.
 pub fn input(path: &str) -> Result<Ends, String> {
     let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
-    let mut file = File::open(path).map_err(words)?;
+    let mut file = File::open(path).inspect(sys::file_lock::share).map_err(words)?;
     let kind = file.metadata().map_err(words)?.file_type();
     if kind.is_dir() {
         return Err(format!("{path}: Is a directory"));
@@ -83,13 +83,19 @@ pub fn input(path: &str) -> Result<Ends, String> {
     Ok((Some(Box::new(FileIn::new(reader, path))), None))
 }
 
-/// A file to write packets to, compressed if its name ends with `.gz` or `.bz2`.
+/// A file to write packets to, compressed if its name ends with `.gz` or `.bz2`. What it holds goes when the first packet comes, or the
+/// end: a stage before this one may read it, which is seen then.
 pub fn output(path: &str, format: Format) -> Result<Ends, String> {
-    let file = capture::Output::create(path).map_err(|error| format!("{path}: {}", reason(&error)))?;
+    let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(words)?;
+    let facts = file.metadata().map_err(words)?;
+    let has_content = facts.is_file() && facts.len() > 0;
+    let kept = has_content.then(|| file.try_clone()).transpose().map_err(words)?;
     let framer = Framer::new(format);
     let mut pending = Vec::new();
     framer.begin(&mut pending);
-    Ok((None, Some(Box::new(FileOut { file: Some(file), framer, pending, path: path.to_string() }))))
+    let file = Some(capture::Output::of_file(file, path));
+    Ok((None, Some(Box::new(FileOut { file, kept, framer, pending, path: path.to_string() }))))
 }
 
 /// A capture that is read.
@@ -158,6 +164,8 @@ impl Input for FileIn {
 struct FileOut {
     /// `None` once it is finished.
     file: Option<capture::Output>,
+    /// The file, as long as it holds what was in it before.
+    kept: Option<File>,
     framer: Framer,
     pending: Vec<u8>,
     path: String,
@@ -166,6 +174,12 @@ struct FileOut {
 impl FileOut {
     fn write(&mut self) -> std::io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
+        if let Some(kept) = self.kept.take() {
+            if sys::file_lock::is_shared(&kept) {
+                return Err(std::io::Error::other("it is being read by weir; write to another one"));
+            }
+            kept.set_len(0)?;
+        }
         let writer: &mut dyn Write = match file {
             capture::Output::Plain(file) => file,
             capture::Output::Gzip(file) => file,

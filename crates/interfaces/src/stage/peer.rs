@@ -156,7 +156,10 @@ fn peer(socket: UnixStream, path: &str) -> Result<Found, String> {
 }
 
 fn find_reader(path: &str) -> Result<Found, String> {
-    let facts = std::fs::metadata(path).map_err(|error| words(path, &error))?;
+    let facts = std::fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("{}; `mkfifo` makes a named pipe", words(path, &error)),
+        _ => words(path, &error),
+    })?;
     if !facts.file_type().is_fifo() {
         return Err(format!("{path}: this is no named pipe; `mkfifo` makes one"));
     }

@@ -176,6 +176,15 @@ impl Search {
         if !self.covers(links) {
             *self = Search { links: links.to_vec(), ..Search::default() };
         }
+        // A shell that had a pipe may have passed it on to a process that it began after this one had read which there are: that one
+        // is there when they are read again.
+        match self.look_once(links) {
+            OtherEnd::Foreign => self.look_once(links),
+            found => found,
+        }
+    }
+
+    fn look_once(&mut self, links: &[String]) -> OtherEnd {
         let own = Path::new("/proc/self");
         let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
         let can_be_asked = status::can_be_asked().ok();
@@ -243,9 +252,13 @@ fn has_threads(process: &Path) -> bool {
 
 /// Whether a descriptor of a process leads to one of these.
 fn has_link(process: &Path, links: &[String]) -> bool {
-    let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-    let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
-    targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
+    // One that the process moves meanwhile (`dup2`, then `close`), as a shell does before it becomes another program, may be missed: where
+    // it goes was read before, where it was is read after. It is moved once, so that it is there the second time.
+    (0..2).any(|_| {
+        let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+        targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
+    })
 }
 
 #[cfg(test)]
@@ -276,6 +289,24 @@ mod tests {
     fn a_shell_at_the_other_end_may_become_a_neighbour_and_another_program_may_not() {
         is_seen_as(OtherEnd::Unsettled, Command::new("sh").args(["-c", "read -r line; exit 0"]));
         is_seen_as(OtherEnd::Foreign, &mut Command::new("cat"));
+    }
+
+    /// A shell gives its end to a child, and closes its own.
+    #[test]
+    fn a_pipe_that_is_passed_on_meanwhile_is_seen() {
+        let script = "exec 3<&0; sh -c 'read -r line <&3; exit 0' & exec 3<&- < /dev/null; wait";
+        for round in 0..100 {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
+            let links = [format!("pipe:[{}]", id.inode)];
+            let mut child =
+                Command::new("sh").args(["-c", script]).stdin(reader).stdout(Stdio::null()).spawn().unwrap();
+            for look in 0..20 {
+                assert_ne!(Search::default().look(&links), OtherEnd::Foreign, "round {round}, look {look}");
+            }
+            drop(writer);
+            child.wait().unwrap();
+        }
     }
 
     #[test]

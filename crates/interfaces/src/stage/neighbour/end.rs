@@ -20,7 +20,7 @@ const LEAVING: Duration = Duration::from_secs(60);
 /// How long one may take that cannot be seen.
 const LEAVING_UNSEEN: Duration = Duration::from_millis(50);
 /// How often to look whether it has.
-const LOOK: Duration = Duration::from_millis(1);
+pub const LOOK: Duration = Duration::from_millis(1);
 
 /// One end of a pipe, and how far the talk with the other end came.
 pub struct End {
@@ -29,6 +29,13 @@ pub struct End {
     pub side: Side,
     pub listener: Socket,
     pub talk: Option<Talk>,
+    pub leaving: Option<Leaving>,
+}
+
+/// A neighbour to whose stack this one is joined and who has hung up: its process is about to end, if it has not.
+pub struct Leaving {
+    neighbour: Neighbour,
+    since: Instant,
 }
 
 /// A connection to the other end.
@@ -44,10 +51,10 @@ pub enum Next {
     Stay,
     /// The talk is over. If the pipe goes on in the ring, the line is the rings'.
     Over,
+    /// The neighbour, who was joined in the kernel, has hung up.
+    Leaving,
     /// What was joined in the kernel is to come back.
     ComeBack,
-    /// The neighbour, who was joined in the kernel, is gone.
-    Abandoned,
 }
 
 impl End {
@@ -75,22 +82,24 @@ impl End {
         self.talk.as_ref().is_some_and(|talk| talk.rings.is_none()) && !self.is_joined()
     }
 
-    /// Whether the neighbour to whose stack this one is joined is gone, but the pipe goes on: somebody else may take its place.
-    pub fn is_abandoned(&self, neighbour: Neighbour) -> bool {
+    /// The neighbour has hung up.
+    pub fn hung_up(&mut self, neighbour: Neighbour) -> Next {
         if !lock(&self.shared).has_kernel_joint() {
-            return false;
+            return Next::Over;
         }
-        let begin = Instant::now();
+        self.leaving = Some(Leaving { neighbour, since: Instant::now() });
+        Next::Leaving
+    }
+
+    /// Whether the neighbour who was leaving is gone, but the pipe goes on: somebody else may take its place. Nothing is known as long
+    /// as it is leaving.
+    pub fn is_abandoned(&self) -> Option<bool> {
+        let Leaving { neighbour, since } = self.leaving.as_ref()?;
         let patience = if neighbour.pid == 0 { LEAVING_UNSEEN } else { LEAVING };
-        loop {
-            // What ends closes all that it has, one after the other: the pipe counts once nothing is left.
-            let is_gone = has_ended(neighbour.pid) || begin.elapsed() >= patience;
-            let goes_on = self.goes_on();
-            if is_gone || !goes_on {
-                return goes_on;
-            }
-            std::thread::sleep(LOOK);
-        }
+        // What ends closes all that it has, one after the other: the pipe counts once nothing is left.
+        let is_gone = has_ended(neighbour.pid) || since.elapsed() >= patience;
+        let goes_on = self.goes_on();
+        (is_gone || !goes_on).then_some(goes_on)
     }
 
     /// Whether somebody has the other end of the pipe.

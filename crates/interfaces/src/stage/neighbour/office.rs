@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sys::poll::{Interest, Poller, Waker};
 
-use super::end::{End, Next, Talk};
+use super::end::{End, Next, Talk, LOOK};
 use super::message::{self, Heard, Message, PART, PARTED, RING_ONLY, SWITCH};
 use super::rendezvous::{connect, listen, trusted, Neighbour};
 use super::{answer, stack, New, Side, DESK};
@@ -39,7 +39,8 @@ impl Office {
         loop {
             let asked = self.take_new();
             // Whoever asked whether all was heard is answered when nothing more is to be heard.
-            let patience = asked.map(|_| Duration::ZERO);
+            let is_any_leaving = self.ends.iter().any(|end| end.leaving.is_some());
+            let patience = asked.map(|_| Duration::ZERO).or(is_any_leaving.then_some(LOOK));
             let Ok(events) = self.poller.wait(patience) else { return };
             let tokens: Vec<u64> = events.iter().map(|event| event.token).collect();
             if let (Some(asked), true) = (asked, tokens.is_empty()) {
@@ -56,6 +57,9 @@ impl Office {
                 } else if let Some(idx) = self.ends.iter().position(speaks) {
                     self.hear(idx);
                 }
+            }
+            if is_any_leaving {
+                self.see_off();
             }
         }
     }
@@ -87,7 +91,7 @@ impl Office {
         if watch_fd(&mut self.poller, listener.as_fd(), Interest::READ).is_err() {
             return;
         }
-        self.ends.push(End { shared, id, side, listener, talk: None });
+        self.ends.push(End { shared, id, side, listener, talk: None, leaving: None });
         match side {
             Side::Reader => self.knock(self.ends.len() - 1),
             Side::Writer => self.call(self.ends.len() - 1, 0),
@@ -225,8 +229,7 @@ impl Office {
         let next = match message::hear(&talk.line) {
             Heard::Message(message, fds) => end.step(&mut talk, &message, fds),
             Heard::Nothing => Next::Stay,
-            Heard::End if end.is_abandoned(talk.neighbour) => Next::Abandoned,
-            Heard::End => Next::Over,
+            Heard::End => end.hung_up(talk.neighbour),
         };
         match next {
             Next::Stay => end.talk = Some(talk),
@@ -238,13 +241,29 @@ impl Office {
                 end.settle();
                 unwatch_fd(&mut self.poller, talk.line.as_fd());
             }
-            Next::Abandoned => {
-                end.abandoned();
-                end.settle();
+            Next::Leaving => {
                 unwatch_fd(&mut self.poller, talk.line.as_fd());
-                if end.side == Side::Writer {
-                    self.call(idx, 0);
-                }
+                // Whoever is to take its place waits.
+                unwatch_fd(&mut self.poller, end.listener.as_fd());
+            }
+        }
+    }
+
+    /// Goes on where a neighbour that was leaving is gone.
+    fn see_off(&mut self) {
+        for idx in 0..self.ends.len() {
+            let Some(end) = self.ends.get_mut(idx) else { return };
+            let Some(is_abandoned) = end.is_abandoned() else { continue };
+            end.leaving = None;
+            if is_abandoned {
+                end.abandoned();
+            }
+            end.settle();
+            if watch_fd(&mut self.poller, end.listener.as_fd(), Interest::READ).is_ok()
+                && is_abandoned
+                && end.side == Side::Writer
+            {
+                self.call(idx, 0);
             }
         }
     }
