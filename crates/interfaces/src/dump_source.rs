@@ -1,7 +1,9 @@
 //! The source of packets in a capture file: what is read of it, from where to where, and what is told of its faults.
 
+use std::io::ErrorKind;
+
 use args::Timestamp;
-use element::{annotation, at_declared_file, Ctx, Packet};
+use element::{annotation, at_declared_file, failure, Ctx, Packet};
 
 use crate::capture::{link, CaptureError, Reader, Record};
 use crate::dump_window::{Place, Window};
@@ -129,13 +131,21 @@ impl DumpSource {
         Found::Packet(packet_of(&record, time), record.link_type)
     }
 
-    /// The file is faulty: Click's words first, then where and what.
+    /// The file is faulty: Click's words first, then where and what, unless Click leaves that untold.
     #[cold]
     fn fault(&self, error: &CaptureError) -> Found {
         let name = self.print_filename();
+        let is_told_as_click = failure::is_told_as_click();
         match error {
-            CaptureError::Read { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
-                Found::PassedOver
+            CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::PassedOver,
+            CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
+                Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
+            }
+            CaptureError::Truncated { .. } if is_told_as_click => Found::End,
+            // Lengths in Click have a sign, and nothing is behind one that is negative.
+            CaptureError::Corrupt { value, .. } if is_told_as_click && *value > i32::MAX as u64 => Found::End,
+            CaptureError::Corrupt { .. } if is_told_as_click => {
+                Found::Fault(format!("{name}: bad packet header; giving up"))
             }
             CaptureError::Corrupt { .. } => {
                 Found::Fault(format!("{name}: bad packet header; giving up\n{name}: {error}"))
@@ -175,6 +185,20 @@ impl DumpSource {
         if !self.window.is_like(&old.window) {
             std::mem::swap(&mut self.window, &mut old.window);
         }
+    }
+}
+
+/// What the program gzip, which Click calls, tells of a file.
+fn gzip_says(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => "unexpected end of file".to_string(),
+        ErrorKind::InvalidInput if error.to_string().contains("checksum") => {
+            "invalid compressed data--crc error".to_string()
+        }
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+            "invalid compressed data--format violated".to_string()
+        }
+        _ => reason(error),
     }
 }
 
