@@ -404,8 +404,10 @@ fn a_capture_that_is_cut_off_fails_the_run() {
     assert!(stderr(&output).contains("truncated record"), "{}", stderr(&output));
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("all of it is JSON");
     assert_eq!(summary["read"], serde_json::json!({ "c.count": "78", "c.class": "Counter" }));
-    let output = weir(&["click", "-e", &graph]);
+    let graph = format!("f :: FromDump({cut}, STOP true) -> Discard");
+    let output = weir(&["click", "-e", &graph, "-h", "f.filepos"]);
     assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), ""), "Click says nothing");
+    assert_eq!(stdout(&output), "50000\n");
 }
 
 #[test]
@@ -417,6 +419,14 @@ fn a_compressed_capture_that_is_cut_off_is_told_of_as_by_gzip() {
     let output = weir(&["click", "-e", &format!("FromDump({cut}, STOP true) -> Discard")]);
     let due = format!("\ngzip: {cut}: unexpected end of file\n");
     assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), &*due));
+}
+
+#[test]
+fn what_is_no_field_is_printed_as_in_click() {
+    let told =
+        |command: &str| stderr(&weir(&[command, "-e", "Idle -> AggregateIP(tcp nosuch/8) -> Discard"]));
+    assert!(told("click").starts_with(" nosuch/8\nconfig:1: While configuring "), "{}", told("click"));
+    assert!(!told("run").starts_with(" nosuch"));
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct DumpSource {
     /// The time of the packet that has settled the window, until it is taken.
     pub first_time: Option<Timestamp>,
     reader: Option<Reader>,
+    /// Whether the last record was cut off, which is told as by Click: all of the file was read.
+    is_cut: bool,
 }
 
 /// What a look at the file yields. Packets come with their link types.
@@ -46,7 +48,15 @@ pub enum Found {
 impl DumpSource {
     /// A source that is not open yet.
     pub fn new(filename: String, window: Window, sample: u32) -> DumpSource {
-        DumpSource { filename, window, sample, packet_filepos: 0, first_time: None, reader: None }
+        DumpSource {
+            filename,
+            window,
+            sample,
+            packet_filepos: 0,
+            first_time: None,
+            reader: None,
+            is_cut: false,
+        }
     }
 
     /// Whether the file is standard input.
@@ -91,7 +101,8 @@ impl DumpSource {
 
     /// Where the next record starts.
     pub fn position(&self) -> u64 {
-        self.reader.as_ref().map_or(0, Reader::position)
+        let position = self.reader.as_ref().map_or(0, Reader::position);
+        self.file_len().filter(|_| self.is_cut).unwrap_or(position)
     }
 
     /// Goes to a place of the file where a record starts.
@@ -101,6 +112,7 @@ impl DumpSource {
         if reader.file_len().is_some_and(|len| offset > len) {
             return Err("FILEPOS out of range".to_string());
         }
+        self.is_cut = false;
         reader.seek(offset).map_err(|error| format!("{name}: {error}"))
     }
 
@@ -112,7 +124,10 @@ impl DumpSource {
         let record = match reader.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => return Found::End,
-            Err(error) => return self.fault(&error),
+            Err(error) => {
+                self.is_cut = failure::is_told_as_click() && matches!(error, CaptureError::Truncated { .. });
+                return self.fault(&error);
+            }
         };
         self.packet_filepos = record.offset;
         let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
