@@ -9,7 +9,7 @@ use engine::{Engine, Layout};
 use graph::Diagnostics;
 
 use crate::cores;
-use element::output::reason;
+use element::output::{reason, StandardOutput};
 
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
@@ -84,6 +84,7 @@ fn run(options: Options) -> i32 {
     }
     let exit = drive(&mut engine, &options, &request.text);
     engine.cleanup();
+    let _ = StandardOutput.flush();
     exit
 }
 

@@ -404,7 +404,37 @@ fn a_capture_that_is_cut_off_fails_the_run() {
     assert!(stderr(&output).contains("truncated record"), "{}", stderr(&output));
     let summary: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("all of it is JSON");
     assert_eq!(summary["read"], serde_json::json!({ "c.count": "78", "c.class": "Counter" }));
-    assert_eq!(weir(&["click", "-e", &graph]).status.code(), Some(0), "as Click");
+    let graph = format!("f :: FromDump({cut}, STOP true) -> Discard");
+    let output = weir(&["click", "-e", &graph, "-h", "f.filepos"]);
+    assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), ""), "Click says nothing");
+    assert_eq!(stdout(&output), "50000\n");
+}
+
+#[test]
+fn a_compressed_capture_that_is_cut_off_is_told_of_as_by_gzip() {
+    let (whole, cut) = (scratch("whole.pcap.gz"), scratch("cut.pcap.gz"));
+    weir(&["click", "-e", &format!("FromDump(captures/lan.pcap, STOP true) -> ToDump({whole})")]);
+    let bytes = std::fs::read(&whole).expect("it was written");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).expect("a temporary file can be written");
+    let output = weir(&["click", "-e", &format!("FromDump({cut}, STOP true) -> Discard")]);
+    let due = format!("\ngzip: {cut}: unexpected end of file\n");
+    assert_eq!((output.status.code(), &*stderr(&output)), (Some(0), &*due));
+}
+
+#[test]
+fn what_is_no_field_is_printed_as_in_click() {
+    let told =
+        |command: &str| stderr(&weir(&[command, "-e", "Idle -> AggregateIP(tcp nosuch/8) -> Discard"]));
+    assert!(told("click").starts_with(" nosuch/8\nconfig:1: While configuring "), "{}", told("click"));
+    assert!(!told("run").starts_with(" nosuch"));
+}
+
+#[test]
+fn values_of_handlers_follow_what_is_told_of_others_as_in_click() {
+    let click = format!("{} click -q -e 'i :: Idle(); i -> Discard'", env!("CARGO_BIN_EXE_weir"));
+    let command = format!("{click} -h i.name -h i.no -h i.class 2>&1");
+    let output = Command::new("sh").args(["-c", &command]).output().expect("a shell is there");
+    assert_eq!(stdout(&output), "no 'i.no' handler\ni.name:\ni\n\ni.class:\nIdle\n\n");
 }
 
 #[test]

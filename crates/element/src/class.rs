@@ -98,6 +98,9 @@ pub struct Class {
     pub locks: bool,
     /// Whether it looks at no bytes of the packets that pass through it.
     pub blind: bool,
+    /// Whether it shows in what order packets came to it and to others: it prints or writes them, or what becomes of them
+    /// depends on what others drew at random.
+    pub shows_order: bool,
     /// The fast path of an element as it is now, if the class has such a thing.
     pub fast_path: Option<fn(&dyn Element) -> Option<FastPath>>,
     /// Whether [`Element::pulls_first`](crate::Element::pulls_first) is to be asked.
@@ -134,6 +137,7 @@ impl Class {
             looks_around: false,
             locks: false,
             blind: false,
+            shows_order: false,
             fast_path: None,
             pulls_first: false,
             pulls_through: None,
@@ -210,6 +214,12 @@ impl Class {
     /// Looks at no bytes of packets.
     pub const fn blind(mut self) -> Class {
         self.blind = true;
+        self
+    }
+
+    /// Shows in what order packets came.
+    pub const fn shows_order(mut self) -> Class {
+        self.shows_order = true;
         self
     }
 

@@ -94,6 +94,8 @@ pub trait Runtime {
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
+    /// See [`Ctx::at_once`].
+    fn at_once(&mut self) -> usize;
 
     /// Makes a task.
     fn new_task(&mut self, element: ElementIdx) -> TaskId;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::BuildOptions;
 use proptest::prelude::*;
 use testing::{simulated, Library};
 
@@ -86,7 +87,9 @@ fn source(kinds: &[u8], burst: usize, is_framed: bool) -> String {
 /// What a graph prints, by label.
 fn printed(graph: &str) -> BTreeMap<String, Vec<String>> {
     let library = Library::new(elements::FOLDERS.iter().map(|(_, classes)| *classes));
-    let text = library.run(simulated(), graph, &[], |world| world.is_still());
+    // As `weir run` has it: what prints does not make packets go one by one.
+    let options = BuildOptions { burst: 32, ..simulated() };
+    let text = library.run(options, graph, &[], |world| world.is_still());
     assert!(!text.starts_with("config:"), "{text}");
     let mut lines = BTreeMap::<String, Vec<String>>::new();
     for line in text.lines() {

@@ -1,5 +1,6 @@
 //! The order in which the parts of a split batch go where their ways meet again.
 
+use engine::BuildOptions;
 use expect_test::{expect, Expect};
 use testing::{simulated, Library};
 
@@ -9,7 +10,9 @@ fn check(n: usize, graph: &str, read: Option<&str>, expected: Expect) {
     let library = Library::new(elements::FOLDERS.iter().map(|(_, classes)| *classes));
     let source =
         format!("source :: InfiniteSource(DATA \\<00>, LENGTH 1, LIMIT {n}, BURST {n}) -> in :: Null;");
-    let text = library.run(simulated(), &(source + graph), read.as_slice(), |world| world.is_still());
+    // As `weir run` has it: what prints does not make packets go one by one.
+    let options = BuildOptions { burst: 32, ..simulated() };
+    let text = library.run(options, &(source + graph), read.as_slice(), |world| world.is_still());
     let words: Vec<&str> = text.lines().map(|line| line.trim_end_matches(":    1 | 00")).collect();
     expected.assert_eq(&words.join(" "));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use args::Names;
 use element::{
     Balance, Batch, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse,
-    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Verdict, Wake,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Verdict, Wake, BATCH_MAX,
 };
 use rustix::event::{poll, Timespec};
 
@@ -64,7 +64,7 @@ impl Runtime for World {
     #[inline]
     fn pull(&mut self, element: ElementIdx, port: PortIdx, max: usize) -> Batch {
         let Some((from, output)) = self.wiring.source(element, port) else { return Batch::new() };
-        let max = max.clamp(1, element::BATCH_MAX);
+        let max = max.clamp(1, BATCH_MAX);
         let asked = self.slots[from].as_ref().filter(|_| self.classes[from].pulls_first);
         let first = asked.and_then(|element| element.pulls_first(output, max));
         let pulled = match first.map(|(input, max)| self.pull_first(from, output, input, max)) {
@@ -141,6 +141,14 @@ impl Runtime for World {
 
     fn default_burst(&self) -> usize {
         self.burst
+    }
+
+    fn at_once(&mut self) -> usize {
+        let is_shown = |classes: &[&element::Class]| classes.iter().any(|class| class.shows_order);
+        match self.burst == 1 && *self.shows_order.get_or_insert_with(|| is_shown(&self.classes)) {
+            true => 1,
+            false => BATCH_MAX,
+        }
     }
 
     fn new_task(&mut self, element: ElementIdx) -> TaskId {

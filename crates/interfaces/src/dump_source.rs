@@ -1,7 +1,9 @@
 //! The source of packets in a capture file: what is read of it, from where to where, and what is told of its faults.
 
+use std::io::ErrorKind;
+
 use args::Timestamp;
-use element::{annotation, at_declared_file, Ctx, Packet};
+use element::{annotation, at_declared_file, failure, Ctx, Packet};
 
 use crate::capture::{link, CaptureError, Reader, Record};
 use crate::dump_window::{Place, Window};
@@ -25,6 +27,8 @@ pub struct DumpSource {
     /// The time of the packet that has settled the window, until it is taken.
     pub first_time: Option<Timestamp>,
     reader: Option<Reader>,
+    /// Whether the last record was cut off, which is told as by Click: all of the file was read.
+    is_cut: bool,
 }
 
 /// What a look at the file yields. Packets come with their link types.
@@ -44,7 +48,15 @@ pub enum Found {
 impl DumpSource {
     /// A source that is not open yet.
     pub fn new(filename: String, window: Window, sample: u32) -> DumpSource {
-        DumpSource { filename, window, sample, packet_filepos: 0, first_time: None, reader: None }
+        DumpSource {
+            filename,
+            window,
+            sample,
+            packet_filepos: 0,
+            first_time: None,
+            reader: None,
+            is_cut: false,
+        }
     }
 
     /// Whether the file is standard input.
@@ -89,7 +101,8 @@ impl DumpSource {
 
     /// Where the next record starts.
     pub fn position(&self) -> u64 {
-        self.reader.as_ref().map_or(0, Reader::position)
+        let position = self.reader.as_ref().map_or(0, Reader::position);
+        self.file_len().filter(|_| self.is_cut).unwrap_or(position)
     }
 
     /// Goes to a place of the file where a record starts.
@@ -99,6 +112,7 @@ impl DumpSource {
         if reader.file_len().is_some_and(|len| offset > len) {
             return Err("FILEPOS out of range".to_string());
         }
+        self.is_cut = false;
         reader.seek(offset).map_err(|error| format!("{name}: {error}"))
     }
 
@@ -110,7 +124,10 @@ impl DumpSource {
         let record = match reader.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => return Found::End,
-            Err(error) => return self.fault(&error),
+            Err(error) => {
+                self.is_cut = failure::is_told_as_click() && matches!(error, CaptureError::Truncated { .. });
+                return self.fault(&error);
+            }
         };
         self.packet_filepos = record.offset;
         let time = Timestamp::new(record.timestamp.seconds, record.timestamp.nanoseconds);
@@ -129,13 +146,21 @@ impl DumpSource {
         Found::Packet(packet_of(&record, time), record.link_type)
     }
 
-    /// The file is faulty: Click's words first, then where and what.
+    /// The file is faulty: Click's words first, then where and what, unless Click leaves that untold.
     #[cold]
     fn fault(&self, error: &CaptureError) -> Found {
         let name = self.print_filename();
+        let is_told_as_click = failure::is_told_as_click();
         match error {
-            CaptureError::Read { source, .. } if source.kind() == std::io::ErrorKind::WouldBlock => {
-                Found::PassedOver
+            CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::PassedOver,
+            CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
+                Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
+            }
+            CaptureError::Truncated { .. } if is_told_as_click => Found::End,
+            // Lengths in Click have a sign, and nothing is behind one that is negative.
+            CaptureError::Corrupt { value, .. } if is_told_as_click && *value > i32::MAX as u64 => Found::End,
+            CaptureError::Corrupt { .. } if is_told_as_click => {
+                Found::Fault(format!("{name}: bad packet header; giving up"))
             }
             CaptureError::Corrupt { .. } => {
                 Found::Fault(format!("{name}: bad packet header; giving up\n{name}: {error}"))
@@ -175,6 +200,20 @@ impl DumpSource {
         if !self.window.is_like(&old.window) {
             std::mem::swap(&mut self.window, &mut old.window);
         }
+    }
+}
+
+/// What the program gzip, which Click calls, tells of a file.
+fn gzip_says(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => "unexpected end of file".to_string(),
+        ErrorKind::InvalidInput if error.to_string().contains("checksum") => {
+            "invalid compressed data--crc error".to_string()
+        }
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+            "invalid compressed data--format violated".to_string()
+        }
+        _ => reason(error),
     }
 }
 

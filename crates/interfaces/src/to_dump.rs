@@ -34,6 +34,7 @@ use rotation::Rotation;
 /// The class. It is configured after those whose `encap` it may ask.
 pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .phase(Phase(Phase::DEFAULT.0 + 100))
     .role(Role::Output);

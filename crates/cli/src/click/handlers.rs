@@ -1,6 +1,6 @@
 //! Handlers that the command line names: `-h` and `--exit-handler`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use element::output::StandardOutput;
 use element::{HandlerCall, HandlerUse, Runtime};
@@ -9,7 +9,8 @@ use engine::Engine;
 /// No element: names are looked up from the top.
 const TOP: usize = usize::MAX;
 
-/// Prints read handlers to the standard output, with their names if there are several; false if any failed.
+/// Prints read handlers to the standard output, with their names if there are several; false if any failed. Unless somebody
+/// sees them at once, they follow what is told of errors, as Click's do, which wait in a buffer.
 pub fn print(engine: &mut Engine, names: &[String]) -> bool {
     let with_names = names.len() > 1;
     let mut ok = true;
@@ -72,7 +73,9 @@ fn print_one(engine: &mut Engine, name: &str, with_name: bool) -> bool {
     if with_name {
         let _ = writeln!(output);
     }
-    let _ = output.flush();
+    if std::io::stdout().is_terminal() {
+        let _ = output.flush();
+    }
     true
 }
 

@@ -201,6 +201,12 @@ impl<'a> Ctx<'a> {
         self.runtime.default_burst()
     }
 
+    /// How many packets of a burst may move together: 1 under `weir click` if the graph shows in what order packets came, else
+    /// as many as a batch holds.
+    pub fn at_once(&mut self) -> usize {
+        self.runtime.at_once()
+    }
+
     // ---- the rest
 
     /// Prints text, a line or several, on standard error.

@@ -1,6 +1,7 @@
 //! Fields of IP packets as people write them: `ip dst/24`, `tcp flags`, `ip[8:2] & 0x3F0`.
 
 use args::{NameKind, Scope};
+use element::{failure, output};
 
 /// Ports of TCP or UDP.
 pub const TCP_OR_UDP: u32 = 256;
@@ -108,6 +109,7 @@ impl IpField {
     }
 
     /// Parses a field at the start of `text`; gives it, `None` if it is a field that cannot exist, and what follows.
+    /// As in Click, what stands behind a header and is no field is also printed as it is.
     pub fn parse<'t>(text: &'t str, scope: &Scope<'_>) -> Result<(Option<IpField>, &'t str), String> {
         let (header, rest) = parse_header(text, scope).ok_or_else(syntax)?;
         let (named, rest) = match parse_name(rest, header) {
@@ -117,6 +119,9 @@ impl IpField {
         let mut numbers = (-1, -1);
         let limited = parse_limits(rest, &mut numbers);
         if limited.is_none() && named.is_none() {
+            if failure::is_told_as_click() && !rest.is_empty() {
+                output::tell(rest);
+            }
             return Err(syntax());
         }
         let rest = limited.unwrap_or(rest);

@@ -33,6 +33,7 @@ use super::flow_options::Options;
 /// The class.
 pub const CLASS: Class = Class::new::<ToIpFlowDumps>("ToIPFlowDumps", "1/0-1", "a/a", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .drops(DROPS);
 

@@ -26,6 +26,7 @@ use super::summary::{find, multipacket, Binary, Field, VERSION};
 /// The class.
 pub const CLASS: Class = Class::new::<ToIpSummaryDump>("ToIPSummaryDump", "1/0-1", "a/h", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .drops(DROPS)
     .role(Role::Output);

@@ -17,6 +17,7 @@ use super::red_decision::{Parameters, CERTAIN};
 /// The class.
 pub const CLASS: Class = Class::new::<AdaptiveRed>("AdaptiveRED", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .drops(DROPS)
     .refuses(REFUSALS)

@@ -20,6 +20,7 @@ use super::watched_queues::WatchedQueues;
 /// The class.
 pub const CLASS: Class = Class::new::<Red>("RED", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .drops(DROPS)
     .refuses(REFUSALS)

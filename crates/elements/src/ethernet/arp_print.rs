@@ -18,7 +18,7 @@ use wire::{ethertype, Arp};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+    Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),

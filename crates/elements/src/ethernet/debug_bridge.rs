@@ -12,7 +12,8 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed};
 use super::bridge_message;
 
 /// The class.
-pub const CLASS: Class = Class::new::<DebugBridge>("DebugBridge", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<DebugBridge>("DebugBridge", "1/1", "a/a", "x/x").args(ARGS).shows_order();
 
 const ARGS: &[Arg] = &[Arg::required("LABEL", "string", "What each line begins with.")];
 

@@ -17,7 +17,8 @@ use wire::protocol;
 use super::describe::{add, describe, Header};
 
 /// The class.
-pub const CLASS: Class = Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),

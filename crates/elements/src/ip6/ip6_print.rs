@@ -13,7 +13,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::Ipv6;
 
 /// The class.
-pub const CLASS: Class = Class::new::<IP6Print>("IP6Print", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class = Class::new::<IP6Print>("IP6Print", "1/1", "a/a", "x/x").args(ARGS).shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),

@@ -18,6 +18,7 @@ use super::source::MAX_LENGTH;
 /// The class.
 pub const CLASS: Class = Class::new::<Clipboard>("Clipboard", "2/2", "a/a", "#/#")
     .args(ARGS)
+    .shows_order()
     .pulls_first()
     .refuses(&[("config", Refusal::Failed)])
     .live()

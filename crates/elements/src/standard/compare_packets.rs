@@ -14,8 +14,10 @@
 use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, Wake};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ComparePackets>("ComparePackets", "2/2", "l/l", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<ComparePackets>("ComparePackets", "2/2", "l/l", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .shows_order();
 
 const ARGS: &[Arg] = &[Arg::keyword("TIMESTAMP", "bool", "Whether to compare timestamps. Default true.")];
 

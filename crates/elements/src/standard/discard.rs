@@ -8,7 +8,6 @@
 
 use element::{
     handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
-    BATCH_MAX,
 };
 
 /// The class.
@@ -70,9 +69,9 @@ impl Element for Discard {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let mut left = self.burst;
+        let (mut left, at_once) = (self.burst, ctx.at_once());
         while left > 0 {
-            let wanted = left.min(BATCH_MAX);
+            let wanted = left.min(at_once);
             let mut batch = ctx.pull(0, wanted);
             let n = batch.len();
             batch.clear();

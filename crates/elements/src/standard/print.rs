@@ -14,6 +14,7 @@ use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packe
 /// The class.
 pub const CLASS: Class = Class::new::<Print>("Print", "1/1", "a/a", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])
     .live();

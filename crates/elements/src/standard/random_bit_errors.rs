@@ -14,6 +14,7 @@ use super::bit_errors::{BitErrors, BITS, CERTAIN};
 /// The class.
 pub const CLASS: Class = Class::new::<RandomBitErrors>("RandomBitErrors", "1/1", "a/a", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .refuses(&[
         ("config", Refusal::Misread),

@@ -14,6 +14,7 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Fail
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSample>("RandomSample", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
+    .shows_order()
     .handlers(HANDLERS)
     .drops(DROPS)
     .refuses(&[("config", Refusal::Misread)])

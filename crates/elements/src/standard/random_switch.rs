@@ -10,7 +10,7 @@ use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").blind().drops(DROPS);
+    Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").blind().shows_order().drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
 

@@ -9,7 +9,6 @@
 
 use element::{
     handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId, Wake,
-    BATCH_MAX,
 };
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS, REFUSALS};
@@ -155,9 +154,9 @@ impl RatedUnqueue {
 
 /// Moves up to `max` packets, as many as may pass and there are; yields their number.
 fn move_packets(limit: &mut RateLimit, ctx: &mut Ctx<'_>, max: usize) -> u64 {
-    let mut left = max;
+    let (mut left, at_once) = (max, ctx.at_once());
     while left > 0 {
-        let n_wanted = limit.n_wanted(left.min(BATCH_MAX));
+        let n_wanted = limit.n_wanted(left.min(at_once));
         if n_wanted == 0 {
             break;
         }

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1] u [1] -> Discard;
 //! ```
 
-use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId, BATCH_MAX};
+use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RoundRobinUnqueue>("RoundRobinUnqueue", "-/-", "l/h", "x/x")
@@ -60,9 +60,9 @@ impl Element for RoundRobinUnqueue {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let port = self.next;
-        let mut left = self.burst;
+        let (mut left, at_once) = (self.burst, ctx.at_once());
         while left > 0 {
-            let wanted = left.min(BATCH_MAX);
+            let wanted = left.min(at_once);
             let batch = ctx.pull(port, wanted);
             let n = batch.len();
             self.n_packets = self.n_packets.wrapping_add(n as u32);

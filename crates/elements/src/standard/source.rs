@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use element::{Batch, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake, BATCH_MAX};
+use element::{Batch, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake};
 
 /// What a source's packets hold unless it is told otherwise.
 pub const DEFAULT_DATA: &[u8] = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.";
@@ -164,8 +164,9 @@ impl<S: Source> Shared<S> {
             }
             Plan::Send(n) => n,
         };
+        let at_once = ctx.at_once() as u64;
         while left > 0 {
-            let n = left.min(BATCH_MAX as u64);
+            let n = left.min(at_once);
             let batch = self.make(ctx, n);
             left -= n;
             if left == 0 {

@@ -7,9 +7,7 @@
 //! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
 //! ```
 
-use element::{
-    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake, BATCH_MAX,
-};
+use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake};
 
 /// The class.
 pub const CLASS: Class =
@@ -81,9 +79,9 @@ impl Element for Unqueue {
                 return false;
             }
         }
-        let mut worked = false;
+        let (mut worked, at_once) = (false, ctx.at_once());
         while left > 0 {
-            let wanted = left.min(BATCH_MAX as u64) as usize;
+            let wanted = left.min(at_once as u64) as usize;
             let batch = ctx.pull(0, wanted);
             let n = batch.len();
             worked |= n > 0;
@@ -162,6 +160,29 @@ mod tests {
                 While calling 'u.home_thread 2':
                   bad thread
                 u.home_thread: -1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn packets_of_a_burst_move_one_by_one_where_their_order_shows() {
+        check_reading(
+            "InfiniteSource(abc, LIMIT 4, BURST 4) -> Queue -> Print(p) -> u :: Unqueue(BURST 3) -> Strip(1)
+                -> r :: RoundRobinSwitch -> Print(a) -> Print(x) -> d :: Discard; r[1] -> Print(b) -> d;
+             DriverManager(wait 1ms, stop)",
+            &["u.count"],
+            expect![[r#"
+                p:    3 | 616263
+                a:    2 | 6263
+                x:    2 | 6263
+                p:    3 | 616263
+                b:    2 | 6263
+                p:    3 | 616263
+                a:    2 | 6263
+                x:    2 | 6263
+                p:    3 | 616263
+                b:    2 | 6263
+                u.count: 4
             "#]],
         );
     }

@@ -9,7 +9,6 @@
 
 use element::{
     handlers, same, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId, Wake,
-    BATCH_MAX,
 };
 
 use super::neighbours::{nearest, Towards};
@@ -88,9 +87,9 @@ impl Element for Unqueue2 {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let limit = self.limit(ctx);
-        let mut n_moved = 0;
+        let (mut n_moved, at_once) = (0, ctx.at_once());
         while n_moved < limit {
-            let wanted = (limit - n_moved).min(BATCH_MAX);
+            let wanted = (limit - n_moved).min(at_once);
             let batch = ctx.pull(0, wanted);
             let n = batch.len();
             n_moved += n;

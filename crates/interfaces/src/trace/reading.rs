@@ -1,7 +1,7 @@
 //! How records become packets.
 
 use args::Timestamp;
-use element::{annotation, Batch, Ctx, Packet};
+use element::{annotation, failure, Batch, Ctx, Packet};
 
 use super::{Doubt, Trace, TraceSource, NOT_WANTED};
 use crate::capture::CaptureError;
@@ -65,9 +65,10 @@ impl<T: Trace> TraceSource<T> {
         let wire_len = match self.fill(ctx) {
             Ok(Some(wire_len)) => wire_len,
             Ok(None) => return Record::End,
+            Err(_) if failure::is_told_as_click() => return Record::End,
             Err(message) => {
                 ctx.chatter(&format!("{}: {message}", self.cells.name()));
-                element::failure::note();
+                failure::note();
                 return Record::End;
             }
         };
