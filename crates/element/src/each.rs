@@ -47,7 +47,7 @@ impl Ctx<'_> {
         if least == most {
             self.send(Verdict(most), batch);
         } else {
-            self.distribute(batch, verdicts.as_slice());
+            self.distribute(batch, verdicts.as_slice(), Verdict(most));
         }
         self.outbox.give_verdicts(verdicts);
     }
@@ -61,10 +61,10 @@ impl Ctx<'_> {
         }
     }
 
-    /// Sends packets where their verdicts say.
+    /// Sends packets where their verdicts say, of which `most` is the highest.
     #[inline(never)]
-    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict]) {
-        let (n, output) = self.runtime.take_fan(self.element, &mut batch, verdicts);
+    fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict], most: Verdict) {
+        let (n, output) = self.runtime.take_fan(self.element, &mut batch, verdicts, most);
         if n == batch.len() {
             return self.emit(output, batch);
         }

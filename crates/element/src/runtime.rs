@@ -86,8 +86,14 @@ pub trait Runtime {
     /// See [`Ctx::leads_straight_to`].
     fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
     /// Takes packets that an element sends by several outputs along what they all pass until they meet again, up to the first for
-    /// which that cannot be done. How many it took, and the output that they leave by.
-    fn take_fan(&mut self, element: ElementIdx, batch: &mut Batch, verdicts: &[Verdict]) -> (usize, PortIdx);
+    /// which that cannot be done. `most` is the highest verdict. How many it took, and the output that they leave by.
+    fn take_fan(
+        &mut self,
+        element: ElementIdx,
+        batch: &mut Batch,
+        verdicts: &[Verdict],
+        most: Verdict,
+    ) -> (usize, PortIdx);
     /// See [`Ctx::leads_to_reader`].
     fn leads_to_reader(&mut self, element: ElementIdx) -> bool;
     /// Whether an input is push.

@@ -6,7 +6,6 @@
 
 use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
 
-use crate::lanes;
 use crate::wiring::Target;
 use crate::world::World;
 
@@ -91,11 +90,11 @@ impl World {
     /// Finds where a batch goes; one that goes nowhere is dropped.
     #[inline(always)]
     fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<(Target, Batch)> {
-        let (from, port) = lanes::resolve(from, port);
         if !self.watchers.is_empty() {
-            self.show(from, port, &batch);
+            self.show(from, port as usize, &batch);
         }
-        match self.wiring.target(from, port) {
+        let target = self.wiring.target(from, port as usize).or_else(|| self.wiring.end_of_fan(port));
+        match target {
             Some(to) => Some((to, batch)),
             None => {
                 self.count_drops(from, None, batch.len() as u64);

@@ -6,7 +6,7 @@ use element::{Batch, ElementIdx, PortIdx, Verdict};
 
 use crate::flow::Step;
 use crate::meetings::Input;
-use crate::wiring::Target;
+use crate::wiring::{Target, Wiring};
 use crate::world::World;
 
 /// Most elements of a lane.
@@ -26,7 +26,7 @@ struct Lane {
 #[derive(Clone, Debug)]
 struct Fan {
     paths: fast_path::Fan,
-    /// An output that leads to where they end.
+    /// What leads to where they end: an output, or that of an element.
     exit: PortIdx,
 }
 
@@ -70,12 +70,12 @@ impl Lanes {
     }
 }
 
-/// An output as it is meant: one past a fan is that of an element at its end.
-#[inline(always)]
-pub fn resolve(from: ElementIdx, port: u32) -> (ElementIdx, PortIdx) {
-    match port & OF_ELEMENT {
-        0 => (from, port as PortIdx),
-        _ => ((port & !OF_ELEMENT) as ElementIdx, 0),
+impl Wiring {
+    /// The input that a fan's exit leads to, if that is the output of an element at its end.
+    #[cold]
+    pub(crate) fn end_of_fan(&self, exit: u32) -> Option<Target> {
+        let last = (exit & OF_ELEMENT != 0).then_some(exit & !OF_ELEMENT)?;
+        self.target(last as ElementIdx, 0)
     }
 }
 
@@ -102,13 +102,14 @@ impl World {
         Some(last)
     }
 
-    /// Takes packets that leave an element by the outputs that their verdicts say along the lanes behind those, up to the first that
-    /// is not plain or goes elsewhere. Returns how many, and the output that they leave by.
+    /// Takes packets that leave an element by the outputs that their verdicts say, of which `most` is the highest, along the lanes
+    /// behind those, up to the first that is not plain or goes elsewhere. Returns how many, and the output that they leave by.
     pub(crate) fn take_fan(
         &mut self,
         element: ElementIdx,
         batch: &mut Batch,
         verdicts: &[Verdict],
+        most: Verdict,
     ) -> (usize, PortIdx) {
         if !self.watchers.is_empty() {
             return (0, 0);
@@ -117,7 +118,7 @@ impl World {
             self.find_fan(element);
         }
         let fan = self.wiring.lanes.fans.get(element).flatten();
-        fan.map_or((0, 0), |fan| (fan.paths.take(batch, verdicts), fan.exit))
+        fan.map_or((0, 0), |fan| (fan.paths.take(batch, verdicts, most), fan.exit))
     }
 
     /// Looks for the lane that begins at an element.

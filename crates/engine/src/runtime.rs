@@ -126,8 +126,14 @@ impl Runtime for World {
     }
 
     #[inline]
-    fn take_fan(&mut self, element: ElementIdx, batch: &mut Batch, verdicts: &[Verdict]) -> (usize, PortIdx) {
-        World::take_fan(self, element, batch, verdicts)
+    fn take_fan(
+        &mut self,
+        element: ElementIdx,
+        batch: &mut Batch,
+        verdicts: &[Verdict],
+        most: Verdict,
+    ) -> (usize, PortIdx) {
+        World::take_fan(self, element, batch, verdicts, most)
     }
 
     #[inline]

@@ -8,8 +8,8 @@ use crate::Verdict;
 /// The fast path behind each output. Packets for an output without one, or that are to be dropped, are not plain.
 #[derive(Clone, Debug)]
 pub enum Fan {
-    /// Nothing is done to any packet: which outputs end there.
-    Straight(Vec<bool>),
+    /// Nothing is done to any packet; whether each output ends there, and how many of the first all do.
+    Straight(Vec<bool>, usize),
     /// Each packet goes along the path of its output.
     Lanes(Vec<Option<Egress>>),
 }
@@ -21,20 +21,23 @@ impl FromIterator<Option<FastPath>> for Fan {
             _ => None,
         };
         let paths: Vec<Option<Egress>> = paths.into_iter().map(egress).collect();
-        match paths.iter().flatten().all(Egress::takes_all) {
-            true => Fan::Straight(paths.iter().map(Option::is_some).collect()),
-            false => Fan::Lanes(paths),
+        if !paths.iter().flatten().all(Egress::takes_all) {
+            return Fan::Lanes(paths);
         }
+        let n_first = paths.iter().take_while(|path| path.is_some()).count();
+        Fan::Straight(paths.iter().map(Option::is_some).collect(), n_first)
     }
 }
 
 impl Fan {
-    /// Takes packets along the paths of the outputs that their verdicts say, up to the first that is not plain. How many it took.
+    /// Takes packets along the paths of the outputs that their verdicts say, of which `most` is the highest, up to the first that is
+    /// not plain. How many it took.
     #[inline(never)]
-    pub fn take(&self, batch: &mut Batch, verdicts: &[Verdict]) -> usize {
+    pub fn take(&self, batch: &mut Batch, verdicts: &[Verdict], most: Verdict) -> usize {
         let mut packets = batch.iter_mut().zip(verdicts);
         let special = match self {
-            Fan::Straight(ends) => packets.position(|(_, verdict)| !is_end(ends, *verdict)),
+            Fan::Straight(_, n_first) if (most.0 as usize) < *n_first => None,
+            Fan::Straight(ends, _) => packets.position(|(_, verdict)| !is_end(ends, *verdict)),
             Fan::Lanes(paths) => packets.position(|(packet, verdict)| {
                 path(paths, *verdict).is_none_or(|path| !path.take_one(packet))
             }),
