@@ -99,6 +99,13 @@ fn routes(n_routes: u32) -> Engine {
     "MarkIPHeader(14) -> Strip(14) -> StoreData(8, \\<40>) -> Null -> DropBroadcasts -> IPGWOptions(10.9.0.1)
      -> FixIPSrc(10.9.0.1) -> DecIPTTL -> IPFragmenter(1500) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2)"
 ))]
+#[bench::router_fan(udp(
+    "MarkIPHeader(14) -> Strip(14) -> StoreData(8, \\<40>) -> s :: RoundRobinSwitch;
+     s[1] -> DropBroadcasts -> DecIPTTL -> EtherEncap(0x0800, 2:0:0:0:1:1, 2:0:0:0:1:2) -> ring;
+     s -> DropBroadcasts -> DecIPTTL -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2)"
+))]
+#[bench::vlan(udp("VLANEncap(VLAN_ID 7) -> VLANDecap"))]
+#[bench::set_udp_checksum(udp("MarkIPHeader(14) -> SetUDPChecksum"))]
 #[bench::udp_ip_encap(udp("Strip(42) -> UDPIPEncap(10.0.0.1, 1234, 10.0.0.2, 5678) -> Unstrip(14)"))]
 #[bench::tee(udp("t :: Tee; t[1] -> Discard; t[0]"))]
 #[bench::hash_switch(udp("h :: HashSwitch(26, 8); h[1] -> ring; h[0]"))]
