@@ -205,8 +205,9 @@ mod tests {
         let many: Vec<Batch> = (0..BATCH_MAX).map(|_| batch.clones()).collect();
         for clones in &many {
             assert!(clones.iter().map(Packet::data).eq(batch.iter().map(Packet::data)));
-            assert_eq!((clones[0].paint(), clones[4].is_shared()), (3, true));
+            assert_eq!(clones[0].paint(), 3);
         }
+        assert!(many[0][4].is_shared());
         batch[4].data_mut()[0] = 1;
         drop(batch);
         assert_eq!(many[9][4].data(), [1500usize as u8; 1500]);
