@@ -20,6 +20,14 @@ pub fn signals() -> impl Iterator<Item = Signal> {
     [Signal::Interrupt, Signal::Terminate].into_iter().chain(hangup)
 }
 
+/// Has a signal set a flag from now on, and wake the driver.
+pub fn hear(signal: i32, flag: &Arc<AtomicBool>, world: &mut World) {
+    let _ = signal_hook::flag::register(signal, flag.clone());
+    if let Some(writer) = world.wake_writer() {
+        let _ = signal_hook::low_level::pipe::register(signal, writer);
+    }
+}
+
 impl Stop {
     /// Listens for what asks to stop from now on, except for what the graph itself waits for.
     pub fn listen(world: &mut World) -> Stop {
@@ -42,10 +50,7 @@ impl Stop {
                 let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             }
             let _ = signal_hook::flag::register_usize(signal, stop.signal.clone(), signal as usize);
-            let _ = signal_hook::flag::register(signal, flag.clone());
-            if let Some(writer) = world.wake_writer() {
-                let _ = signal_hook::low_level::pipe::register(signal, writer);
-            }
+            hear(signal, flag, world);
         }
         stop
     }

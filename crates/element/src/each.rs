@@ -64,7 +64,8 @@ impl Ctx<'_> {
     /// Sends packets where their verdicts say, of which `most` is the highest.
     #[inline(never)]
     fn distribute(&mut self, mut batch: Batch, verdicts: &[Verdict], most: Verdict) {
-        let (n, output) = self.runtime.take_fan(self.element, &mut batch, verdicts, most);
+        let fan = self.runtime.fan(self.element);
+        let (n, output) = fan.map_or((0, 0), |(fan, exit)| (fan.take(&mut batch, verdicts, most), exit));
         if n == batch.len() {
             return self.emit(output, batch);
         }

@@ -7,7 +7,8 @@ use packet::Batch;
 
 use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
-use crate::{Ctx, Element, HandlerCall, Verdict};
+use crate::fast_path::Fan;
+use crate::{Ctx, Element, HandlerCall};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,15 +86,9 @@ pub trait Runtime {
     fn output_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// See [`Ctx::leads_straight_to`].
     fn leads_straight_to(&self, element: ElementIdx, port: PortIdx) -> Option<(ElementIdx, PortIdx)>;
-    /// Takes packets that an element sends by several outputs along what they all pass until they meet again, up to the first for
-    /// which that cannot be done. `most` is the highest verdict. How many it took, and the output that they leave by.
-    fn take_fan(
-        &mut self,
-        element: ElementIdx,
-        batch: &mut Batch,
-        verdicts: &[Verdict],
-        most: Verdict,
-    ) -> (usize, PortIdx);
+    /// What packets that an element sends by several outputs pass until they meet again, and the output that they leave by; `None` if
+    /// they do not meet so, or somebody looks at them.
+    fn fan(&mut self, element: ElementIdx) -> Option<(&Fan, PortIdx)>;
     /// See [`Ctx::leads_to_reader`].
     fn leads_to_reader(&mut self, element: ElementIdx) -> bool;
     /// Whether an input is push.
@@ -101,7 +96,7 @@ pub trait Runtime {
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
     /// See [`Ctx::at_once`].
-    fn at_once(&mut self) -> usize;
+    fn at_once(&self) -> usize;
 
     /// Makes a task.
     fn new_task(&mut self, element: ElementIdx) -> TaskId;

@@ -2,7 +2,7 @@
 //! element sends packets by several outputs to lanes that end at one input.
 
 use element::fast_path::{self, FastPath};
-use element::{Batch, ElementIdx, PortIdx, Verdict};
+use element::{Batch, ElementIdx, PortIdx};
 
 use crate::flow::Step;
 use crate::meetings::Input;
@@ -102,23 +102,12 @@ impl World {
         Some(last)
     }
 
-    /// Takes packets that leave an element by the outputs that their verdicts say, of which `most` is the highest, along the lanes
-    /// behind those, up to the first that is not plain or goes elsewhere. Returns how many, and the output that they leave by.
-    pub(crate) fn take_fan(
-        &mut self,
-        element: ElementIdx,
-        batch: &mut Batch,
-        verdicts: &[Verdict],
-        most: Verdict,
-    ) -> (usize, PortIdx) {
-        if !self.watchers.is_empty() {
-            return (0, 0);
-        }
+    /// The lanes behind the outputs of an element that end at one input, and what leads there.
+    pub(crate) fn fan_behind(&mut self, element: ElementIdx) -> Option<(&fast_path::Fan, PortIdx)> {
         if self.wiring.lanes.fans.get(element).is_none() {
             self.find_fan(element);
         }
-        let fan = self.wiring.lanes.fans.get(element).flatten();
-        fan.map_or((0, 0), |fan| (fan.paths.take(batch, verdicts, most), fan.exit))
+        self.wiring.lanes.fans.get(element).flatten().map(|fan| (&fan.paths, fan.exit))
     }
 
     /// Looks for the lane that begins at an element.

@@ -4,9 +4,10 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use args::Names;
+use element::fast_path::Fan;
 use element::{
     Balance, Batch, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse,
-    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Verdict, Wake, BATCH_MAX,
+    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use rustix::event::{poll, Timespec};
 
@@ -125,15 +126,8 @@ impl Runtime for World {
         Some((target.element(), target.port()))
     }
 
-    #[inline]
-    fn take_fan(
-        &mut self,
-        element: ElementIdx,
-        batch: &mut Batch,
-        verdicts: &[Verdict],
-        most: Verdict,
-    ) -> (usize, PortIdx) {
-        World::take_fan(self, element, batch, verdicts, most)
+    fn fan(&mut self, element: ElementIdx) -> Option<(&Fan, PortIdx)> {
+        self.watchers.is_empty().then(|| self.fan_behind(element)).flatten()
     }
 
     #[inline]
@@ -149,11 +143,11 @@ impl Runtime for World {
         self.burst
     }
 
-    fn at_once(&mut self) -> usize {
-        let is_shown = |classes: &[&element::Class]| classes.iter().any(|class| class.shows_order);
-        match self.burst == 1 && *self.shows_order.get_or_insert_with(|| is_shown(&self.classes)) {
-            true => 1,
-            false => BATCH_MAX,
+    fn at_once(&self) -> usize {
+        if self.burst == 1 && self.wiring.shows_order {
+            1
+        } else {
+            BATCH_MAX
         }
     }
 

@@ -78,6 +78,8 @@ pub struct Wiring {
     leads_to_reader: Vec<Option<bool>>,
     /// Chains of elements that plain packets are taken through at once.
     pub lanes: Lanes,
+    /// Whether an element shows in what order packets come.
+    pub shows_order: bool,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
     /// All connections, sorted by output and by input.
@@ -156,8 +158,9 @@ impl Wiring {
         self.lanes.forget();
     }
 
-    /// Finds the ways that are shorter for elements of these classes.
+    /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first.
     pub fn shorten(&mut self, classes: &[&Class]) {
+        self.shows_order = classes.iter().any(|class| class.shows_order);
         self.mark_lanes(classes);
         self.pull_through(classes);
     }

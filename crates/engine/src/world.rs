@@ -105,8 +105,6 @@ pub struct World {
     /// Whether all elements have been initialised.
     pub(crate) is_initialized: bool,
     pub(crate) burst: usize,
-    /// Whether a class of the graph shows the order of packets, once somebody asked.
-    pub(crate) shows_order: Option<bool>,
     pub(crate) chatter: Voice,
     /// Those who look at packets on their way.
     pub(crate) watchers: Vec<Box<dyn Watcher>>,
@@ -213,7 +211,6 @@ impl World {
             is_running: false,
             is_initialized: false,
             burst,
-            shows_order: None,
             chatter,
             watchers: Vec::new(),
             random: Random::unforeseen(),

@@ -115,12 +115,24 @@ impl Packet {
             match self.small_copy() {
                 Some(bytes) => self.copy_to(slot, pool::SMALL_BUFFER as u32, bytes),
                 None => {
-                    let meta = self.meta();
-                    (*slot).kinds.set(meta.kinds.get());
-                    (*slot).view = meta.view;
-                    (*meta.owner).refs.fetch_add(1, Ordering::Relaxed);
+                    self.share_to(slot);
+                    (*self.meta().owner).refs.fetch_add(1, Ordering::Relaxed);
                 }
             }
+        }
+    }
+
+    /// A clone in a slot that uses this packet's buffer, and is not yet counted there.
+    ///
+    /// # Safety
+    /// The slot has `refs` 0 and belongs to the caller alone.
+    #[inline(always)]
+    unsafe fn share_to(&self, slot: *mut Meta) {
+        let meta = self.meta();
+        // SAFETY: the slot is the caller's.
+        unsafe {
+            (*slot).kinds.set(meta.kinds.get());
+            (*slot).view = meta.view;
         }
     }
 
@@ -128,7 +140,6 @@ impl Packet {
     #[inline]
     pub(crate) fn share(&self) -> Option<Packet> {
         let slot = pool::take(0);
-        let meta = self.meta();
         // SAFETY: the new slot is ours alone.
         unsafe {
             let new = &mut *slot.as_ptr();
@@ -138,8 +149,7 @@ impl Packet {
                 return None;
             }
             *new.refs.get_mut() = 0;
-            new.kinds.set(meta.kinds.get());
-            new.view = meta.view;
+            self.share_to(slot.as_ptr());
         }
         Some(Packet(slot))
     }

@@ -1,23 +1,41 @@
-//! Locks by which those who write a file see that others read it (flock(2)).
+//! Locks of files and folders (flock(2)).
 
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
 
 /// Says, for as long as `file` is open, that it is read. Some file systems have no locks: there nobody learns of it.
 pub fn share(file: &File) {
-    // SAFETY: flock takes a descriptor, which is open, and flags.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) };
+    let _ = lock(file, libc::LOCK_SH);
 }
 
 /// Whether somebody has said that they read the file.
 pub fn is_shared(file: &File) -> bool {
-    // SAFETY: flock takes a descriptor, which is open, and flags.
-    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-        return std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock;
+    match own(file) {
+        Ok(()) => {
+            release(file);
+            false
+        }
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
     }
-    // SAFETY: as above.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
-    false
+}
+
+/// Takes a file for oneself, if nobody has locked it.
+pub fn own(file: &File) -> io::Result<()> {
+    lock(file, libc::LOCK_EX)
+}
+
+/// Gives a file back.
+pub fn release(file: &File) {
+    let _ = lock(file, libc::LOCK_UN);
+}
+
+fn lock(file: &File, operation: libc::c_int) -> io::Result<()> {
+    // SAFETY: flock takes a descriptor, which is open, and flags.
+    match unsafe { libc::flock(file.as_raw_fd(), operation | libc::LOCK_NB) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`], [`link_watch`]), filters ([`bpf`]), waiting
 //! ([`poll`], [`signals`], [`alarm`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
-//! shared with others ([`region`], [`memfd`], [`unix`], [`span`]), files that others use ([`file_lock`]), processes and threads ([`process`], [`thread`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
+//! shared with others ([`region`], [`memfd`], [`unix`], [`span`]), locks of files ([`file_lock`]), processes and threads ([`process`], [`thread`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
 #[cfg(not(target_os = "linux"))]

@@ -7,6 +7,8 @@ use daemon::http::tls::Tls;
 use engine::world::World;
 use sys::signals::{is_ignored, unblock, Signal};
 
+use crate::stop;
+
 /// Listens to SIGHUP.
 pub struct Reload {
     is_asked: Arc<AtomicBool>,
@@ -19,11 +21,7 @@ impl Reload {
         let reload = Reload { is_asked: Arc::default(), tls };
         if !is_ignored(Signal::Hangup) {
             unblock(Signal::Hangup);
-            let signal = Signal::Hangup.number();
-            let _ = signal_hook::flag::register(signal, reload.is_asked.clone());
-            if let Some(writer) = world.wake_writer() {
-                let _ = signal_hook::low_level::pipe::register(signal, writer);
-            }
+            stop::hear(Signal::Hangup.number(), &reload.is_asked, world);
         }
         reload
     }

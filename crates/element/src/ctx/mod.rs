@@ -203,7 +203,7 @@ impl<'a> Ctx<'a> {
 
     /// How many packets of a burst may move together: 1 under `weir click` if the graph shows in what order packets came, else
     /// as many as a batch holds.
-    pub fn at_once(&mut self) -> usize {
+    pub fn at_once(&self) -> usize {
         self.runtime.at_once()
     }
 

@@ -7,11 +7,10 @@ use crate::Verdict;
 
 /// The fast path behind each output. Packets for an output without one, or that are to be dropped, are not plain.
 #[derive(Clone, Debug)]
-pub enum Fan {
-    /// Nothing is done to any packet; whether each output ends there, and how many of the first all do.
-    Straight(Vec<bool>, usize),
-    /// Each packet goes along the path of its output.
-    Lanes(Vec<Option<Egress>>),
+pub struct Fan {
+    paths: Vec<Option<Egress>>,
+    /// How many of the first outputs have paths along which nothing is done to any packet.
+    n_straight: usize,
 }
 
 impl FromIterator<Option<FastPath>> for Fan {
@@ -21,11 +20,9 @@ impl FromIterator<Option<FastPath>> for Fan {
             _ => None,
         };
         let paths: Vec<Option<Egress>> = paths.into_iter().map(egress).collect();
-        if !paths.iter().flatten().all(Egress::takes_all) {
-            return Fan::Lanes(paths);
-        }
-        let n_first = paths.iter().take_while(|path| path.is_some()).count();
-        Fan::Straight(paths.iter().map(Option::is_some).collect(), n_first)
+        let is_straight = |path: &&Option<Egress>| path.as_ref().is_some_and(Egress::takes_all);
+        let n_straight = paths.iter().take_while(is_straight).count();
+        Fan { paths, n_straight }
     }
 }
 
@@ -34,22 +31,15 @@ impl Fan {
     /// not plain. How many it took.
     #[inline(never)]
     pub fn take(&self, batch: &mut Batch, verdicts: &[Verdict], most: Verdict) -> usize {
+        if (most.0 as usize) < self.n_straight {
+            return batch.len();
+        }
         let mut packets = batch.iter_mut().zip(verdicts);
-        let special = match self {
-            Fan::Straight(_, n_first) if (most.0 as usize) < *n_first => None,
-            Fan::Straight(ends, _) => packets.position(|(_, verdict)| !is_end(ends, *verdict)),
-            Fan::Lanes(paths) => packets.position(|(packet, verdict)| {
-                path(paths, *verdict).is_none_or(|path| !path.take_one(packet))
-            }),
-        };
+        let special = packets.position(|(packet, verdict)| {
+            path(&self.paths, *verdict).is_none_or(|path| !path.take_one(packet))
+        });
         special.unwrap_or(batch.len())
     }
-}
-
-/// Whether the output that a verdict says ends where all do.
-#[inline(always)]
-fn is_end(ends: &[bool], verdict: Verdict) -> bool {
-    verdict.output().and_then(|output| ends.get(output)).is_some_and(|is_end| *is_end)
 }
 
 /// The path behind the output that a verdict says.

@@ -161,7 +161,6 @@ impl World {
             removed,
             absent,
         };
-        self.shows_order = None;
         self.driver = self.driver.filter(|driver| !undo.removed.contains(driver));
         for new in new {
             undo.olds.push(self.put_in_place(new, &undo.classes));
@@ -248,7 +247,6 @@ impl World {
             }
         }
         self.wiring.lanes.forget();
-        self.shows_order = None;
         self.notifiers = notifiers;
         self.make_places(self.graph.elements.len());
         if places.is_some() {

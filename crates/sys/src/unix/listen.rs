@@ -2,13 +2,15 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::file_lock;
 
 /// How often it is looked whether others are done with a folder.
 const LOOK: Duration = Duration::from_millis(1);
@@ -90,11 +92,7 @@ fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
     let Ok(folder) = File::open(folder) else { return Ok(None) };
     let begin = Instant::now();
     loop {
-        // SAFETY: flock takes a descriptor, which is open, and flags.
-        if unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-            return Ok(Some(Lock(folder)));
-        }
-        let error = io::Error::last_os_error();
+        let Err(error) = file_lock::own(&folder) else { return Ok(Some(Lock(folder))) };
         match error.kind() {
             ErrorKind::WouldBlock if begin.elapsed() >= patience => return Err(error),
             ErrorKind::WouldBlock => std::thread::sleep(LOOK.min(patience)),
@@ -107,8 +105,7 @@ fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
 impl Drop for Lock {
     fn drop(&mut self) {
         // A process that was begun meanwhile may have the descriptor, too.
-        // SAFETY: flock takes a descriptor, which is open, and flags.
-        unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
+        file_lock::release(&self.0);
     }
 }
 
