@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use args::{EtherAddr, Prefix};
 use element::{handlers, Arg, Configure, Ctx, DropReason, Failed, Handler, Ready, Signal, Wake};
+use sys::buffer::Buffer;
 use sys::tap::{Kind, Tap};
 
 use crate::traffic::Traffic;
@@ -80,8 +81,6 @@ const NOT_WRITTEN: usize = 3;
 
 const DEFAULT_MTU: i32 = 1500;
 const IP_HEADER: usize = 20;
-/// Room for the longest packet with its link-layer header.
-const BUFFER_LEN: usize = 65_536 + 256;
 
 const ENOBUFS: i32 = 105;
 
@@ -99,7 +98,8 @@ pub struct Tunnel {
     name: String,
     offloads: bool,
     tap: Option<Arc<Tap>>,
-    buffer: Vec<u8>,
+    /// Packets lie here on their way.
+    buffer: Option<Buffer>,
     has_told_read: bool,
     has_told_write: bool,
     n_selected: u64,
@@ -210,7 +210,7 @@ impl Tunnel {
             name,
             offloads,
             tap: None,
-            buffer: Vec::new(),
+            buffer: None,
             has_told_read: false,
             has_told_write: false,
             n_selected: 0,
@@ -230,7 +230,7 @@ impl Tunnel {
         self.set_up(ctx)?;
         ctx.add_select(tap.as_fd(), Ready::READ)?;
         self.tap = Some(tap);
-        self.buffer = vec![0; BUFFER_LEN];
+        self.buffer = Some(Buffer::for_packet().map_err(|error| error.to_string())?);
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
             let task = ctx.new_task();
             ctx.schedule(task);

@@ -10,6 +10,7 @@ compile_error!("weir runs on Linux only");
 
 pub mod alarm;
 pub mod bpf;
+pub mod buffer;
 pub mod clock;
 pub mod cpu;
 pub mod datagrams;

@@ -229,20 +229,20 @@ fn is_near(address: IpAddr, len: u8, other: IpAddr) -> bool {
 
 /// Makes a port of the stack an interface of the graph.
 fn declare_port(name: &str, port: Port) -> Result<(), String> {
-    let (input, output) = ends(name, port);
+    let (input, output) = ends(name, port).map_err(|error| error.to_string())?;
     table::declare_made(&format!("{STACK}{name}"), input, output)
 }
 
 /// The two directions of a port of the stack.
-fn ends(name: &str, port: Port) -> (Box<dyn Input>, Box<dyn Output>) {
-    match port {
+fn ends(name: &str, port: Port) -> sys::Result<(Box<dyn Input>, Box<dyn Output>)> {
+    Ok(match port {
         Port::Tap(tap) => {
-            let (input, output) = tap_port::both(tap);
+            let (input, output) = tap_port::both(tap)?;
             (Box::new(input), Box::new(output))
         }
         Port::Cable(cable) => {
-            let (input, output) = cable_port::both(cable.rx, cable.tx, name);
+            let (input, output) = cable_port::both(cable.rx, cable.tx, name)?;
             (Box::new(input), Box::new(output))
         }
-    }
+    })
 }

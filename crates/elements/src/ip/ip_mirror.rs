@@ -40,16 +40,18 @@ impl IPMirror {
             offload::settle(packet);
         }
         let Some(header) = packet.network_mut().first_chunk_mut::<20>() else { return Verdict::PASS };
-        let source = [header[12], header[13], header[14], header[15]];
-        header.copy_within(16..20, 12);
-        header[16..20].copy_from_slice(&source);
+        let [.., a, b, c, d, _, _, _, _] = *header;
+        // Eight bytes at once: the addresses lie beside each other.
+        if let Some(addresses) = header.last_chunk_mut::<8>() {
+            *addresses = u64::from_ne_bytes(*addresses).rotate_left(32).to_ne_bytes();
+        }
         let protocol = header[9];
         let is_first = u16::from_be_bytes([header[6], header[7]]) & 0x1fff == 0;
         if is_first && matches!(protocol, protocol::TCP | protocol::UDP) {
             swap_transport(packet.transport_mut(), protocol);
         }
         if self.sets_annotation {
-            packet.set_dst_ip(source.into());
+            packet.set_dst_ip([a, b, c, d].into());
         }
         Verdict::PASS
     }
@@ -57,14 +59,15 @@ impl IPMirror {
 
 #[inline(always)]
 fn swap_transport(segment: &mut [u8], protocol: u8) {
-    if let Some([a, b, c, d, ..]) = segment.first_chunk_mut::<8>() {
-        std::mem::swap(a, c);
-        std::mem::swap(b, d);
+    if segment.len() < 8 {
+        return;
+    }
+    if let Some(ports) = segment.first_chunk_mut::<4>() {
+        *ports = u32::from_ne_bytes(*ports).rotate_left(16).to_ne_bytes();
     }
     if protocol == protocol::TCP {
-        if let Some(header) = segment.first_chunk_mut::<12>() {
-            let (before, acknowledgment) = header.split_at_mut(8);
-            before[4..].swap_with_slice(acknowledgment);
+        if let Some([_, _, _, _, numbers @ ..]) = segment.first_chunk_mut::<12>() {
+            *numbers = u64::from_ne_bytes(*numbers).rotate_left(32).to_ne_bytes();
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 
 use element::Batch;
+use sys::buffer::Buffer;
 use sys::packet_socket::{RxQueue, Tx};
 use sys::poll::{Interest, Poller};
 use sys::span::Sink;
@@ -10,7 +11,7 @@ use sys::tap::Received;
 
 use super::packet_port::PacketOut;
 use super::relay;
-use super::tap_port::{packet_of, BUFFER_LEN};
+use super::tap_port::packet_of;
 use super::{unwatch_fd, watch_fd, Input, Receipt};
 use crate::device::words;
 
@@ -21,12 +22,13 @@ pub struct CableIn {
     queue: RxQueue,
     device: String,
     /// Packets lie here on their way, if they are not relayed.
-    buffer: Vec<u8>,
+    buffer: Buffer,
 }
 
 /// The two directions of open sockets.
-pub fn both(queue: RxQueue, tx: Tx, device: &str) -> (CableIn, PacketOut) {
-    (CableIn { queue, device: device.to_string(), buffer: Vec::new() }, PacketOut::new(tx, true))
+pub fn both(queue: RxQueue, tx: Tx, device: &str) -> sys::Result<(CableIn, PacketOut)> {
+    let input = CableIn { queue, device: device.to_string(), buffer: Buffer::for_packet()? };
+    Ok((input, PacketOut::new(tx, true)))
 }
 
 impl CableIn {
@@ -38,10 +40,8 @@ impl CableIn {
 
 impl Input for CableIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
-        // Not made before it is needed. What the kernel gives as zeros takes memory only as far as packets are long.
-        self.buffer.resize(BUFFER_LEN, 0);
         while batch.len() < max {
-            match self.queue.recv(&mut self.buffer) {
+            match self.queue.recv(&mut *self.buffer) {
                 Ok(Some(received)) if !received.truncated => {
                     batch.push(packet_of(&self.buffer[..received.len], received.vnet));
                 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use element::{annotation, Batch, Packet, BATCH_MAX};
 use packet::{Ring, FRAME_MAX};
 use ring::{Consumer, Header, Producer, Record, Refused, Side};
+use sys::buffer::LONGEST_PACKET;
 use sys::memfd::Memfd;
 use sys::poll::{Interest, Poller, Waker};
 use sys::span::{Sink, Source};
@@ -13,7 +14,6 @@ use sys::tap::Received;
 use sys::vnet::VnetHeader;
 
 use super::relay::{self, Relayed};
-use super::tap_port;
 use super::{unwatch_fd, watch_fd, Dispatch, Input, Output, Receipt};
 use crate::segment::{is_for_kernel, segment, MAX_SEGMENTS};
 use crate::vnet;
@@ -348,7 +348,7 @@ impl RingOut {
         let mut n_unseen = 0;
         while relayed.traffic.packets < max as u64 {
             // Whether there is no room, or nobody reads, is found out where packets are sent.
-            let Ok(mut room) = self.producer.reserve(tap_port::BUFFER_LEN) else { break };
+            let Ok(mut room) = self.producer.reserve(LONGEST_PACKET) else { break };
             // So is what went wrong.
             let Ok(received) = read(room.sink()) else { break };
             let Some(received) = received else {

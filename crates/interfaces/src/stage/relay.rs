@@ -106,7 +106,7 @@ mod tests {
         };
         tap.set_offload(Offload::ALL).unwrap();
         sys::link::set_up(name, true).unwrap();
-        let (input, output) = tap_port::both(tap);
+        let (input, output) = tap_port::both(tap).unwrap();
         let stage = interface(Some(Box::new(input)), Some(Box::new(output)));
         let (input, output) = packet_port::open(name).unwrap();
         Some([stage, interface(Some(Box::new(input)), Some(Box::new(output)))])
@@ -205,7 +205,7 @@ mod tests {
         let index = sys::link::index(name).unwrap();
         let queue = RxQueue::on_socket(socket(), index, name, 1 << 20).unwrap();
         let tx = Tx::on_socket(socket(), index, name, &TxOptions::default()).unwrap();
-        let (input, output) = cable_port::both(queue, tx, name);
+        let (input, output) = cable_port::both(queue, tx, name).unwrap();
         let stage = interface(Some(Box::new(input)), Some(Box::new(output)));
         let (input, output) = packet_port::open(other).unwrap();
         Some([stage, interface(Some(Box::new(input)), Some(Box::new(output)))])

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use element::{Batch, Packet};
 use packet::Ring;
+use sys::buffer::Buffer;
 use sys::poll::{Interest, Poller};
 use sys::span::{Sink, Source};
 use sys::tap::{Offload, Options, Received, Tap, VnetMode};
@@ -17,8 +18,6 @@ use crate::device::words;
 use crate::segment::{is_for_kernel, segment};
 use crate::vnet;
 
-/// Room for the longest packet with its link-layer header.
-pub const BUFFER_LEN: usize = 65_536 + 256;
 const ENOBUFS: i32 = 105;
 /// The device is down or gone.
 const EIO: i32 = 5;
@@ -26,7 +25,7 @@ const EIO: i32 = 5;
 /// Packets that the kernel sends to the device.
 pub struct TapIn {
     tap: Arc<Tap>,
-    buffer: Vec<u8>,
+    buffer: Buffer,
 }
 
 /// Packets that the kernel receives from the device.
@@ -42,7 +41,7 @@ pub fn open(name: &str, endpoint: &Endpoint) -> Result<(TapIn, TapOut), String> 
     let options = Options { vnet: VnetMode::Basic, ..Options::tap(name) };
     let tap = Tap::open(&options).map_err(|error| error.to_string())?;
     set_up(&tap, addresses, *mtu).map_err(|error| error.to_string())?;
-    Ok(both(tap))
+    both(tap).map_err(|error| error.to_string())
 }
 
 fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> sys::Result<()> {
@@ -57,20 +56,13 @@ fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> 
 }
 
 /// The two directions of a tap with virtio-net headers.
-pub fn both(tap: Tap) -> (TapIn, TapOut) {
+pub fn both(tap: Tap) -> sys::Result<(TapIn, TapOut)> {
     let tap = Arc::new(tap);
-    (TapIn { tap: tap.clone(), buffer: Vec::new() }, TapOut { tap, is_blocked: false, n_refused: 0 })
+    let input = TapIn { tap: tap.clone(), buffer: Buffer::for_packet()? };
+    Ok((input, TapOut { tap, is_blocked: false, n_refused: 0 }))
 }
 
 impl TapIn {
-    /// Makes the buffer that packets lie in on their way when the first is read: a stack whose packets stay in the kernel reads none.
-    /// What the kernel gives as zeros takes memory only as far as packets are long.
-    fn need_buffer(&mut self) {
-        if self.buffer.is_empty() {
-            self.buffer = vec![0; BUFFER_LEN];
-        }
-    }
-
     /// Reads the next packet to where it goes.
     pub fn read(&self, to: Sink<'_>) -> sys::Result<Option<Received>> {
         self.tap.recv(to)
@@ -78,10 +70,9 @@ impl TapIn {
 
     /// Moves packets to another tap, at most `max`.
     pub fn relay_to(&mut self, to: &TapOut, max: usize) -> Relayed {
-        self.need_buffer();
         let mut relayed = Relayed::default();
         while relayed.traffic.packets < max as u64 {
-            let Ok(received) = self.tap.recv(&mut self.buffer) else { break };
+            let Ok(received) = self.tap.recv(&mut *self.buffer) else { break };
             let Some(received) = received else {
                 relayed.is_all = true;
                 break;
@@ -110,9 +101,8 @@ pub(super) fn packet_of(data: &[u8], header: VnetHeader) -> Packet {
 
 impl Input for TapIn {
     fn receive(&mut self, batch: &mut Batch, max: usize, _poller: &mut Poller) -> Receipt {
-        self.need_buffer();
         while batch.len() < max {
-            match self.tap.recv(&mut self.buffer) {
+            match self.tap.recv(&mut *self.buffer) {
                 Ok(Some(received)) if !received.truncated => {
                     batch.push(packet_of(&self.buffer[..received.len], received.vnet));
                 }

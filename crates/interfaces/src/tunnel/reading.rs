@@ -40,11 +40,11 @@ impl Tunnel {
     }
 
     fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
-        let tap = self.tap.as_ref()?;
-        match tap.recv(&mut self.buffer) {
+        let (tap, buffer) = (self.tap.as_ref()?, self.buffer.as_deref_mut()?);
+        match tap.recv(&mut *buffer) {
             Ok(None) | Ok(Some(Received { len: 0, .. })) => None,
             Ok(Some(received)) => {
-                let data = self.buffer.get(..received.len)?;
+                let data = buffer.get(..received.len)?;
                 let mut packet = Packet::with_headroom(self.headroom, data);
                 vnet::apply(&mut packet, received.vnet);
                 self.received.add(&packet);

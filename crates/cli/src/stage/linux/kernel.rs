@@ -175,7 +175,7 @@ impl Neighbour for Offer {
         let shared = table::find(name).ok_or("no such interface")?;
         let tap =
             Tap::from_received(tap, stack::tap_options(peer_name)).map_err(|error| error.to_string())?;
-        let (input, output) = tap_port::both(tap);
+        let (input, output) = tap_port::both(tap).map_err(|error| error.to_string())?;
         let result = table::lock(&shared).go_around(Box::new(input), Box::new(output));
         result.map_err(|error| error.to_string()).inspect_err(|error| self.wishes.note(name, error))
     }
@@ -230,7 +230,7 @@ impl Neighbour for Offer {
 /// Gives the graph the device's packets again.
 fn take(name: &str, port: Port) -> Result<(), String> {
     let shared = table::find(&inner(name)).ok_or("no such interface")?;
-    let (input, output) = ends(name, port);
+    let (input, output) = ends(name, port).map_err(|error| error.to_string())?;
     let mut interface = table::lock(&shared);
     let added = interface.add_input(input).and_then(|()| interface.add_output(output));
     added.map_err(|error| error.to_string())
