@@ -210,7 +210,7 @@ impl FlowNumbers {
 
     /// Gives a packet its flow's number and its direction if that is all there is to do: the flow is known and goes on, nothing
     /// waits, and no second has passed.
-    #[inline]
+    #[inline(always)]
     pub fn number_known(&mut self, packet: &mut Packet, seen: &Seen) -> bool {
         let now_ns = packet.timestamp_ns();
         let is_usual =
