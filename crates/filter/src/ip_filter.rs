@@ -1,9 +1,34 @@
 //! IPFilter and IPClassifier: rules over IP packets, ready to classify.
 
-use crate::fast::{Compiled, Condition, Headers, Layout};
+use crate::fast::{Compiled, Condition, Headers, Layout, Steps};
 use crate::ip::{self, Names, Rule, Rules};
 use crate::program::{Compressed, Program, NEVER};
 use crate::Diagnostic;
+
+/// A filter in the middle of many packets; see [`IpFilter::quick`].
+pub struct Quick<'f, F> {
+    filter: &'f IpFilter,
+    /// The form for packets that are long enough, if that is a decision graph, and how long they are.
+    steps: Option<(u32, &'f Steps)>,
+    /// The same if it is hash tables.
+    tuples: Option<(u32, F)>,
+}
+
+impl<F: Fn(&Headers) -> i32> Quick<'_, F> {
+    /// As [`IpFilter::classify`].
+    #[inline(always)]
+    pub fn classify(&self, headers: &Headers) -> Option<usize> {
+        match (self.steps, &self.tuples) {
+            (Some((from_length, steps)), _) if headers.virtual_len() >= from_length => {
+                crate::output(steps.classify_ip(headers))
+            }
+            (_, Some((from_length, find))) if headers.virtual_len() >= *from_length => {
+                crate::output(find(headers))
+            }
+            _ => self.filter.classify(headers),
+        }
+    }
+}
 
 /// A list of rules, the first of which that matches decides.
 #[derive(Clone, Debug)]
@@ -73,20 +98,12 @@ impl IpFilter {
         crate::output(jump.unwrap_or_else(|| self.run(headers)))
     }
 
-    /// As [`IpFilter::classify`], with what is the same for all packets looked up beforehand: for many packets in a row.
+    /// What is the same for all packets, looked up beforehand: for many packets in a row.
     #[inline]
-    pub fn quick(&self) -> impl Fn(&Headers) -> Option<usize> + '_ {
+    pub fn quick(&self) -> Quick<'_, impl Fn(&Headers) -> i32 + '_> {
         let steps = self.compiled.as_ref().and_then(Compiled::steps);
         let tuples = self.compiled.as_ref().and_then(Compiled::tuples);
-        move |headers| match (steps, &tuples) {
-            (Some((from_length, steps)), _) if headers.virtual_len() >= from_length => {
-                crate::output(steps.classify_ip(headers))
-            }
-            (_, Some((from_length, find))) if headers.virtual_len() >= *from_length => {
-                crate::output(find(headers))
-            }
-            _ => self.classify(headers),
-        }
+        Quick { filter: self, steps, tuples }
     }
 
     /// Whether any rule looks at the link-layer header; if not, [`Headers::mac`] may be empty.

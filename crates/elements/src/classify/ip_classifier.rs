@@ -39,7 +39,7 @@ use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Refusal, Verdict,
 };
 
-use super::ip_patterns::{classifier, report};
+use super::ip_patterns::{headers, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
@@ -83,8 +83,8 @@ impl Element for IPClassifier {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        let classify = classifier(&self.rules);
-        ctx.spread(batch, |_, packet| match classify(packet) {
+        let (quick, has_mac) = (self.rules.quick(), self.rules.looks_at_mac());
+        ctx.spread(batch, |_, packet| match quick.classify(&headers(packet, has_mac)) {
             Some(output) => Verdict::port(output),
             None => Verdict::drop(NO_MATCH),
         });

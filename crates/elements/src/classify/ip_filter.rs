@@ -15,7 +15,7 @@
 
 use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict};
 
-use super::ip_patterns::{classifier, report};
+use super::ip_patterns::{headers, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
@@ -57,8 +57,8 @@ impl Element for IPFilter {
         match self.rules.always() {
             Some(output) => ctx.send(verdict(output), batch),
             None => {
-                let classify = classifier(&self.rules);
-                ctx.push_each(batch, |packet| verdict(classify(packet)));
+                let (quick, has_mac) = (self.rules.quick(), self.rules.looks_at_mac());
+                ctx.push_each(batch, |packet| verdict(quick.classify(&headers(packet, has_mac))));
             }
         }
     }

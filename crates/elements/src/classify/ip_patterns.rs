@@ -1,7 +1,7 @@
 //! What the classifiers of IP packets share.
 
 use element::{Configure, Packet};
-use filter::{Diagnostic, Headers, IpFilter};
+use filter::{Diagnostic, Headers};
 
 /// Tells what is wrong with patterns.
 pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
@@ -15,12 +15,9 @@ pub fn report(conf: &mut Configure<'_>, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// What finds the output for a packet whose headers are marked.
+/// The headers of a packet as filters see them; `has_mac` says whether any rule looks at the link-layer header.
 #[inline(always)]
-pub fn classifier(rules: &IpFilter) -> impl Fn(&Packet) -> Option<usize> + '_ {
-    let (quick, looks_at_mac) = (rules.quick(), rules.looks_at_mac());
-    move |packet| {
-        let mac = if looks_at_mac { packet.mac() } else { &[] };
-        quick(&Headers { mac, network: packet.network(), transport: packet.network_header_len() })
-    }
+pub fn headers(packet: &Packet, has_mac: bool) -> Headers<'_> {
+    let mac = if has_mac { packet.mac() } else { &[] };
+    Headers { mac, network: packet.network(), transport: packet.network_header_len() }
 }
