@@ -1,7 +1,5 @@
 //! The time, for work that reads it for some packets only.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 /// How time runs: so many times as fast as the system's, and shifted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
@@ -27,12 +25,7 @@ impl Pace {
 
     /// The wall time now, in nanoseconds since the epoch.
     pub fn wall_ns(self) -> i64 {
-        let now = SystemTime::now();
-        let ns = |passed: std::time::Duration| i64::try_from(passed.as_nanos()).unwrap_or(i64::MAX);
-        self.at(match now.duration_since(UNIX_EPOCH) {
-            Ok(since) => ns(since),
-            Err(before) => -ns(before.duration()),
-        })
+        self.at(i64::try_from(sys::clock::realtime_ns()).unwrap_or(i64::MAX))
     }
 }
 

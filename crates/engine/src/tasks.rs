@@ -238,8 +238,10 @@ impl TaskList {
         task.pass = pass.wrapping_add(task.stride);
         task.on_list = true;
         let pass = task.pass;
-        let at = self.position_after(0, pass);
-        self.list.insert(at, id);
+        match self.position_after(0, pass) {
+            at if at == self.list.len() => self.list.push_back(id),
+            at => self.list.insert(at, id),
+        }
     }
 
     /// First position from `from` on whose task has a later pass.
@@ -296,9 +298,14 @@ impl TaskList {
         if later(next_pass, pass) {
             return true;
         }
-        let at = self.position_after(1, pass);
+        // Mostly behind all others: tasks take turns.
+        let is_last = self.list.back().and_then(|last| self.get(*last)).is_some_and(|last| !later(last.pass, pass));
+        let at = if is_last { self.list.len() } else { self.position_after(1, pass) };
         self.list.pop_front();
-        self.list.insert(at - 1, id);
+        match at - 1 {
+            behind if behind == self.list.len() => self.list.push_back(id),
+            at => self.list.insert(at, id),
+        }
         true
     }
 }
