@@ -14,7 +14,7 @@ use element::{
 };
 
 use super::adaptive_red::AdaptiveRed;
-use super::red_decision::{Decision, Parameters};
+use super::red_decision::{Curve, Decision, Parameters};
 use super::watched_queues::WatchedQueues;
 
 /// The class.
@@ -96,21 +96,22 @@ impl Element for Red {
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         // What passes here fills the queues before the next packet is looked at.
         let mut len = self.queues.len(ctx);
-        let mut passed = Batch::new();
+        let curve = self.parameters.curve();
         let mut dropped = Batch::new();
-        for packet in batch.drain() {
-            if self.drops(ctx, len) {
-                dropped.push(packet);
-            } else {
-                len += 1;
-                passed.push(packet);
-            }
-        }
-        ctx.emit(0, passed);
+        batch.split(
+            |_| {
+                let is_dropped = self.drops(ctx, &curve, len);
+                len += usize::from(!is_dropped);
+                u32::from(is_dropped)
+            },
+            |_, packet| dropped.push(packet),
+        );
+        ctx.emit(0, batch);
         self.discard(ctx, dropped);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
+        let curve = self.parameters.curve();
         let mut passed = Batch::new();
         while passed.len() < max {
             let wanted = max - passed.len();
@@ -120,7 +121,7 @@ impl Element for Red {
             let len = self.queues.len(ctx).saturating_add(n);
             let mut dropped = Batch::new();
             for (i, packet) in batch.drain().enumerate() {
-                let is_dropped = self.drops(ctx, len - i - 1);
+                let is_dropped = self.drops(ctx, &curve, len - i - 1);
                 let side: &mut Batch = if is_dropped { &mut dropped } else { &mut passed };
                 side.push(packet);
             }
@@ -216,9 +217,10 @@ impl Red {
     }
 
     #[inline]
-    fn drops(&mut self, ctx: &mut Ctx<'_>, len: usize) -> bool {
-        let now = ctx.now_ns();
-        self.decision.drops(&self.parameters, len, now, || ctx.random())
+    fn drops(&mut self, ctx: &mut Ctx<'_>, curve: &Curve, len: usize) -> bool {
+        // Simulated time passes where it is looked at.
+        let now = if self.decision.needs_time(len) { ctx.now_ns() } else { 0 };
+        self.decision.drops(curve, len, now, || ctx.random())
     }
 
     fn discard(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {

@@ -56,23 +56,52 @@ impl Parameters {
         Err(mistake.to_string())
     }
 
-    /// Above this average length everything is dropped.
-    fn kill_thresh(&self) -> u64 {
+    /// What they mean for each average length.
+    pub fn curve(&self) -> Curve {
+        let (min_thresh, max_thresh) = (i64::from(self.min_thresh), i64::from(self.max_thresh));
+        let (max_p, range) = (i64::from(self.max_p), max_thresh - min_thresh);
         let factor = if self.is_gentle && self.max_p != CERTAIN { 2 } else { 1 };
-        u64::from(self.max_thresh) * factor
+        Curve {
+            min_thresh: u64::from(self.min_thresh),
+            max_thresh: u64::from(self.max_thresh),
+            kill_thresh: u64::from(self.max_thresh) * factor,
+            rise: Line {
+                slope: max_p.checked_div(range).unwrap_or(0),
+                offset: (max_p * min_thresh).checked_div(range).unwrap_or(1),
+            },
+            steep_rise: Line {
+                slope: (i64::from(CERTAIN) - max_p).checked_div(max_thresh).unwrap_or(0),
+                offset: i64::from(CERTAIN) - 2 * max_p,
+            },
+        }
     }
+}
 
-    /// The probability of a drop in 65536ths at an average length: a straight line, in whole numbers.
+/// The probability of a drop over the average length: 0 up to a threshold, then two straight lines, then 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Curve {
+    min_thresh: u64,
+    max_thresh: u64,
+    /// Above this average length everything is dropped.
+    kill_thresh: u64,
+    /// Up to `max_thresh`.
+    rise: Line,
+    /// Above it.
+    steep_rise: Line,
+}
+
+/// A straight line in whole numbers.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    slope: i64,
+    offset: i64,
+}
+
+impl Curve {
+    /// The probability of a drop in 65536ths between the thresholds.
     fn probability(&self, average: &Ewma) -> i64 {
-        let (max_p, max_thresh) = (i64::from(self.max_p), i64::from(self.max_thresh));
-        let (slope, offset) = if average.rounded() > u64::from(self.max_thresh) {
-            let slope = (i64::from(CERTAIN) - max_p).checked_div(max_thresh).unwrap_or(0);
-            (slope, i64::from(CERTAIN) - 2 * max_p)
-        } else {
-            let range = max_thresh - i64::from(self.min_thresh);
-            let slope = max_p.checked_div(range).unwrap_or(0);
-            (slope, (max_p * i64::from(self.min_thresh)).checked_div(range).unwrap_or(1))
-        };
+        let is_steep = average.rounded() > self.max_thresh;
+        let Line { slope, offset } = if is_steep { self.steep_rise } else { self.rise };
         let scaled = i64::try_from(average.scaled()).unwrap_or(i64::MAX);
         (slope.saturating_mul(scaled) >> SCALE) - offset
     }
@@ -95,24 +124,25 @@ impl Decision {
         self.average.set_stability(stability);
     }
 
+    /// Whether [`Decision::drops`] looks at the time if the queue has this length.
+    #[inline]
+    pub fn needs_time(&self, len: usize) -> bool {
+        len == 0 && self.average.stability() != 0
+    }
+
     /// Whether a packet that finds `len` packets in the queue is to be dropped.
-    pub fn drops(
-        &mut self,
-        parameters: &Parameters,
-        len: usize,
-        now_ns: i64,
-        random: impl FnOnce() -> u32,
-    ) -> bool {
+    #[inline]
+    pub fn drops(&mut self, curve: &Curve, len: usize, now_ns: i64, random: impl FnOnce() -> u32) -> bool {
         let average = self.observe(len as u64, now_ns);
-        if average <= u64::from(parameters.min_thresh) {
+        if average <= curve.min_thresh {
             self.n_since_drop = None;
             return false;
         }
-        if average > parameters.kill_thresh() {
+        if average > curve.kill_thresh {
             self.n_since_drop = None;
             return true;
         }
-        let probability = parameters.probability(&self.average);
+        let probability = curve.probability(&self.average);
         let n = self.n_since_drop.map_or(0, |n| n.saturating_add(1));
         // Drops are spread evenly: the more packets have passed, the likelier is the next drop.
         let drops = n > 0 && probability > 0 && i64::from(n) > i64::from(self.random) / probability;
@@ -153,10 +183,10 @@ mod tests {
 
     /// How many of 10000 packets are dropped at a steady length.
     fn n_dropped(parameters: &Parameters, len: usize) -> usize {
-        let mut decision = Decision::new(parameters.stability);
+        let (mut decision, curve) = (Decision::new(parameters.stability), parameters.curve());
         let mut random = 12345u32;
         let mut drops = |_: &usize| {
-            decision.drops(parameters, len, 0, || {
+            decision.drops(&curve, len, 0, || {
                 random = random.wrapping_mul(1_103_515_245).wrapping_add(12345);
                 random >> 8
             })
@@ -200,7 +230,7 @@ mod tests {
             prop_assert_eq!(parameters.check(), Ok(()));
             let mut decision = Decision::new(stability);
             for (len, now, random) in lens {
-                decision.drops(&parameters, len as usize, now, || random);
+                decision.drops(&parameters.curve(), len as usize, now, || random);
             }
         }
     }
