@@ -101,6 +101,8 @@ pub struct Class {
     /// Whether it shows in what order packets came to it and to others: it prints or writes them, or what becomes of them
     /// depends on what others drew at random.
     pub shows_order: bool,
+    /// How often Click looks at the clock while it makes an element: simulated time passes by that.
+    pub n_clock_looks: u8,
     /// The fast path of an element as it is now, if the class has such a thing.
     pub fast_path: Option<fn(&dyn Element) -> Option<FastPath>>,
     /// Whether [`Element::pulls_first`](crate::Element::pulls_first) is to be asked.
@@ -138,6 +140,7 @@ impl Class {
             locks: false,
             blind: false,
             shows_order: false,
+            n_clock_looks: 0,
             fast_path: None,
             pulls_first: false,
             pulls_through: None,
@@ -220,6 +223,12 @@ impl Class {
     /// Shows in what order packets came.
     pub const fn shows_order(mut self) -> Class {
         self.shows_order = true;
+        self
+    }
+
+    /// Takes the time of so many looks at the clock to be made.
+    pub const fn looks_at_clock(mut self, n_times: u8) -> Class {
+        self.n_clock_looks = n_times;
         self
     }
 

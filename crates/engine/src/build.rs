@@ -125,6 +125,8 @@ impl Engine {
 
     /// Initialises the elements; false if one cannot be.
     pub(crate) fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
+        let all = 0..self.world.classes.len();
+        self.world.let_looks_pass(all);
         for idx in self.world.order.clone() {
             if !self.world.initialize(idx, diagnostics) {
                 return false;
@@ -151,6 +153,12 @@ impl Engine {
 }
 
 impl World {
+    /// Lets the time pass that making these elements takes.
+    pub(crate) fn let_looks_pass(&mut self, made: impl Iterator<Item = ElementIdx>) {
+        let looks = made.filter_map(|idx| self.classes.get(idx)).map(|class| i64::from(class.n_clock_looks));
+        self.clock.pass(looks.sum());
+    }
+
     /// Initialises an element; false if it cannot be.
     pub(crate) fn initialize(&mut self, idx: ElementIdx, diagnostics: &mut Diagnostics) -> bool {
         self.forget_times();

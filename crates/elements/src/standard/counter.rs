@@ -16,8 +16,11 @@ use super::ewma::RateEwma;
 use super::jiffies;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Counter>("Counter", "1/1", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
+    .blind()
+    .looks_at_clock(RATES as u8)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("COUNT_CALL", "number and handler call", "A handler to write when so many packets came."),
@@ -86,8 +89,6 @@ impl Element for Counter {
             }
             trigger.call.check_writable(ctx)?;
         }
-        drop(state);
-        ctx.let_pass(RATES);
         Ok(())
     }
 
@@ -315,6 +316,18 @@ impl Trigger {
 mod tests {
     use crate::testing::check_reading;
     use expect_test::expect;
+
+    #[test]
+    fn time_passes_where_the_rates_are_made() {
+        // Before the script is initialised.
+        check_reading(
+            "Script(wait 0.0005, write i.data $(now), stop); i :: InfiniteSource(ACTIVE false) -> Counter -> Discard",
+            &["i.data"],
+            expect![[r#"
+                i.data: 1000000000.000500003
+            "#]],
+        );
+    }
 
     #[test]
     fn packets_bytes_and_rates_are_counted() {

@@ -13,7 +13,8 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler}
 use super::bandwidth_meter;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").looks_at_clock(1).args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[Arg::rest(
     "RATES",
@@ -34,12 +35,6 @@ pub struct Meter {
 impl Element for Meter {
     fn configure(conf: &mut Configure<'_>) -> Result<Meter, Failed> {
         Ok(Meter { meter: bandwidth_meter::Meter::configure(conf)? })
-    }
-
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        // In Click the rate reads the time when it is made.
-        ctx.let_pass(1);
-        Ok(())
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {

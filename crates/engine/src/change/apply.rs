@@ -110,8 +110,10 @@ impl World {
     fn begin_new(&mut self, undo: &Undo, diagnostics: &mut Diagnostics) -> bool {
         let was_running = std::mem::replace(&mut self.is_running, false);
         undo.olds.iter().for_each(|old| self.let_foresee(old));
-        let mut begun = undo.olds.iter().filter(|old| old.how != How::Reconfigured);
-        let is_ready = begun.all(|old| !self.is_here(old.idx) || self.initialize(old.idx, diagnostics));
+        let begun = undo.olds.iter().filter(|old| old.how != How::Reconfigured).map(|old| old.idx);
+        let begun: Vec<ElementIdx> = begun.filter(|idx| self.is_here(*idx)).collect();
+        self.let_looks_pass(begun.iter().copied());
+        let is_ready = begun.into_iter().all(|idx| self.initialize(idx, diagnostics));
         self.is_running = was_running;
         is_ready
     }
