@@ -62,7 +62,7 @@ enum Found {
 
 impl Parser<'_, '_> {
     /// Reads a chain and connects its elements.
-    pub fn chain(&mut self, block: &mut Block) {
+    pub fn chain(&mut self, block: &Block) {
         let start = self.place();
         let mut last: Vec<Mention> = Vec::new();
         let mut connector: Option<(Kind, Place)> = None;
@@ -94,7 +94,7 @@ impl Parser<'_, '_> {
                 .help("an input port is written before the element, as in `a -> [1] b`");
         }
         let output = self.c.names.get("output");
-        block.last_ends_output = matches!(last.as_slice(), [only] if Some(&only.element) == output);
+        self.last_ends_output = matches!(last.as_slice(), [only] if Some(&only.element) == output);
     }
 
     /// Reads the elements up to an arrow or the chain's end; false if there is no element.
@@ -223,10 +223,15 @@ impl Parser<'_, '_> {
         let alone = !mention.inputs.is_empty() || step.mentions.is_empty();
         match token.kind {
             Kind::Arrow | Kind::DoubleArrow => {
-                if first && alone && mention.inputs.is_empty() && !block.last_ends_output {
+                if first && alone && mention.inputs.is_empty() && !self.last_ends_output {
                     let arrow = &token.text;
                     let message = format!("suggest 'input {arrow}' or '[0] {arrow}' to start connection");
-                    self.diagnostics.warning(&self.lexer.place(), message);
+                    let place = self.lexer.place();
+                    // Click's tools do not call it a warning.
+                    match self.open {
+                        true => self.diagnostics.message(&place, message),
+                        false => self.diagnostics.warning(&place, message),
+                    };
                 }
                 first && alone
             }

@@ -26,8 +26,6 @@ pub(crate) enum BlockKind {
 pub(crate) struct Block {
     /// Whether `input` or `output` may be left out at the ends of chains.
     pub nested: bool,
-    /// Whether the last chain ended in just `output`; then the next may start without `input`.
-    pub last_ends_output: bool,
 }
 
 pub(crate) struct Parser<'a, 'd> {
@@ -47,6 +45,8 @@ pub(crate) struct Parser<'a, 'd> {
     /// How many compounds and groups are open.
     pub depth: usize,
     pub budget: Budget,
+    /// Whether the block's last chain ended in just `output`; then the next may start without `input`.
+    pub last_ends_output: bool,
     /// Whether any name may be a class, as the configuration tools want it.
     pub open: bool,
     pub diagnostics: &'d mut Diagnostics,
@@ -68,6 +68,7 @@ impl<'a, 'd> Parser<'a, 'd> {
             library_depth: 0,
             depth: 0,
             budget: Budget::new(EXPANSION_BUDGET),
+            last_ends_output: true,
             open: false,
             diagnostics,
         }
@@ -80,14 +81,23 @@ impl<'a, 'd> Parser<'a, 'd> {
 
     /// Reads statements to the end of the block; returns the token that ended it.
     pub fn statements(&mut self, kind: BlockKind) -> Token {
-        let nested = self.c.depth > 0 || kind != BlockKind::File;
-        let mut block = Block { nested, last_ends_output: true };
+        let outer = std::mem::replace(&mut self.last_ends_output, true);
+        let end = self.block(kind);
+        // Click's tools go on with what the inner block left; its driver knows each block's own.
+        if !self.open {
+            self.last_ends_output = outer;
+        }
+        end
+    }
+
+    fn block(&mut self, kind: BlockKind) -> Token {
+        let block = Block { nested: self.c.depth > 0 || kind != BlockKind::File };
         loop {
             let token = self.lex();
             match token.kind {
                 Kind::Identifier | Kind::Arrow | Kind::DoubleArrow | Kind::Byte(b'[' | b'{' | b'(') => {
                     self.unlex(token);
-                    self.chain(&mut block);
+                    self.chain(&block);
                 }
                 Kind::ElementClass => self.elementclass(),
                 Kind::Require => self.require(),

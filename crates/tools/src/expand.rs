@@ -315,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn a_start_without_input_is_told_without_calling_it_a_warning_and_inner_compounds_count() {
+        check(
+            "elementclass Foo { S -> D; -> A -> }
+             elementclass Bar { elementclass Baz { S -> D; input -> A -> output }
+             -> A -> }
+             elementclass Qux { elementclass Baz { S -> D; input -> A -> output; S -> D } -> A -> }",
+            expect![[r#"
+                f:1: suggest 'input ->' or '[0] ->' to start connection
+                f:4: suggest 'input ->' or '[0] ->' to start connection
+            "#]],
+        );
+    }
+
+    #[test]
     fn ports_that_lead_nowhere_are_told() {
         check(
             "elementclass Foo { input -> A -> output } f :: Foo; B -> [1] f -> C; D -> f; f [1] -> E; g :: Foo(3)",

@@ -124,6 +124,13 @@ impl Ctx<'_> {
         self.runtime.schedule_timer(timer, steady_ns);
     }
 
+    /// Sets a timer to expire when the wall clock shows a time. Both clocks are read, as by Click: simulated time shows it.
+    pub fn schedule_at_wall(&mut self, timer: TimerId, wall_ns: i64) {
+        let now_ns = self.now_ns();
+        let steady_ns = self.runtime.steady_ns();
+        self.runtime.schedule_timer(timer, wall_ns.saturating_sub(now_ns).saturating_add(steady_ns));
+    }
+
     /// Stops a timer.
     pub fn unschedule_timer(&mut self, timer: TimerId) {
         self.runtime.unschedule_timer(timer);

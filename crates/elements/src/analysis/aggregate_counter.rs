@@ -10,6 +10,8 @@
 //! DriverManager(wait, write ac.write_text_file -);
 //! ```
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use element::{
     annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet,
     Refusal,
@@ -74,7 +76,11 @@ pub struct AggregateCounter {
     count_call: Option<Trigger>,
     banner: String,
     n_inputs: usize,
+    /// Where the counter is while a handler is called, which may ask it: within reach of its second hand.
+    away: Away,
 }
+
+type Away = Arc<Mutex<Option<Box<AggregateCounter>>>>;
 
 /// What is counted of a packet.
 struct Measure {
@@ -116,6 +122,7 @@ impl Element for AggregateCounter {
             count_call,
             banner,
             n_inputs: conf.n_inputs,
+            away: Away::default(),
         })
     }
 
@@ -168,6 +175,37 @@ impl Element for AggregateCounter {
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        match locked(&self.away).as_deref() {
+            Some(counter) => counter.read_value(name),
+            None => self.read_value(name),
+        }
+    }
+
+    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        match locked(&self.away.clone()).as_deref_mut() {
+            Some(counter) => counter.write_value(ctx, name, value),
+            None => self.write_value(ctx, name, value),
+        }
+    }
+
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(self.stand_in()))
+    }
+
+    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
+        let Some(old) = same::<AggregateCounter>(ctx, old) else { return };
+        (self.counts, self.is_frozen, self.is_active) = (old.counts, old.is_frozen, old.is_active);
+        // What was passed already is not reached again.
+        let (n_aggregates, total) = (u64::from(self.counts.n_nonzero()), self.counts.total());
+        let is_waiting =
+            |trigger: &Option<Trigger>, at| trigger.as_ref().is_some_and(|trigger| trigger.at == at);
+        self.aggregate_call.take_if(|own| n_aggregates >= own.at && !is_waiting(&old.aggregate_call, own.at));
+        self.count_call.take_if(|own| total >= own.at && !is_waiting(&old.count_call, own.at));
+    }
+}
+
+impl AggregateCounter {
+    fn read_value(&self, name: &str) -> Result<String, String> {
         Ok(match name {
             "freeze" => self.is_frozen.to_string(),
             "active" => self.is_active.to_string(),
@@ -180,7 +218,7 @@ impl Element for AggregateCounter {
         })
     }
 
-    fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+    fn write_value(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let text = args::uncomment(value);
         let replica = ctx.runtime().replica().0;
         match name {
@@ -213,19 +251,6 @@ impl Element for AggregateCounter {
         Ok(())
     }
 
-    fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<AggregateCounter>(ctx, old) else { return };
-        (self.counts, self.is_frozen, self.is_active) = (old.counts, old.is_frozen, old.is_active);
-        // What was passed already is not reached again.
-        let (n_aggregates, total) = (u64::from(self.counts.n_nonzero()), self.counts.total());
-        let is_waiting =
-            |trigger: &Option<Trigger>, at| trigger.as_ref().is_some_and(|trigger| trigger.at == at);
-        self.aggregate_call.take_if(|own| n_aggregates >= own.at && !is_waiting(&old.aggregate_call, own.at));
-        self.count_call.take_if(|own| total >= own.at && !is_waiting(&old.count_call, own.at));
-    }
-}
-
-impl AggregateCounter {
     /// Whether packets may cause calls, so that they are counted one by one.
     fn has_calls(&self) -> bool {
         self.aggregate_call.is_some() || self.count_call.is_some()
@@ -287,8 +312,33 @@ impl AggregateCounter {
             None => HANDLERS.iter().map(|handler| &*handler.name).find(|name| *name == call.name),
         };
         match own {
-            Some(handler) => drop(self.write(ctx, handler, &call.value)),
-            None => call.write_silently(ctx),
+            Some(handler) => drop(self.write_value(ctx, handler, &call.value)),
+            None => {
+                let stand_in = self.stand_in();
+                let counter = std::mem::replace(self, stand_in);
+                *locked(&self.away) = Some(Box::new(counter));
+                call.write_silently(ctx);
+                let counter = locked(&self.away).take();
+                if let Some(counter) = counter {
+                    *self = *counter;
+                }
+            }
+        }
+    }
+
+    /// A counter that has counted nothing and answers for this one while it is away.
+    fn stand_in(&self) -> AggregateCounter {
+        let measure = Measure { bytes: false, ip_bytes: false, extra_packets: false, extra_length: false };
+        AggregateCounter {
+            counts: Counts::default(),
+            measure,
+            is_frozen: false,
+            is_active: false,
+            aggregate_call: None,
+            count_call: None,
+            banner: String::new(),
+            n_inputs: self.n_inputs,
+            away: self.away.clone(),
         }
     }
 
@@ -314,9 +364,13 @@ impl Measure {
     }
 }
 
+fn locked(away: &Away) -> MutexGuard<'_, Option<Box<AggregateCounter>>> {
+    away.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
 
     /// A counter that sees three aggregates, and what is done with it afterwards.
@@ -325,6 +379,16 @@ mod tests {
             "FromIPSummaryDump(DATA \"!data ip_src\n1.1.1.1\n2.2.2.2\n3.3.3.3\n\", STOP true) -> AggregateIP(ip src)
              -> c :: AggregateCounter({args}) -> Discard; DriverManager(wait, {writes});"
         )
+    }
+
+    #[test]
+    fn a_handler_that_is_called_may_ask_the_counter() {
+        check(
+            "InfiniteSource(LIMIT 5) -> AggregateLength -> c :: AggregateCounter(COUNT_CALL 3 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, print \"$(c.count) $(c.nagg) $(c.count_call)\", write c.count_call 4 t.run);
+             t :: Script(TYPE PASSIVE, write c.clear, print $(c.count)); Script(wait 1, print $(c.count), stop)",
+            expect![""],
+        );
     }
 
     #[test]

@@ -137,8 +137,8 @@ impl Element for AggregateIPFlows {
             return Err(format!("no {name} write handler"));
         }
         self.flows.clear();
+        self.emit_fragments_now(ctx);
         self.tell_ended(ctx);
-        self.emit_fragments(ctx);
         Ok(())
     }
 
@@ -214,7 +214,9 @@ impl AggregateIPFlows {
             };
             self.flows.reap_if_due();
             if !self.flows.ended.is_empty() && !self.listeners.is_empty() {
+                // Who hears of a flow's end must have its last packets by then.
                 ctx.emit_now(0, std::mem::take(&mut passed));
+                self.emit_fragments_now(ctx);
                 self.tell_ended(ctx);
             }
             if !self.flows.released.is_empty() {
@@ -257,6 +259,13 @@ impl AggregateIPFlows {
     fn emit_fragments(&mut self, ctx: &mut Ctx<'_>) {
         for packet in self.flows.released.drain(..) {
             ctx.emit_packet(0, packet);
+        }
+        ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
+    }
+
+    fn emit_fragments_now(&mut self, ctx: &mut Ctx<'_>) {
+        for packet in self.flows.released.drain(..) {
+            ctx.emit_now(0, Batch::of(packet));
         }
         ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
     }
@@ -379,6 +388,23 @@ mod tests {
             expect![[r#"
             c.nagg: 1
             c.count: 2
+        "#]],
+        );
+    }
+
+    #[test]
+    fn fragments_come_before_the_end_of_their_flow_is_told() {
+        let ends = "a0102030a040506 0035 0036 0008 0000";
+        let config = "m :: MarkIPHeader -> af :: AggregateIPFlows -> AggregateLast(NOTIFIER af) -> IPPrint(last) -> Discard;
+             Script(wait 1, write af.clear, stop);\n"
+            .to_string()
+            + &source("m", "0002", ends, 100)
+            + &source("m", "2000", ends, 101);
+        check_reading(
+            &config,
+            &[],
+            expect![[r#"
+            last: 101.000000: 10.1.2.3.53 > 10.4.5.6.54: udp 8 (frag 1:8@0+)
         "#]],
         );
     }

@@ -243,6 +243,35 @@ mod tests {
     const SHOW: &str = "Print(x, 40, TIMESTAMP true, PRINTANNO true)";
 
     #[test]
+    fn a_dump_writes_no_flow_of_no_packets_and_lengths_that_are_too_short() {
+        let path = std::env::temp_dir().join(format!("weir-netflow-dump-{}", std::process::id()));
+        let flow = |n_packets: u32, n_bytes: u32| {
+            format!("1.0.0.1|2.0.0.2||0|0|{n_packets}|{n_bytes}|5|6|1|2||0|6|0|\n")
+        };
+        let dump = format!("ToIPSummaryDump({}, FIELDS ip_len count, MULTIPACKET true)", path.display());
+        read(
+            "",
+            &(flow(1, 22) + &flow(0, 100) + &flow(2, 100)),
+            &dump,
+            expect![[r#"
+            f.filepos: 128
+            f.encap: IP
+            f.active: true
+        "#]],
+        );
+        let written = std::fs::read_to_string(&path).expect("the dump is there");
+        std::fs::remove_file(&path).expect("it can be removed");
+        expect![[r#"
+            !IPSummaryDump 1.3
+            !data ip_len count
+            22 1
+            100 1
+            100 1
+        "#]]
+        .assert_eq(&written);
+    }
+
+    #[test]
     fn a_line_becomes_a_packet() {
         read(
             "",

@@ -138,8 +138,9 @@ impl Element for ToIpSummaryDump {
             self.task = Some(task);
         }
         if self.has_header && !self.goes_on {
-            let now = Timestamp::from_nanos(ctx.now_ns());
-            self.write_header(now);
+            // Only who tells the time looks at the clock: simulated time shows it.
+            let began = self.is_verbose.then(|| Timestamp::from_nanos(ctx.now_ns()));
+            self.write_header(began);
             self.write_out(ctx);
         }
         Ok(())
@@ -221,13 +222,13 @@ fn find_fields(words: &str, is_binary: bool) -> Result<Vec<&'static Field>, Fail
 }
 
 impl ToIpSummaryDump {
-    fn write_header(&mut self, now: Timestamp) {
+    fn write_header(&mut self, began: Option<Timestamp>) {
         let mut text = format!("!IPSummaryDump {}.{}\n", VERSION.0, VERSION.1);
         if !self.banner.is_empty() {
             text += &format!("!creator {}\n", args::quote(&self.banner));
         }
-        if self.is_verbose {
-            text += &verbose(now);
+        if let Some(began) = began {
+            text += &verbose(began);
         }
         text += &self.data_line();
         if self.is_binary {
@@ -269,7 +270,8 @@ impl ToIpSummaryDump {
     }
 
     fn dump_all(&mut self, packet: &mut Packet, n_more: u32, restored: usize) {
-        let count = n_more.saturating_add(1);
+        // As in Click, nothing is written for a packet that stands for none.
+        let count = n_more.wrapping_add(1);
         let len = packet.len().saturating_sub(restored) as u32;
         let extra = if self.counts_extra_length { packet.anno_u32(annotation::EXTRA_LENGTH) } else { 0 };
         let mut total = len.wrapping_add(extra).max(count.wrapping_mul(len));
@@ -390,6 +392,17 @@ mod tests {
                   unknown content type 'frob'
                   cannot use field payload with BINARY
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_header_without_the_time_takes_none() {
+        check(
+            "InfiniteSource(LIMIT 1) -> SetTimestamp -> ToIPSummaryDump(/dev/null) -> Print(x, 1, TIMESTAMP true) -> Discard;
+             Script(wait 1, stop)",
+            expect![[r#"
+                x: 1000000000.000000002:   69 | 52
             "#]],
         );
     }

@@ -10,7 +10,7 @@
 use std::net::Ipv4Addr;
 
 use args::EtherAddr;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Packet, TimerId};
+use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, TimerId};
 use wire::Ethernet;
 
 use super::arp_responder::reply;
@@ -55,7 +55,7 @@ impl Element for ARPFaker {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        ctx.emit_packet(0, self.reply.clone());
+        ctx.emit_now(0, Batch::of(self.reply.clone()));
         ctx.schedule_after(timer, INTERVAL_NS);
     }
 }
@@ -64,6 +64,18 @@ impl Element for ARPFaker {
 mod tests {
     use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn a_reply_goes_its_way_before_the_next_is_due() {
+        check(
+            "ARPFaker(1.0.0.1, 1:1:1:1:1:1, 1.0.0.2, 2:2:2:2:2:2) -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 22, stop)",
+            expect![[r#"
+                q: 1000000001.000000001:   42
+                q: 1000000011.000000003:   42
+                q: 1000000021.000000005:   42
+            "#]],
+        );
+    }
 
     #[test]
     fn replies_come_after_a_second_and_then_every_ten() {

@@ -421,6 +421,9 @@ impl ARPQuerier {
                 let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
                 let query = self.query(&packet, to);
                 leaving.ask(query);
+                if leaving.one_by_one {
+                    leaving.emit(ctx);
+                }
             }
             address
         } else if ip.is_broadcast() || ip == self.broadcast || self.networks.is_broadcast(ip) {
@@ -483,7 +486,7 @@ impl ARPQuerier {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
 
     #[test]
@@ -506,6 +509,23 @@ mod tests {
             q.length: 0
             q.broadcast: 1.255.255.255
         "#]],
+        );
+    }
+
+    #[test]
+    fn a_poll_goes_all_its_way_before_the_packet_that_made_it() {
+        check(
+            "q :: ARPQuerier(1.0.0.1/8, 1:1:1:1:1:1, POLL_TIMEOUT 1); Idle -> [1]q; Script(write q.insert 2.0.0.2 2:2:2:2:2:2);
+            RatedSource(RATE 1, LIMIT 3) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> q -> Print(a, 14) -> Print(b, 4) -> Discard;
+            Script(wait 4, stop)",
+            expect![[r#"
+                a:   42 | ffffffff ffff0101 01010101 0806
+                b:   42 | ffffffff
+                a:   42 | 02020202 02020101 01010101 0806
+                b:   42 | 02020202
+                a:  103 | 02020202 02020101 01010101 0800
+                b:  103 | 02020202
+            "#]],
         );
     }
 

@@ -122,6 +122,7 @@ impl Element for IPRateMonitor {
                 let kb: i32 = args::integer(&kb).map_err(|_| "not an integer")?;
                 self.tree.memory_max = bytes(u32::try_from(kb).unwrap_or(KB_MIN));
                 self.tree.shrink(now, ctx.random() & 1 == 0);
+                self.look_as_often(ctx);
             }
             _ => return Err(format!("no {name} write handler")),
         }
@@ -160,6 +161,12 @@ impl IPRateMonitor {
         if self.tree.is_fold_due(now) {
             self.tree.fold_now(now, ctx.random() & 1 == 0);
         }
+        self.look_as_often(ctx);
+    }
+
+    /// Looks at the clock as often as Click has by now: simulated time shows it.
+    fn look_as_often(&mut self, ctx: &mut Ctx<'_>) {
+        ctx.let_pass(self.tree.take_looks().into());
     }
 
     fn write_level(&mut self, ctx: &Ctx<'_>, value: &str, now: u32) -> Result<(), String> {
@@ -179,8 +186,21 @@ impl IPRateMonitor {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::run;
+    use crate::testing::{check, run};
     use expect_test::expect;
+
+    #[test]
+    fn simulated_time_passes_as_in_click() {
+        check(
+            "RatedSource(RATE 10, LIMIT 4) -> IPEncap(17, 1.0.0.1, 2.0.0.2) -> IPRateMonitor(PACKETS, 0, 1) -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 0.5, stop)",
+            expect![[r#"
+                q: 1000000000.000000006:   89
+                q: 1000000000.000000010:   89
+                q: 1000000000.101000016:   89
+                q: 1000000000.201000022:   89
+            "#]],
+        );
+    }
 
     #[test]
     fn rates_are_kept_closer_where_they_are_high() {

@@ -61,6 +61,8 @@ pub struct RateTree {
     by_age: BTreeMap<u64, usize>,
     next_age: u64,
     folded_at: Option<u32>,
+    /// How often Click would have looked at the clock besides since that was last asked for.
+    n_looks: u32,
 }
 
 impl Pair {
@@ -115,6 +117,7 @@ impl RateTree {
             by_age: BTreeMap::new(),
             next_age: 1,
             folded_at: None,
+            n_looks: 0,
         }
     }
 
@@ -140,10 +143,12 @@ impl RateTree {
                 Entry::Vacant(_) if !has_room => return None,
                 Entry::Vacant(entry) => {
                     self.memory += PAIR_SIZE;
+                    self.n_looks += 1;
                     entry.insert(Counter { pair: Pair::new(now), next: None, closed_until: 0 })
                 }
             };
             if let Some(n) = n {
+                self.n_looks += 1;
                 counter.pair.count(way, n, now);
             }
             if let Some(next) = counter.next {
@@ -204,6 +209,11 @@ impl RateTree {
         }
     }
 
+    /// How often Click would have looked at the clock since this was last asked, for each rate that it made or counted for.
+    pub fn take_looks(&mut self) -> u32 {
+        std::mem::take(&mut self.n_looks)
+    }
+
     /// Whether a second has passed since the last folding.
     pub fn is_fold_due(&mut self, now: u32) -> bool {
         now.wrapping_sub(*self.folded_at.get_or_insert(now)) >= PER_SECOND
@@ -227,6 +237,7 @@ impl RateTree {
             else {
                 continue;
             };
+            self.n_looks += 1;
             let Some(counter) = self.counter(parent, byte) else { continue };
             counter.pair.advance(now);
             if counter.pair.is_below(threshold) {

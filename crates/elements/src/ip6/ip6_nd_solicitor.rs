@@ -88,6 +88,7 @@ struct Outgoing {
     ready: Batch,
     queries: Batch,
     is_single: bool,
+    one_by_one: bool,
 }
 
 impl Outgoing {
@@ -137,7 +138,9 @@ impl Element for IP6NDSolicitor {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
-        let mut outgoing = Outgoing { is_single: ctx.n_outputs() == 1, ..Outgoing::default() };
+        // A question that a packet makes goes all its way before the packet does.
+        let one_by_one = batch.len() == 1;
+        let mut outgoing = Outgoing { is_single: ctx.n_outputs() == 1, one_by_one, ..Outgoing::default() };
         for packet in batch.drain() {
             let packet = if port == 0 { Some(packet) } else { self.receive(ctx, packet.data()) };
             if let Some(packet) = packet {
@@ -206,6 +209,9 @@ impl IP6NDSolicitor {
         if entry.address.is_none() || std::mem::take(&mut entry.polls) {
             self.n_queries = self.n_queries.wrapping_add(1);
             outgoing.query(Packet::from_bytes(&question.frame()));
+            if outgoing.one_by_one {
+                outgoing.emit(ctx);
+            }
         }
         if let Some(address) = entry.address {
             return outgoing.ready.push(self.with_header(packet, address.0));
@@ -261,8 +267,30 @@ impl IP6NDSolicitor {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn a_question_goes_all_its_way_before_the_packet_that_made_it() {
+        check(
+            "q :: IP6NDSolicitor(2001:db8::1, 1:1:1:1:1:1);
+            TimedSource(50, DATA abc, LIMIT 3) -> SetIP6Address(2001:db8::9) -> q -> Print(a, 15) -> Print(b, 15)
+                -> c :: Classifier(20/3a, -) -> IP6NDAdvertiser(2001:db8::/64 2:2:2:2:2:2) -> [1]q; c[1] -> Discard;
+            Script(wait 160, stop)",
+            expect![[r#"
+                a:   86 | 3333ff00 00090101 01010101 86dd60
+                b:   86 | 3333ff00 00090101 01010101 86dd60
+                a:   17 | 02020202 02020101 01010101 86dd61
+                b:   17 | 02020202 02020101 01010101 86dd61
+                a:   17 | 02020202 02020101 01010101 86dd61
+                b:   17 | 02020202 02020101 01010101 86dd61
+                a:   86 | 3333ff00 00090101 01010101 86dd60
+                b:   86 | 3333ff00 00090101 01010101 86dd60
+                a:   17 | 02020202 02020101 01010101 86dd61
+                b:   17 | 02020202 02020101 01010101 86dd61
+            "#]],
+        );
+    }
 
     #[test]
     fn packets_wait_for_the_answer() {

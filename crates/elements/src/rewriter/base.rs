@@ -59,7 +59,7 @@ pub struct Base {
     pub(super) timer: Option<TimerId>,
     pub(super) seen: Vec<Seen>,
     pub(super) verdicts: Vec<Verdict>,
-    /// How often Click would have read the time for a batch: for each new flow and each packet of a flow.
+    /// How often Click would have read the time for a batch: for each new flow, to make room for it, and for each packet of a flow.
     pub(super) n_reads: u32,
 }
 
@@ -185,7 +185,6 @@ impl Base {
                 Ok(new) => link = new,
                 Err(verdict) => return verdict,
             }
-            self.n_reads += 1;
         }
         self.n_reads += 1;
         self.apply::<S>(set, packet, link, seen, now_ms)

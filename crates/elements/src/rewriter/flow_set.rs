@@ -34,6 +34,8 @@ pub struct Shared(Arc<Mutex<FlowSet>>);
 pub struct FlowSet {
     /// Most flows in the set.
     pub capacity: i32,
+    /// How often Click would have looked at the clock to make room, since somebody took that.
+    pub n_looks: u32,
     /// Changes whenever an identifier gains or loses its flow.
     pub generation: u64,
     flows: Slab,
@@ -96,6 +98,7 @@ impl FlowSet {
         let state = RandomState::new();
         FlowSet {
             capacity: i32::MAX,
+            n_looks: 0,
             generation: 0,
             flows: Slab::default(),
             index: Index::new(),
@@ -281,8 +284,11 @@ impl FlowSet {
         if let Some(count) = self.owners.get_mut(new.owner as usize) {
             *count += 1;
         }
-        if self.len() as u64 > self.capacity.max(0) as u64 && self.make_room(idx, now_ms) {
-            return None;
+        if self.len() as u64 > self.capacity.max(0) as u64 {
+            self.n_looks += 1;
+            if self.make_room(idx, now_ms) {
+                return None;
+            }
         }
         if let Some(space) = self.spaces.get_mut(usize::from(new.space)) {
             space.growth.grow(space.n_entries, self.next_sequence);

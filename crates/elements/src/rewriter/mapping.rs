@@ -75,7 +75,9 @@ impl Base {
         };
         let outputs = input.outputs;
         let new = self.new_flow(look, rewritten, outputs, port).ok_or(Verdict::drop(NO_MAPPING))?;
-        let Some(link) = set.store(&new, now_ms) else {
+        let stored = set.store(&new, now_ms);
+        self.n_reads += 1 + std::mem::take(&mut set.n_looks);
+        let Some(link) = stored else {
             if let Some(input) = self.inputs.get_mut(port) {
                 input.failures = input.failures.wrapping_add(1);
             }

@@ -73,6 +73,19 @@ const SERVER: [u8; 4] = [192, 0, 2, 7];
 const PUBLIC: [u8; 4] = [203, 0, 113, 1];
 
 #[test]
+fn to_make_room_takes_simulated_time_as_in_click() {
+    let graph = "rw :: IPRewriter(keep 0 0, CAPACITY 1); rw -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard;
+        RatedSource(RATE 10, LIMIT 3) -> UDPIPEncap(1.0.0.1, 5, 2.0.0.2, 6, CHECKSUM true) -> rw;
+        RatedSource(RATE 10, LIMIT 3) -> UDPIPEncap(1.0.0.1, 6, 2.0.0.2, 6, CHECKSUM true) -> rw; Script(wait 0.5, stop)";
+    expect![[r#"
+        q: 1000000000.000000006:   97
+        q: 1000000000.000000014:   97
+        q: 1000000000.101000024:   97
+    "#]]
+    .assert_eq(&testing::run(graph, &[]));
+}
+
+#[test]
 fn flows_are_translated_and_their_replies_translated_back() {
     check(
         "IPRewriter(pattern 203.0.113.1 1024-65535# - - 0 1, drop, REAP_INTERVAL 0)",

@@ -60,23 +60,22 @@ impl Element for DelayShaper {
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let mut batch = Batch::new();
         while batch.len() < max {
-            let now = ctx.now_ns();
             let Some(mut packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
                 if !ctx.is_active(&self.upstream) {
                     ctx.set_empty_signal(false);
                 }
                 break;
             };
-            let wait_ns = packet.timestamp_ns().saturating_sub(now);
-            if wait_ns > 0 {
+            let (due_ns, now_ns) = (packet.timestamp_ns(), ctx.now_ns());
+            if due_ns > now_ns {
                 self.held = Some(packet);
                 if let Some(timer) = self.timer {
-                    ctx.schedule_after(timer, wait_ns);
+                    ctx.schedule_at_wall(timer, due_ns);
                 }
                 ctx.set_empty_signal(false);
                 break;
             }
-            packet.set_timestamp_ns(now);
+            packet.set_timestamp_ns(now_ns);
             batch.push(packet);
         }
         batch
@@ -109,8 +108,20 @@ impl Element for DelayShaper {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn simulated_time_passes_as_in_click() {
+        check(
+            "RatedSource(RATE 10, LIMIT 3) -> Queue -> DelayShaper(0.03) -> Unqueue -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 0.5, stop)",
+            expect![[r#"
+                q: 1000000000.030000005:   69
+                q: 1000000000.030000011:   69
+                q: 1000000000.131000014:   69
+            "#]],
+        );
+    }
 
     #[test]
     fn packets_can_be_pulled_after_the_delay() {

@@ -60,17 +60,16 @@ impl Element for DelayUnqueue {
         let mut worked = false;
         // An end, so that others get their turn even if what is sent comes back at once.
         for _ in 0..BATCH_MAX {
-            let now = ctx.now_ns();
             let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
                 if ctx.is_active(&self.signal) {
                     ctx.schedule(task);
                 }
                 return worked;
             };
-            let wait_ns = packet.timestamp_ns().saturating_sub(now);
-            if wait_ns > 0 {
+            let due_ns = packet.timestamp_ns();
+            if due_ns > ctx.now_ns() {
                 self.held = Some(packet);
-                ctx.schedule_after(timer, wait_ns);
+                ctx.schedule_at_wall(timer, due_ns);
                 return false;
             }
             ctx.emit_now(0, Batch::of(packet));
@@ -115,8 +114,20 @@ pub(super) fn pull_delayed(ctx: &mut Ctx<'_>, delay: Timestamp) -> Option<Packet
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn simulated_time_passes_as_in_click() {
+        check(
+            "RatedSource(RATE 10, LIMIT 3) -> Queue -> DelayUnqueue(0.03) -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 0.5, stop)",
+            expect![[r#"
+                q: 1000000000.030000005:   69
+                q: 1000000000.030000011:   69
+                q: 1000000000.131000014:   69
+            "#]],
+        );
+    }
 
     #[test]
     fn packets_are_held_for_the_delay() {

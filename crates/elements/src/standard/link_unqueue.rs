@@ -188,9 +188,7 @@ impl LinkUnqueue {
             ctx.schedule(task);
         } else {
             // As in Click, the two clocks are read one after the other.
-            let wall_ns = ctx.now_ns();
-            let steady_ns = ctx.steady_ns();
-            ctx.schedule_at(timer, until.as_nanos().saturating_sub(wall_ns).saturating_add(steady_ns));
+            ctx.schedule_at_wall(timer, until.as_nanos());
         }
     }
 

@@ -79,7 +79,11 @@ impl Element for TimedUnqueue {
             return false;
         }
         match self.is_periodic {
-            true => ctx.reschedule_after(wakers.timer, self.interval_ns),
+            true => {
+                // Click looks at both clocks to tell that the timer has been set; simulated time shows it.
+                ctx.let_pass(2);
+                ctx.reschedule_after(wakers.timer, self.interval_ns);
+            }
             false => ctx.schedule_after(wakers.timer, self.interval_ns),
         }
         self.is_periodic = true;
@@ -155,6 +159,19 @@ mod tests {
                 class	r.
                 name	r.
 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn simulated_time_passes_as_in_click() {
+        check(
+            "TimedSource(0.1, LIMIT 5) -> Queue -> TimedUnqueue(0.2, 3) -> Queue -> Unqueue -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 0.5, stop)",
+            expect![[r#"
+                q: 1000000000.200000005:   69
+                q: 1000000000.200000006:   69
+                q: 1000000000.400000005:   69
+                q: 1000000000.400000006:   69
             "#]],
         );
     }

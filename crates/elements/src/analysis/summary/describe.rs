@@ -77,6 +77,7 @@ pub fn prepare(packet: &mut Packet, is_careful: bool) -> Lengths {
     if len > ip_len {
         lengths.padding = len - ip_len;
         extra = extra.wrapping_add(lengths.padding as u32);
+        packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
     } else if is_careful && (len as u32).wrapping_add(extra) < ip_len as u32 {
         lengths.missing = Some((ip_len as u32).wrapping_sub(len as u32).wrapping_sub(extra) as usize);
     }
