@@ -379,7 +379,8 @@ mod tests {
         deframer.end();
         packets(&mut deframer);
         packets(&mut deframer);
-        let form = "no line is a packet, as `001122334455 66778899aabb 0800 45 00` is: addresses, type and bytes";
+        let form =
+            "no line is a packet, as `001122334455 66778899aabb 0800 45 00` is: addresses, type and bytes";
         assert_eq!(deframer.notes[10..], ["15 further lines were skipped", form]);
     }
 
