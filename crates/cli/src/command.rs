@@ -65,6 +65,8 @@ pub enum Command {
         /// the commands are listed.
         #[arg(add = ArgValueCompleter::new(crate::complete::topics))]
         element: Option<String>,
+        /// A command of that command, as in `weir help live add`.
+        command: Option<String>,
     },
     /// Read or write a handler of a running graph.
     Handler(HandlerOptions),

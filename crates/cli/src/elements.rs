@@ -140,6 +140,18 @@ fn help_of_command(commands: &mut clap::Command, name: &str) -> Exit {
     help_printed(|| commands.find_subcommand_mut(name).map_or(Ok(()), clap::Command::print_long_help))
 }
 
+/// `weir help COMMAND PART`: what `weir COMMAND PART --help` prints.
+pub fn help_of_part(name: &str, part: &str) -> Exit {
+    let mut commands = crate::command::full();
+    commands.build();
+    let command = commands.find_subcommand_mut(name);
+    let Some(part) = command.and_then(|command| command.find_subcommand_mut(part)) else {
+        let message = format!("no command `{name} {part}`\n  help: `weir help {name}` shows what there is");
+        return Err(Failure::Usage(message));
+    };
+    help_printed(|| part.print_long_help())
+}
+
 fn help_printed(print: impl FnOnce() -> std::io::Result<()>) -> Exit {
     let printed =
         crate::print::output().map(drop).and_then(|()| print()).and_then(|()| std::io::stdout().flush());

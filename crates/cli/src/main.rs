@@ -101,7 +101,10 @@ fn main() -> ExitCode {
         Command::Fmt(options) => texts::format(options),
         Command::Graph(options) => texts::graph(options),
         Command::Elements(options) => elements::list(options),
-        Command::Help { element } => elements::help(element.as_deref()),
+        Command::Help { element: Some(element), command: Some(command) } => {
+            elements::help_of_part(&element, &command)
+        }
+        Command::Help { element, .. } => elements::help(element.as_deref()),
         Command::Handler(options) => control::client::handler(options),
         Command::Live(options) => live::run(options),
         Command::Trace(options) => control::client::trace(options),

@@ -86,12 +86,18 @@ fn replace(file: &str, text: &[u8]) -> Result<(), String> {
     let mut beside = file.clone().into_os_string();
     beside.push(".weir-fmt");
     let beside = PathBuf::from(beside);
-    std::fs::write(&beside, text).map_err(|error| failed(&beside, error))?;
+    let written = std::fs::write(&beside, text).map_err(|error| failed(&beside, error));
     if let Ok(metadata) = std::fs::metadata(&file) {
         // Keeping the mode is a courtesy: the text matters.
         let _ = std::fs::set_permissions(&beside, metadata.permissions());
     }
-    std::fs::rename(&beside, &file).map_err(|error| failed(&file, error))
+    let replaced =
+        written.and_then(|()| std::fs::rename(&beside, &file).map_err(|error| failed(&file, error)));
+    if replaced.is_err() {
+        // A part of a text, as a full disk leaves it, is of no use to anybody.
+        let _ = std::fs::remove_file(&beside);
+    }
+    replaced
 }
 
 /// The text in the standard layout; what is wrong with `bytes`, which it stands for, is told.

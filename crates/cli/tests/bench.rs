@@ -69,6 +69,8 @@ fn what_cannot_be_measured_is_named() {
         "weir: --vs: there is no command `no-such-command`; give its path, or add its folder to PATH\n";
     assert_eq!(refused(2, &["c0_mirror.click", "--vs", "no-such-command"]), message);
     assert!(refused(2, &["--vs", ""]).contains("the command is empty"));
+    let many = refused(2, &["c0_mirror.click", "--cores", "1024"]);
+    assert!(many.starts_with("weir: --cores 1024: this process may use "), "{many}");
     let twice = refused(2, &["c0_mirror.click", "--vs", WEIR]);
     assert!(twice.contains("two commands are called `weir`"), "{twice}");
     let silent = refused(

@@ -616,6 +616,17 @@ fn formatting_writes_through_links_and_reads_standard_input() {
 }
 
 #[test]
+fn formatting_that_fails_leaves_the_file_and_nothing_beside_it() {
+    let file = scratch("large.click");
+    std::fs::write(&file, "Idle->Discard").expect("a temporary file can be written");
+    // A file that may not grow stands for a full disk.
+    let output = shell(&format!("trap '' XFSZ; ulimit -f 0; weir fmt -w {file} 2>/dev/null"));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "Idle->Discard");
+    assert!(!std::path::Path::new(&format!("{file}.weir-fmt")).exists());
+}
+
+#[test]
 fn pages_come_from_the_definitions() {
     assert!(stdout(&weir(&["help", "DecIPTTL"])).starts_with("# DecIPTTL\n"));
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/functions/nat.md"));
@@ -625,6 +636,11 @@ fn pages_come_from_the_definitions() {
     let linux = stdout(&weir(&["help", "linux"]));
     assert!(linux.contains("Usage: weir linux [OPTIONS]") && linux.contains("Examples:\n"), "{linux}");
     assert_eq!(linux, stdout(&weir(&["linux", "--help"])));
+    let add = stdout(&weir(&["help", "live", "add"]));
+    assert!(add.contains("Usage: weir live <GRAPH> add "), "{add}");
+    let wrong = weir(&["help", "live", "ad"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("`weir help live` shows what there is"), "{}", stderr(&wrong));
     for command in ["read", "write", "port", "stage", "chain", "status", "insert", "remove", "replace"] {
         let help = stdout(&weir(&["help", command]));
         assert!(help.contains(&format!("Usage: weir {command} ")) && help.contains("Examples:\n"), "{help}");

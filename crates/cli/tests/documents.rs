@@ -117,6 +117,32 @@ fn the_element_reference_is_up_to_date() {
     assert!(same, "docs/elements.md is stale: run `cargo run --release -- reference > docs/elements.md`");
 }
 
+/// The examples of a class's page.
+fn examples(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```click\n").skip(1).filter_map(|rest| Some(rest.split_once("```")?.0))
+}
+
+#[test]
+fn examples_of_classes_are_right() {
+    let mut n = 0;
+    for (_, classes) in catalog::stock().folders() {
+        for class in classes.iter() {
+            for example in examples(class.facts.page) {
+                let weir = std::process::Command::new(env!("CARGO_BIN_EXE_weir"))
+                    .args(["check", "-e", example])
+                    .output()
+                    .expect("the command runs");
+                let told = String::from_utf8_lossy(&weir.stderr);
+                // Files that an example names are the reader's.
+                let is_right = weir.status.success() || told.ends_with("No such file or directory\n");
+                assert!(is_right, "{}:\n{example}\n{told}", class.facts.name);
+                n += 1;
+            }
+        }
+    }
+    assert!(n > 300, "only {n} examples were found");
+}
+
 #[test]
 fn every_class_is_documented() {
     for (folder, classes) in catalog::stock().folders() {

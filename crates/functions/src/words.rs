@@ -129,10 +129,11 @@ pub fn value_name(node: &Node) -> String {
     if node.kind == Kind::List {
         return form_of(node);
     }
-    let base = node.ty.as_ref().map(|ty| ty.base);
-    by_type(node).map(str::to_string).unwrap_or_else(|| match base {
-        Some(Base::Integer | Base::BigInteger) => "N".to_string(),
-        Some(Base::Enumeration | Base::Boolean) => "WORD".to_string(),
+    let ty = node.ty.as_ref();
+    by_type(node).map(str::to_string).unwrap_or_else(|| match ty.map(|ty| (ty.base, &ty.words)) {
+        Some((Base::Integer | Base::BigInteger, _)) => "N".to_string(),
+        Some((Base::Enumeration, words)) => words.join("|"),
+        Some((Base::Boolean, _)) => "true|false".to_string(),
         _ => capitals(node),
     })
 }

@@ -21,6 +21,12 @@ impl Contestant {
     /// This program first, on several cores if so told and then on one as well, then those of `--vs [NAME=]COMMAND`; each
     /// must exist.
     pub fn all(vs: &[String], cores: Option<u16>) -> Result<Vec<Contestant>, Failure> {
+        let n_allowed = sys::cpu::allowed().map_or(usize::MAX, |cpus| cpus.len());
+        if let Some(n) = cores.filter(|n| usize::from(*n) > n_allowed) {
+            return Err(Failure::Usage(format!(
+                "--cores {n}: this process may use {n_allowed}; cores that share a processor measure nothing"
+            )));
+        }
         let me = std::env::current_exe().map_err(|error| reason(&error))?;
         let program = me.to_string_lossy().into_owned();
         let own = |name: &str, args: &[&str], n_cores: usize| {

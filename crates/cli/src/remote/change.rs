@@ -16,6 +16,9 @@ use super::{topology, watch, Daemon};
 use crate::complete::instances as complete;
 use crate::failure::{Exit, Failure};
 
+/// Names the standard input among files.
+const STDIN: &str = "-";
+
 /// Options of `weir create`.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
@@ -86,8 +89,12 @@ pub struct CallOptions {
 #[derive(Args)]
 pub struct ApplyOptions {
     /// JSON or YAML (`-` is the standard input).
-    #[arg(value_hint = clap::ValueHint::FilePath, value_parser = NonEmptyStringValueParser::new())]
-    pub file: String,
+    #[arg(value_hint = clap::ValueHint::FilePath, value_parser = NonEmptyStringValueParser::new(), required_unless_present = "flag")]
+    pub file: Option<String>,
+    /// The same file, where `weir set` has it.
+    #[arg(id = "flag", short, long = "file", value_name = "FILE", conflicts_with = "file",
+          value_hint = clap::ValueHint::FilePath, value_parser = NonEmptyStringValueParser::new())]
+    pub flag: Option<String>,
     /// Which daemon.
     #[command(flatten)]
     pub daemon: Daemon,
@@ -215,7 +222,7 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
         let mut value = read(file)?;
         remove_state(target.node(), &mut value);
         let Value::Object(members) = value else {
-            return Err(format!("{file}: expected names with values"));
+            return Err(format!("{}: expected names with values", called(file)));
         };
         for (name, value) in members {
             let place = target.place(&name)?;
@@ -304,12 +311,13 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
 
 /// Applies a configuration.
 pub fn apply(options: &ApplyOptions) -> Result<(), String> {
-    let value = read(&options.file)?;
+    let file = options.file.as_ref().or(options.flag.as_ref()).expect("one of the two is required");
+    let value = read(file)?;
     if !value.is_object() {
         let what = if value.is_null() { "it is empty" } else { "it holds no names with values" };
         return Err(format!(
             "{}: {what}; expected a configuration as `weir show --yaml` prints it",
-            options.file
+            called(file)
         ));
     }
     let value = match value.get("ietf-restconf:data") {
@@ -317,9 +325,9 @@ pub fn apply(options: &ApplyOptions) -> Result<(), String> {
         None => value,
     };
     if let Some(name) = value.get("name").and_then(Value::as_str) {
-        let file = &options.file;
         return Err(format!(
-            "{file}: this is one instance, as `weir show {name}` prints it; `weir set {name} -f {file}` takes it over"
+            "{}: this is one instance, as `weir show {name}` prints it; `weir set {name} -f {file}` takes it over",
+            called(file)
         ));
     }
     let body = json!({ "ietf-restconf:data": without_state(&options.daemon, value)? });
@@ -359,17 +367,27 @@ fn remove_state(node: &yang::Node, value: &mut Value) {
     }
 }
 
+/// What messages call a file.
+fn called(file: &str) -> &str {
+    if file == STDIN {
+        "standard input"
+    } else {
+        file
+    }
+}
+
 /// Reads JSON or YAML.
 fn read(file: &str) -> Result<Value, String> {
     let mut text = String::new();
+    let name = called(file);
     let read = match file {
-        "-" => crate::print::input().and_then(|mut input| input.read_to_string(&mut text)).map(drop),
+        STDIN => crate::print::input().and_then(|mut input| input.read_to_string(&mut text)).map(drop),
         file => std::fs::read_to_string(file).map(|read| text = read),
     };
-    read.map_err(|error| format!("{file}: {}", element::output::reason(&error)))?;
+    read.map_err(|error| format!("{name}: {}", element::output::reason(&error)))?;
     // JSON is YAML, too; but JSON's own errors tell more.
     if text.trim_start().starts_with('{') {
-        return serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"));
+        return serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"));
     }
-    serde_yaml_ng::from_str(&text).map_err(|error| format!("{file}: {error}"))
+    serde_yaml_ng::from_str(&text).map_err(|error| format!("{name}: {error}"))
 }

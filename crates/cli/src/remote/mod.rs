@@ -65,7 +65,7 @@ pub enum RemoteCommand {
     /// Call an action of an instance.
     #[command(mut_arg("candidate", hidden))]
     Call(change::CallOptions),
-    /// Apply a configuration, written as `weir show --json` or --yaml prints it: all of it at once.
+    /// Apply a configuration, written as `weir show --json` or --yaml prints it: all of it at once. What it does not have stays.
     Apply(change::ApplyOptions),
     /// Join two ports of instances, or a port and a device.
     Connect(topology::ConnectOptions),

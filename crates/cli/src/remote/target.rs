@@ -56,6 +56,9 @@ pub fn instance_name(text: &str) -> Result<String, String> {
 pub fn function(daemon: &Daemon, name: &str) -> Result<Functions, String> {
     let archive = daemon.ask("GET", &format!("/functions/{}", encoded(name)), None)?;
     if archive.status == 404 {
+        if let Some((_, function)) = Package::shipped_commands().find(|(command, _)| *command == name) {
+            return Err(format!("no function `{name}`; that of `weir {name}` is called `{function}`"));
+        }
         let known = super::functions(daemon)?;
         return Err(format!("no function `{name}`; there are {}", known.join(", ")));
     }

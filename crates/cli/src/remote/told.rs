@@ -31,10 +31,12 @@ fn one(error: &Value) -> String {
     let text = |name: &str| error.get(name).and_then(Value::as_str);
     let tag = text("error-tag").unwrap_or_default();
     let message = text("error-message").or(text("error-tag")).unwrap_or("refused");
-    let message = without_edit(message).replace(
-        "change /restconf/ds/ietf-datastores:candidate first",
-        "change something with --candidate first",
-    );
+    let message = without_edit(message)
+        .replace(
+            "change /restconf/ds/ietf-datastores:candidate first",
+            "change something with --candidate first",
+        )
+        .replace("is needed: Authorization: Bearer TOKEN", "is needed; give --cert and --key, or --token");
     let message = missing_node(&message).unwrap_or(message);
     let Some(path) = text("error-path") else { return message };
     let thing = Thing::of(path);

@@ -87,6 +87,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
              no create firewall fw
              no create firewall a-b
              no create firewal x
+             no create route x
              no create delay d
              no set fw mtu=3
              no set fw nothing=3
@@ -123,6 +124,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: there is an instance `fw` already; change it with `weir set fw PATH=VALUE`, or delete it first with `weir delete fw`
             weir: `a-b`: expected a name of at most 32 letters, digits and `_`, a letter first, such as edge1
             weir: no function `firewal`; there are nat, firewall, router, bridge, filter, tee, count, print, hex, shape, delay, loss, policer, loadbalancer, ddos-mitigator, mirror, capture, flow-monitor, simple-forwarder, helloworld
+            weir: no function `route`; that of `weir route` is called `router`
             weir: `d`: `time` is missing, which has no default; `weir create FUNCTION --help` tells how to give it
             weir: `mtu` `3`: expected a number from 68 to 65535
             weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
@@ -140,7 +142,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: nothing joins `fw:left`; there are no connections; `weir connect` makes one
             weir: no watch `w`; there is none; `weir watch` makes one
             weir: watch `w`: there is no instance `gone`; create it first, or delete the threshold with it
-            weir: -: it is empty; expected a configuration as `weir show --yaml` prints it
+            weir: standard input: it is empty; expected a configuration as `weir show --yaml` prints it
             weir: `flush` is no action of a firewall; it has none
             weir: `firewall` comes with weir and stays
             weir: `cap`: /nowhere/x: No such file or directory
@@ -276,12 +278,14 @@ fn configuration_functions_and_order_outlive_the_daemon() {
         let daemon = start(place);
         assert_eq!(told(place, "weir show --json --config"), before);
         // The same again is no change, and from YAML as from JSON.
-        let text = told(place, "weir show --yaml > all.yaml; weir show --json > all.json; weir apply all.yaml; weir apply all.json; weir show --json --config");
+        let text = told(place, "weir show --yaml > all.yaml; weir show --json > all.json; weir apply all.yaml; weir apply -f all.json; weir show --json --config");
+        let piped = "weir show --yaml | weir apply -f -; echo '{}' | weir apply -; weir show --json --config";
         let one =
             told(place, "weir show fw > fw.yaml; weir set fw -f fw.yaml 2>&1; weir apply fw.yaml 2>&1 || :");
         let due = "weir: fw.yaml: this is one instance, as `weir show fw` prints it; `weir set fw -f fw.yaml` takes it over\n";
         assert_eq!(one, due);
         assert_eq!(text, before);
+        assert_eq!(told(place, piped), before, "what a file does not have stays");
         drop(daemon);
     });
 }

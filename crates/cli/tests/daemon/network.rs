@@ -80,7 +80,7 @@ fn clients_show_who_they_are_and_do_what_their_role_allows() {
             200 
             403 ann may not write /weir:access: that needs the role administer; the role is operate
             no plain HTTP
-            weir: a client certificate or a token is needed: Authorization: Bearer TOKEN
+            weir: a client certificate or a token is needed; give --cert and --key, or --token
             the server's certificate is refused: nobody who is trusted has signed it; give the certificate of who did with --ca FILE
             INSTANCE  FUNCTION  PORTS
             fw2       firewall  left, right

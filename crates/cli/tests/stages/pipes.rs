@@ -221,6 +221,25 @@ fn lines_that_are_no_packets_are_told_by_number_and_skipped() {
 }
 
 #[test]
+fn text_without_a_packet_is_an_error() {
+    as_each_user(|place| {
+        for (script, name) in [
+            ("echo 12 | weir write out.pcap", "standard input"),
+            ("echo 12 > notes; weir read notes > out.pcap", "notes"),
+        ] {
+            let finished = place.run(script);
+            let due = format!(
+                "weir: {name}: line 1: `12` is no destination address of 12 hexadecimal digits; it is skipped\n\
+                 weir: {name}: no line is a packet, as `001122334455 66778899aabb 0800 45 00` is: addresses, type and bytes\n"
+            );
+            assert_eq!((finished.code, finished.stderr), (1, due), "{script}");
+        }
+        // No line at all is no wrong line.
+        assert_eq!(place.run("printf '' | weir write out.pcap").code, 0);
+    });
+}
+
+#[test]
 fn the_environment_names_interfaces_as_in_the_paper() {
     as_each_user(|place| {
         let sent = capture(place, "in.pcap", 60);

@@ -9,7 +9,7 @@
 //! single host's (RFC 1812, section 4.3.2.7).
 //!
 //! ```click
-//! ttl :: DecIPTTL;
+//! Idle -> ttl :: DecIPTTL -> Discard;
 //! ttl[1] -> ICMPError(18.26.4.24, timeexceeded) -> limit :: RatedSplitter(10) -> Discard;
 //! limit[1] -> Discard;
 //! ```

@@ -9,7 +9,7 @@
 //! 2.4).
 //!
 //! ```click
-//! hops :: DecIP6HLIM;
+//! Idle -> hops :: DecIP6HLIM -> Discard;
 //! hops[1] -> ICMP6Error(2001:db8::1, 3, 0) -> limit :: RatedSplitter(10) -> Discard;
 //! limit[1] -> Discard;
 //! ```

@@ -5,7 +5,7 @@
 //! output while the bandwidth is above a rate. A rate is at most 4194303 bytes per second.
 //!
 //! ```click
-//! InfiniteSource(LENGTH 1000) -> m :: BandwidthMeter(1MBps, 10MBps) -> Discard;
+//! InfiniteSource(LENGTH 1000) -> m :: BandwidthMeter(1MBps, 4MBps) -> Discard;
 //! m [1] -> Discard;
 //! m [2] -> Discard;
 //! ```

@@ -238,6 +238,13 @@ impl Deframer {
         let n_told = self.n_told.max(self.n_bad.min(lines::MAX_NOTES));
         self.notes.extend(further(self.n_bad - n_told, "line"));
         self.n_told = self.n_bad;
+        let State::Lines(lines) = &mut self.state else { return };
+        if lines.are_useless() {
+            // It is some other text.
+            element::failure::note();
+            let form = "001122334455 66778899aabb 0800 45 00";
+            self.notes.push(format!("no line is a packet, as `{form}` is: addresses, type and bytes"));
+        }
     }
 }
 
@@ -372,7 +379,9 @@ mod tests {
         deframer.end();
         packets(&mut deframer);
         packets(&mut deframer);
-        assert_eq!(deframer.notes[10..], ["15 further lines were skipped"]);
+        let form =
+            "no line is a packet, as `001122334455 66778899aabb 0800 45 00` is: addresses, type and bytes";
+        assert_eq!(deframer.notes[10..], ["15 further lines were skipped", form]);
     }
 
     #[test]
@@ -400,7 +409,7 @@ mod tests {
             deframer.end();
             assert_eq!(packets(&mut deframer), ["end"]);
             let due = format!("line 1: it is longer than {} characters; it is skipped", ascii::MAX_LINE);
-            assert_eq!(deframer.notes().collect::<Vec<_>>(), [due]);
+            assert_eq!(deframer.notes().next(), Some(due));
         }
     }
 

@@ -19,6 +19,9 @@ pub(super) struct Lines {
     /// The line is too long and is passed over.
     skips: bool,
     packet: Vec<u8>,
+    /// Whether lines were packets, and whether some were none.
+    has_packets: bool,
+    has_bad: bool,
 }
 
 impl Lines {
@@ -28,6 +31,11 @@ impl Lines {
         self.bytes.drain(..self.at);
         self.at = 0;
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether there were lines, but no packet; said once.
+    pub(super) fn are_useless(&mut self) -> bool {
+        std::mem::take(&mut self.has_bad) && !self.has_packets
     }
 
     /// Adds the packets of the next lines to a batch until it has `max`; what is wrong with others goes to `notes`.
@@ -65,10 +73,12 @@ impl Lines {
                     let mut packet = Packet::from_bytes(&self.packet);
                     packet.set_mac_offset(0);
                     batch.push(packet);
+                    self.has_packets = true;
                 }
                 Ok(false) => {}
                 Err(message) => {
                     *n_bad += 1;
+                    self.has_bad = true;
                     if *n_bad <= MAX_NOTES {
                         notes.push(format!("line {}: {message}; it is skipped", self.n_lines));
                     }

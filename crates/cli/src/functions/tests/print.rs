@@ -67,7 +67,7 @@ fn contents_are_printed_if_wanted() {
     fails(
         &["print", "--contents", "octal"],
         expect![[r#"
-        error: invalid value 'octal' for '--contents <WORD>': expected one of none, hex, ascii
+        error: invalid value 'octal' for '--contents <none|hex|ascii>': expected one of none, hex, ascii
 
         For more information, try '--help'.
     "#]],
