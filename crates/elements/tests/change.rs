@@ -218,6 +218,19 @@ fn names_that_are_defined_anew_reach_those_who_use_them() {
 }
 
 #[test]
+fn what_goes_says_its_last_words_under_its_name() {
+    check(
+        "Idle -> p :: ICMPPingSource(10.0.0.1, 10.0.0.2, LIMIT 1) -> Discard;",
+        &["Idle -> Discard;"],
+        50,
+        &[],
+        expect![[r#"
+            p :: ICMPPingSource: 1 packets transmitted, 0 received, 100% packet loss
+        "#]],
+    );
+}
+
+#[test]
 fn every_change_is_remembered() {
     let mut round = 0;
     let mut numbers = Vec::new();

@@ -271,10 +271,13 @@ impl World {
     }
 
     /// Lets new elements take the state of the old ones, and what was removed go.
-    fn settle(&mut self, undo: Undo) {
+    fn settle(&mut self, mut undo: Undo) {
+        // What goes says its last words under the name that it had.
+        self.swap_names(&mut undo);
         for idx in undo.removed.iter().filter(|idx| !undo.absent.contains(idx)) {
             self.call_apart(*idx, |element, ctx| element.cleanup(ctx));
         }
+        self.swap_names(&mut undo);
         for idx in &undo.removed {
             self.slots[*idx] = None;
             self.second_hands.remove(idx);
@@ -305,6 +308,13 @@ impl World {
         }
         self.wiring.lanes.forget();
         self.find_order();
+    }
+
+    /// Calls elements what the other graph calls them.
+    fn swap_names(&mut self, undo: &mut Undo) {
+        std::mem::swap(&mut self.graph, &mut undo.graph);
+        std::mem::swap(&mut self.classes, &mut undo.classes);
+        std::mem::swap(&mut self.by_name, &mut undo.by_name);
     }
 
     /// Finds the order of the elements that this world has.
