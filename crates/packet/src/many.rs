@@ -4,8 +4,9 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use crate::headers::UNSET;
-use crate::pool::{self, Kinds, Meta, View, META};
+use crate::pool;
 use crate::sharing::drop_user;
+use crate::slot::{Kinds, Meta, View, META};
 use crate::{annotation, Batch, Packet, DEFAULT_HEADROOM, SMALL_BUFFER};
 
 /// Most bytes of a packet that [`Batch::fill`] makes.
