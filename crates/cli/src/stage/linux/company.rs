@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use interfaces::stage::{meeting, neighbour, table};
 
-use crate::stage::status;
+use crate::stage::{others, process};
 
 /// Who has the other end of a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,7 +187,7 @@ impl Search {
     fn look_once(&mut self, links: &[String]) -> OtherEnd {
         let own = Path::new("/proc/self");
         let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
-        let can_be_asked = status::can_be_asked().ok();
+        let can_be_asked = others::can_be_asked().ok();
         let is_stage = |pid: u32| can_be_asked.as_ref().is_some_and(|can_be_asked| can_be_asked(pid));
         let mut found = OtherEnd::Foreign;
         for pid in processes() {
@@ -210,7 +210,7 @@ impl Search {
                 self.dismissed.insert(pid);
                 continue;
             }
-            let is_starting = kind == OtherEnd::Unsettled && status::is_busy(pid);
+            let is_starting = kind == OtherEnd::Unsettled && process::is_busy(pid);
             found = found.max(if is_starting { OtherEnd::Starting } else { kind });
         }
         found
