@@ -155,8 +155,8 @@ impl Packet {
         self.move_into(Packet::uninit(headroom, self.len(), tailroom));
     }
 
-    /// Moves the packet into memory of its own of hardly more than it needs, in front of the data only what was stripped, behind it
-    /// `tailroom` bytes: for packets that are kept by the thousand. This allocates.
+    /// Moves the packet into memory of its own that is hardly larger than it needs: in front of the data what was
+    /// stripped, behind it `tailroom` bytes. It is for packets that are kept by the thousand, as it allocates.
     ///
     /// # Panics
     /// As [`Packet::uninit`].

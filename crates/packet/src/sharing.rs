@@ -200,8 +200,8 @@ impl Drop for Packet {
     fn drop(&mut self) {
         let slot = self.0.as_ptr();
         let owner = self.meta().owner;
-        // SAFETY: this packet stops using the owner's buffer, and its own slot if that is another one, whose buffer then
-        // is unused (a clone's `refs` is 0).
+        // SAFETY: this packet stops using the owner's buffer. If its own slot is another one, nobody uses that one's
+        // buffer (a clone's `refs` is 0), and it goes back as well.
         unsafe {
             drop_user(owner, 1);
             if !std::ptr::eq(owner, slot) {
