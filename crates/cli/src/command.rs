@@ -35,7 +35,7 @@ pub enum Command {
     Packets(PacketCommand),
     /// Show the running stages of this user.
     #[command(after_help = examples::of("status"))]
-    Status(status::StatusOptions),
+    Status(status::command::StatusOptions),
     /// Put a stage into a running chain.
     #[command(after_help = examples::of("insert"))]
     Insert(change::InsertOptions),

@@ -22,7 +22,7 @@ use crate::failure::Exit;
 use crate::load::Origin;
 use crate::patience::Patience;
 use crate::print::counted;
-use crate::stage::status::uptime;
+use crate::stage::status::command::uptime;
 
 /// Options of `weir live`.
 #[derive(Args)]

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
             PacketCommand::Linux(options) => stage::linux::linux(options),
             PacketCommand::Chain(options) => chain::run(options),
         },
-        Command::Status(options) => stage::status::status(&options),
+        Command::Status(options) => stage::status::command::status(&options),
         Command::Insert(options) => stage::change::insert(&options),
         Command::Remove(options) => stage::change::remove(&options),
         Command::Replace(options) => stage::change::replace(&options),

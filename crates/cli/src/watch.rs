@@ -9,7 +9,8 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{Batch, ElementIdx, Packet, PortIdx, Runtime};
-use engine::world::{Watcher, World};
+use engine::world::World;
+use engine::Watcher;
 use serde::{Deserialize, Serialize};
 use sys::bpf::Program;
 

@@ -173,9 +173,9 @@ pub trait Element: Any + Send {
     /// Called once, in reverse order, when the graph ends, also if it never ran: finish files, close devices.
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {}
 
-    /// Looks, before it is initialised, at the element that it will replace in a graph that is being changed: what it will
-    /// take from it (a file, a port on which it listens, a device) it must not make as well. The change may still fail; then
-    /// the old element goes on.
+    /// Looks, before it is initialised, at the element that it will replace in a graph that is being changed. What it
+    /// will take over from that one (a file, a device, a port on which it listens) it must not open itself. The change
+    /// may still fail; then the old element goes on.
     fn foresee(&mut self, old: &dyn Element) {}
 
     /// Takes over the state of its predecessor in a graph that is being changed, and ends it: what it does not take is lost,

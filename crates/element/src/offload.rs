@@ -27,6 +27,24 @@ pub fn keep_partial(packet: &mut Packet, offset: u16) -> bool {
     is_kept
 }
 
+/// Where the field of a partial checksum lies, counted from the network header.
+#[inline(always)]
+pub fn partial_checksum_at(packet: &Packet) -> Option<usize> {
+    if packet.has_offload() {
+        checksum_at(packet)
+    } else {
+        None
+    }
+}
+
+#[cold]
+fn checksum_at(packet: &Packet) -> Option<usize> {
+    let offload = packet.offload();
+    let start = isize::try_from(offload.checksum_start).ok()?.checked_sub(packet.network_offset()?)?;
+    let at = usize::try_from(start).ok()? + usize::from(offload.checksum_offset);
+    offload.needs_checksum.then_some(at)
+}
+
 /// Whether the checksum of the marked transport header need not be looked at: it is partial, or a device has verified it.
 #[inline(always)]
 pub fn is_trusted(packet: &Packet) -> bool {

@@ -14,7 +14,7 @@ pub(crate) struct Step {
     to: Target,
     /// Whether it waits there for others.
     waits: bool,
-    /// None has come yet to where branches will meet.
+    /// `None` where branches will meet and no batch has come yet.
     batch: Option<Batch>,
 }
 
@@ -79,7 +79,7 @@ impl World {
     #[inline]
     fn take_from_stack(&mut self, base: usize) -> Option<(Target, Batch)> {
         while self.stack.len() > base {
-            // To where branches meet maybe none has come.
+            // Where branches meet, maybe no batch has come.
             if let Some(Step { to, batch: Some(batch), .. }) = self.stack.pop() {
                 return Some((to, batch));
             }

@@ -1,11 +1,18 @@
 //! Handlers: finding the element and the handler that a name means, and calling it.
 
-use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Refusal, Runtime, TaskId};
+mod settings;
+mod tasks;
+mod texts;
 
-use graph::{Arg, ArgKind};
+use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Refusal, Runtime};
 
 use crate::globals;
 use crate::world::World;
+pub(crate) use settings::configuration;
+pub use settings::with_argument;
+use settings::{moved_setting, set_argument, setting};
+use tasks::{first_task, read_task, write_task};
+pub(crate) use texts::describe;
 
 /// The handlers that every element has.
 pub const DEFAULT: &[Handler] = &[
@@ -66,73 +73,6 @@ fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Hand
     world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(&handler.name, name))
 }
 
-/// The argument that writing a handler changes in the element's configuration: its place, if it has one, and its name. The
-/// handler has the flag `setting`, and the argument's name in small letters or behind the flag (`setting=NAME`).
-fn setting(world: &World, idx: ElementIdx, name: &str) -> Option<(Option<usize>, &'static str)> {
-    let own = own_facts(world, idx, name)?;
-    let argument = own.flags.split_whitespace().find_map(|flag| match flag.strip_prefix("setting") {
-        Some("") => Some(name),
-        Some(other) => other.strip_prefix('='),
-        None => None,
-    })?;
-    argument_named(world.classes.get(idx)?.facts.args, argument)
-}
-
-/// The argument of this name, in capitals or not: its place, if it has one, and its name.
-fn argument_named<'a>(args: &'a [Arg], name: &str) -> Option<(Option<usize>, &'a str)> {
-    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
-    let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
-    Some((positional.position(|other| other.name == arg.name), &arg.name))
-}
-
-/// A configuration of an element whose class has these arguments, with another value for one of them; `None` if the class has no
-/// such argument.
-pub fn with_argument(args: &[Arg], config: &str, name: &str, value: &str) -> Option<String> {
-    let (position, name) = argument_named(args, name)?;
-    Some(set_argument(config, position, name, value))
-}
-
-/// The place of the argument that a handler changes, and the handler's own argument, which is added if the configuration does
-/// not reach to that place. The handler has the flag `setting@` with the place.
-fn moved_setting(world: &World, idx: ElementIdx, name: &str) -> Option<(usize, &'static str)> {
-    let own = own_facts(world, idx, name)?;
-    let position = own.flags.split_whitespace().find_map(|flag| flag.strip_prefix("setting@"))?;
-    let args = world.classes.get(idx)?.facts.args;
-    let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
-    Some((position.parse().ok()?, &arg.name))
-}
-
-/// A configuration with another value for an argument, which stays in its place if it was given by place.
-fn set_argument(config: &str, position: Option<usize>, name: &str, value: &str) -> String {
-    let mut list = args::split_args(config);
-    let is_keyword = |arg: &String| {
-        let (word, rest) = args::next_word(arg);
-        !rest.trim().is_empty()
-            && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-    };
-    let n_before = list.len();
-    list.retain(|arg| args::next_word(arg).0 != name);
-    let by_place = position.filter(|_| list.len() == n_before).and_then(|at| list.get_mut(at));
-    match by_place.filter(|arg| !is_keyword(arg)) {
-        Some(arg) => *arg = value.to_string(),
-        None => list.push(format!("{name} {value}")),
-    }
-    args::join_args(&list)
-}
-
-/// The configuration that an element has now, as its `config` handler tells it.
-pub(crate) fn configuration(world: &mut World, idx: ElementIdx) -> String {
-    if let Some(at) = world.crew.as_ref().and_then(|crew| crew.elsewhere(idx)) {
-        if let Some(text) = world.tell_mate(at, |world| configuration(world, idx)) {
-            return text;
-        }
-    }
-    let own = own_facts(world, idx, "config").filter(|own| own.kind.is_readable());
-    let told = own.and_then(|_| world.call_handler(idx, |element, ctx| element.read(ctx, "config", "")));
-    let given = |world: &World| world.configs.get(idx).cloned().unwrap_or_default();
-    told.and_then(Result::ok).unwrap_or_else(|| given(world))
-}
-
 /// How an element's handler called `name` is used, if it has one.
 fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
     if name == "config" && world.classes.get(idx)?.live {
@@ -165,7 +105,7 @@ fn has_port(world: &World, idx: ElementIdx, handler: &Handler, name: &str) -> bo
 /// for each input.
 fn n_numbered(world: &World, idx: ElementIdx, handler: &Handler) -> usize {
     let (n_inputs, n_outputs) = world.wiring.n_ports(idx);
-    match handler.flags.split_whitespace().any(|flag| flag == "inputs") {
+    match handler.has_flag("inputs") {
         true => n_inputs,
         false => n_inputs.max(n_outputs),
     }
@@ -188,8 +128,8 @@ fn kind_of(world: &World, from: ElementIdx, name: &str) -> Option<(HandlerKind, 
     match resolve(world, from, name).ok()? {
         (Target::Global, handler) => Some((globals::kind(world, handler)?, false)),
         (Target::Element(idx), handler) => {
-            let is_private = |facts: &Handler| facts.flags.split_whitespace().any(|flag| flag == "private");
-            Some((kind(world, idx, handler)?, facts(world, idx, handler).is_some_and(is_private)))
+            let is_private = facts(world, idx, handler).is_some_and(|facts| facts.has_flag("private"));
+            Some((kind(world, idx, handler)?, is_private))
         }
     }
 }
@@ -321,149 +261,8 @@ fn read_default(world: &World, idx: ElementIdx, handler: &str) -> Option<String>
         "name" => world.name(idx).to_string(),
         "class" => world.class(idx).to_string(),
         "config" => world.configs[idx].clone(),
-        "ports" => ports(world, idx),
-        "handlers" => list(world, idx),
+        "ports" => texts::ports(world, idx),
+        "handlers" => texts::list(world, idx),
         _ => return None,
     })
-}
-
-/// The text of an element's `handlers` handler: name and flags, a line each, the last handler first.
-pub fn list(world: &World, idx: ElementIdx) -> String {
-    let class = world.classes[idx];
-    let mut text = String::new();
-    for (name, kind) in world.describer(idx).map(|element| element.own_handlers()).unwrap_or_default() {
-        describe_as(&mut text, &name, kind, "");
-    }
-    let is_default = |handler: &&Handler| DEFAULT.iter().any(|default| default.name == handler.name);
-    let specific = class.facts.handlers.iter().filter(|handler| !is_default(handler));
-    // A handler of the class that takes a default one's name also takes its place.
-    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, &default.name));
-    for handler in default.chain(specific).rev() {
-        if !has_use(world, idx, handler) {
-            continue;
-        }
-        match (&*handler.name, handler.name.split_once('#')) {
-            ("config", _) if class.live => describe(&mut text, handler, HandlerKind::ReadWrite),
-            (_, Some((before, after))) => {
-                for port in (0..n_numbered(world, idx, handler)).rev() {
-                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, &handler.flags);
-                }
-            }
-            _ => describe(&mut text, handler, handler.kind),
-        }
-    }
-    text
-}
-
-/// Adds a handler's line: name, tab, flags.
-pub fn describe(text: &mut String, handler: &Handler, kind: HandlerKind) {
-    describe_as(text, &handler.name, kind, &handler.flags);
-}
-
-fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
-    const LETTERS: [(&str, char); 7] = [
-        ("raw", '%'),
-        ("calm", '.'),
-        ("expensive", '$'),
-        ("uncommon", 'U'),
-        ("deprecated", 'D'),
-        ("button", 'b'),
-        ("checkbox", 'c'),
-    ];
-    let flags: Vec<&str> = flags.split_whitespace().collect();
-    if flags.contains(&"unlisted") || flags.contains(&"private") {
-        return;
-    }
-    text.push_str(name);
-    text.push('\t');
-    text.extend(kind.is_readable().then_some('r'));
-    text.extend(kind.is_writable().then_some('w'));
-    text.extend(kind.takes_parameter().then_some('+'));
-    text.extend(LETTERS.iter().filter(|(flag, _)| flags.contains(flag)).map(|(_, letter)| *letter));
-    text.push('\n');
-}
-
-/// The text of an element's `ports` handler.
-fn ports(world: &World, idx: ElementIdx) -> String {
-    let (n_inputs, n_outputs) = world.wiring.n_ports(idx);
-    let plural = |n: usize| if n == 1 { "" } else { "s" };
-    let mut text = format!("{n_inputs} input{}\n", plural(n_inputs));
-    for port in 0..n_inputs {
-        let way = if world.wiring.input_is_push(idx, port) { "push" } else { "pull" };
-        let tilde = if world.wiring.input_is_agnostic(idx, port) { "~" } else { "" };
-        let ends = world.wiring.upstream(idx, port);
-        let ends: Vec<String> = ends.iter().map(|(e, p)| format!("{} [{p}]", world.name(*e))).collect();
-        text += &format!("{way}{tilde}\t-\t{}\n", ends.join(", "));
-    }
-    text += &format!("{n_outputs} output{}\n", plural(n_outputs));
-    for port in 0..n_outputs {
-        let way = if world.wiring.output_is_push(idx, port) { "push" } else { "pull" };
-        let tilde = if world.wiring.output_is_agnostic(idx, port) { "~" } else { "" };
-        let ends = world.wiring.downstream(idx, port);
-        let ends: Vec<String> = ends.iter().map(|(e, p)| format!("[{p}] {}", world.name(*e))).collect();
-        text += &format!("{way}{tilde}\t-\t{}\n", ends.join(", "));
-    }
-    text
-}
-
-fn first_task(world: &World, idx: ElementIdx) -> Option<TaskId> {
-    let task = world.tasks.of_element(idx).next();
-    task
-}
-
-fn read_task(world: &World, idx: ElementIdx, handler: &str) -> Option<String> {
-    let task = first_task(world, idx)?;
-    Some(match handler {
-        "scheduled" => world.is_scheduled(task).to_string(),
-        "tickets" => world.tickets(task).to_string(),
-        "home_thread" => world.tasks.get(task)?.home_thread.to_string(),
-        _ => return None,
-    })
-}
-
-fn write_task(world: &mut World, idx: ElementIdx, handler: &str, value: &str) -> Option<Result<(), String>> {
-    let task = first_task(world, idx)?;
-    Some(match handler {
-        "scheduled" => args::boolean(value).map_err(|_| "syntax error".to_string()).map(|on| match on {
-            true => world.schedule(task),
-            false => world.unschedule(task, true),
-        }),
-        "tickets" => {
-            args::saturating_integer::<i32>(value).map_err(|_| "syntax error".to_string()).map(|n| {
-                let pinned = n.clamp(1, crate::MAX_TICKETS as i32);
-                if n != pinned {
-                    world.tell(&format!("warning: tickets pinned at {pinned}"));
-                }
-                world.set_tickets(task, pinned as u32);
-            })
-        }
-        "home_thread" => {
-            // As in Click, the number of threads is let pass.
-            let is_thread = |thread: &i32| i64::from(*thread) <= world.n_threads as i64;
-            let thread = args::integer::<i32>(value).ok().filter(is_thread);
-            thread.ok_or_else(|| "bad thread".to_string()).map(|thread| world.set_home_thread(task, thread))
-        }
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::set_argument;
-
-    #[test]
-    fn arguments_are_set_by_place_or_by_name() {
-        let cases = [
-            ("", Some(0), "CAPACITY 10"),
-            ("5", Some(0), "10"),
-            ("5, X 1", Some(0), "10, X 1"),
-            ("X 1", Some(0), "X 1, CAPACITY 10"),
-            ("CAPACITY 5, X 1", Some(0), "X 1, CAPACITY 10"),
-            ("3", Some(1), "3, CAPACITY 10"),
-            ("3", None, "3, CAPACITY 10"),
-        ];
-        for (config, position, expected) in cases {
-            assert_eq!(set_argument(config, position, "CAPACITY", "10"), expected, "{config}");
-        }
-    }
 }

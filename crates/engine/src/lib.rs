@@ -6,11 +6,13 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod build;
+mod call;
 pub mod change;
 mod chatter;
 mod clock;
 mod configured;
 mod crew;
+mod drops;
 mod flow;
 mod globals;
 mod handlers;
@@ -31,6 +33,7 @@ mod tasks;
 mod timers;
 mod told;
 mod wake;
+mod watcher;
 mod wiring;
 pub mod world;
 
@@ -39,3 +42,4 @@ pub use clock::Time;
 pub use handlers::with_argument;
 pub use run::Outcome;
 pub use tasks::{DEFAULT_TICKETS, MAX_TICKETS};
+pub use watcher::Watcher;

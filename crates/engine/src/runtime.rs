@@ -11,9 +11,10 @@ use element::{
 };
 use rustix::event::{poll, Timespec};
 
+use crate::call::LaterCall;
 use crate::notify::Kind;
 use crate::random::Random;
-use crate::world::{LaterCall, World};
+use crate::world::World;
 
 impl Runtime for World {
     #[inline]

@@ -26,8 +26,8 @@ impl Schedule {
         self.entries.push(Entry { context, name: name.to_string(), tickets });
     }
 
-    /// The tickets of an element, if anything was defined: the product of those of the compounds it is in and its own,
-    /// each with the value of the outermost compound that gives it one.
+    /// The tickets of an element, if anything was defined: its own, times those of each compound that it is in. Where
+    /// several compounds give one of these a value, that of the outermost counts.
     pub fn tickets(&self, element: &str) -> Option<u32> {
         if self.entries.is_empty() {
             return None;

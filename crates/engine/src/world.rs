@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use args::Names;
-use element::{
-    Balance, Batch, Class, Ctx, Element, ElementIdx, HandlerCall, Notifies, Outbox, PortIdx, Runtime,
-};
+use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime};
 use graph::Graph;
 
+use crate::call::LaterCall;
 use crate::change::{Awaited, Follower, Loader, Revisions, Subscriber};
 use crate::chatter::{Hear, Voice};
 use crate::clock::Clock;
 use crate::crew::Crew;
+use crate::drops::Drops;
 use crate::flow::Step;
 use crate::notify::Notifiers;
 use crate::random::Random;
@@ -22,45 +22,8 @@ use crate::signals::Signals;
 use crate::tasks::TaskList;
 use crate::timers::Timers;
 use crate::wake::Waker;
+use crate::watcher::Watcher;
 use crate::wiring::Wiring;
-
-/// What looks at packets on their way.
-pub trait Watcher: Send {
-    /// Packets leave an output for what is connected to it.
-    fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch);
-    /// Packets are dropped for a reason of the element's class.
-    fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch);
-    /// Whether the watcher has seen enough and may be taken away.
-    fn is_done(&self) -> bool;
-}
-
-/// Drops counted by an element, by reason, and those of ports that lead nowhere.
-#[derive(Clone, Debug, Default)]
-pub struct Drops {
-    pub(crate) by_reason: Vec<u64>,
-    pub(crate) unconnected: u64,
-}
-
-impl Drops {
-    /// Nothing was dropped yet by an element of this class.
-    pub(crate) fn of(class: &Class) -> Drops {
-        Drops { by_reason: vec![0; class.facts.drops.len()], unconnected: 0 }
-    }
-
-    pub(crate) fn add(&mut self, other: &Drops) {
-        for (counter, n) in self.by_reason.iter_mut().zip(&other.by_reason) {
-            *counter += n;
-        }
-        self.unconnected += other.unconnected;
-    }
-}
-
-/// A handler to be written when the method that asked for it has returned.
-pub(crate) struct LaterCall {
-    pub from: ElementIdx,
-    pub call: HandlerCall,
-    pub tell: bool,
-}
 
 /// A running graph.
 pub struct World {
@@ -255,17 +218,6 @@ impl World {
         }
     }
 
-    /// Calls a method of an element and runs all that it causes. `None` if the element is busy further up.
-    pub(crate) fn call<R>(
-        &mut self,
-        element: ElementIdx,
-        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
-    ) -> Option<R> {
-        let (result, outbox) = self.step(element, method)?;
-        self.flow(element, outbox);
-        Some(result)
-    }
-
     /// Does something, and gathers the errors that are told of meanwhile.
     pub(crate) fn hear<R>(&mut self, act: impl FnOnce(&mut World) -> R) -> (R, Vec<String>) {
         let outer = self.told.replace(Vec::new());
@@ -274,118 +226,9 @@ impl World {
         (result, told.unwrap_or_default())
     }
 
-    /// Pulls from an element's input on behalf of whoever pulls from its output. Where pulling runs in a circle there is nothing.
-    #[inline(never)]
-    pub(crate) fn pull_first(
-        &mut self,
-        of: ElementIdx,
-        output: PortIdx,
-        input: PortIdx,
-        max: usize,
-    ) -> Batch {
-        if self.pulling_first.contains(&(of, output)) {
-            return Batch::new();
-        }
-        self.pulling_first.push((of, output));
-        let batch = self.pull(of, input, max);
-        self.pulling_first.pop();
-        batch
-    }
-
-    /// Calls a handler's method of an element, by its second hand if it is busy.
-    pub(crate) fn call_handler<R>(
-        &mut self,
-        idx: ElementIdx,
-        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
-    ) -> Option<R> {
-        if self.slots.get(idx)?.is_some() {
-            return self.call(idx, method);
-        }
-        let mut hand = self.second_hands.get(&idx)?.second_hand()?;
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let result = method(hand.as_mut(), &mut Ctx::new(idx, self, &mut outbox));
-        self.flow(idx, outbox);
-        Some(result)
-    }
-
-    /// An element to ask about its handlers, be it busy or not.
-    pub(crate) fn describer(&self, idx: ElementIdx) -> Option<&dyn Element> {
-        let present = self.slots.get(idx)?.as_deref();
-        present.or_else(|| self.second_hands.get(&idx).map(|hand| hand.as_ref()))
-    }
-
-    /// Calls a method of an element, without what it causes.
-    #[inline(always)]
-    fn step<R>(
-        &mut self,
-        element: ElementIdx,
-        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
-    ) -> Option<(R, Outbox)> {
-        let mut taken = self.slots.get_mut(element)?.take()?;
-        let mut outbox = self.spare_outboxes.pop().unwrap_or_default();
-        let result = method(taken.as_mut(), &mut Ctx::new(element, self, &mut outbox));
-        self.put_back(element, taken);
-        Some((result, outbox))
-    }
-
-    /// Puts an element back into its place after a method of it has returned.
-    #[inline(always)]
-    pub(crate) fn put_back(&mut self, element: ElementIdx, taken: Box<dyn Element>) {
-        // The place is empty: there is nothing to drop in it.
-        if let Some(slot) = self.slots.get_mut(element) {
-            debug_assert!(slot.is_none(), "two elements in one place");
-            std::mem::forget(slot.replace(taken));
-        }
-        if !self.later.is_empty() {
-            self.call_now();
-        }
-    }
-
-    /// Makes the handler calls that waited for elements that are free now.
-    #[cold]
-    fn call_now(&mut self) {
-        let is_free =
-            |later: &LaterCall, slots: &[Option<_>]| slots.get(later.from).is_some_and(Option::is_some);
-        while let Some(at) = self.later.iter().position(|later| is_free(later, &self.slots)) {
-            let LaterCall { from, call, tell } = self.later.remove(at);
-            if let (Err(message), true) = (crate::handlers::write(self, from, &call.name, &call.value), tell)
-            {
-                self.chatter.say(&message);
-            }
-        }
-    }
-
-    #[cold]
-    pub(crate) fn show(&mut self, element: ElementIdx, port: PortIdx, batch: &Batch) {
-        self.watch(|watcher, world| watcher.passes(world, element, port, batch));
-    }
-
-    pub(crate) fn watch(&mut self, mut see: impl FnMut(&mut dyn Watcher, &World)) {
-        let mut watchers = std::mem::take(&mut self.watchers);
-        for watcher in &mut watchers {
-            see(watcher.as_mut(), self);
-        }
-        watchers.retain(|watcher| !watcher.is_done());
-        watchers.append(&mut self.watchers);
-        self.watchers = watchers;
-    }
-
     /// Gives what elements print to `hear`, with the element's name, instead of printing it.
     pub fn hear_elements(&mut self, hear: Hear) {
         self.chatter.give(hear);
-    }
-
-    /// Lets somebody look at packets on their way from now on; with several threads, a watcher for each.
-    pub fn add_watchers(&mut self, mut make: impl FnMut() -> Box<dyn Watcher>) {
-        self.watchers.push(make());
-        for mate in self.mates().iter() {
-            let watcher = make();
-            mate.with(|engine| engine.world.watchers.push(watcher));
-        }
-    }
-
-    pub(crate) fn notified(&mut self, element: ElementIdx) {
-        self.call(element, |element, ctx| element.notified(ctx));
     }
 
     /// Forgets the times read: they are read anew when next asked for.
@@ -400,7 +243,7 @@ impl World {
         let found = name.rsplit_once('.').and_then(|(element, handler)| {
             crate::handlers::facts(self, self.find(element, usize::MAX)?, handler)
         });
-        found.is_some_and(|handler| handler.flags.split_whitespace().any(|flag| flag == "raw"))
+        found.is_some_and(|handler| handler.has_flag("raw"))
     }
 
     /// Whether an element waits for a system signal, which then must not have another effect.
@@ -454,29 +297,5 @@ impl World {
     /// The class of an element.
     pub fn class_of(&self, element: ElementIdx) -> &'static Class {
         self.classes[element]
-    }
-
-    /// The drops of an element, in all worlds: reason and number, those that are not zero.
-    pub fn drops(&self, element: ElementIdx) -> Vec<(&'static str, u64)> {
-        let Some(drops) = self.drops.get(element) else { return Vec::new() };
-        let mut total = drops.clone();
-        for mate in self.mates().iter() {
-            mate.with(|engine| engine.world.drops.get(element).map(|drops| total.add(drops)));
-        }
-        let names = self.classes[element].facts.drops.iter().map(|reason| &*reason.name);
-        let counted = names.zip(total.by_reason.iter().copied());
-        counted.chain([("unconnected", total.unconnected)]).filter(|(_, n)| *n > 0).collect()
-    }
-
-    /// Calls a method of an element without what it causes: what it emits is thrown away.
-    pub(crate) fn call_apart<R>(
-        &mut self,
-        element: ElementIdx,
-        method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
-    ) -> Option<R> {
-        let (result, mut outbox) = self.step(element, method)?;
-        outbox.drain().for_each(drop);
-        self.spare_outboxes.push(outbox);
-        Some(result)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// Whether a message is about something that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     Error,

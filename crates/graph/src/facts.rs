@@ -161,6 +161,11 @@ impl Handler {
         self.flags = Text::new(flags);
         self
     }
+
+    /// Whether one of its flags is this one.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags.split_whitespace().any(|own| own == flag)
+    }
 }
 
 impl HandlerKind {

@@ -1,8 +1,8 @@
 //! Where in memory the kernel should read from and write to when it moves much at once.
 //!
-//! The pages of a pipe or of a file are mostly used from their start. The kernel copies them with `rep movsb`, which AMD's processors do
-//! at less than half their speed if the copy lies up to 31 bytes further into its page than the original, as it does in memory that
-//! `malloc` gives.
+//! The pages of a pipe or of a file are mostly used from their start. The kernel copies them with `rep movsb`. AMD's processors do that
+//! at less than half their speed if the copy lies up to 31 bytes further into its page than the original. In memory that `malloc`
+//! gives, it does.
 
 /// What copies begin at a multiple of.
 pub const ALIGNMENT: usize = 64;

@@ -261,19 +261,10 @@ impl FromHost {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, has_reached, in_namespace, run_until};
+    use crate::testing::{check, has_reached, has_taps, in_namespace, run_until};
     use expect_test::expect;
     use std::net::UdpSocket;
     use std::time::Duration;
-
-    /// Whether taps can be made here; if not, tests may be left out.
-    fn has_taps() -> bool {
-        let tap = sys::tap::Tap::open(&sys::tap::Options::tap("probe%d"));
-        if let Err(error) = &tap {
-            crate::testing::cannot_run(error);
-        }
-        tap.is_ok()
-    }
 
     #[test]
     fn the_kernel_reaches_a_host_of_the_graph() {

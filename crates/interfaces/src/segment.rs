@@ -24,8 +24,8 @@ const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
 /// Hands what `packet` stands for on a wire to `emit`: segments with complete checksums, in order, without offload
-/// metadata. A packet whose headers do not fit its metadata, or that it would make more than [`MAX_SEGMENTS`] of, is handed on whole, its
-/// checksum completed if it can be.
+/// metadata. If its headers do not fit its metadata, or there would be more than [`MAX_SEGMENTS`], it is handed on
+/// whole, its checksum completed if that can be done.
 pub fn segment(packet: &Packet, mut emit: impl FnMut(Packet)) {
     let offload = packet.offload();
     let Some(plan) = Plan::of(packet, &offload) else {

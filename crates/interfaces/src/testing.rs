@@ -56,6 +56,15 @@ pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool
     }
 }
 
+/// Whether taps can be made here; if not, tests may be left out.
+pub fn has_taps() -> bool {
+    let tap = sys::tap::Tap::open(&sys::tap::Options::tap("probe%d"));
+    if let Err(error) = &tap {
+        cannot_run(error);
+    }
+    tap.is_ok()
+}
+
 /// Makes two devices, up and with addresses, that are connected to each other; false if that is not possible here and may be left out.
 pub fn make_veth(name: &str, peer: &str) -> bool {
     if let Err(error) = sys::link::create_veth(name, peer) {

@@ -299,19 +299,10 @@ impl Tunnel {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check, has_reached, in_namespace, run_on_cores, run_until};
+    use crate::testing::{check, has_reached, has_taps, in_namespace, run_on_cores, run_until};
     use expect_test::expect;
     use std::net::UdpSocket;
     use std::time::Duration;
-
-    /// Whether taps can be made here; if not, tests may be left out.
-    fn has_taps() -> bool {
-        let tap = sys::tap::Tap::open(&sys::tap::Options::tap("probe%d"));
-        if let Err(error) = &tap {
-            crate::testing::cannot_run(error);
-        }
-        tap.is_ok()
-    }
 
     /// Sends a datagram to 10.9.0.2 while the graph runs; what comes back.
     fn echo(config: &str, reads: &[&str]) -> String {

@@ -1,36 +1,14 @@
 //! The lexer: bytes to tokens, with file, line and column.
 
+mod directive;
+mod token;
+
 use std::sync::Arc;
 
 use graph::{Diagnostics, Place};
 
-use crate::config::{is_space, unquote};
-
-/// What a token is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    End,
-    Identifier,
-    Variable,
-    Arrow,
-    DoubleArrow,
-    Colons,
-    Bars,
-    Dots,
-    ElementClass,
-    Require,
-    Provide,
-    Define,
-    /// Any other byte.
-    Byte(u8),
-}
-
-/// A token and its text; a variable's text is without the `$`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub kind: Kind,
-    pub text: String,
-}
+use crate::config::is_space;
+pub(crate) use token::{Kind, Token};
 
 /// A place in a file that is being read.
 #[derive(Clone, Debug)]
@@ -48,17 +26,6 @@ pub(crate) struct Lexer {
     token: (u32, u32),
     /// Where the last token starts, in bytes.
     token_start: usize,
-}
-
-impl Token {
-    pub fn is(&self, byte: u8) -> bool {
-        self.kind == Kind::Byte(byte)
-    }
-
-    /// Whether it joins elements: `->` or `=>`.
-    pub fn is_arrow(&self) -> bool {
-        matches!(self.kind, Kind::Arrow | Kind::DoubleArrow)
-    }
 }
 
 impl Lexer {
@@ -321,58 +288,6 @@ impl Lexer {
             _ => Kind::Identifier,
         };
         Token { kind, text }
-    }
-
-    /// A preprocessor's `# LINE "FILE"` or `#line LINE "FILE"`; stops before the line's end.
-    fn directive(&mut self, diagnostics: &mut Diagnostics) {
-        self.mark_token();
-        self.at += 1;
-        self.skip_tabs();
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        if rest.starts_with(b"line ") || rest.starts_with(b"line\t") {
-            self.at += 5;
-            self.skip_tabs();
-        }
-        if !self.peek(0).is_some_and(|byte| byte.is_ascii_digit()) {
-            diagnostics.error(&self.place(), "unknown preprocessor directive").help(
-                "a line that starts with `#` must be `#line NUMBER \"FILE\"`; comments start with `//`",
-            );
-            self.skip_line();
-            return;
-        }
-        let mut line = 0u32;
-        while let Some(digit) = self.peek(0).filter(u8::is_ascii_digit) {
-            line = line.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'));
-            self.at += 1;
-        }
-        self.skip_tabs();
-        if self.peek(0) == Some(b'"') {
-            self.directive_name();
-        }
-        while self.peek(0).is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
-            self.at += 1;
-        }
-        // The line's end is still to come and will be counted.
-        self.line = line.wrapping_sub(1);
-    }
-
-    fn directive_name(&mut self) {
-        let start = self.at;
-        self.at += 1;
-        while let Some(byte) = self.peek(0).filter(|byte| !matches!(byte, b'"' | b'\n' | b'\r')) {
-            self.at += 1;
-            if byte == b'\\' && self.peek(0).is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
-                self.at += 1;
-            }
-        }
-        let name = unquote(&(self.text_since(start) + "\""));
-        self.name = if name.is_empty() { self.original_name.clone() } else { name.into() };
-    }
-
-    fn skip_tabs(&mut self) {
-        while matches!(self.peek(0), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
     }
 }
 

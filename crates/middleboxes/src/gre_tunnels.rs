@@ -15,9 +15,13 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> t; Idle -> [1] t; t[1] -> Discard; t -> Discard;
 //! ```
 
+mod accounts;
+mod plan;
+mod tunnel;
+
 use std::net::Ipv4Addr;
 
-use args::{Filename, Scope, Seconds};
+use args::{Filename, Seconds};
 use element::{
     annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
     Packet, Role, TimerId, Verdict,
@@ -26,8 +30,10 @@ use table::flow::FlowTable;
 use table::lpm::{Lpm4, Prefix};
 use wire::Ipv4;
 
-use crate::accounting::{Journal, Rate, Record, Status, Traffic};
+use crate::accounting::{Journal, Rate, Status, Traffic};
 use crate::gre::{self, Encapsulation, Fault, Header};
+use plan::Plan;
+use tunnel::Tunnel;
 
 /// The class.
 pub const CLASS: Class = Class::new::<GreTunnels>("GRETunnels", "2/2-4", "h/h", "x/x")
@@ -86,72 +92,11 @@ const OVER_DOWN: usize = 7;
 const NO_ROUTE: usize = 8;
 const TOO_LONG: usize = 9;
 
-/// A tunnel as it is written.
-struct Plan {
-    name: String,
-    remote: Ipv4Addr,
-    key: Option<u32>,
-    prefixes: Vec<args::Prefix>,
-    rates: Option<(Rate, Rate)>,
-}
-
-impl Plan {
-    fn parse(text: &str, scope: &Scope<'_>) -> Result<Plan, String> {
-        let words = args::split_words(text);
-        let [name, remote, key, rest @ ..] = &words[..] else {
-            return Err("expected `NAME REMOTE KEY|- PREFIX... [RATE UP [DOWN]]`".to_string());
-        };
-        let remote = args::ip(remote, scope).map_err(|_| format!("bad address `{remote}`"))?;
-        let key = match &key[..] {
-            "-" => None,
-            key => Some(args::integer(key).map_err(|_| format!("bad key `{key}`"))?),
-        };
-        let n_prefixes = rest.iter().position(|word| word == "RATE").unwrap_or(rest.len());
-        let (prefixes, rates) = rest.split_at(n_prefixes);
-        let prefix = |word: &String| {
-            let prefix = args::prefix_or_address(word, scope).ok().filter(|prefix| prefix.len().is_some());
-            prefix.ok_or_else(|| format!("bad prefix `{word}`"))
-        };
-        let prefixes = prefixes.iter().map(prefix).collect::<Result<Vec<_>, String>>()?;
-        let rates = rates.get(1..).map(Rate::parse_both).transpose()?;
-        Ok(Plan { name: args::unquote_text(name), remote, key, prefixes, rates })
-    }
-}
-
 /// What tells tunnels apart: sender and key, all ones standing for none.
 type TunnelKey = (u32, u64);
 
 fn tunnel_key(remote: Ipv4Addr, key: Option<u32>) -> TunnelKey {
     (remote.to_bits(), key.map_or(u64::MAX, u64::from))
-}
-
-struct Tunnel {
-    name: String,
-    header: Encapsulation,
-    last: Option<u32>,
-    up: Traffic,
-    down: Traffic,
-    n_spoofed: u64,
-    n_late: u64,
-    account: String,
-    /// When the account began.
-    began_ns: i64,
-}
-
-impl Tunnel {
-    fn is_same(&self, other: &Tunnel) -> bool {
-        let tunnel = |of: &Tunnel| (of.header.source, of.header.destination, of.header.key);
-        self.name == other.name && tunnel(self) == tunnel(other)
-    }
-
-    /// Goes on from another one's numbers and counts.
-    fn go_on_from(&mut self, old: &Tunnel) {
-        self.header.go_on_from(&old.header);
-        self.last = old.last;
-        self.up.go_on_from(&old.up);
-        self.down.go_on_from(&old.down);
-        (self.n_spoofed, self.n_late) = (old.n_spoofed, old.n_late);
-    }
 }
 
 /// See the page above.
@@ -371,57 +316,6 @@ impl GreTunnels {
             Ok(()) => Verdict::PASS,
             Err(_) => Verdict::drop(TOO_LONG),
         }
-    }
-
-    /// Begins the account of a tunnel.
-    fn begin(&mut self, idx: usize, now_ns: i64) {
-        let Some(tunnel) = self.tunnels.get_mut(idx) else { return };
-        (tunnel.account, tunnel.began_ns) = (self.journal.next_account(now_ns), now_ns);
-        self.record_one(idx, Status::Start, now_ns);
-    }
-
-    /// Goes on with the tunnels of another element that are still here, and ends the accounts of the others.
-    fn go_on_from(&mut self, ctx: &mut Ctx<'_>, old: &mut GreTunnels, now_ns: i64) {
-        self.journal.go_on_from(&mut old.journal);
-        let mut is_kept = vec![false; old.tunnels.len()];
-        for idx in 0..self.tunnels.len() {
-            let Some(tunnel) = self.tunnels.get_mut(idx) else { continue };
-            let found = old.tunnels.iter().position(|old| old.is_same(tunnel));
-            if let Some((known, is_kept)) =
-                found.and_then(|at| Some((&old.tunnels[at], is_kept.get_mut(at)?)))
-            {
-                tunnel.go_on_from(known);
-                (tunnel.account, tunnel.began_ns) = (known.account.clone(), known.began_ns);
-                *is_kept = true;
-            } else {
-                self.begin(idx, now_ns);
-            }
-        }
-        std::mem::swap(&mut self.journal, &mut old.journal);
-        for idx in (0..is_kept.len()).filter(|idx| !is_kept[*idx]) {
-            old.record_one(idx, Status::Stop("Admin-Reset"), now_ns);
-        }
-        std::mem::swap(&mut self.journal, &mut old.journal);
-        self.journal.flush(ctx);
-    }
-
-    fn record(&mut self, ctx: &mut Ctx<'_>, status: Status, now_ns: i64) {
-        (0..self.tunnels.len()).for_each(|idx| self.record_one(idx, status, now_ns));
-        self.journal.flush(ctx);
-    }
-
-    fn record_one(&mut self, idx: usize, status: Status, now_ns: i64) {
-        let Some(tunnel) = self.tunnels.get(idx) else { return };
-        let texts = [
-            ("User-Name", &tunnel.name[..]),
-            ("Tunnel-Type", "GRE"),
-            ("Tunnel-Client-Endpoint", &tunnel.header.destination.to_string()),
-            ("Tunnel-Server-Endpoint", &self.local.to_string()),
-            ("NAS-Port", &(idx + 1).to_string()),
-        ];
-        let (session, began_ns) = (&tunnel.account[..], tunnel.began_ns);
-        let (up, down) = (&tunnel.up, &tunnel.down);
-        self.journal.write(&Record { status, session, texts: &texts, began_ns, now_ns, up, down });
     }
 
     /// A tunnel, in a line.

@@ -1,6 +1,6 @@
 //! What is known of a packet besides its bytes.
 
-use crate::pool::{Kinds, Meta, View};
+use crate::slot::{Kinds, Meta, View};
 use crate::{annotation, headers::UNSET, Packet};
 
 /// Link-layer packet type, with Linux's and Click's numbers.

@@ -63,8 +63,8 @@ fn free(storage: NonNull<Storage>) {
     drop(unsafe { Box::from_raw(storage.as_ptr()) });
 }
 
-/// Up to [`BATCH_MAX`] packets, in order. A batch is one pointer; what it points to is taken from and given back to the
-/// thread's spares, so that making and dropping batches does not allocate in the steady state.
+/// Up to [`BATCH_MAX`] packets, in order. A batch is one pointer. What it points to comes from the thread's spares and
+/// goes back to them, so that making and dropping batches does not allocate in the steady state.
 pub struct Batch(NonNull<Storage>);
 
 // SAFETY: a batch owns its storage and packets may be sent; spares belong to the thread that keeps them.

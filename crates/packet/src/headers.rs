@@ -1,6 +1,6 @@
 //! Where a packet's headers begin.
 
-use crate::pool::View;
+use crate::slot::View;
 use crate::Packet;
 
 /// A header offset that is not set.

@@ -25,6 +25,7 @@ mod region;
 mod remote;
 mod ring;
 mod sharing;
+mod slot;
 
 /// What `remote.rs` is made of; its model test has another of this name.
 mod atomic {
@@ -36,9 +37,10 @@ pub use batch::{Batch, BATCH_MAX};
 pub use many::FRAME_MAX;
 pub use offload::{Gso, Offload};
 pub use packet::{Packet, DEFAULT_HEADROOM};
-pub use pool::{install, stats, PoolError, PoolStats, LARGE_BUFFER, SMALL_BUFFER};
+pub use pool::{install, stats, PoolError, PoolStats};
 pub use region::{Anonymous, Region};
 pub use ring::Ring;
+pub use slot::{LARGE_BUFFER, SMALL_BUFFER};
 
 /// Offsets into the annotation area, with Click's meanings and sizes.
 pub mod annotation {

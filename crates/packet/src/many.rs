@@ -4,18 +4,20 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use crate::headers::UNSET;
-use crate::pool::{self, Kinds, Meta, View, META};
+use crate::pool;
 use crate::sharing::drop_user;
+use crate::slot::{Kinds, Meta, View, META};
 use crate::{annotation, Batch, Packet, DEFAULT_HEADROOM, SMALL_BUFFER};
 
 /// Most bytes of a packet that [`Batch::fill`] makes.
 pub const FRAME_MAX: usize = SMALL_BUFFER - DEFAULT_HEADROOM;
 
 impl Batch {
-    /// Adds new frames, at most `n`, with the default headroom. `read` writes the bytes of one to the start of what it is given, which
-    /// holds whatever was there before, and tells their number and the timestamp, or that there are no more.
+    /// Adds new frames, at most `n`, with the default headroom. `read` writes a frame to the start of the room that it
+    /// is given, in which bytes of older packets may be left. It tells the frame's length and timestamp, or that there
+    /// are no more.
     ///
-    /// There may be more nevertheless, when no slot was left.
+    /// Where no slot was left, there may be more nevertheless.
     #[inline(always)]
     pub fn fill(&mut self, n: usize, mut read: impl FnMut(&mut [u8; FRAME_MAX]) -> Option<(usize, i64)>) {
         self.add_slots(n, |slot| {
@@ -74,9 +76,10 @@ impl Batch {
         let slots = self.start().cast::<*mut Meta>();
         let mut run: (*mut Meta, u32) = (null_mut(), 0);
         let mut n_near = 0;
-        // SAFETY: no place counts as one that holds a packet any more, so each slot is ours alone. What `Packet::drop` does is done here,
-        // but that users of the same buffer are counted off together, before that buffer's count is looked at by anyone else, and that
-        // slots of the own pool are gathered in the first places, which were looked at.
+        // SAFETY: no place counts as one that holds a packet any more, so each slot is ours alone. This does what
+        // `Packet::drop` does, with two differences: users of one buffer are counted off together, before that buffer's
+        // count is looked at by anyone else; and slots of the own pool are gathered in the first places, which were
+        // looked at already.
         unsafe {
             self.set_len(0);
             for i in 0..n {

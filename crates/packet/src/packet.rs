@@ -2,7 +2,8 @@
 
 use std::ptr::NonNull;
 
-use crate::pool::{self, Meta, View};
+use crate::pool;
+use crate::slot::{self, Meta, View};
 
 /// Bytes of headroom in front of a new packet's data unless asked otherwise.
 pub const DEFAULT_HEADROOM: usize = 128;
@@ -154,8 +155,8 @@ impl Packet {
         self.move_into(Packet::uninit(headroom, self.len(), tailroom));
     }
 
-    /// Moves the packet into memory of its own of hardly more than it needs, in front of the data only what was stripped, behind it
-    /// `tailroom` bytes: for packets that are kept by the thousand. This allocates.
+    /// Moves the packet into memory of its own that is hardly larger than it needs: in front of the data what was
+    /// stripped, behind it `tailroom` bytes. It is for packets that are kept by the thousand, as it allocates.
     ///
     /// # Panics
     /// As [`Packet::uninit`].
@@ -168,7 +169,7 @@ impl Packet {
     /// Bytes of memory that the packet takes, in use or not; of those that it shares it counts none.
     pub fn footprint(&self) -> usize {
         let slot = self.meta();
-        pool::META + pool::own_capacity(slot.class, slot.cap) as usize
+        slot::META + slot::own_capacity(slot.class, slot.cap) as usize
     }
 
     /// Moves the packet into a new one as long as it is.
@@ -357,16 +358,16 @@ mod tests {
         packet.set_timestamp_ns(7);
         packet.set_network_header(4, 4);
         packet.strip(2);
-        assert_eq!(packet.footprint(), pool::META + pool::SMALL_BUFFER);
+        assert_eq!(packet.footprint(), slot::META + slot::SMALL_BUFFER);
         packet.compact(50);
-        assert_eq!(packet.footprint(), pool::META + 128);
+        assert_eq!(packet.footprint(), slot::META + 128);
         assert_eq!(
             (packet.data(), packet.network(), packet.timestamp_ns()),
             (&b"23456789"[..], &b"456789"[..], 7)
         );
         assert!(packet.tailroom() >= 50);
         packet.append(50);
-        assert_eq!(packet.footprint(), pool::META + 128);
+        assert_eq!(packet.footprint(), slot::META + 128);
         assert_eq!(&packet.prepend(2)[..4], b"0123");
         assert_eq!(&packet.prepend(100)[100..104], b"0123");
     }

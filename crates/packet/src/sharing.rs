@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::pool::{self, Class, Meta};
+use crate::pool;
+use crate::slot::{self, Class, Meta};
 use crate::Packet;
 
 /// Packets of at most this many bytes are copied rather than shared.
@@ -28,7 +29,7 @@ impl Packet {
     #[inline(never)]
     pub(crate) fn unshare(&mut self) {
         let meta = self.meta();
-        let own_cap = pool::own_capacity(meta.class, meta.cap);
+        let own_cap = slot::own_capacity(meta.class, meta.cap);
         let end = self.meta().end;
         if std::ptr::eq(self.meta().owner, self.0.as_ptr()) || own_cap < end {
             // The clones use this slot's buffer, or this slot's own buffer is too small: move to another slot.
@@ -46,7 +47,7 @@ impl Packet {
         // bytes; the old buffer holds `end` bytes. Two slots' buffers do not overlap. Afterwards this packet no longer
         // uses the old owner's buffer, so its count falls by one.
         unsafe {
-            let base = slot.cast::<u8>().add(pool::META);
+            let base = slot.cast::<u8>().add(slot::META);
             let n = (end - low) as usize;
             std::ptr::copy_nonoverlapping(meta.base().add(low as usize), base.add(low as usize), n);
             meta.cap = own_cap;
@@ -77,7 +78,7 @@ impl Packet {
         let meta = self.meta();
         let low = meta.low.min(self.offset());
         let n = (meta.end - low).next_multiple_of(64);
-        let is_small = n <= SMALL_COPY && low + n <= meta.cap && meta.cap == pool::SMALL_BUFFER as u32;
+        let is_small = n <= SMALL_COPY && low + n <= meta.cap && meta.cap == slot::SMALL_BUFFER as u32;
         is_small.then_some((low as usize, n as usize))
     }
 
@@ -113,7 +114,7 @@ impl Packet {
         // buffer.
         unsafe {
             match self.small_copy() {
-                Some(bytes) => self.copy_to(slot, pool::SMALL_BUFFER as u32, bytes),
+                Some(bytes) => self.copy_to(slot, slot::SMALL_BUFFER as u32, bytes),
                 None => {
                     self.share_to(slot);
                     (*self.meta().owner).refs.fetch_add(1, Ordering::Relaxed);
@@ -161,7 +162,7 @@ impl Clone for Packet {
     #[inline]
     fn clone(&self) -> Packet {
         if let Some(bytes) = self.small_copy() {
-            let slot = pool::take(pool::SMALL_BUFFER);
+            let slot = pool::take(slot::SMALL_BUFFER);
             // SAFETY: the slot is ours alone, and its buffer was to be as large.
             unsafe { self.copy_to(slot.as_ptr(), slot.as_ref().cap, bytes) };
             return Packet(slot);
@@ -199,8 +200,8 @@ impl Drop for Packet {
     fn drop(&mut self) {
         let slot = self.0.as_ptr();
         let owner = self.meta().owner;
-        // SAFETY: this packet stops using the owner's buffer, and its own slot if that is another one, whose buffer then
-        // is unused (a clone's `refs` is 0).
+        // SAFETY: this packet stops using the owner's buffer. If its own slot is another one, nobody uses that one's
+        // buffer (a clone's `refs` is 0), and it goes back as well.
         unsafe {
             drop_user(owner, 1);
             if !std::ptr::eq(owner, slot) {

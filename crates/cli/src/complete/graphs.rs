@@ -18,7 +18,7 @@ pub fn graphs(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn names() -> Result<Vec<String>, String> {
     let running = protocol::running()?.into_iter();
-    let name = |(name, _): (String, _)| crate::stage::status::number_of(&name).unwrap_or(&name).to_string();
+    let name = |(name, _): (String, _)| crate::stage::others::number_of(&name).unwrap_or(&name).to_string();
     let mut names: Vec<String> = running.map(name).collect();
     names.sort();
     Ok(names)

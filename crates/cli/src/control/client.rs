@@ -11,7 +11,7 @@ use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
 use crate::failure::Exit;
 use crate::print::counted;
-use crate::stage::status::name_of;
+use crate::stage::others::name_of;
 use crate::watch::Told;
 use element::output::reason;
 

@@ -58,7 +58,8 @@ impl Server {
         Ok(Server { sockets: Vec::new(), jobs, reach, herald })
     }
 
-    /// Says to those who listen to this graph from now on, and want to change it, that it is made of a configuration.
+    /// Marks the graph as made of a configuration: who wants to change it otherwise, by a socket that is listened to from now
+    /// on, is told so.
     pub fn set_configured(&mut self) {
         self.reach.is_configured = true;
     }

@@ -15,7 +15,8 @@ use clap::Args;
 
 use super::hold::Holds;
 use super::options::{LEFT, RIGHT};
-use super::status::{self, Status};
+use super::status::Status;
+use super::{others, process};
 use crate::control::protocol::Ask;
 use crate::failure::Exit;
 use newcomer::{Newcomer, Wanted};
@@ -24,10 +25,10 @@ use newcomer::{Newcomer, Wanted};
 #[derive(Args)]
 pub struct InsertOptions {
     /// Insert it to the right of this stage.
-    #[arg(long, value_name = "ID", required_unless_present = "before", conflicts_with = "before", value_parser = status::number)]
+    #[arg(long, value_name = "ID", required_unless_present = "before", conflicts_with = "before", value_parser = others::number)]
     pub after: Option<u32>,
     /// Insert it to the left of this stage.
-    #[arg(long, value_name = "ID", value_parser = status::number)]
+    #[arg(long, value_name = "ID", value_parser = others::number)]
     pub before: Option<u32>,
     /// The new stage, such as `count` or `tee FILE`.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
@@ -38,7 +39,7 @@ pub struct InsertOptions {
 #[derive(Args)]
 pub struct RemoveOptions {
     /// The stage, by its number in `weir status`.
-    #[arg(value_parser = status::number)]
+    #[arg(value_parser = others::number)]
     pub id: u32,
 }
 
@@ -46,7 +47,7 @@ pub struct RemoveOptions {
 #[derive(Args)]
 pub struct ReplaceOptions {
     /// The stage, by its number in `weir status`.
-    #[arg(value_parser = status::number)]
+    #[arg(value_parser = others::number)]
     pub id: u32,
     /// What takes its place.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "STAGE")]
@@ -90,7 +91,7 @@ pub fn remove(options: &RemoveOptions) -> Exit {
     part(left)?;
     part(id)?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("remove: {error}"))?;
-    status::ask(id, &Ask::Retire)?;
+    others::ask(id, &Ask::Retire)?;
     hand_over(Place { id: right, interface: LEFT }, reader.as_raw_fd())?;
     hand_over(Place { id: left, interface: RIGHT }, writer.as_raw_fd())?;
     drop((reader, writer));
@@ -107,7 +108,7 @@ pub fn replace(options: &ReplaceOptions) -> Exit {
     let (mut holds, [left, _, right]) = Holds::of(|| with_neighbours(id))?;
     part(left)?;
     part(id)?;
-    status::ask(id, &Ask::Retire)?;
+    others::ask(id, &Ask::Retire)?;
     new.take_place(left, right)?;
     holds.keep_only(id);
     await_end(id)?;
@@ -155,12 +156,12 @@ fn neighbour(id: u32, side: &'static str) -> Result<u32, Alone> {
 }
 
 fn neighbour_now(id: u32, side: &'static str) -> Result<u32, Alone> {
-    let status = status::read(id).map_err(Alone::Gone)?;
+    let status = others::read(id).map_err(Alone::Gone)?;
     let other = joined(&status, side).ok_or_else(|| {
         Alone::AtEnd(format!("stage {id} has no neighbour at its interface `{side}` that is a stage of weir"))
     })?;
     let facing = if side == LEFT { RIGHT } else { LEFT };
-    let back = status::read(other).map_err(Alone::Apart)?;
+    let back = others::read(other).map_err(Alone::Apart)?;
     if joined(&back, facing) != Some(id) {
         return Err(Alone::Apart(format!("stages {id} and {other} are not joined as `left` and `right`")));
     }
@@ -173,12 +174,12 @@ fn part(left: u32) -> Result<(), String> {
         let interface = status.interfaces.iter().find(|interface| interface.name == RIGHT);
         interface.map(|interface| interface.joint.clone()).unwrap_or_default()
     };
-    if !["cable", "pump"].contains(&joint(&status::read(left)?).as_str()) {
+    if !["cable", "pump"].contains(&joint(&others::read(left)?).as_str()) {
         return Ok(());
     }
-    status::ask(left, &Ask::Part { interface: RIGHT.to_string() })?;
+    others::ask(left, &Ask::Part { interface: RIGHT.to_string() })?;
     let begin = Instant::now();
-    while joint(&status::read(left)?) != "ring" {
+    while joint(&others::read(left)?) != "ring" {
         if begin.elapsed() > PATIENCE {
             return Err(format!(
                 "stage {left} and its neighbour could not be parted; the chain is as it was"
@@ -197,13 +198,13 @@ fn joined(status: &Status, side: &str) -> Option<u32> {
 /// Gives a stage another pipe for an interface.
 fn hand_over(place: Place, fd: RawFd) -> Result<(), String> {
     let path = format!("/proc/{}/fd/{fd}", std::process::id());
-    status::ask(place.id, &Ask::Succeed { interface: place.interface.to_string(), path }).map(drop)
+    others::ask(place.id, &Ask::Succeed { interface: place.interface.to_string(), path }).map(drop)
 }
 
 /// Waits until a stage has drained and gone.
 fn await_end(id: u32) -> Result<(), String> {
     let begin = Instant::now();
-    while status::runs(id) {
+    while process::runs(id) {
         if begin.elapsed() > PATIENCE {
             return Err(format!(
                 "stage {id} is out of the chain, but still drains its queues; it ends when they are empty\n  help: \

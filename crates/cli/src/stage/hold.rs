@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::status;
+use super::others;
 use crate::control::protocol::{Answer, Ask};
 use crate::control::server::answer;
 
@@ -87,6 +87,6 @@ impl Holds {
 
 /// Holds a stage as soon as nobody else does.
 fn hold(id: u32) -> Result<Hold, String> {
-    let (_, line) = status::begin(id, &Ask::Hold, PATIENCE + ANSWER)?;
+    let (_, line) = others::begin(id, &Ask::Hold, PATIENCE + ANSWER)?;
     Ok(Hold { id, _line: line })
 }

@@ -5,6 +5,8 @@ pub mod hold;
 pub mod life;
 pub mod linux;
 pub mod options;
+pub mod others;
+pub mod process;
 pub mod simple;
 pub mod status;
 
@@ -114,7 +116,7 @@ pub fn run_graph(
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
     table::look_for_neighbours()?;
     let mut server = Server::nameless(&mut engine.world, None)?;
-    server.listen(&status::name_of(std::process::id()))?;
+    server.listen(&others::name_of(std::process::id()))?;
     if let Some(name) = &ready.name {
         server.listen(name)?;
     }

@@ -3,7 +3,8 @@
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use element::{Batch, ElementIdx, PortIdx, Runtime};
-use engine::world::{Watcher, World};
+use engine::world::World;
+use engine::Watcher;
 
 use crate::print::counted;
 

@@ -42,8 +42,8 @@ elementclass LastOf { input -> f :: AggregateIPFlows -> l :: AggregateLast(NOTIF
 elementclass Rated { $w, $v, $t | input -> IPRateMonitor(PACKETS, 0, 256) -> c :: CompareBlock($w, $v, $t) [0] -> [0] output; c[1] -> [1] output }
 ";
 
-/// Sources. The fast ones never tell that they have nothing, so that only an element that waits may pull from them, and Click never
-/// writes what they send behind their headers: `ZEROS` is put over it and over the checksum of it.
+/// Sources. The fast ones never tell that they have nothing: only an element that waits may pull from them. Click does
+/// not write what they send behind their headers: `ZEROS` is put over it and over its checksum.
 pub const SOURCES: &str = "\
 {EtherPauseSource({eth}, {0..65535}{|, DST {eth}}, LIMIT {1..9}, INTERVAL {0.1|0.35}) -> StoreData(60, ZEROS)\
 |ARPFaker({ip}, {eth}, {ip}, {eth})\

@@ -1,11 +1,12 @@
 //! Finds which of many patterns are in a payload.
 //!
-//! Only the four bytes at every fourth place are looked at. A bit array tells for their hash whether they may belong to a
-//! pattern, of which therefore four groups of four, one behind the other, are entered, chosen to be rare in what networks
-//! carry. The array fits into the first-level cache, and no step waits for the one before, which is what an automaton's
-//! does: a deterministic automaton for a thousand patterns has a table of some megabytes and takes twice the time. Where the
-//! bit is set, a hash table leads to the patterns, which are then compared. Patterns of less than seven bytes have filters
-//! of their own, that look at more places.
+//! Only the four bytes at every fourth place are looked at. A bit array tells, by their hash, whether they may belong
+//! to a pattern. Of each pattern four such groups are entered, each beginning a byte behind the one before, so that one
+//! of them is looked at wherever the pattern lies; they are chosen to be rare in what networks carry. The array fits
+//! into the first-level cache, and no step waits for the one before. The steps of an automaton do: a deterministic one
+//! for a thousand patterns has a table of some megabytes and takes twice the time. Where the bit is set, a hash table
+//! leads to the patterns, which are then compared. Patterns of less than seven bytes have filters of their own, that
+//! look at more places.
 //!
 //! The choice is made among a pattern's last bytes. So little of what was searched before is looked at again to find
 //! patterns that end in the next segment, and nothing need be kept of a search.

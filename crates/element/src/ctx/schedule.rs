@@ -180,8 +180,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// A signal as Click prints it: the kind of its notifiers, the number of the word and the bits that are theirs, and those
-    /// of them that are active, such as `empty.0/3:1*`.
+    /// A signal as Click prints it, such as `empty.0/3:1*`: the kind of its notifiers, the number of the word that
+    /// holds their bits, these bits, and those of them that are active.
     pub fn describe_signal(&self, signal: &Signal) -> String {
         self.runtime.describe_signal(signal)
     }

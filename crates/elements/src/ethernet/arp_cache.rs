@@ -1,14 +1,18 @@
 //! What is known of the Ethernet addresses of IPv4 hosts, and the packets that wait to know.
 
+pub mod limits;
+pub mod shared;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write;
 use std::net::Ipv4Addr;
 
 use args::{Args, EtherAddr, Timestamp};
-use element::{Arg, Configure, Ctx, Packet, Saved, SavedLine};
+use element::{Arg, Ctx, Packet, Saved, SavedLine};
 use table::keyed::Keyed;
 
-use super::arp_table::now_ms;
+use limits::Limits;
+use shared::now_ms;
 
 const INSERT_ARGS: &[Arg] = &[
     Arg::required("IP", "IP address", "The host."),
@@ -20,21 +24,6 @@ const DELETE_ARGS: &[Arg] = &[Arg::required("IP", "IP address", "The host.")];
 const QUERY_MS: i64 = 100;
 const SLOW_QUERY_MS: i64 = 2000;
 const MANY_QUERIES: u8 = 10;
-
-/// Limits of a cache; 0 is none.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Packets in all.
-    pub packets: u32,
-    /// Entries.
-    pub entries: u32,
-    /// Packets of one entry.
-    pub entry_packets: u32,
-    /// What part of the packets goes when there are too many: one in so many.
-    pub slim_factor: u32,
-    /// How long an entry is good, in milliseconds.
-    pub timeout_ms: i64,
-}
 
 #[derive(Debug)]
 struct Entry {
@@ -73,64 +62,6 @@ pub struct ArpCache {
     pub n_packets: u32,
     /// Packets dropped.
     pub n_drops: u32,
-}
-
-/// Milliseconds of a timeout; too long a one is none.
-pub fn milliseconds(time: Timestamp) -> i64 {
-    if time.sec() >= i64::from(u32::MAX / 1000) {
-        0
-    } else {
-        time.as_millis().max(0)
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { packets: 2048, entries: 0, entry_packets: 0, slim_factor: 2, timeout_ms: 300_000 }
-    }
-}
-
-/// The limits that a configuration names.
-#[derive(Clone, Copy, Debug)]
-pub struct NamedLimits {
-    packets: Option<u32>,
-    entries: Option<u32>,
-    entry_packets: Option<u32>,
-    /// See [`Limits::slim_factor`].
-    pub slim_factor: Option<u32>,
-    /// See [`Limits::timeout_ms`].
-    pub timeout_ms: Option<i64>,
-}
-
-impl NamedLimits {
-    /// Reads the arguments.
-    pub fn read(conf: &mut Configure<'_>) -> NamedLimits {
-        NamedLimits {
-            packets: conf.args.get("CAPACITY"),
-            entries: conf.args.get("ENTRY_CAPACITY"),
-            entry_packets: conf.args.get("ENTRY_PACKET_CAPACITY"),
-            slim_factor: conf.args.get("CAPACITY_SLIM_FACTOR"),
-            timeout_ms: conf.args.get("TIMEOUT").map(milliseconds),
-        }
-    }
-
-    /// These limits, and others for those that are not named.
-    pub fn or(&self, others: Limits) -> Limits {
-        Limits {
-            packets: self.packets.unwrap_or(others.packets),
-            entries: self.entries.unwrap_or(others.entries),
-            entry_packets: self.entry_packets.unwrap_or(others.entry_packets),
-            slim_factor: self.slim_factor.unwrap_or(others.slim_factor),
-            timeout_ms: self.timeout_ms.unwrap_or(others.timeout_ms),
-        }
-    }
-
-    /// Gives a cache these limits; those that are not named are the usual ones, unless they are to stay as they are. As in
-    /// Click, what is too much from now on goes with the next host or packet.
-    pub fn set(&self, cache: &mut ArpCache, others_stay: bool) -> Limits {
-        cache.limits = self.or(if others_stay { cache.limits } else { Limits::default() });
-        cache.limits
-    }
 }
 
 impl ArpCache {

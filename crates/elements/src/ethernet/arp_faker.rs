@@ -11,9 +11,8 @@ use std::net::Ipv4Addr;
 
 use args::EtherAddr;
 use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, TimerId};
-use wire::Ethernet;
 
-use super::arp_responder::reply;
+use super::arp_frame;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPFaker>("ARPFaker", "0/1", "h/h", "x/x").args(ARGS);
@@ -41,9 +40,7 @@ impl Element for ARPFaker {
         let sender_ip: Ipv4Addr = conf.args.need("SRCIP");
         let sender: EtherAddr = conf.args.need("SRCETH");
         conf.finish()?;
-        let frame = reply((target.0, target_ip), (sender.0, sender_ip)).ok_or("out of memory")?;
-        let mut reply = Packet::from_bytes(&frame);
-        reply.set_mac_header(0, Ethernet::LEN);
+        let reply = arp_frame::reply((target.0, target_ip), (sender.0, sender_ip));
         Ok(ARPFaker { reply, timer: None })
     }
 

@@ -15,21 +15,24 @@
 //! FromDevice(eth0) -> Classifier(12/0806 20/0002) -> [1]arp;
 //! ```
 
+mod resolving;
+
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use args::{Args, EtherAddr, Timestamp};
-use element::fast_path::put_frame;
 use element::{
-    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, Refusal, Saved, TimerId,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
+    Refusal, Saved, TimerId,
 };
-use wire::{ethertype, Arp, Ethernet, ARP_REPLY, ARP_REQUEST};
 
 use crate::ip::own_networks::OwnNetworks;
 
-use super::arp_cache::{milliseconds, ArpCache, Kept, Limits, NamedLimits};
-use super::arp_table::{locked, now_ms, run_timer, schedule, ARPTable, Shared, NO_SLIM_FACTOR};
+use super::arp_cache::limits::{self, milliseconds, Limits, NamedLimits, NO_SLIM_FACTOR};
+use super::arp_cache::shared::{locked, now_ms, run_timer, schedule, Shared};
+use super::arp_cache::ArpCache;
+use super::arp_table::ARPTable;
+use super::leaving::Leaving;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", "xy/x")
@@ -42,19 +45,11 @@ pub const CLASS: Class = Class::new::<ARPQuerier>("ARPQuerier", "2/1-2", "h/h", 
 const ARGS: &[Arg] = &[
     Arg::required("IP", "IP address or prefix", "This host's address."),
     Arg::required("ETH", "Ethernet address", "This host's Ethernet address; if missing, IP names both."),
-    Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
-    Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
-    Arg::keyword(
-        "ENTRY_PACKET_CAPACITY",
-        "unsigned",
-        "Most packets that wait for one host; 0 is no limit. Default 0.",
-    ),
-    Arg::keyword(
-        "CAPACITY_SLIM_FACTOR",
-        "unsigned",
-        "One in so many packets goes when there are too many. Default 2.",
-    ),
-    Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
+    limits::CAPACITY,
+    limits::ENTRY_CAPACITY,
+    limits::ENTRY_PACKET_CAPACITY,
+    limits::CAPACITY_SLIM_FACTOR,
+    limits::TIMEOUT,
     Arg::keyword("BROADCAST", "IP address", "The broadcast address. Default that of IP's prefix."),
     Arg::keyword("TABLE", "ARPTable", "An element to share entries with. Default none."),
     Arg::keyword(
@@ -105,8 +100,6 @@ const DROPS: &[DropReason] = &[
     DropReason::new("no-address", "This host's own address is 0.0.0.0."),
     DropReason::new("waited", "Too many packets waited for an address, or it did not come in time."),
 ];
-
-const FRAME: usize = Ethernet::LEN + Arp::LEN;
 
 /// See the page above.
 pub struct ARPQuerier {
@@ -215,12 +208,8 @@ impl Element for ARPQuerier {
         let cache = self.cache.clone();
         let mut cache = locked(&cache);
         let n_drops = cache.n_drops;
-        let mut leaving = Leaving {
-            queries: Batch::new(),
-            ready: Batch::new(),
-            is_single: ctx.n_outputs() == 1,
-            one_by_one: batch.len() == 1,
-        };
+        // What an answer lets go goes one by one, as in Click.
+        let mut leaving = Leaving::new(ctx, batch.len() == 1);
         for packet in batch.drain() {
             if port == 0 {
                 self.send(ctx, &mut cache, packet, &mut leaving);
@@ -348,140 +337,6 @@ fn table(conf: &mut Configure<'_>) -> Option<ElementIdx> {
 fn shared(ctx: &mut Ctx<'_>, table: ElementIdx) -> Option<Shared> {
     let shared = ctx.with(table, |table: &mut ARPTable, _| table.cache.clone());
     shared.or_else(|| ctx.with(table, |table: &mut ARPQuerier, _| table.cache.clone()))
-}
-
-/// What leaves: queries by the last output, packets with their headers by the first.
-struct Leaving {
-    queries: Batch,
-    ready: Batch,
-    /// Whether there is but one output.
-    is_single: bool,
-    /// What an answer lets go goes one by one, as in Click.
-    one_by_one: bool,
-}
-
-impl Leaving {
-    fn ask(&mut self, query: Packet) {
-        if self.is_single { &mut self.ready } else { &mut self.queries }.push(query);
-    }
-
-    fn emit(&mut self, ctx: &mut Ctx<'_>) {
-        ctx.emit(1, std::mem::take(&mut self.queries));
-        ctx.emit(0, std::mem::take(&mut self.ready));
-    }
-}
-
-impl ARPQuerier {
-    /// Notes what a reply, or a request, says and gives the packets that waited for it.
-    fn receive(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cache: &mut ArpCache,
-        frame: &[u8],
-    ) -> std::collections::VecDeque<Packet> {
-        let none = std::collections::VecDeque::new();
-        let Some(frame) = frame.first_chunk::<FRAME>() else { return none };
-        let word = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
-        let is_request = self.hears_requests && word(20) == ARP_REQUEST;
-        if !is_request {
-            self.n_responses = self.n_responses.wrapping_add(1);
-        }
-        let operation = if is_request { ARP_REQUEST } else { ARP_REPLY };
-        let kinds = [word(12), word(14), word(16), word(20)];
-        let sender = EtherAddr([frame[22], frame[23], frame[24], frame[25], frame[26], frame[27]]);
-        let ip = Ipv4Addr::new(frame[28], frame[29], frame[30], frame[31]);
-        if kinds != [ethertype::ARP, Arp::ETHERNET, ethertype::IPV4, operation] || sender.is_group() {
-            return none;
-        }
-        // Nobody asked for it: it makes no entry, of which there may be too many.
-        if is_request && !cache.has(ip) {
-            return none;
-        }
-        cache.insert(ip, sender, now_ms(ctx));
-        cache.take_packets(ip)
-    }
-
-    /// Sends a packet on its way with an Ethernet header, lets it wait, or drops it.
-    #[inline]
-    fn send(&mut self, ctx: &mut Ctx<'_>, cache: &mut ArpCache, packet: Packet, leaving: &mut Leaving) {
-        if self.ip.is_unspecified() {
-            self.n_drops = self.n_drops.wrapping_add(1);
-            return ctx.drop_packet(NO_ADDRESS, packet);
-        }
-        self.route(ctx, cache, packet, leaving);
-        if leaving.one_by_one || leaving.queries.room() < 2 || leaving.ready.room() < 2 {
-            leaving.emit(ctx);
-        }
-    }
-
-    fn route(&mut self, ctx: &mut Ctx<'_>, cache: &mut ArpCache, mut packet: Packet, leaving: &mut Leaving) {
-        let ip = packet.dst_ip();
-        let destination = if let Some((address, polls)) = cache.lookup(ip, self.poll_ms, || now_ms(ctx)) {
-            if polls {
-                let to = if self.polls_by_broadcast { EtherAddr::BROADCAST } else { address };
-                let query = self.query(&packet, to);
-                leaving.ask(query);
-                if leaving.one_by_one {
-                    leaving.emit(ctx);
-                }
-            }
-            address
-        } else if ip.is_broadcast() || ip == self.broadcast || self.networks.is_broadcast(ip) {
-            EtherAddr::BROADCAST
-        } else if ip.is_multicast() {
-            // RFC 1112, section 6.4.
-            let [_, b1, b2, b3] = ip.octets();
-            EtherAddr([0x01, 0x00, 0x5e, b1 & 0x7f, b2, b3])
-        } else if ip.is_unspecified() {
-            if !self.is_warned {
-                let name = ctx.own_name().to_string();
-                ctx.chatter(&format!(
-                    "{name} :: ARPQuerier: would query for 0.0.0.0; missing dest IP addr annotation?"
-                ));
-                self.is_warned = true;
-            }
-            self.n_drops = self.n_drops.wrapping_add(1);
-            return ctx.drop_packet(NO_DESTINATION, packet);
-        } else {
-            let query = self.query(&packet, EtherAddr::BROADCAST);
-            if cache.save(ip, packet, now_ms(ctx)) == Kept::Query {
-                leaving.ask(query);
-            } else {
-                self.n_queries = self.n_queries.wrapping_sub(1);
-            }
-            return;
-        };
-        put_frame(&mut packet, &self.header(destination));
-        leaving.ready.push(packet);
-    }
-
-    /// The Ethernet header of a packet to a host.
-    #[inline]
-    fn header(&self, to: EtherAddr) -> [u8; Ethernet::LEN] {
-        let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (to.0, self.address.0);
-        let [m, n] = ethertype::IPV4.to_be_bytes();
-        [a, b, c, d, e, f, g, h, i, j, k, l, m, n]
-    }
-
-    /// A request for the address of the packet's destination.
-    fn query(&mut self, about: &Packet, to: EtherAddr) -> Packet {
-        self.n_queries = self.n_queries.wrapping_add(1);
-        let mut frame = [0; FRAME];
-        frame[..6].copy_from_slice(&to.0);
-        frame[6..12].copy_from_slice(&self.address.0);
-        frame[12..14].copy_from_slice(&ethertype::ARP.to_be_bytes());
-        if let Some(mut arp) = Arp::init(&mut frame[Ethernet::LEN..]) {
-            arp.set_operation(ARP_REQUEST);
-            arp.set_sender_mac(self.address.0);
-            arp.set_sender_ip(self.networks.source_towards(about.dst_ip()).unwrap_or(self.ip));
-            arp.set_target_ip(about.dst_ip());
-        }
-        let mut query = Packet::from_bytes(&frame);
-        query.set_mac_header(0, Ethernet::LEN);
-        query.set_timestamp_ns(about.timestamp_ns());
-        query.set_anno(annotation::VLAN_TCI, about.anno::<2>(annotation::VLAN_TCI));
-        query
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,9 @@ use element::{
     annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
     Refusal, Verdict,
 };
-use wire::{ethertype, Arp, Ethernet, MacAddress, ARP_REPLY, ARP_REQUEST};
+use wire::{ethertype, Arp, Ethernet, ARP_REQUEST};
+
+use super::arp_frame::{self, FRAME};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/ah", "x/x")
@@ -42,8 +44,6 @@ const HANDLERS: &[Handler] = &[
 const NO_ANSWER: usize = 0;
 const DROPS: &[DropReason] =
     &[DropReason::new("no-answer", "The packet is no ARP request, or its address is in no entry.")];
-
-const FRAME: usize = Ethernet::LEN + Arp::LEN;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -119,18 +119,16 @@ impl ARPResponder {
 
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         match self.answer(packet.data()) {
-            Some(answer) => {
-                let tag = packet.anno::<2>(annotation::VLAN_TCI);
-                *packet = Packet::from_bytes(&answer);
-                packet.set_anno(annotation::VLAN_TCI, tag);
-                packet.set_mac_header(0, Ethernet::LEN);
+            Some(mut answer) => {
+                answer.set_anno(annotation::VLAN_TCI, packet.anno::<2>(annotation::VLAN_TCI));
+                *packet = answer;
                 Verdict::PASS
             }
             None => Verdict::port_or_drop(1, NO_ANSWER),
         }
     }
 
-    fn answer(&self, frame: &[u8]) -> Option<[u8; FRAME]> {
+    fn answer(&self, frame: &[u8]) -> Option<Packet> {
         let request = frame.first_chunk::<FRAME>()?;
         let is_arp = Ethernet::new(&request[..])?.ethertype() == ethertype::ARP;
         let body = request.get(Ethernet::LEN..)?;
@@ -144,26 +142,8 @@ impl ARPResponder {
         let [m0, m1, m2, m3, m4, m5, i0, i1, i2, i3] = *sender;
         let mine = self.lookup(target)?.0;
         let theirs = [m0, m1, m2, m3, m4, m5];
-
-        reply((theirs, Ipv4Addr::new(i0, i1, i2, i3)), (mine, target))
+        Some(arp_frame::reply((theirs, Ipv4Addr::new(i0, i1, i2, i3)), (mine, target)))
     }
-}
-
-/// The frame that tells one station, by its addresses, the addresses of another.
-pub(super) fn reply(to: (MacAddress, Ipv4Addr), from: (MacAddress, Ipv4Addr)) -> Option<[u8; FRAME]> {
-    let mut answer = [0; FRAME];
-    let (header, body) = answer.split_at_mut(Ethernet::LEN);
-    let mut header = Ethernet::new(header)?;
-    header.set_destination(to.0);
-    header.set_source(from.0);
-    header.set_ethertype(ethertype::ARP);
-    let mut arp = Arp::init(body)?;
-    arp.set_operation(ARP_REPLY);
-    arp.set_sender_mac(from.0);
-    arp.set_sender_ip(from.1);
-    arp.set_target_mac(to.0);
-    arp.set_target_ip(to.1);
-    Some(answer)
 }
 
 /// The entries of one argument. A name may stand for an IPv4 and an Ethernet address at once.

@@ -8,13 +8,15 @@
 //! Idle -> [1]q;
 //! ```
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use element::{
     same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Handler, Refusal, Saved, TimerId,
 };
 
-use super::arp_cache::{ArpCache, Limits, NamedLimits};
+use super::arp_cache::limits::{self, Limits, NamedLimits, NO_SLIM_FACTOR};
+use super::arp_cache::shared::{locked, now_ms, run_timer, schedule, Shared};
+use super::arp_cache::ArpCache;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPTable>("ARPTable", "0/0", "a/a", "x/x")
@@ -24,19 +26,11 @@ pub const CLASS: Class = Class::new::<ARPTable>("ARPTable", "0/0", "a/a", "x/x")
     .live();
 
 const ARGS: &[Arg] = &[
-    Arg::keyword("CAPACITY", "unsigned", "Most packets that wait; 0 is no limit. Default 2048."),
-    Arg::keyword("ENTRY_CAPACITY", "unsigned", "Most entries; 0 is no limit. Default 0."),
-    Arg::keyword(
-        "ENTRY_PACKET_CAPACITY",
-        "unsigned",
-        "Most packets that wait for one host; 0 is no limit. Default 0.",
-    ),
-    Arg::keyword(
-        "CAPACITY_SLIM_FACTOR",
-        "unsigned",
-        "One in so many packets goes when there are too many. Default 2.",
-    ),
-    Arg::keyword("TIMEOUT", "seconds", "How long an entry is good; 0 is for ever. Default 300."),
+    limits::CAPACITY,
+    limits::ENTRY_CAPACITY,
+    limits::ENTRY_PACKET_CAPACITY,
+    limits::CAPACITY_SLIM_FACTOR,
+    limits::TIMEOUT,
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -51,12 +45,6 @@ const HANDLERS: &[Handler] = &[
     Handler::write("delete", "Forgets the address of a host."),
     Handler::write("clear", "Drops all entries."),
 ];
-
-/// What is wrong with a slim factor of 0.
-pub const NO_SLIM_FACTOR: &str = "CAPACITY_SLIM_FACTOR cannot be zero";
-
-/// A cache that several elements use.
-pub type Shared = Arc<Mutex<ArpCache>>;
 
 /// See the page above.
 pub struct ARPTable {
@@ -132,32 +120,5 @@ impl Element for ARPTable {
         if let Some(old) = same_ref::<ARPTable>(old) {
             self.cache = old.cache.clone();
         }
-    }
-}
-
-/// The cache, to be used.
-pub fn locked(cache: &Shared) -> std::sync::MutexGuard<'_, ArpCache> {
-    cache.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The time by which entries age.
-pub fn now_ms(ctx: &mut Ctx<'_>) -> i64 {
-    ctx.now_ns().div_euclid(1_000_000)
-}
-
-/// Sets the timer that looks for expired entries.
-pub fn schedule(timer: TimerId, limits: Limits, ctx: &mut Ctx<'_>) {
-    if limits.timeout_ms != 0 {
-        ctx.schedule_after(timer, limits.timeout_ms / 1000 * 1_000_000_000);
-    }
-}
-
-/// Drops expired entries and sets the timer again.
-pub fn run_timer(cache: &Shared, ctx: &mut Ctx<'_>, timer: TimerId) {
-    let now = now_ms(ctx);
-    let mut cache = locked(cache);
-    cache.slim(now);
-    if cache.limits.timeout_ms != 0 {
-        ctx.schedule_after(timer, (cache.limits.timeout_ms / 1000 + 1) * 1_000_000_000);
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod address_place;
 pub mod arp_cache;
+mod arp_frame;
 pub mod bridge_message;
+pub mod leaving;
 pub mod stations;
 pub mod tag;
 mod vlan_members;

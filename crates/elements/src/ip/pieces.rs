@@ -2,7 +2,8 @@
 
 use element::{Batch, Ctx, Packet};
 
-/// Packets for output 0: a batch, or, if a single packet came in, one by one, so that each goes all its way before the next, as in Click.
+/// Packets for output 0. They leave as a batch; if a single packet came in, they leave one by one, so that each goes
+/// all its way before the next, as in Click.
 pub struct Pieces {
     batch: Batch,
     one_by_one: bool,

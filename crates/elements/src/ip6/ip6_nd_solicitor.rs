@@ -25,6 +25,7 @@ use element::{
 use wire::{ethertype, Ethernet};
 
 use super::neighbor::{group_mac, read_advertisement, Solicitation};
+use crate::ethernet::leaving::Leaving;
 use crate::standard::jiffies;
 
 /// The class.
@@ -82,29 +83,6 @@ pub struct IP6NDSolicitor {
     n_killed: u32,
 }
 
-/// What leaves: packets with their headers, and solicitations.
-#[derive(Default)]
-struct Outgoing {
-    ready: Batch,
-    queries: Batch,
-    is_single: bool,
-    one_by_one: bool,
-}
-
-impl Outgoing {
-    fn query(&mut self, query: Packet) {
-        match self.is_single {
-            true => self.ready.push(query),
-            false => self.queries.push(query),
-        }
-    }
-
-    fn emit(&mut self, ctx: &mut Ctx<'_>) {
-        ctx.emit(1, std::mem::take(&mut self.queries));
-        ctx.emit(0, std::mem::take(&mut self.ready));
-    }
-}
-
 impl Element for IP6NDSolicitor {
     fn configure(conf: &mut Configure<'_>) -> Result<IP6NDSolicitor, Failed> {
         let ip = conf.args.need("IP");
@@ -139,18 +117,15 @@ impl Element for IP6NDSolicitor {
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
         // A question that a packet makes goes all its way before the packet does.
-        let one_by_one = batch.len() == 1;
-        let mut outgoing = Outgoing { is_single: ctx.n_outputs() == 1, one_by_one, ..Outgoing::default() };
+        let mut leaving = Leaving::new(ctx, batch.len() == 1);
         for packet in batch.drain() {
             let packet = if port == 0 { Some(packet) } else { self.receive(ctx, packet.data()) };
             if let Some(packet) = packet {
-                self.route(ctx, packet, &mut outgoing);
+                self.route(ctx, packet, &mut leaving);
             }
-            if outgoing.ready.room() < 2 || outgoing.queries.room() < 2 {
-                outgoing.emit(ctx);
-            }
+            leaving.emit_if_due(ctx);
         }
-        outgoing.emit(ctx);
+        leaving.emit(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -191,11 +166,11 @@ impl IP6NDSolicitor {
     }
 
     /// Sends a packet with a header on its way, or lets it wait.
-    fn route(&mut self, ctx: &mut Ctx<'_>, packet: Packet, outgoing: &mut Outgoing) {
+    fn route(&mut self, ctx: &mut Ctx<'_>, packet: Packet, leaving: &mut Leaving) {
         let ip = Ipv6Addr::from(packet.anno::<16>(annotation::DST_IP6));
         let question = Solicitation { mac: self.address.0, source: self.ip, target: ip };
         if ip.is_multicast() {
-            return outgoing.ready.push(self.with_header(packet, group_mac(ip)));
+            return leaving.send(self.with_header(packet, group_mac(ip)));
         }
         let Some(entry) = self.entries.get_mut(&ip) else {
             if self.entries.len() >= ENTRIES_MAX && self.unanswered.is_empty() {
@@ -204,17 +179,14 @@ impl IP6NDSolicitor {
             }
             self.begin(ctx, ip, packet);
             self.n_queries = self.n_queries.wrapping_add(1);
-            return outgoing.query(Packet::from_bytes(&question.frame()));
+            return leaving.ask(ctx, Packet::from_bytes(&question.frame()));
         };
         if entry.address.is_none() || std::mem::take(&mut entry.polls) {
             self.n_queries = self.n_queries.wrapping_add(1);
-            outgoing.query(Packet::from_bytes(&question.frame()));
-            if outgoing.one_by_one {
-                outgoing.emit(ctx);
-            }
+            leaving.ask(ctx, Packet::from_bytes(&question.frame()));
         }
         if let Some(address) = entry.address {
-            return outgoing.ready.push(self.with_header(packet, address.0));
+            return leaving.send(self.with_header(packet, address.0));
         }
         if let Some(older) = entry.waiting.replace(packet) {
             self.n_killed = self.n_killed.wrapping_add(1);

@@ -258,8 +258,8 @@ impl NeighborCache {
         self.neighbors.insert(ip, neighbor);
     }
 
-    /// Makes room for one more neighbor: of those that have not answered the one that is asked for longest goes, and only
-    /// without such the one that became known first (RFC 6583, section 7.1).
+    /// Makes room for one more neighbor. The one that has been asked for longest without an answer goes; if all have
+    /// answered, the one that became known first (RFC 6583, section 7.1).
     fn make_room(&mut self, is_unanswered: bool) {
         let Limits { entries, unanswered, .. } = self.limits;
         let has_room = self.neighbors.len() < entries;

@@ -1,6 +1,6 @@
 //! What all rewriters are: a flow set, inputs, and the way of a batch through them.
 
-use element::{Batch, Ctx, ElementIdx, Packet, TimerId, Verdict};
+use element::{offload, Batch, Ctx, ElementIdx, Packet, TimerId, Verdict};
 
 use super::flow;
 use super::flow_id::FlowId;
@@ -230,7 +230,7 @@ impl Base {
         now_ms: i64,
     ) -> Verdict {
         let direction = link as usize & 1;
-        let partial_at = if packet.has_offload() { partial_checksum_at(packet) } else { None };
+        let partial_at = offload::partial_checksum_at(packet);
         let timeouts = &self.timeouts[usize::from(seen.look.map & 1)];
         let is_lazy = set.is_lazy();
         let Some(flow) = set.flow_mut(link) else { return Verdict::drop(NO_MAPPING) };
@@ -275,13 +275,4 @@ fn apply_shifted<S: Style>(set: &mut FlowSet, link: u32, target: &mut Target<'_>
     if let Some(place) = set.flow_mut(link) {
         place.state = flow.state;
     }
-}
-
-/// Where the field of a partial checksum lies, counted from the network header.
-#[cold]
-fn partial_checksum_at(packet: &Packet) -> Option<usize> {
-    let offload = packet.offload();
-    let start = isize::try_from(offload.checksum_start).ok()?.checked_sub(packet.network_offset()?)?;
-    let at = usize::try_from(start).ok()? + usize::from(offload.checksum_offset);
-    offload.needs_checksum.then_some(at)
 }

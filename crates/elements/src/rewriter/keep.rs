@@ -1,8 +1,8 @@
 //! Mappings that outlive the process.
 //!
-//! A line is: map, input, protocol, the addresses and ports of the flow as it arrives and as it leaves (source, destination), the two
-//! outputs, state, reply annotation, the milliseconds for which it is guaranteed, and those that are left of it in all. If its sequence
-//! numbers are shifted, steps follow: for each direction what is added, and from which number on, or `-`.
+//! A line is: map, input, protocol; source and destination of the flow as it arrives, and as it leaves; the two
+//! outputs; state; reply annotation; for how many milliseconds it is guaranteed, and how many are left of it in all. If
+//! its sequence numbers are shifted, steps follow: for each direction what is added, and from which number on, or `-`.
 
 use std::net::Ipv4Addr;
 

@@ -77,7 +77,8 @@ fn answer(ctx: &mut Ctx<'_>, packet: &mut Packet) -> Option<()> {
     Some(())
 }
 
-/// Makes a TCP header with so many bytes behind it that of its answer, if it has one, with a checksum of 0.
+/// Turns the TCP header of a packet with so many bytes of payload into that of its answer, with a checksum of 0; `None`
+/// if it has no answer.
 fn answer_tcp(ctx: &mut Ctx<'_>, tcp: &mut [u8; 20], payload_len: i32) -> Option<()> {
     let sequence = u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]);
     let acknowledged = u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]);

@@ -12,10 +12,11 @@ use super::{is_vacant, present, Changed, Refusal};
 use crate::configured::order_of;
 use crate::crew::replicas::for_other_replica;
 use crate::crew::Place;
+use crate::drops::Drops;
 use crate::notify::Notifiers;
 use crate::select::Selects;
 use crate::wiring::Wiring;
-use crate::world::{Drops, World};
+use crate::world::World;
 
 /// Makes a change in all worlds that have the whole graph, or in none of them.
 fn change_all(

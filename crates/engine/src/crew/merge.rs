@@ -18,8 +18,8 @@ pub(super) enum Rule {
     Setting,
 }
 
-/// One text of the replicas' texts. What the rule makes of numbers; otherwise the text that is common to all, or, if they
-/// differ, lists one after the other, and of anything else the first one's.
+/// Makes the replicas' texts one: of numbers what the rule says; else the text that all have in common; else, if all
+/// are lists, one after the other; else the first one.
 pub(super) fn merge(mut texts: Vec<String>, rule: Rule) -> String {
     if let Some(text) = of_numbers(&texts, rule) {
         return text;

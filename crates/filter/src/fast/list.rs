@@ -4,6 +4,7 @@ use super::conjunctions::{Conjunctions, Equal};
 use super::words::{Words, N_WORDS};
 use crate::program::NEVER;
 
+/// The conjunctions, in order.
 #[derive(Clone, Debug)]
 pub struct List {
     /// For each conjunction the equality of the most bits: what most packets fail.

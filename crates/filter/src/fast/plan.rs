@@ -16,6 +16,7 @@ pub struct Plan {
     pub intervals: Vec<Interval>,
 }
 
+/// Values of a masked word, and the conjunction that allows them.
 #[derive(Debug)]
 pub struct Interval {
     pub low: u32,

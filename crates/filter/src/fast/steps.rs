@@ -39,6 +39,7 @@ impl Test {
     }
 }
 
+/// The graph.
 #[derive(Clone, Debug)]
 pub struct Steps {
     steps: Vec<Step>,

@@ -32,6 +32,7 @@ const FACTORS: [u64; MAX_PAIRS] = [
 /// Finds where an IP packet goes.
 pub type Finder = fn(&Tuples, &Layout, &Headers) -> i32;
 
+/// The hash tables, each for conjunctions that compare the same masked words.
 #[derive(Clone, Debug)]
 pub struct Tuples {
     /// In the order of the first conjunction in each.

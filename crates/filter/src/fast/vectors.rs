@@ -17,6 +17,7 @@ const MAX_PARTS: usize = 5;
 /// An equality of this many bits is specific: few packets have it.
 const MIN_SPECIFIC_BITS: u32 = 14;
 
+/// Tables for conjunctions that have most words in common, part by part.
 #[derive(Clone, Debug)]
 pub struct Vectors {
     parts: Vec<Part>,

@@ -2,11 +2,15 @@
 
 use super::names::{TCP_OR_UDP, TRANSPORT};
 
+/// See above.
 pub type Kind = i32;
 
+/// Nothing was said of it.
 pub const NONE: Kind = 0;
 pub const TYPE: Kind = 1;
+/// A word of the language, such as `and`.
 pub const SYNTAX: Kind = 2;
+/// A plain number.
 pub const INT: Kind = 3;
 
 pub const HOST: Kind = 10;

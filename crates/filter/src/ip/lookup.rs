@@ -7,6 +7,7 @@ use crate::mixing::Mixing;
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
+/// What a word means.
 pub enum Meaning {
     /// A keyword such as `port`.
     Keyword(Kind),

@@ -3,6 +3,7 @@
 use super::kind::{self, Kind};
 use super::Messages;
 
+/// How a value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Equal,
@@ -10,6 +11,7 @@ pub enum Op {
     Less,
 }
 
+/// Which of a packet's two addresses or ports is compared: `src`, `dst`, `src and dst`, `src or dst`, or what nobody said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Unsaid,
@@ -51,6 +53,7 @@ impl Data {
     }
 }
 
+/// A comparison. What was not said yet is filled in by what is known of the one before.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
     pub kind: Kind,

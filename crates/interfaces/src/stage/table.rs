@@ -262,8 +262,8 @@ fn announce(interfaces: &[Shared]) -> Result<(), String> {
     neighbour::announce_pipes(interfaces)
 }
 
-/// Lets the interface of this name go on in another pipe: reads it once what it reads now has ended, or writes to it from now
-/// on, while what was begun is finished in what was used before. `file` is one end of the pipe and must not block.
+/// Lets the interface of this name go on in another pipe. It reads that one once what it reads now has ended; it writes
+/// to it from now on, and finishes what it has begun where it began. `file` is one end of the pipe and must not block.
 pub fn succeed(name: &str, file: File, format: Format) -> Result<(), String> {
     let shared = find(name).ok_or_else(|| format!("no open interface `{name}`"))?;
     let (reads, _) = pipe::access(&file).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! Writing translated addresses and ports, and correcting the checksums by what changed (RFC 1624).
 
-use element::Packet;
+use element::{offload, Packet};
 use wire::word::{put_u16, u16_at};
 use wire::{checksum, Icmp, Tcp, Udp};
 
@@ -10,7 +10,7 @@ use super::{Endpoint, Protocol, Rewrite};
 /// Rewrites a packet.
 #[inline(always)]
 pub fn apply(packet: &mut Packet, seen: &Seen, rewrite: &Rewrite) {
-    let partial_at = if packet.has_offload() { partial_checksum_at(packet) } else { None };
+    let partial_at = offload::partial_checksum_at(packet);
     let destination = rewrite.destination.unwrap_or(seen.destination).address;
     packet.set_dst_ip(destination.into());
     let network = packet.network_mut();
@@ -20,15 +20,6 @@ pub fn apply(packet: &mut Packet, seen: &Seen, rewrite: &Rewrite) {
             apply_to_packet(network, seen, rewrite, partial_at);
         }
     }
-}
-
-/// Where the field of a partial checksum lies, counted from the network header.
-#[cold]
-fn partial_checksum_at(packet: &Packet) -> Option<usize> {
-    let offload = packet.offload();
-    let start = isize::try_from(offload.checksum_start).ok()?.checked_sub(packet.network_offset()?)?;
-    let at = usize::try_from(start).ok()? + usize::from(offload.checksum_offset);
-    offload.needs_checksum.then_some(at)
 }
 
 /// What the sums of headers gain, as one's-complement numbers that need not be folded.

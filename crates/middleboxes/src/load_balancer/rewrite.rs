@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use element::Packet;
+use element::{offload, Packet};
 use wire::word::{put_u16, u16_at};
 use wire::{checksum, protocol};
 
@@ -86,7 +86,7 @@ fn write_port(transport: &mut [u8], number: u8, change: &Change) {
 /// Rewrites a packet whose transport header begins at `transport_at`.
 #[inline(always)]
 pub fn flow(packet: &mut Packet, transport_at: usize, change: &Change) {
-    let partial_at = if packet.has_offload() { partial_checksum_at(packet) } else { None };
+    let partial_at = offload::partial_checksum_at(packet);
     let network = packet.network_mut();
     write_address(network, change);
     let number = network.get(9).copied().unwrap_or(0);
@@ -103,15 +103,6 @@ pub fn flow(packet: &mut Packet, transport_at: usize, change: &Change) {
 /// Rewrites a fragment without ports: the checksum of the whole is in the first one.
 pub fn rest(packet: &mut Packet, change: &Change) {
     write_address(packet.network_mut(), change);
-}
-
-/// Where the field of a partial checksum lies, counted from the network header.
-#[cold]
-fn partial_checksum_at(packet: &Packet) -> Option<usize> {
-    let offload = packet.offload();
-    let start = isize::try_from(offload.checksum_start).ok()?.checked_sub(packet.network_offset()?)?;
-    let at = usize::try_from(start).ok()? + usize::from(offload.checksum_offset);
-    offload.needs_checksum.then_some(at)
 }
 
 /// Rewrites an ICMP error about a packet of a flow. `change` is what is done to packets of the flow that go where the error

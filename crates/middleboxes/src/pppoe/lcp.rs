@@ -67,8 +67,8 @@ impl LcpOptions {
         self.magic.unwrap_or(0)
     }
 
-    /// The peer would rather prove who it is in another way: the one that it names or, if that is none of those there are, any
-    /// but the one it was asked for. False if there is none left.
+    /// The peer would rather prove who it is in another way: the one that it names, or, if there is no such way, any
+    /// but the one it was asked for. False if none is left.
     fn change_method(&mut self, wanted: &[u8]) -> bool {
         if let Some(idx) = self.methods.iter().position(|method| method.value() == wanted) {
             self.methods.swap(0, idx);

@@ -38,6 +38,7 @@ pub struct Probe {
     next: u32,
 }
 
+/// From the hashes of keys to the numbers of their entries.
 pub struct Index {
     buckets: Chunks<Bucket>,
     overflow: Chunks<Bucket>,

@@ -9,6 +9,7 @@ pub enum Slot<K, V, A = ()> {
     Used { tag: u32, key: K, value: V },
 }
 
+/// The entries, and the places that are free for more.
 pub struct Slab<K, V, A = ()> {
     slots: Chunks<Slot<K, V, A>>,
     /// Freed slots, last freed first: its cache lines are the likeliest to be warm.

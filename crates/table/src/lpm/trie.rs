@@ -26,6 +26,7 @@ const ROOT_SLOTS: usize = 1 << ROOT_BITS;
 /// Addresses walked together by a batch lookup: enough to overlap cache misses.
 const CHUNK: usize = 32;
 
+/// From addresses to the values of their longest prefixes; a node is `STRIDE` bits deep.
 pub struct Trie<A, const STRIDE: u32> {
     /// Owners of up to 8 bits; the length field is one more than the length, so that a slot of 0 stays empty.
     short: Box<[u32; 1 << SHORT_BITS]>,

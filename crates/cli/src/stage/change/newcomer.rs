@@ -18,7 +18,8 @@ use crate::chain;
 use crate::failure::Failure;
 use crate::functions;
 use crate::stage::options::{StageOptions, LEFT, RIGHT};
-use crate::stage::status::{self, Status};
+use crate::stage::others;
+use crate::stage::status::Status;
 
 /// Why a stage is no shell.
 const NO_SHELL: &str =
@@ -120,7 +121,7 @@ impl Newcomer {
     fn await_answer(&mut self) -> Result<Status, String> {
         let begin = Instant::now();
         loop {
-            if let Ok(status) = status::read(self.id()) {
+            if let Ok(status) = others::read(self.id()) {
                 return Ok(status);
             }
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -155,7 +156,7 @@ impl Drop for Newcomer {
         // It may have ended by itself; then there is nothing to do.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        status::forget(self.id());
+        others::forget(self.id());
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use interfaces::stage::{meeting, neighbour, table};
 
-use crate::stage::status;
+use crate::stage::{others, process};
 
 /// Who has the other end of a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,11 +41,12 @@ const SECOND_LOOK: Duration = Duration::from_micros(300);
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Waits until every interface's neighbour is known, so that a program does not set devices up while they are exchanged: long for
-/// a neighbour that is this program too, a little for one that may become it, not at all for others.
+/// Waits until every interface's neighbour is known, so that a program does not set devices up while they are
+/// exchanged. It waits long for a neighbour that is weir too, a little for one that may become weir, and not at all for
+/// others.
 ///
-/// `first` was beside all else: stages that it passed over may have been there when this process looked for its neighbours, or have
-/// called since, which is heard first.
+/// `first` ran beside all else. Stages that it passed over may have been there when this process looked for its
+/// neighbours, or may have called since: what they said is heard first.
 pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     if table::stays_with_pipes() {
         return;
@@ -176,8 +177,8 @@ impl Search {
         if !self.covers(links) {
             *self = Search { links: links.to_vec(), ..Search::default() };
         }
-        // A shell that had a pipe may have passed it on to a process that it began after this one had read which there are: that one
-        // is there when they are read again.
+        // A shell may have passed its end of a pipe on to a process that began after the list of processes was read.
+        // When the list is read again, that process is in it.
         match self.look_once(links) {
             OtherEnd::Foreign => self.look_once(links),
             found => found,
@@ -187,7 +188,7 @@ impl Search {
     fn look_once(&mut self, links: &[String]) -> OtherEnd {
         let own = Path::new("/proc/self");
         let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
-        let can_be_asked = status::can_be_asked().ok();
+        let can_be_asked = others::can_be_asked().ok();
         let is_stage = |pid: u32| can_be_asked.as_ref().is_some_and(|can_be_asked| can_be_asked(pid));
         let mut found = OtherEnd::Foreign;
         for pid in processes() {
@@ -210,7 +211,7 @@ impl Search {
                 self.dismissed.insert(pid);
                 continue;
             }
-            let is_starting = kind == OtherEnd::Unsettled && status::is_busy(pid);
+            let is_starting = kind == OtherEnd::Unsettled && process::is_busy(pid);
             found = found.max(if is_starting { OtherEnd::Starting } else { kind });
         }
         found

@@ -21,8 +21,9 @@ impl Runner {
         self.state().set(step.variable, value);
     }
 
-    /// `save` and `append` are `print` with the file behind the handler. As in Click each run turns the step's text round, so
-    /// that the second prints the first one's file, with its arrow, to a file that is called as the handler.
+    /// `save` and `append` are `print` with the file behind the handler. As in Click, each run turns the step's text
+    /// round: the second run takes the first one's file, arrow included, for the handler, and the handler's name for
+    /// the file.
     pub(super) fn save(&self, ctx: &mut Ctx<'_>, position: usize, step: &Step, report: &mut Report) {
         let (word, file) = next_word(&step.text);
         let file = if file.is_empty() { "-" } else { file };

@@ -198,7 +198,8 @@ impl Interface {
         self.outputs.iter_mut().for_each(|output| output.leave());
     }
 
-    /// Packets that wait for room, and those that wait for an output, or for the end because no element looks after them any more.
+    /// How many packets wait for room, and how many for an output, or for the end if no element looks after them any
+    /// more.
     pub fn n_waiting(&self) -> (usize, usize) {
         if self.outputs.is_empty() || self.n_writers == 0 {
             (0, self.waiting.len())

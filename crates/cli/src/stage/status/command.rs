@@ -1,0 +1,120 @@
+//! `weir status`.
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+
+use super::Status;
+use crate::failure::Exit;
+use crate::stage::others;
+
+/// Options of `weir status`.
+#[derive(Args)]
+pub struct StatusOptions {
+    /// Only this stage; `--json` has it as an object.
+    #[arg(value_name = "ID", value_parser = others::number)]
+    pub id: Option<u32>,
+    /// As JSON, an object a stage.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `weir status`.
+pub fn status(options: &StatusOptions) -> Exit {
+    let (list, silent) = match options.id {
+        Some(id) => (vec![others::read_soon(id)?], Vec::new()),
+        None => others::running()?,
+    };
+    if options.json {
+        for status in &list {
+            println!("{}", serde_json::to_string(status).map_err(|error| error.to_string())?);
+        }
+    } else {
+        print!("{}", text(&list, &silent));
+    }
+    for id in silent {
+        eprintln!("weir: {}", others::no_answer(id));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A table with a line an interface, and one for each stage that does not answer.
+fn text(list: &[Status], silent: &[u32]) -> String {
+    let mut rows =
+        vec![["ID", "UPTIME", "INTERFACE", "JOINT", "NEIGHBOUR", "RX", "TX", "DROPS", "QUEUED", "FUNCTION"]
+            .map(str::to_string)];
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+    for status in list {
+        let mut first = Some(status);
+        for interface in &status.interfaces {
+            let stage = first.take();
+            rows.push([
+                stage.map_or(String::new(), |status| status.id.to_string()),
+                stage.map_or(String::new(), |status| uptime(now - status.started_s)),
+                interface.name.clone(),
+                interface.joint.clone(),
+                interface.neighbour.map_or("-".to_string(), |id| id.to_string()),
+                traffic(interface.rx_packets, interface.rx_bytes),
+                traffic(interface.tx_packets, interface.tx_bytes),
+                (interface.drops + stage.map_or(0, |status| status.drops)).to_string(),
+                (interface.waiting as u64 + stage.map_or(0, |status| status.queued)).to_string(),
+                stage.map_or(String::new(), |status| status.function.clone()),
+            ]);
+        }
+    }
+    for id in silent {
+        let mut row = ["-"; 10].map(str::to_string);
+        (row[0], row[9]) = (id.to_string(), "(does not answer)".to_string());
+        rows.push(row);
+    }
+    let widths: Vec<usize> =
+        (0..10).map(|idx| rows.iter().map(|row| row[idx].len()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text += cells.join("  ").trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// How long a stage runs, in two units at most.
+pub fn uptime(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Packets, and bytes in a handy unit.
+fn traffic(packets: u64, bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 100.0);
+    format!("{packets}/{value:.digits$}{}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(traffic(5, 999), "5/999B");
+        assert_eq!(traffic(5, 12_345), "5/12.3kB");
+        assert_eq!(traffic(5, 123_456_789), "5/123MB");
+        assert_eq!(
+            (uptime(5.9), uptime(65.0), uptime(3725.0)),
+            ("5s".into(), "1m05s".into(), "1h02m".into())
+        );
+    }
+}
