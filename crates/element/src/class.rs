@@ -107,6 +107,8 @@ pub struct Class {
     pub pulls_first: bool,
     /// An output and an input: who pulls from the one pulls from what feeds the other.
     pub pulls_through: Option<(PortIdx, PortIdx)>,
+    /// How often Click's element looks at the clock when it is made, before any is initialised.
+    pub n_looks: u32,
     /// What is printed for each element of the class before the graph is checked, such as which class to use instead.
     pub notice: Option<&'static str>,
 }
@@ -141,6 +143,7 @@ impl Class {
             fast_path: None,
             pulls_first: false,
             pulls_through: None,
+            n_looks: 0,
             notice: None,
         }
     }
@@ -214,6 +217,12 @@ impl Class {
     /// Looks at no bytes of packets.
     pub const fn blind(mut self) -> Class {
         self.blind = true;
+        self
+    }
+
+    /// Click's element looks at the clock so often when it is made.
+    pub const fn looks(mut self, n_looks: u32) -> Class {
+        self.n_looks = n_looks;
         self
     }
 

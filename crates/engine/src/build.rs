@@ -125,6 +125,10 @@ impl Engine {
 
     /// Initialises the elements; false if one cannot be.
     pub(crate) fn initialize(&mut self, diagnostics: &mut Diagnostics) -> bool {
+        // Simulated time shows how often somebody looked at the clock to make them.
+        let n_looks: i64 =
+            self.world.order.iter().map(|idx| i64::from(self.world.classes[*idx].n_looks)).sum();
+        self.world.clock.pass(n_looks);
         for idx in self.world.order.clone() {
             if !self.world.initialize(idx, diagnostics) {
                 return false;

@@ -16,8 +16,10 @@ use super::ewma::{unparse_scaled, RateEwma};
 use super::jiffies;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<BandwidthMeter>("BandwidthMeter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<BandwidthMeter>("BandwidthMeter", "1/2-", "h/h", "x/x")
+    .looks(1)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] =
     &[Arg::rest("RATES", "bandwidths", "Rates in ascending order, one less than there are outputs.")];
@@ -35,12 +37,6 @@ pub struct BandwidthMeter {
 impl Element for BandwidthMeter {
     fn configure(conf: &mut Configure<'_>) -> Result<BandwidthMeter, Failed> {
         Ok(BandwidthMeter { meter: Meter::configure(conf)? })
-    }
-
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        // In Click the rate reads the time when it is made.
-        ctx.let_pass(1);
-        Ok(())
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {

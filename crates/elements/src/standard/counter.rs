@@ -17,7 +17,7 @@ use super::jiffies;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Counter>("Counter", "1/1", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
+    Class::new::<Counter>("Counter", "1/1", "a/a", "x/x").blind().looks(2).args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("COUNT_CALL", "number and handler call", "A handler to write when so many packets came."),
@@ -86,8 +86,6 @@ impl Element for Counter {
             }
             trigger.call.check_writable(ctx)?;
         }
-        drop(state);
-        ctx.let_pass(RATES);
         Ok(())
     }
 
@@ -313,8 +311,20 @@ impl Trigger {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn clocks_are_looked_at_before_any_element_begins() {
+        check(
+            "TimedSource(0.1, LIMIT 3) -> Counter -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; Script(wait 0.3, stop)",
+            expect![[r#"
+                q: 1000000000.100000006:   69
+                q: 1000000000.200000006:   69
+                q: 1000000000.300000006:   69
+            "#]],
+        );
+    }
 
     #[test]
     fn packets_bytes_and_rates_are_counted() {

@@ -13,7 +13,8 @@ use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler}
 use super::bandwidth_meter;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class =
+    Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").looks(1).args(ARGS).handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[Arg::rest(
     "RATES",
@@ -36,12 +37,6 @@ impl Element for Meter {
         Ok(Meter { meter: bandwidth_meter::Meter::configure(conf)? })
     }
 
-    fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        // In Click the rate reads the time when it is made.
-        ctx.let_pass(1);
-        Ok(())
-    }
-
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
         let port = self.meter.count(batch.len() as u64, ctx.now_ns());
         ctx.emit(port, batch);
@@ -59,8 +54,22 @@ impl Element for Meter {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check, check_reading};
     use expect_test::expect;
+
+    #[test]
+    fn clocks_are_looked_at_before_any_element_begins() {
+        check(
+            "TimedSource(0.1, LIMIT 3) -> m :: Meter(99) -> SetTimestamp -> Print(q, 0, TIMESTAMP true) -> Discard; m[1] -> Discard; Script(wait 0.3, stop)",
+            expect![[r#"
+                config:1: While configuring 'm :: Meter':
+                  warning: no units for bandwidth argument 1, assuming Bps
+                q: 1000000000.100000004:   69
+                q: 1000000000.200000004:   69
+                q: 1000000000.300000004:   69
+            "#]],
+        );
+    }
 
     #[test]
     fn the_rate_chooses_the_output() {
