@@ -299,7 +299,8 @@ impl TaskList {
             return true;
         }
         // Mostly behind all others: tasks take turns.
-        let is_last = self.list.back().and_then(|last| self.get(*last)).is_some_and(|last| !later(last.pass, pass));
+        let is_last =
+            self.list.back().and_then(|last| self.get(*last)).is_some_and(|last| !later(last.pass, pass));
         let at = if is_last { self.list.len() } else { self.position_after(1, pass) };
         self.list.pop_front();
         match at - 1 {
