@@ -20,6 +20,14 @@ impl From<String> for Failure {
     }
 }
 
+impl From<Failure> for String {
+    fn from(failure: Failure) -> String {
+        match failure {
+            Failure::Usage(message) | Failure::Other(message) => message,
+        }
+    }
+}
+
 impl Failure {
     /// What is told of it.
     pub fn message(&self) -> &str {

@@ -3,9 +3,11 @@
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, StdinLock, StdoutLock, Write};
+use std::os::fd::AsFd;
 
 use element::output::reason;
 use sys::pipe::StandardStream;
+use sys::poll::{Interest, Poller};
 use sys::standard;
 
 macro_rules! print {
@@ -44,6 +46,21 @@ pub fn output() -> std::io::Result<StdoutLock<'static>> {
 /// Standard input, unless it was closed when the program began: it would seem to be empty.
 pub fn input() -> std::io::Result<StdinLock<'static>> {
     refuse_closed(StandardStream::Input).map(|()| std::io::stdin().lock())
+}
+
+/// Ends the program once nobody reads standard output any more, as writing to it would: for what may wait long before it writes.
+pub fn end_with_reader() {
+    if refuse_closed(StandardStream::Output).is_err() {
+        return;
+    }
+    // Without the thread it ends when it writes.
+    let _ = sys::thread::start("reader", sys::thread::SMALL_STACK, || -> sys::Result<()> {
+        let mut poller = Poller::new()?;
+        poller.add(std::io::stdout().as_fd(), 0, Interest::default())?;
+        while !poller.wait(None)?.iter().any(|event| event.closed) {}
+        sys::signals::break_pipe();
+        Ok(())
+    });
 }
 
 fn refuse_closed(stream: StandardStream) -> std::io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod beginning;
 mod next;
+mod trials;
 mod upgrade;
 
 use std::collections::{BTreeSet, HashMap};

@@ -14,7 +14,7 @@ const SCHEMA: &str =
 const TEMPLATE: &str =
     "{{ from('left') }} -> Paint({{ color }}) -> {{ to('right') }}; {{ from('right') }} -> {{ to('left') }};";
 
-/// Runs all but colour 13; a graph with colour 14 cannot be made.
+/// Runs all but colour 13; a graph with colour 14 cannot be made, nor one with an element of class `Nosuch` or `Nowhere`.
 struct Picky;
 
 impl Plane for Picky {
@@ -26,10 +26,13 @@ impl Plane for Picky {
     }
 
     fn check(&self, text: &str) -> Result<(), String> {
-        match text.contains("Paint(14)") {
-            true => Err("14 is no colour".to_string()),
-            false => Ok(()),
-        }
+        let wrong = [
+            ("Paint(14)", "14 is no colour"),
+            ("Nosuch", "graph:2:8: undeclared element 'Nosuch'"),
+            ("Nowhere", "graph:2:8: unknown element class 'Nowhere'"),
+        ];
+        let found = wrong.iter().find(|(words, _)| text.contains(words));
+        found.map_or(Ok(()), |(_, message)| Err(message.to_string()))
     }
 
     fn read(&self, handler: &str) -> Result<String, String> {
@@ -251,6 +254,20 @@ fn a_function_is_tried_out_when_it_is_added() {
         // Nobody knows what it is to be.
         ("d", color("mandatory true;"), "{{ colour }}", "201 "),
         ("e", color(""), "{{ raise('give a colour') }}", "201 "),
+        (
+            "f",
+            "leaf fast { type boolean; default true; }".into(),
+            "{{ 'Null' if fast else 'Nosuch' }}",
+            "`f` with fast=false cannot be made: undeclared element 'Nosuch'",
+        ),
+        (
+            "g",
+            "container way { leaf kind { type enumeration { enum a; enum b; } default a; } }".into(),
+            "{{ 'Nowhere' if way.kind == 'b' else 'Null' }}",
+            "`g` with way/kind=b cannot be made: unknown element class 'Nowhere'",
+        ),
+        // It may take another value as well.
+        ("h", "leaf fast { type boolean; default false; }".into(), "Paint({{ 14 if fast else 1 }})", "201 "),
     ] {
         let told = add(name, &leaf, template);
         assert!(told.contains(due), "{told}");

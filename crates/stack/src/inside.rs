@@ -15,6 +15,8 @@ pub(crate) struct Inside {
     pub(crate) agent: OwnedFd,
     pub(crate) network: OwnedFd,
     pub(crate) netlink: Socket,
+    /// A sentence for each thing that went with a device and could not be put back.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Inside {
@@ -28,7 +30,7 @@ impl Inside {
 
     pub(crate) fn new(agent: OwnedFd, network: OwnedFd, netlink: OwnedFd) -> Result<Self> {
         let network = namespace::check_network(network)?;
-        Ok(Self { agent, network, netlink: Socket::from_received(netlink)? })
+        Ok(Self { agent, network, netlink: Socket::from_received(netlink)?, left_out: Vec::new() })
     }
 
     /// Has the agent start the program.

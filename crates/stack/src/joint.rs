@@ -21,6 +21,11 @@ impl Peer {
     pub fn from_fd(handle: OwnedFd) -> Result<Self> {
         Inside::enter(handle).map(|inside| Self { inside })
     }
+
+    /// As [`crate::Stack::take_left_out`].
+    pub fn take_left_out(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.inside.left_out)
+    }
 }
 
 /// Lays a cable between device `name` of `ours` and `peer_name` of `theirs`, which keep what is set for them.

@@ -166,6 +166,11 @@ impl Stack {
         joint::unjoin_alone(&mut self.inside, name)
     }
 
+    /// What went with devices that were replaced and could not be put back, a sentence each; told once.
+    pub fn take_left_out(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.inside.left_out)
+    }
+
     fn give_terminal_back(&mut self) {
         if let Some(terminal) = self.terminal.take() {
             // A terminal that was closed needs nothing back.

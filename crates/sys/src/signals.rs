@@ -142,6 +142,12 @@ pub fn end_on_broken_pipe() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
+/// Does what writing to a closed pipe does: it ends the process unless [`ignore_broken_pipe`] was called.
+pub fn break_pipe() {
+    // SAFETY: no handler of ours is installed for this signal.
+    unsafe { libc::raise(libc::SIGPIPE) };
+}
+
 /// Lets writing beyond the limit of a file's size return EFBIG instead of ending the process. Programs that it starts are ended as
 /// ever: a handler ends with `exec`, which an ignored signal does not.
 pub fn fail_on_large_files() {

@@ -73,7 +73,7 @@ fn first(typed: &Typed) -> Result<GraphName, String> {
 }
 
 fn read(graph: &GraphName, handler: &str) -> Result<String, String> {
-    client::request(graph, &Ask::Read { handler: handler.to_string(), parameter: String::new() })
+    Ok(client::request(graph, &Ask::Read { handler: handler.to_string(), parameter: String::new() })?)
 }
 
 fn elements_of(graph: &GraphName) -> Result<Vec<String>, String> {

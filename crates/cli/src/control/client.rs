@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::protocol::{self, Answer, Ask};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
-use crate::failure::Exit;
-use crate::print::counted;
+use crate::failure::{Exit, Failure};
+use crate::print::{self, counted};
 use crate::stage::others::name_of;
 use crate::watch::Told;
 use element::output::reason;
@@ -19,12 +19,12 @@ use element::output::reason;
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// Connects to the graph that the user means: the one named, or the only one that runs; waits for it if so told.
-fn connect(graph: &GraphName) -> Result<UnixStream, String> {
+fn connect(graph: &GraphName) -> Result<UnixStream, Failure> {
     if let Some(name) = &graph.graph {
         // Nobody can ever have another one.
-        protocol::path(name)?;
+        protocol::path(name).map_err(Failure::Usage)?;
     }
-    graph.patience.until(|| connect_now(graph))
+    Ok(graph.patience.until(|| connect_now(graph))?)
 }
 
 fn connect_now(graph: &GraphName) -> Result<UnixStream, String> {
@@ -64,7 +64,7 @@ fn connect_to(name: &str) -> Result<UnixStream, String> {
 }
 
 /// Sends a request and reads the answer's first line; what follows it can be read on.
-fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReader<UnixStream>), String> {
+fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReader<UnixStream>), Failure> {
     let mut stream = connect(graph)?;
     let broken = |error: std::io::Error| format!("the graph does not answer: {}", reason(&error));
     let line = serde_json::to_string(ask).map_err(|error| error.to_string())?;
@@ -74,7 +74,7 @@ fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReade
     let mut line = Vec::new();
     while let Err(error) = reader.read_until(b'\n', &mut line) {
         if error.kind() != ErrorKind::WouldBlock {
-            return Err(broken(error));
+            return Err(broken(error).into());
         }
         eprintln!(
             "weir: no answer so far; the graph may be busy, or stopped (SIGSTOP; `kill -CONT` lets it go on)"
@@ -92,14 +92,16 @@ fn ask(graph: &GraphName, ask: &Ask) -> Result<(Result<String, String>, BufReade
 }
 
 /// Sends a request; the answer's value.
-pub fn request(graph: &GraphName, what: &Ask) -> Result<String, String> {
-    ask(graph, what)?.0
+pub fn request(graph: &GraphName, what: &Ask) -> Result<String, Failure> {
+    Ok(ask(graph, what)?.0?)
 }
 
-/// Sends a request that is answered by any number of lines.
-pub fn follow(graph: &GraphName, what: &Ask) -> Result<impl BufRead, String> {
+/// Sends a request that is answered by any number of lines, to print them: ends with who reads them.
+pub fn follow(graph: &GraphName, what: &Ask) -> Result<impl BufRead, Failure> {
     let (answer, reader) = ask(graph, what)?;
-    answer.map(|_| reader)
+    answer?;
+    print::end_with_reader();
+    Ok(reader)
 }
 
 /// `weir handler`.
@@ -134,8 +136,7 @@ pub fn handler(options: HandlerOptions) -> Exit {
 /// `weir trace`.
 pub fn trace(options: TraceOptions) -> Exit {
     let filter = options.filter.join(" ");
-    let (answer, reader) = ask(&options.graph, &Ask::Trace { count: options.count, filter })?;
-    answer?;
+    let reader = follow(&options.graph, &Ask::Trace { count: options.count, filter })?;
     let mut last = None;
     for line in reader.lines() {
         let line = line.map_err(|error| reason(&error))?;
@@ -168,15 +169,14 @@ pub fn tap(options: TapOptions) -> Exit {
     const RAW_IP: u32 = 101;
     let is_stdout = matches!(options.output.as_deref(), None | Some("-"));
     if is_stdout && std::io::stdout().is_terminal() {
-        return Err(
+        return Err(Failure::Usage(
             "standard output is a terminal: give packets to a pipe (`... | tcpdump -nr -`) or a file \
                     (`--output FILE`)"
-                .to_string()
-                .into(),
-        );
+                .to_string(),
+        ));
     }
     if is_stdout {
-        crate::print::output().map(drop).map_err(|error| format!("standard output: {}", reason(&error)))?;
+        print::output().map(drop).map_err(|error| format!("standard output: {}", reason(&error)))?;
     }
     let link_type = if options.link == "ip" { RAW_IP } else { ETHERNET };
     let (answer, mut reader) = ask(&options.graph, &Ask::Tap { edge: options.edge, link_type })?;
@@ -186,6 +186,9 @@ pub fn tap(options: TapOptions) -> Exit {
         None | Some("-") => Box::new(std::io::stdout()),
         Some(file) => Box::new(std::fs::File::create(file).map_err(|e| format!("{file}: {}", reason(&e)))?),
     };
+    if is_stdout {
+        print::end_with_reader();
+    }
     let mut copy = |reader: &mut BufReader<UnixStream>, len: usize| -> Result<Option<Vec<u8>>, String> {
         let mut bytes = vec![0; len];
         match reader.read_exact(&mut bytes) {

@@ -14,7 +14,7 @@ use crate::complete::graphs;
 use crate::control::client;
 use crate::control::hooks::time;
 use crate::control::protocol::Ask;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 
 /// When a value is worth an event.
 #[derive(Args, Clone, Debug)]
@@ -60,7 +60,7 @@ fn startup() -> impl TypedValueParser<Value = Startup> {
 }
 
 /// Begins to watch.
-pub fn watch(graph: &GraphName, options: WatchOptions) -> Result<(), String> {
+pub fn watch(graph: &GraphName, options: WatchOptions) -> Result<(), Failure> {
     let WatchOptions { name, handler, bounds, every } = options;
     let Bounds { rising, falling, delta, startup } = bounds;
     let sample = if delta { Sample::Delta } else { Sample::Absolute };

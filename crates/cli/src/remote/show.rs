@@ -9,6 +9,7 @@ use super::target::{instance_name, instances, Target};
 use super::topology::{ports, trouble};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
+use crate::print;
 
 /// Options of `weir show`.
 #[derive(Args)]
@@ -115,6 +116,7 @@ pub struct EventsOptions {
 
 /// Follows events until the daemon ends.
 pub fn events(options: &EventsOptions) -> Result<(), String> {
+    print::end_with_reader();
     options.daemon.follow("/restconf/streams/NETCONF", |line| {
         let Some(text) = line.strip_prefix("data: ") else { return true };
         if options.json {

@@ -159,6 +159,19 @@ fn what_is_replaced_is_told_to_elements_streams_hooks_and_clients_of_the_api() {
 }
 
 #[test]
+fn what_follows_ends_with_who_reads_it_though_nothing_happens() {
+    as_each_user(|place| {
+        let _graph = place.start("exec weir run --name g -e 'Idle -> c :: Counter -> Discard'");
+        let _daemon = start(place);
+        until("the graph runs", || place.run("weir live g show").code == 0);
+        for command in ["live g events", "trace --graph g", "tap --graph g c", "events"] {
+            let script = format!("export WEIR_SOCKET=api.socket; timeout 60 sh -c 'weir {command} | true'");
+            assert_eq!(place.run(&script).code, 0, "{command} goes on");
+        }
+    });
+}
+
+#[test]
 fn thresholds_of_the_daemon_are_checked_kept_and_visible() {
     as_each_user(|place| {
         let daemon = start(place);

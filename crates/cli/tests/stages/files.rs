@@ -203,8 +203,15 @@ fn a_file_that_is_read_is_not_written() {
         assert!(place.read("x") == keep);
         let keep = capture(60_000);
         place.write("x", &keep);
-        for script in ["weir read x | weir write x", "weir read x | weir count | cat | weir write x"] {
-            fails(place, script, "x: it is being read by weir; write to another one");
+        let due = "it is being read by weir; write to another one";
+        for (script, told) in [
+            ("weir read x | weir write x", "x: "),
+            ("weir read x | weir count | cat | weir write x", "x: "),
+            ("weir read x | weir tee x > out", "ToDump(x): "),
+            ("weir read x | weir capture x > out", "ToDump(x): "),
+            ("weir read x | weir stage -e 'FromInterface(left) -> ToDump(x)'", "ToDump(x): "),
+        ] {
+            fails(place, script, &format!("{told}{due}"));
             assert!(place.read("x") == keep, "{script}");
         }
         place.output("weir read x | weir write y; weir read x | weir filter 'arp && ip' | weir write y");

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use rustls_pki_types::pem::PemObject;
@@ -34,8 +35,19 @@ pub struct Files {
 /// What a server needs to speak TLS. It is read anew when a file has changed.
 pub struct Tls {
     files: Files,
-    read: Mutex<(Vec<Stamp>, Arc<Read>)>,
+    known: Mutex<Known>,
 }
+
+/// What is known of the files.
+struct Known {
+    stamps: Vec<Stamp>,
+    /// When they were last looked at.
+    looked: Instant,
+    read: Arc<Read>,
+}
+
+/// How long a connection that lasts may go by tokens that are no longer in their file.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What tells that a file is another than before: its number, length and time; none if there is none.
 type Stamp = Option<(u64, u64, i64, i64)>;
@@ -52,37 +64,53 @@ impl Tls {
         // Whoever changes one while it is read changes it once more for this.
         let stamps = files.stamps();
         let read = Read::new(files)?;
-        Ok(Tls { files: files.clone(), read: Mutex::new((stamps, Arc::new(read))) })
+        let known = Known { stamps, looked: Instant::now(), read: Arc::new(read) };
+        Ok(Tls { files: files.clone(), known: Mutex::new(known) })
     }
 
     /// Reads the files anew, whether they have changed or not.
     pub fn read_anew(&self) {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).0.clear();
-        self.read();
+        self.known().stamps.clear();
+        self.read(Instant::now());
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the files hold, or held not long ago.
+    fn recent(&self, now: Instant) -> Arc<Read> {
+        let known = self.known();
+        if now.saturating_duration_since(known.looked) < LOOK {
+            return known.read.clone();
+        }
+        drop(known);
+        self.read(now)
     }
 
     /// What the files hold now. What cannot be used is told of, and what they held before goes on.
-    fn read(&self) -> Arc<Read> {
+    fn read(&self, now: Instant) -> Arc<Read> {
         let stamps = self.files.stamps();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if read.0 != stamps {
+        let mut known = self.known();
+        known.looked = now;
+        if known.stamps != stamps {
             match Read::new(&self.files) {
                 Ok(new) => {
                     tracing::info!(target: "weir", "certificates and tokens are read anew");
-                    read.1 = Arc::new(new);
+                    known.read = Arc::new(new);
                 }
                 Err(message) => {
                     tracing::warn!(target: "weir", "what was read before stays: {message}");
                 }
             }
-            read.0 = stamps;
+            known.stamps = stamps;
         }
-        read.1.clone()
+        known.read.clone()
     }
 
     /// Agrees on TLS; who the client is by its certificate.
     pub async fn accept(&self, stream: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Who)> {
-        let read = self.read();
+        let read = self.read(Instant::now());
         let stream = read.acceptor.accept(stream).await?;
         let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         let who = certificate.map_or_else(Who::default, |certificate| of_certificate(certificate));
@@ -91,7 +119,7 @@ impl Tls {
 
     /// Who has a token, by the schemes `Bearer` (RFC 6750) and `Basic` (RFC 7617), the latter with the name that belongs to it.
     pub fn who_has(&self, authorization: Option<&str>) -> Who {
-        let read = self.read();
+        let read = self.recent(Instant::now());
         let (scheme, text) = authorization.and_then(|value| value.split_once(' ')).unwrap_or_default();
         // Sums are compared, not tokens: how long that takes tells nothing of a token.
         let has = |token: &str| read.tokens.get::<[u8; 32]>(&Sha256::digest(token.trim()).into());
@@ -205,4 +233,41 @@ fn hex(text: &str) -> Option<[u8; 32]> {
         *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
     }
     Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_looked_at_once_a_second_by_a_connection_that_lasts_and_by_each_new_one() {
+        let folder = std::env::temp_dir().join(format!("weir-tls-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+        let files = Files {
+            certificate: path("c.pem"),
+            key: path("k.pem"),
+            clients: None,
+            tokens: Some(path("tokens")),
+        };
+        let made = std::process::Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+            .args(["-subj", "/CN=localhost", "-keyout", &files.key, "-out", &files.certificate])
+            .output();
+        assert!(made.unwrap().status.success());
+        let write = |name: &str| {
+            std::fs::write(path("tokens"), format!("{name} read {}\n", "0a".repeat(32))).unwrap();
+        };
+        let name = |read: Arc<Read>| read.tokens[&[0x0a; 32]].name.clone();
+        write("ann");
+        let tls = Tls::new(&files).unwrap();
+        let looked = tls.known().looked;
+        write("robot");
+        assert_eq!(name(tls.recent(looked + LOOK - Duration::from_nanos(1))), "ann");
+        assert_eq!(name(tls.recent(looked + LOOK)), "robot");
+        write("ann");
+        assert_eq!(name(tls.recent(looked + LOOK)), "robot");
+        assert_eq!(name(tls.read(looked + LOOK)), "ann");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

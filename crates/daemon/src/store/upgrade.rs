@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use functions::{Functions, Rendering};
-use serde_json::json;
+use functions::{Function, Functions, Rendering};
+use serde_json::{json, Value};
 use yang::Data;
 
 use super::next::Compound;
+use super::trials::{self, Trial};
 use super::{Store, Touched};
 use crate::fault::Fault;
 use crate::graph::{self, told, Bodies, Body};
@@ -14,33 +15,63 @@ use crate::topology::Topology;
 
 /// The instance with which a function is tried out.
 const TRIAL: &str = "trial";
+/// What is told of a class that there is none of, whatever else an instance is given.
+const UNKNOWN_CLASS: [&str; 2] = ["undeclared element ", "unknown element class "];
 
 impl Store {
-    /// Whether the graph of a function's instance can be made with the values that are there by default. Where an instance needs
-    /// others, only the first instance can show it.
+    /// Whether the graph of a function's instance can be made with the values that are there by default, and knows its elements with
+    /// others as well. Where an instance needs more values, only the first instance can show it.
     pub fn try_out(&self, functions: &Functions, name: &str) -> Result<(), Fault> {
         let Some(function) = functions.get(name) else { return Ok(()) };
-        let entry = json!({ "name": TRIAL });
+        let mut tried = Vec::new();
+        let refused = |with: &str, message: String| {
+            Fault::invalid(format!("an instance of `{name}` with {with} cannot be made: {message}"))
+        };
+        let by_default = json!({ "name": TRIAL });
+        self.try_entry(functions, function, &by_default, &mut tried)
+            .map_err(|message| refused("its defaults", message))?;
+        for Trial { with, entry } in trials::of(function.node, &by_default) {
+            match self.try_entry(functions, function, &entry, &mut tried) {
+                // All else may be due to what is not given besides.
+                Err(message) if UNKNOWN_CLASS.iter().any(|words| message.contains(words)) => {
+                    return Err(refused(&with, message))
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the graph of an instance can be made, unless one of the same text was tried.
+    fn try_entry(
+        &self,
+        functions: &Functions,
+        function: Function<'_>,
+        entry: &Value,
+        tried: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let name = function.name();
         let mut data = Data::new(functions.modules());
         let tree = json!({ format!("{name}:{name}"): [entry] });
         if data.merge(&tree.to_string()).and_then(|()| data.check()).is_err() {
             return Ok(());
         }
-        let refused = |message: String| {
-            Fault::invalid(format!("an instance of `{name}` with its defaults cannot be made: {message}"))
-        };
-        let ports = function.ports(&entry, &[]).map_err(refused)?;
-        let text = match function.try_render(&entry, &ports, Compound) {
+        let ports = function.ports(entry, &[])?;
+        let text = match function.try_render(entry, &ports, Compound) {
             Ok(text) => text,
             // It wants values, and says so.
             Err(Rendering::Raised(_)) => return Ok(()),
-            Err(Rendering::Wrong(message)) => return Err(refused(message)),
+            Err(Rendering::Wrong(message)) => return Err(message),
         };
+        if tried.contains(&text) {
+            return Ok(());
+        }
+        tried.push(text.clone());
         let body = Body { function: name.to_string(), ports, text };
         let (bodies, topology) = (Bodies::from([(TRIAL.to_string(), Arc::new(body))]), Topology::default());
         self.plane.check(&graph::text(&bodies, &topology)).map_err(|message| {
             let told = told::read(&message, &bodies, &topology);
-            refused(told.into_iter().map(|told| told.text).collect::<Vec<_>>().join("\n"))
+            told.into_iter().map(|told| told.text).collect::<Vec<_>>().join("\n")
         })
     }
 

@@ -1,5 +1,6 @@
 //! Compressed captures: gzip and bzip2, told by their first bytes when read and by the file name when written.
 
+use super::kept::Kept;
 use bzip2::read::MultiBzDecoder;
 use bzip2::write::BzEncoder;
 use flate2::read::MultiGzDecoder;
@@ -32,24 +33,32 @@ pub fn is_named_pcapng(path: &str) -> bool {
 /// A file to write a capture to, compressed if its name ends with `.gz` or `.bz2`.
 pub enum Output {
     /// Written as it is.
-    Plain(File),
+    Plain(Kept),
     /// Compressed with gzip.
-    Gzip(GzEncoder<File>),
+    Gzip(GzEncoder<Kept>),
     /// Compressed with bzip2.
-    Bzip2(BzEncoder<File>),
+    Bzip2(BzEncoder<Kept>),
 }
 
 impl Output {
     /// Creates the file, or takes standard output if `path` is `-`.
     pub fn create(path: &str) -> io::Result<Output> {
         if path == "-" {
-            return Ok(Output::Plain(io::stdout().as_fd().try_clone_to_owned()?.into()));
+            let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+            return Ok(Output::Plain(file.into()));
         }
-        File::create(path).map(|file| Output::of_file(file, path))
+        File::create(path).map(|file| Output::of_file(file.into(), path))
     }
 
-    /// Writes to a file of this name, which is open.
-    pub fn of_file(file: File, path: &str) -> Output {
+    /// As [`Output::create`], but what a file holds stays until something is written, or until the end: see [`Kept`].
+    pub fn create_kept(path: &str) -> io::Result<Output> {
+        match path {
+            "-" => Output::create(path),
+            path => Kept::open(path).map(|file| Output::of_file(file, path)),
+        }
+    }
+
+    fn of_file(file: Kept, path: &str) -> Output {
         if path.ends_with(".gz") {
             Output::Gzip(GzEncoder::new(file, flate2::Compression::default()))
         } else if path.ends_with(".bz2") {
@@ -59,10 +68,19 @@ impl Output {
         }
     }
 
+    /// Whether a file still holds what was in it before.
+    pub fn is_kept(&self) -> bool {
+        match self {
+            Output::Plain(file) => file.is_kept(),
+            Output::Gzip(encoder) => encoder.get_ref().is_kept(),
+            Output::Bzip2(encoder) => encoder.get_ref().is_kept(),
+        }
+    }
+
     /// Writes what compression still holds back; without it a compressed file is not complete.
     pub fn finish(self) -> io::Result<()> {
         match self {
-            Output::Plain(mut file) => file.flush(),
+            Output::Plain(mut file) => file.empty().and_then(|()| file.flush()),
             Output::Gzip(encoder) => encoder.finish()?.flush(),
             Output::Bzip2(encoder) => encoder.finish()?.flush(),
         }

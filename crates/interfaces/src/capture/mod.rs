@@ -9,6 +9,7 @@ mod compression;
 mod decoder;
 mod encoder;
 mod error;
+mod kept;
 pub mod link;
 mod pcap;
 mod pcapng;

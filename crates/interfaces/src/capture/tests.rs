@@ -401,7 +401,7 @@ fn a_compressed_capture_is_read_and_a_cut_one_up_to_the_cut() {
     for name in ["a.pcap", "a.pcap.gz", "a.pcap.bz2"] {
         let path = folder.join(name).to_str().unwrap().to_owned();
         let encoder = Encoder::new(Format::Pcap, Precision::Nano, link::ETHERNET, 2000);
-        let mut writer = Writer::create(&path, encoder).unwrap();
+        let mut writer = Writer::new(Output::create(&path).unwrap(), encoder);
         for nanoseconds in 0..10_000 {
             writer.write(Timestamp { seconds: 3, nanoseconds }, 60, &nanoseconds.to_le_bytes()).unwrap();
         }

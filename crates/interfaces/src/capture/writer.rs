@@ -1,6 +1,6 @@
 //! The writer: packets to a file, standard output or any other stream.
 
-use super::{Encoder, Format, Output, Precision, Timestamp};
+use super::{Encoder, Format, Precision, Timestamp};
 use std::io::{self, Write};
 
 /// Bytes that are gathered before they are written.
@@ -13,13 +13,6 @@ pub struct Writer<W: Write> {
     pending: Vec<u8>,
     /// `None` once the writer was finished.
     out: Option<W>,
-}
-
-impl Writer<Output> {
-    /// Creates a capture file, compressed if its name asks for it, or takes standard output if `path` is `-`.
-    pub fn create(path: &str, encoder: Encoder) -> io::Result<Self> {
-        Output::create(path).map(|out| Writer::new(out, encoder))
-    }
 }
 
 impl<W: Write> Writer<W> {

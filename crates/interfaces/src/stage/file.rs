@@ -87,15 +87,11 @@ pub fn input(path: &str) -> Result<Ends, String> {
 /// end: a stage before this one may read it, which is seen then.
 pub fn output(path: &str, format: Format) -> Result<Ends, String> {
     let words = |error: std::io::Error| format!("{path}: {}", reason(&error));
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(words)?;
-    let facts = file.metadata().map_err(words)?;
-    let has_content = facts.is_file() && facts.len() > 0;
-    let kept = has_content.then(|| file.try_clone()).transpose().map_err(words)?;
+    let file = Some(capture::Output::create_kept(path).map_err(words)?);
     let framer = Framer::new(format);
     let mut pending = Vec::new();
     framer.begin(&mut pending);
-    let file = Some(capture::Output::of_file(file, path));
-    Ok((None, Some(Box::new(FileOut { file, kept, framer, pending, path: path.to_string() }))))
+    Ok((None, Some(Box::new(FileOut { file, framer, pending, path: path.to_string() }))))
 }
 
 /// A capture that is read.
@@ -164,8 +160,6 @@ impl Input for FileIn {
 struct FileOut {
     /// `None` once it is finished.
     file: Option<capture::Output>,
-    /// The file, as long as it holds what was in it before.
-    kept: Option<File>,
     framer: Framer,
     pending: Vec<u8>,
     path: String,
@@ -174,18 +168,7 @@ struct FileOut {
 impl FileOut {
     fn write(&mut self) -> std::io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if let Some(kept) = self.kept.take() {
-            if sys::file_lock::is_shared(&kept) {
-                return Err(std::io::Error::other("it is being read by weir; write to another one"));
-            }
-            kept.set_len(0)?;
-        }
-        let writer: &mut dyn Write = match file {
-            capture::Output::Plain(file) => file,
-            capture::Output::Gzip(file) => file,
-            capture::Output::Bzip2(file) => file,
-        };
-        let result = writer.write_all(&self.pending);
+        let result = file.write_all(&self.pending);
         self.pending.clear();
         result
     }

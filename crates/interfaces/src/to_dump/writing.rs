@@ -22,8 +22,10 @@ impl ToDump {
             // The old element will still write the rest of its packets, to a file that has no name then.
             std::fs::remove_file(&self.filename).map_err(told)?;
         }
-        let mut writer = self.begin().map_err(told)?;
-        if self.is_unbuffered {
+        // In a stage, whoever is to be written may still read the file.
+        let create = if table::is_stage() { Output::create_kept } else { Output::create };
+        let mut writer = self.begin(create).map_err(told)?;
+        if self.is_unbuffered && !writer.get_ref().is_some_and(Output::is_kept) {
             let told = format!("{}: unable to write file header", self.filename);
             // Click has no reason there.
             let reason =
@@ -34,9 +36,9 @@ impl ToDump {
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<Writer<Output>> {
+    fn begin(&self, create: fn(&str) -> io::Result<Output>) -> io::Result<Writer<Output>> {
         let encoder = Encoder::new(self.format, self.precision, self.link_type, self.snaplen);
-        Writer::create(&self.filename, encoder)
+        create(&self.filename).map(|out| Writer::new(out, encoder))
     }
 
     /// Puts the full file aside and begins another one.
@@ -47,7 +49,7 @@ impl ToDump {
             self.written = self.traffic;
         }
         self.rotation.make_room(&self.filename)?;
-        self.writer = Some(self.begin()?);
+        self.writer = Some(self.begin(Output::create)?);
         Ok(())
     }
 

@@ -1,5 +1,8 @@
 //! Everything that is set for a device, to set it again for one that takes its place.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use sys::link_request::{self, CableEnd, LINK_LEN};
 use sys::netlink::{attributes, Message, Request as Change, Socket, APPEND, DUMP, REPLACE};
 
@@ -93,16 +96,38 @@ impl Saved {
         let left = routes(tables)?;
         let (direct, by_gateway): (Vec<&Entry>, Vec<&Entry>) =
             self.routes.iter().filter(|route| !left.contains(route)).partition(|route| !route.has_gateway());
+        let mut by_others = Vec::new();
         for route in direct.into_iter().chain(by_gateway) {
-            // A route by several ways may be there still, with fewer of them.
-            let flags = if route.has(libc::RTA_MULTIPATH) { REPLACE } else { APPEND };
-            match self.apply(tables, route.request("RTM_NEWROUTE", libc::RTM_NEWROUTE, flags)) {
-                // That device may just be exchanged as well, by another neighbour, who puts it back with its routes.
-                Err(_) if route.leads_to_another(self.index) => {}
+            match self.put_route_back(tables, route) {
+                Err(_) if route.leads_to_another(self.index) => by_others.push(route),
                 result => result?,
             }
         }
+        let left_out = self.put_back_in_time(tables, by_others);
+        inside.left_out.extend(left_out);
         Ok(())
+    }
+
+    fn put_route_back(&self, tables: &mut Socket, route: &Entry) -> Result<()> {
+        // A route by several ways may be there still, with fewer of them.
+        let flags = if route.has(libc::RTA_MULTIPATH) { REPLACE } else { APPEND };
+        self.apply(tables, route.request("RTM_NEWROUTE", libc::RTM_NEWROUTE, flags))
+    }
+
+    /// Adds routes by other devices, which may just be exchanged as well, by another neighbour; a sentence for each that could not be.
+    fn put_back_in_time(&self, tables: &mut Socket, mut routes: Vec<&Entry>) -> Vec<String> {
+        for _ in 0..TRIES {
+            if routes.is_empty() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            routes.retain(|route| self.put_route_back(tables, route).is_err());
+        }
+        let tried = routes.into_iter().map(|route| (route, self.put_route_back(tables, route)));
+        let told = |(route, result): (&Entry, Result<()>)| {
+            result.err().map(|error| format!("the route to {} is lost: {error}", route.destination()))
+        };
+        tried.filter_map(told).collect()
     }
 
     fn apply(&self, tables: &mut Socket, change: Change) -> Result<()> {
@@ -128,6 +153,16 @@ impl Entry {
         device.is_some_and(|(_, value)| word(value, 0) != index)
     }
 
+    /// Where a route leads to.
+    fn destination(&self) -> String {
+        let value = self.attributes.iter().find(|(kind, _)| *kind == libc::RTA_DST).map(|(_, value)| value);
+        let address = value.and_then(|value| {
+            let four = <[u8; 4]>::try_from(value.as_slice()).ok().map(IpAddr::from);
+            four.or_else(|| <[u8; 16]>::try_from(value.as_slice()).ok().map(IpAddr::from))
+        });
+        address.map_or("default".into(), |address| format!("{address}/{}", self.fixed[1]))
+    }
+
     fn request(&self, call: &'static str, kind: u16, flags: u16) -> Change {
         let mut request = Change::new(call, kind, flags, &self.fixed);
         for (kind, value) in &self.attributes {
@@ -136,6 +171,10 @@ impl Entry {
         request
     }
 }
+
+/// How often, and how long after each other, routes by other devices are tried again.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
 
 const KEPT_OF_LINK: [u16; 4] = [libc::IFLA_TXQLEN, libc::IFLA_IFALIAS, libc::IFLA_GROUP, libc::IFLA_MASTER];
 const KEPT_FLAGS: u32 =

@@ -20,6 +20,7 @@ use crate::Test;
 pub const TESTS: &[Test] = &[
     ("joints::a_connection_lasts_through_joining_and_parting", a_connection_lasts),
     ("joints::what_was_set_for_the_devices_stays", what_was_set_stays),
+    ("joints::a_route_that_cannot_be_put_back_is_told", a_route_that_cannot_be_put_back_is_told),
     ("joints::a_device_whose_peer_died_comes_back", a_device_whose_peer_died_comes_back),
     ("joints::a_stack_of_somebody_stronger_is_refused", a_stack_of_somebody_stronger_is_refused),
     ("joints::what_cannot_be_joined_is_left_alone", what_cannot_be_joined_is_left_alone),
@@ -154,6 +155,25 @@ fn what_was_set_stays() {
     Host::new(1, "10.0.2.9").ping(&mut wires.0, RIGHT);
     Host::new(2, "10.0.2.8").ping(&mut wires.1, FAR);
     drop(far.take_port("left"));
+}
+
+/// A route that goes with an address of this device, though it leads to another device, whose gateway is out of reach by then.
+fn a_route_that_cannot_be_put_back_is_told() {
+    let mut near = Stack::create(&Options::new(pair(), Program::Nothing)).unwrap();
+    let far = far_stack(Program::Nothing);
+    let mut peer = peer_of(&far);
+    near.join_veth("right", &mut peer, "left").unwrap();
+    assert_eq!(near.take_left_out(), Vec::<String>::new());
+    let set = format!(
+        "set -e; ip route add 172.19.0.0/16 via 10.0.1.200 src {RIGHT}; ip addr add 10.0.9.1/24 dev left; \
+         ip addr del {LEFT}/24 dev left; ip route | grep 172.19.0.0"
+    );
+    inside(&near, &set);
+    let (right, _left) = near.unjoin("right", &mut peer, "left").unwrap();
+    let told = "the route to 172.19.0.0/16 is lost: right: RTM_NEWROUTE: Network is unreachable";
+    assert_eq!(near.take_left_out(), [told]);
+    assert_eq!((near.take_left_out(), peer.take_left_out()), (Vec::new(), Vec::new()));
+    Host::new(1, "10.0.2.9").ping(&mut Wire::new(right), RIGHT);
 }
 
 /// From within another user namespace nobody reaches out.

@@ -124,6 +124,13 @@ pub fn device_reader(stack: SharedStack) -> DeviceReader {
     })
 }
 
+/// Tells what went with a stack's device and could not be put back.
+fn tell_left_out(name: &str, sentences: Vec<String>) {
+    for sentence in sentences {
+        tell(format_args!("weir: linux: {name}: {sentence}"));
+    }
+}
+
 /// Takes the device's packets away from the graph.
 fn let_go(name: &str) {
     if let Some(shared) = table::find(&inner(name)) {
@@ -155,6 +162,8 @@ impl Neighbour for Offer {
         });
         let joined = joined.map_err(|error| error.to_string());
         joined.inspect_err(|error| self.wishes.note(name, error))?;
+        tell_left_out(name, stack.take_left_out());
+        tell_left_out(peer_name, peer.take_left_out());
         let_go(name);
         drop(stack);
         self.peers.insert(name.to_string(), (peer, peer_name.to_string()));
@@ -200,6 +209,8 @@ impl Neighbour for Offer {
         let Some((mut peer, peer_name)) = self.peers.remove(name) else { return Ok(None) };
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
         let ports = stack.unjoin(name, &mut peer, &peer_name);
+        tell_left_out(name, stack.take_left_out());
+        tell_left_out(&peer_name, peer.take_left_out());
         let (ours, theirs) = ports.map_err(|error| error.to_string())?;
         take(name, ours)?;
         match theirs {
@@ -214,6 +225,7 @@ impl Neighbour for Offer {
         let Some(_peer) = self.peers.remove(name) else { return Ok(()) };
         let mut stack = self.stack.lock().unwrap_or_else(PoisonError::into_inner);
         let port = stack.unjoin_alone(name).map_err(|error| error.to_string())?;
+        tell_left_out(name, stack.take_left_out());
         take(name, port)
     }
 
