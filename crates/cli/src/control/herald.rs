@@ -1,7 +1,7 @@
 //! What happens in a running graph, told to elements, clients and hooks.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 
 use element::{ElementIdx, HandlerUse, Runtime};
@@ -67,31 +67,22 @@ impl Herald {
         let ports = Arc::new(Ports::new(Box::new(reopen), Box::new(is_used), Box::new(tell))?);
         watch_devices(&ports, devices(world));
         let herald = Herald { hub, watches, ports, reach: reach.clone() };
-        herald.follow(world)?;
+        herald.follow(world);
         Ok(herald)
     }
 
-    /// Tells of changes, on a thread of its own: packets do not wait for what is written about them.
-    fn follow(&self, world: &mut World) -> Result<(), String> {
-        let (sender, revisions) = channel::<Revision>();
-        world.follow(Box::new(move |revision| sender.send(revision.clone()).is_ok()));
+    /// Tells of changes. The thread for that begins with the first: most graphs never change.
+    fn follow(&self, world: &mut World) {
         let (hub, ports, reach) = (self.hub.clone(), self.ports.clone(), self.reach.clone());
-        let tell = move || {
-            for revision in revisions {
-                // A configuration can change without the graph.
-                if hub.is_heard() && !revision.actions.is_empty() {
-                    let plan: Vec<String> = revision.actions.iter().map(Action::to_string).collect();
-                    let replaced: Vec<Replaced> = revision.actions.iter().filter_map(replaced).collect();
-                    hub.tell(Event::graph_changed(revision.number, &revision.title, &plan, &replaced));
-                }
-                if revision.actions.iter().any(is_of_element) {
-                    let Some(devices) = reach.ask(devices) else { return };
-                    watch_devices(&ports, devices);
-                }
+        let mut teller = None;
+        world.follow(Box::new(move |revision| {
+            if teller.is_none() {
+                let begun = start_teller(hub.clone(), ports.clone(), reach.clone());
+                let told = |error| eprintln!("weir: nobody is told of changes: {}", sys::no_thread(&error));
+                teller = begun.map_err(told).ok();
             }
-        };
-        let begun = sys::thread::start("herald", sys::thread::STACK, tell);
-        begun.map(drop).map_err(|error| sys::no_thread(&error))
+            teller.as_ref().is_some_and(|teller| teller.send(revision.clone()).is_ok())
+        }));
     }
 
     /// Looks at a handler's value from now on.
@@ -115,6 +106,27 @@ impl Herald {
         let known: Vec<String> = self.watches.told().into_iter().map(|told| told.name).collect();
         Err(format!("no watch `{name}`; {}", listed(known, "`weir live GRAPH watch` makes one")))
     }
+}
+
+/// Begins to tell of the changes that are sent, on a thread of its own: packets do not wait for what is written about them.
+fn start_teller(hub: Arc<Hub>, ports: Arc<Ports>, reach: Reach) -> std::io::Result<Sender<Revision>> {
+    let (sender, revisions) = channel::<Revision>();
+    let tell = move || {
+        for revision in revisions {
+            // A configuration can change without the graph.
+            if hub.is_heard() && !revision.actions.is_empty() {
+                let plan: Vec<String> = revision.actions.iter().map(Action::to_string).collect();
+                let replaced: Vec<Replaced> = revision.actions.iter().filter_map(replaced).collect();
+                hub.tell(Event::graph_changed(revision.number, &revision.title, &plan, &replaced));
+            }
+            if revision.actions.iter().any(is_of_element) {
+                let Some(devices) = reach.ask(devices) else { return };
+                watch_devices(&ports, devices);
+            }
+        }
+    };
+    sys::thread::start("herald", sys::thread::STACK, tell)?;
+    Ok(sender)
 }
 
 /// Tells of these devices from now on. A graph can run without being told.
