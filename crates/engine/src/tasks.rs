@@ -238,17 +238,20 @@ impl TaskList {
         task.pass = pass.wrapping_add(task.stride);
         task.on_list = true;
         let pass = task.pass;
-        match self.position_after(0, pass) {
-            at if at == self.list.len() => self.list.push_back(id),
-            at => self.list.insert(at, id),
-        }
+        self.put(id, pass);
     }
 
-    /// First position from `from` on whose task has a later pass.
-    fn position_after(&self, from: usize, pass: u32) -> usize {
-        let rest = self.list.iter().skip(from);
-        let n = rest.take_while(|id| self.get(**id).is_some_and(|task| !later(task.pass, pass))).count();
-        from + n
+    /// Puts a task with this pass on the list, behind all that have no later one.
+    #[inline]
+    fn put(&mut self, id: TaskId, pass: u32) {
+        let is_before = |other: &TaskId| self.get(*other).is_some_and(|task| !later(task.pass, pass));
+        // Mostly behind all others: tasks take turns.
+        if self.list.back().is_none_or(is_before) {
+            self.list.push_back(id);
+        } else {
+            let at = self.list.iter().take_while(|other| is_before(other)).count();
+            self.list.insert(at, id);
+        }
     }
 
     /// Whether any task is on the list.
@@ -298,15 +301,8 @@ impl TaskList {
         if later(next_pass, pass) {
             return true;
         }
-        // Mostly behind all others: tasks take turns.
-        let is_last =
-            self.list.back().and_then(|last| self.get(*last)).is_some_and(|last| !later(last.pass, pass));
-        let at = if is_last { self.list.len() } else { self.position_after(1, pass) };
         self.list.pop_front();
-        match at - 1 {
-            behind if behind == self.list.len() => self.list.push_back(id),
-            at => self.list.insert(at, id),
-        }
+        self.put(id, pass);
         true
     }
 }

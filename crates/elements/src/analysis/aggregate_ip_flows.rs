@@ -137,7 +137,7 @@ impl Element for AggregateIPFlows {
             return Err(format!("no {name} write handler"));
         }
         self.flows.clear();
-        self.emit_fragments_now(ctx);
+        self.emit_fragments(ctx);
         self.tell_ended(ctx);
         Ok(())
     }
@@ -216,7 +216,7 @@ impl AggregateIPFlows {
             if !self.flows.ended.is_empty() && !self.listeners.is_empty() {
                 // Who hears of a flow's end must have its last packets by then.
                 ctx.emit_now(0, std::mem::take(&mut passed));
-                self.emit_fragments_now(ctx);
+                self.emit_fragments(ctx);
                 self.tell_ended(ctx);
             }
             if !self.flows.released.is_empty() {
@@ -257,13 +257,6 @@ impl AggregateIPFlows {
     }
 
     fn emit_fragments(&mut self, ctx: &mut Ctx<'_>) {
-        for packet in self.flows.released.drain(..) {
-            ctx.emit_packet(0, packet);
-        }
-        ctx.count_drops(LOST_FRAGMENT, std::mem::take(&mut self.flows.n_lost));
-    }
-
-    fn emit_fragments_now(&mut self, ctx: &mut Ctx<'_>) {
         for packet in self.flows.released.drain(..) {
             ctx.emit_now(0, Batch::of(packet));
         }
