@@ -3,7 +3,7 @@
 use graph::{Arg, ClassFacts, Drop, Handler, PortIdx};
 
 use crate::fast_path::{FastPath, HasFastPath};
-use crate::{same_ref, Configure, Element, Failed};
+use crate::{same_ref, Causes, Configure, Element, Failed};
 
 /// When an element is configured relative to others; lower comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +101,8 @@ pub struct Class {
     /// Whether it shows in what order packets came to it and to others: it prints or writes them, or what becomes of them
     /// depends on what others drew at random.
     pub shows_order: bool,
+    /// What packets that come to its elements cause, if an element does not say otherwise.
+    pub causes: Causes,
     /// How often Click looks at the clock while it makes an element: simulated time passes by that.
     pub n_clock_looks: u8,
     /// The fast path of an element as it is now, if the class has such a thing.
@@ -140,6 +142,7 @@ impl Class {
             locks: false,
             blind: false,
             shows_order: false,
+            causes: Causes::ANYTHING,
             n_clock_looks: 0,
             fast_path: None,
             pulls_first: false,
@@ -223,6 +226,12 @@ impl Class {
     /// Shows in what order packets came.
     pub const fn shows_order(mut self) -> Class {
         self.shows_order = true;
+        self
+    }
+
+    /// Packets that come to its elements cause this.
+    pub const fn causes(mut self, causes: Causes) -> Class {
+        self.causes = causes;
         self
     }
 

@@ -4,6 +4,7 @@
 //! outputs through [`Ctx::emit`], and the engine runs what follows, depth first, in output order.
 #![forbid(unsafe_code)]
 
+mod causes;
 mod class;
 mod clock;
 mod configure;
@@ -27,6 +28,7 @@ mod verdict;
 use std::any::Any;
 
 pub use args;
+pub use causes::Causes;
 pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
@@ -106,6 +108,11 @@ pub trait Element: Any + Send {
     /// step that keeps it running.
     fn driver_stops(&mut self, ctx: &mut Ctx<'_>) -> bool {
         false
+    }
+
+    /// What packets that come to the element cause, as it is configured; `usual` is what its class says.
+    fn causes(&self, usual: Causes) -> Causes {
+        usual
     }
 
     /// Which notifiers the element has.

@@ -8,7 +8,7 @@ use packet::Batch;
 use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 use crate::fast_path::Fan;
-use crate::{Ctx, Element, HandlerCall};
+use crate::{Causes, Ctx, Element, HandlerCall};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +96,9 @@ pub trait Runtime {
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
     /// See [`Ctx::at_once`].
-    fn at_once(&self) -> usize;
+    fn at_once(&mut self, element: ElementIdx, own: Causes) -> usize;
+    /// Takes several runs of the task that runs now as one: at most `wanted`. See [`Ctx::joint_burst`].
+    fn take_runs(&mut self, element: ElementIdx, own: Causes, wanted: usize) -> usize;
 
     /// Makes a task.
     fn new_task(&mut self, element: ElementIdx) -> TaskId;
@@ -218,8 +220,8 @@ pub trait Runtime {
     fn chatter(&mut self, element: ElementIdx, text: &str);
     /// The same, of something at which the element failed: logs that know levels warn of it.
     fn complain(&mut self, element: ElementIdx, text: &str);
-    /// Says a line on a channel, which prints it on standard error if that channel is `default` or not quiet.
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str);
+    /// Says a line about a packet on a channel, which prints it on standard error if that channel is `default` or not quiet.
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, packet: usize, text: &str);
 
     /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
     /// listener, who says whether it is quiet.

@@ -33,6 +33,9 @@ impl World {
         let mut base = below;
         let mut from = element;
         self.n_flows += 1;
+        if self.together.is_on() && self.n_flows == 1 {
+            self.together.set_out(&outbox);
+        }
         loop {
             let (to, mut batch) = match outbox.take_only() {
                 Some((port, batch)) => match self.address(from, port, batch) {
@@ -72,6 +75,9 @@ impl World {
             self.put_back(from, taken);
         }
         self.n_flows -= 1;
+        if self.together.is_on() && self.n_flows == 0 {
+            self.have_arrived();
+        }
         self.spare_outboxes.push(outbox);
     }
 

@@ -4,7 +4,7 @@ mod settings;
 mod tasks;
 mod texts;
 
-use element::{ElementIdx, Handler, HandlerKind, HandlerUse, Refusal, Runtime};
+use element::{Causes, ElementIdx, Handler, HandlerKind, HandlerUse, Refusal, Runtime};
 
 use crate::globals;
 use crate::world::World;
@@ -223,9 +223,10 @@ pub fn read_here(world: &mut World, from: ElementIdx, name: &str, param: &str) -
 pub fn write_here(world: &mut World, from: ElementIdx, name: &str, value: &str) -> Result<(), String> {
     let (target, handler) = resolve_for(world, from, name, HandlerUse::Write)?;
     let Target::Element(idx) = target else { return globals::write(world, handler, value) };
-    if world.classes[idx].fast_path.is_some() {
-        // The element may have another one, whatever is written.
-        world.wiring.lanes.forget();
+    let class = world.classes[idx];
+    if class.fast_path.is_some() || class.causes != Causes::ANYTHING {
+        // The element may have another fast path, or cause something else, whatever is written.
+        world.wiring.forget_ways();
     }
     let is_own = own_facts(world, idx, handler).is_some_and(|own| own.kind.is_writable());
     if handler == "config" && !is_own && world.classes[idx].live {

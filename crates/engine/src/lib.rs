@@ -31,9 +31,11 @@ mod select;
 mod signals;
 mod tasks;
 mod timers;
+mod together;
 mod told;
 mod wake;
 mod watcher;
+mod ways;
 mod wiring;
 pub mod world;
 

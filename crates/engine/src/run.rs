@@ -106,7 +106,8 @@ impl World {
     }
 
     fn run_tasks(&mut self) {
-        for _ in 0..=TASKS_PER_ROUND {
+        self.runs_left = TASKS_PER_ROUND + 1;
+        while self.runs_left > 0 {
             if self.runcount <= 0 {
                 break;
             }
@@ -117,13 +118,16 @@ impl World {
             }
             let begin = self.balance.map(|_| Instant::now());
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
+            self.together.end();
             if let Some(begin) = begin.filter(|_| worked) {
                 self.tasks.add_cost(task, begin.elapsed());
             }
             if !self.tasks.done(task, worked) {
                 break;
             }
+            self.runs_left -= 1;
         }
+        self.runs_left = 0;
         if self.acts_for_threads() {
             self.thread = 0;
         }

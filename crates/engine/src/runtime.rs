@@ -6,14 +6,15 @@ use std::time::Duration;
 use args::Names;
 use element::fast_path::Fan;
 use element::{
-    Balance, Batch, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall, HandlerUse,
-    PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Balance, Batch, Causes, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall,
+    HandlerUse, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use rustix::event::{poll, Timespec};
 
 use crate::call::LaterCall;
 use crate::notify::Kind;
 use crate::random::Random;
+use crate::ways::Way;
 use crate::world::World;
 
 impl Runtime for World {
@@ -144,12 +145,29 @@ impl Runtime for World {
         self.burst
     }
 
-    fn at_once(&self) -> usize {
+    fn at_once(&mut self, element: ElementIdx, own: Causes) -> usize {
         if self.burst == 1 && self.wiring.shows_order {
-            1
-        } else {
-            BATCH_MAX
+            if self.clock.is_simulated() || self.way(element, own) == Way::OneByOne {
+                return 1;
+            }
+            self.together.begin();
         }
+        BATCH_MAX
+    }
+
+    #[inline]
+    fn take_runs(&mut self, element: ElementIdx, own: Causes, wanted: usize) -> usize {
+        let wanted = wanted.min(self.runs_left);
+        if wanted <= 1
+            || self.tasks.has_others()
+            || self.clock.is_simulated()
+            || self.way(element, own) != Way::InARow
+        {
+            return 1;
+        }
+        self.runs_left -= wanted - 1;
+        self.together.begin();
+        wanted
     }
 
     fn new_task(&mut self, element: ElementIdx) -> TaskId {
@@ -388,7 +406,10 @@ impl Runtime for World {
         self.chatter.say_as(self.name(element), text, true);
     }
 
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, text: &str) {
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, packet: usize, text: &str) {
+        if self.together.holds(element, channel, packet, text) {
+            return;
+        }
         self.chatter.say_on(self.name(element), channel, text);
     }
 

@@ -6,6 +6,7 @@ use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 use crate::lanes::Lanes;
 use crate::meetings::{self, Input};
 use crate::readers;
+use crate::ways::Way;
 
 /// A port that is connected to nothing.
 const NOWHERE: u32 = u32::MAX;
@@ -78,6 +79,8 @@ pub struct Wiring {
     leads_to_reader: Vec<Option<bool>>,
     /// Chains of elements that plain packets are taken through at once.
     pub lanes: Lanes,
+    /// For each element that has asked, how packets may go that its tasks move.
+    pub ways: Vec<Option<Way>>,
     /// Whether an element shows in what order packets come.
     pub shows_order: bool,
     /// For each input, the first output it is connected to.
@@ -155,7 +158,13 @@ impl Wiring {
         if let Some(place) = self.meetings.get_mut(fork) {
             *place = Some(found.into());
         }
+        self.forget_ways();
+    }
+
+    /// Forgets the ways that were found: an element takes packets otherwise now, or is another one.
+    pub fn forget_ways(&mut self) {
         self.lanes.forget();
+        self.ways.clear();
     }
 
     /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first.

@@ -21,6 +21,7 @@ use crate::select::{Event, Selects};
 use crate::signals::Signals;
 use crate::tasks::TaskList;
 use crate::timers::Timers;
+use crate::together::Together;
 use crate::wake::Waker;
 use crate::watcher::Watcher;
 use crate::wiring::Wiring;
@@ -68,6 +69,9 @@ pub struct World {
     /// Whether all elements have been initialised.
     pub(crate) is_initialized: bool,
     pub(crate) burst: usize,
+    pub(crate) together: Together,
+    /// Runs of tasks that are left in this round of the driver, that of the task that runs now among them.
+    pub(crate) runs_left: usize,
     pub(crate) chatter: Voice,
     /// Those who look at packets on their way.
     pub(crate) watchers: Vec<Box<dyn Watcher>>,
@@ -174,6 +178,8 @@ impl World {
             is_running: false,
             is_initialized: false,
             burst,
+            together: Together::default(),
+            runs_left: 0,
             chatter,
             watchers: Vec::new(),
             random: Random::unforeseen(),

@@ -39,6 +39,8 @@ pub enum Found {
     PastEnd(Packet, u32),
     /// A record that is not to be read.
     PassedOver,
+    /// Nothing has been written behind what was read.
+    NothingYet,
     /// The file cannot be read further; what there is to tell.
     Fault(String),
     /// The end of the file.
@@ -84,6 +86,11 @@ impl DumpSource {
         Ok(())
     }
 
+    /// Whether it draws random numbers: it passes over packets at random.
+    pub fn draws(&self) -> bool {
+        self.sample < ALWAYS
+    }
+
     /// Closes the file.
     pub fn close(&mut self) {
         self.reader = None;
@@ -116,12 +123,13 @@ impl DumpSource {
         reader.seek(offset).map_err(|error| format!("{name}: {error}"))
     }
 
-    /// Looks at the next record.
+    /// Looks at the next record; there is none yet if it had to wait for one and must not.
     #[inline]
-    pub fn next(&mut self, ctx: &mut Ctx<'_>) -> Found {
+    pub fn next(&mut self, ctx: &mut Ctx<'_>, may_wait: bool) -> Found {
         let Some(reader) = &mut self.reader else { return Found::End };
         self.packet_filepos = reader.position();
-        let record = match reader.next_record() {
+        let found = if may_wait { reader.next_record() } else { reader.next_record_now() };
+        let record = match found {
             Ok(Some(record)) => record,
             Ok(None) => return Found::End,
             Err(error) => {
@@ -152,7 +160,7 @@ impl DumpSource {
         let name = self.print_filename();
         let is_told_as_click = failure::is_told_as_click();
         match error {
-            CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::PassedOver,
+            CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::NothingYet,
             CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
                 Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
             }

@@ -16,8 +16,8 @@ mod reading;
 
 use args::{Filename, FixedPoint};
 use element::{
-    handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
 };
 
 use self::reading::{Next, Step};
@@ -198,7 +198,8 @@ impl Element for FromDump {
         if !self.is_active {
             return false;
         }
-        let mut left = self.burst;
+        let burst = self.burst_now(ctx);
+        let mut left = burst;
         while left > 0 {
             let wanted = left.min(BATCH_MAX);
             let (batch, step) = self.gather(ctx, wanted, wanted * TRIES_PER_PACKET);
@@ -224,7 +225,7 @@ impl Element for FromDump {
             }
         }
         ctx.schedule(task);
-        left < self.burst
+        left < burst
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
@@ -324,6 +325,17 @@ impl Element for FromDump {
 }
 
 impl FromDump {
+    /// How many packets to send in this run of the task.
+    fn burst_now(&self, ctx: &mut Ctx<'_>) -> usize {
+        // Those that are no IP packets go before the others; who passes over some draws random numbers for it.
+        let splits = self.forces_ip && ctx.n_outputs() > 1;
+        if splits || self.source.draws() {
+            self.burst
+        } else {
+            ctx.joint_burst(self.burst, Causes::NOTHING)
+        }
+    }
+
     /// Whether another one reads the same file from the same place on.
     fn is_of_same(&self, old: &FromDump) -> bool {
         (&old.source.filename, old.filepos) == (&self.source.filename, self.filepos)

@@ -20,8 +20,8 @@ mod writing;
 
 use args::{Filename, Word};
 use element::{
-    handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Phase, Role,
-    Signal, TaskId, Wake, BATCH_MAX,
+    handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Phase,
+    Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use crate::capture::{is_named_pcapng, link, Format, Output, Precision, Writer};
@@ -31,6 +31,7 @@ use rotation::Rotation;
 
 /// The class. It is configured after those whose `encap` it may ask.
 pub const CLASS: Class = Class::new::<ToDump>("ToDump", "1/0-1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .shows_order()
     .handlers(HANDLERS)

@@ -194,6 +194,11 @@ impl Waker {
     }
 }
 
+/// Whether reading from a descriptor would not wait: there is something to read, or an end or an error.
+pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    events_now(fd, libc::POLLIN) != 0
+}
+
 /// Which of the events `wanted` a descriptor has just now, and errors and ends, which are always wanted.
 pub(crate) fn events_now(fd: BorrowedFd<'_>, wanted: libc::c_short) -> libc::c_short {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: wanted, revents: 0 };

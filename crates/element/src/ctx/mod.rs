@@ -8,7 +8,10 @@ use graph::{ElementIdx, PortIdx};
 use packet::{Batch, Packet};
 
 use crate::runtime::Runtime;
-use crate::Outbox;
+use crate::{Causes, Outbox};
+
+/// Most packets of several runs of a task that are moved together.
+const TOGETHER: usize = 32;
 
 /// A task: work that the engine runs whenever it is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -201,10 +204,20 @@ impl<'a> Ctx<'a> {
         self.runtime.default_burst()
     }
 
-    /// How many packets of a burst may move together: 1 under `weir click` if the graph shows in what order packets came, else
-    /// as many as a batch holds.
-    pub fn at_once(&self) -> usize {
-        self.runtime.at_once()
+    /// How many packets of a burst may move together: 1 under `weir click` if it may show in what order packets came, else
+    /// as many as a batch holds. To move them causes `own`.
+    pub fn at_once(&mut self, own: Causes) -> usize {
+        self.runtime.at_once(self.element, own)
+    }
+
+    /// How many packets to move in this run of a task that moves `burst` in each. They are those of several runs, up to 32, if these
+    /// would follow each other and it shows nowhere that the packets went together. To move them causes `own`.
+    #[inline]
+    pub fn joint_burst(&mut self, burst: usize, own: Causes) -> usize {
+        match TOGETHER / burst.max(1) {
+            0 | 1 => burst,
+            n_runs => burst * self.runtime.take_runs(self.element, own, n_runs),
+        }
     }
 
     // ---- the rest
@@ -214,7 +227,12 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(self.element, text);
     }
 
-    /// The same, of something at which this element failed: where there are levels, it is a warning.
+    /// The same, about a packet, by its [`Packet::id`]: lines about packets that went together come in the order of the packets.
+    pub fn chatter_of(&mut self, packet: usize, text: &str) {
+        self.runtime.chatter_on(self.element, "", packet, text);
+    }
+
+    /// As [`Ctx::chatter`], of something at which this element failed: where there are levels, it is a warning.
     pub fn complain(&mut self, text: &str) {
         self.runtime.complain(self.element, text);
     }
@@ -225,8 +243,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
-    pub fn chatter_on(&mut self, channel: &str, text: &str) {
-        self.runtime.chatter_on(self.element, channel, text);
+    pub fn chatter_on(&mut self, channel: &str, packet: usize, text: &str) {
+        self.runtime.chatter_on(self.element, channel, packet, text);
     }
 
     /// A random number below 2^31.

@@ -6,12 +6,14 @@
 
 use args::Timestamp;
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AdjustTimestamp>("AdjustTimestamp", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<AdjustTimestamp>("AdjustTimestamp", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("TIME", "time", "What is added; may be negative. Default 0."),

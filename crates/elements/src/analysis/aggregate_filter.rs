@@ -7,13 +7,17 @@
 //! FromDump(trace.pcap, STOP true, FORCE_IP true) -> AggregateIPFlows -> AggregateFilter(allow 1093 3500-3509) -> Discard;
 //! ```
 
-use element::{annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+};
 
 use super::aggregate_ranges::Ranges;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AggregateFilter>("AggregateFilter", "1/1-254", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<AggregateFilter>("AggregateFilter", "1/1-254", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::rest("PATTERN", "action and aggregates", "Where packets of some aggregates go.")];
 

@@ -11,13 +11,15 @@
 //! ```
 
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 use super::ip_field::{IpField, PAYLOAD, TCP_OR_UDP, TRANSPORT};
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateIP>("AggregateIP", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

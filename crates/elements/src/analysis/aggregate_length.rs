@@ -7,11 +7,15 @@
 //! FromDump(trace.pcap, STOP true, FORCE_IP true) -> AggregateLength(IP true) -> AggregateCounter -> Discard;
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AggregateLength>("AggregateLength", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<AggregateLength>("AggregateLength", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] =
     &[Arg::keyword("IP", "boolean", "Leave bytes in front of the network header out. Default false.")];

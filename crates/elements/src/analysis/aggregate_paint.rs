@@ -4,10 +4,11 @@
 //! FromIPSummaryDump(-, STOP true) -> IPClassifier(tcp) -> Paint(5) -> AggregatePaint -> AggregateCounter -> Discard;
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<AggregatePaint>("AggregatePaint", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<AggregatePaint>("AggregatePaint", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("BITS", "1 to 8", "How many of the paint's low bits count. Default 8."),

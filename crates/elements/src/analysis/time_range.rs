@@ -6,11 +6,15 @@
 //! ```
 
 use args::Timestamp;
-use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<TimeRange>("TimeRange", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<TimeRange>("TimeRange", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[Arg::keyword(
     "SIMPLE",

@@ -6,11 +6,14 @@
 //! ```
 
 use args::Timestamp;
-use element::{per_packet, same, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    per_packet, same, Causes, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<TimestampAccum>("TimestampAccum", "1/1", "a/a", "x/x").handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<TimestampAccum>("TimestampAccum", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .handlers(HANDLERS);
 
 const HANDLERS: &[Handler] = &[
     Handler::read("count", "Packets that have passed."),

@@ -16,8 +16,8 @@
 
 use args::{Filename, Raw, Timestamp};
 use element::{
-    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Packet, RecordFile, Role, Signal, TaskId, Wake, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element,
+    Failed, Handler, Packet, RecordFile, Role, Signal, TaskId, Wake, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -25,6 +25,7 @@ use super::summary::{find, multipacket, Binary, Field, VERSION};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ToIpSummaryDump>("ToIPSummaryDump", "1/0-1", "a/h", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .shows_order()
     .handlers(HANDLERS)

@@ -17,12 +17,15 @@
 //! c[2] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict};
+use element::{
+    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict,
+};
 
 use crate::control::alignment_info;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

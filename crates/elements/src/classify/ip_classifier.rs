@@ -36,7 +36,8 @@
 
 use args::Scope;
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Refusal, Verdict,
+    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Refusal,
+    Verdict,
 };
 
 use super::ip_patterns::{headers, report};
@@ -44,6 +45,7 @@ use super::scope_names::ScopeNames;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -13,13 +13,16 @@
 //!     -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict};
+use element::{
+    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict,
+};
 
 use super::ip_patterns::{headers, report};
 use super::scope_names::ScopeNames;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

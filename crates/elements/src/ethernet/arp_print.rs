@@ -12,13 +12,16 @@ use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Filename, Timestamp};
 use element::{
-    same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, RecordFile,
+    same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, RecordFile,
 };
 use wire::{ethertype, Arp};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).shows_order();
+pub const CLASS: Class = Class::new::<ARPPrint>("ARPPrint", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),
@@ -124,7 +127,7 @@ impl ARPPrint {
             let Some(line) = self.line(packet) else { continue };
             match &mut self.file {
                 Some(file) => file.write((line + "\n").as_bytes()),
-                None => ctx.chatter(&line),
+                None => ctx.chatter_of(packet.id(), &line),
             }
         }
         if let Some(file) = &mut self.file {

@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 
 use args::{EtherAddr, Prefix, Scope};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
     Refusal, Verdict,
 };
 use wire::{ethertype, Arp, Ethernet, ARP_REQUEST};
@@ -25,6 +25,7 @@ use super::arp_frame::{self, FRAME};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

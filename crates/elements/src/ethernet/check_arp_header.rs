@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> Classifier(12/0806) -> CheckARPHeader(14, DETAILS true) -> ARPPrint -> Discard;
 //! ```
 
-use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 use wire::{ethertype, Arp};
 
 use crate::ip::failures::{per_told_packet, Failures};
@@ -16,6 +16,7 @@ use crate::ip::payload_check::{self, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckArpHeader>("CheckARPHeader", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
@@ -87,7 +88,7 @@ impl CheckArpHeader {
                 Verdict::PASS
             }
             Err(fault) => {
-                self.failures.add(fault);
+                self.failures.add(fault, packet);
                 Verdict::port_or_drop(1, fault)
             }
         }

@@ -9,11 +9,12 @@
 //! ```
 
 use args::EtherAddr;
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::{ethertype, Ethernet};
 
 /// The class.
-pub const CLASS: Class = Class::new::<EnsureEther>("EnsureEther", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<EnsureEther>("EnsureEther", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("ETHERTYPE", "0 to 65535", "Type of a new header. Default 0x0800, which is IPv4."),

@@ -9,11 +9,14 @@
 
 use args::EtherAddr;
 use element::fast_path::{put_frame, Egress, FastPath, HasFastPath};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use element::{
+    per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 use wire::Ethernet;
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

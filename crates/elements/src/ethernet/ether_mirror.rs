@@ -7,10 +7,11 @@
 //! FromDevice(eth0) -> EtherMirror -> Queue -> ToDevice(eth0);
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x");
+pub const CLASS: Class =
+    Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct EtherMirror;

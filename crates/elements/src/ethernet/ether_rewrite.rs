@@ -8,10 +8,13 @@
 //! ```
 
 use args::EtherAddr;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use element::{
+    per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherRewrite>("EtherRewrite", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread), ("dst", Refusal::Misread)])

@@ -18,13 +18,15 @@ use std::fmt::Write;
 
 use args::Seconds;
 use element::{
-    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved,
+    same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Saved,
 };
 
 use super::stations::{stations, Key, Stations, CAPACITY, STATIONS, UNLEARNED};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch<false>>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

@@ -12,7 +12,9 @@
 //! ```
 
 use args::{Args, EtherAddr};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use element::{
+    per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 use wire::Ethernet;
 
 use super::set_ether_address::address_written;
@@ -20,6 +22,7 @@ use super::tag::{self, Tagging};
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherVlanEncap>("EtherVLANEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

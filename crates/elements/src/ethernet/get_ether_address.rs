@@ -8,12 +8,13 @@
 //! ```
 
 use args::{sized_anno, Anno};
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 
 use super::address_place::{self, DROPS, OUT_OF_RANGE};
 
 /// The class.
 pub const CLASS: Class = Class::new::<GetEtherAddress>("GetEtherAddress", "1/1-2", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .drops(DROPS)
     .refuses(&[("config", Refusal::Misread)])

@@ -10,12 +10,14 @@
 
 use args::EtherAddr;
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Refusal, Verdict,
+    per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 use packet::PacketType;
 
 /// The class.
 pub const CLASS: Class = Class::new::<HostEtherFilter>("HostEtherFilter", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -5,10 +5,11 @@
 //! ```
 
 use args::{sized_anno, Anno, EtherAddr};
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetEtherAddress>("SetEtherAddress", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .live();

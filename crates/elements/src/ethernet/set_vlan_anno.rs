@@ -9,13 +9,15 @@
 
 use args::Args;
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 
 use super::tag;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetVlanAnno>("SetVLANAnno", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

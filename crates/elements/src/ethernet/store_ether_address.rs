@@ -8,13 +8,16 @@
 //! ```
 
 use args::{sized_anno, Anno, EtherAddr};
-use element::{offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    offload, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+};
 
 use super::address_place::{self, DROPS, OUT_OF_RANGE};
 use super::set_ether_address::address_written;
 
 /// The class.
 pub const CLASS: Class = Class::new::<StoreEtherAddress>("StoreEtherAddress", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

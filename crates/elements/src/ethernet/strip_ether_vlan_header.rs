@@ -9,7 +9,8 @@
 //! ```
 
 use element::{
-    annotation, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Refusal, Verdict,
+    annotation, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Refusal,
+    Verdict,
 };
 use wire::Ethernet;
 
@@ -18,6 +19,7 @@ use crate::standard::strip::ShortPackets;
 
 /// The class.
 pub const CLASS: Class = Class::new::<StripEtherVlanHeader>("StripEtherVLANHeader", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .drops(DROPS)
     .refuses(&[("config", Refusal::Misread)])

@@ -6,12 +6,13 @@
 //! FromDump(in.pcap) -> VLANDecap -> ToDump(out.pcap);
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::tag;
 
 /// The class.
-pub const CLASS: Class = Class::new::<VlanDecap>("VLANDecap", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<VlanDecap>("VLANDecap", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("ANNO", "bool", "Whether to set the VLAN annotation. Default true."),

@@ -7,13 +7,15 @@
 //! FromDump(in.pcap) -> VLANEncap(VLAN_ID 7, VLAN_PCP 2) -> ToDump(out.pcap);
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::tag::{self, Tagging};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     tag::VLAN_TCI,

@@ -28,7 +28,9 @@ mod frame;
 mod port;
 
 use args::Seconds;
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved};
+use element::{
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Saved,
+};
 
 use super::stations::{stations, Key, Station, Stations, CAPACITY, STATIONS, UNLEARNED};
 use super::tag::{self, ID_MASK};
@@ -37,6 +39,7 @@ use port::{ports, Port};
 
 /// The class.
 pub const CLASS: Class = Class::new::<VlanSwitch>("VLANSwitch", "2-/=", "h/h", "#/[^#]")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -7,13 +7,14 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow icmp) -> CheckICMPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{offload, Class, Ctx, DropReason, Packet};
+use element::{offload, Causes, Class, Ctx, DropReason, Packet};
 use wire::{checksum, icmp_type, protocol};
 
 use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Checker<Icmp>>("CheckICMPHeader", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use args::{NameKind, Word};
 use element::{
-    annotation, offload, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Packet, Refusal, Verdict,
+    annotation, offload, per_packet, same, Arg, Causes, Class, Clock, Configure, Ctx, DropReason, Element,
+    Failed, Handler, Packet, Refusal, Verdict,
 };
 use packet::DEFAULT_HEADROOM;
 use wire::{checksum, icmp_code, icmp_type, protocol, Ipv4};
@@ -30,6 +30,7 @@ use super::source_route::{self, SourceRoute};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES.and(Causes::CHANGES))
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

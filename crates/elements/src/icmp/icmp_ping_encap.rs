@@ -7,14 +7,16 @@
 //! InfiniteSource(LIMIT 5) -> ICMPPingEncap(1.0.0.1, 2.0.0.2, IDENTIFIER 7) -> ICMPPingResponder -> Discard;
 //! ```
 
-use element::{per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{per_packet, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 use wire::icmp_type;
 
 use super::encapsulation::{Encapsulation, HANDLERS};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ICMPPingEncap>("ICMPPingEncap", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<ICMPPingEncap>("ICMPPingEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::required("SRC", "IP address", "Source address."),

@@ -8,12 +8,15 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> ICMPPingResponder -> ToDump(out.pcap, ENCAP IP);
 //! ```
 
-use element::{offload, per_packet, Class, Clock, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, per_packet, Causes, Class, Clock, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::{checksum, icmp_type, protocol};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ICMPPingResponder>("ICMPPingResponder", "1/1-2", "a/ah", "x/x").drops(DROPS);
+pub const CLASS: Class = Class::new::<ICMPPingResponder>("ICMPPingResponder", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::COPIES)
+    .drops(DROPS);
 
 const NO_REQUEST: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new("no-request", "The packet is no ICMP echo request.")];

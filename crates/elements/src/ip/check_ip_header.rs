@@ -16,7 +16,7 @@
 use args::Args;
 use element::fast_path::{FastPath, HasFastPath, Ingress};
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 use super::failures::{per_told_packet, Failures};
@@ -24,6 +24,7 @@ use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTER
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIPHeader>("CheckIPHeader", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
@@ -130,7 +131,7 @@ impl CheckIPHeader {
         match self.check.check(packet) {
             Ok(()) => Verdict::PASS,
             Err(fault) => {
-                self.failures.add(fault as usize);
+                self.failures.add(fault as usize, packet);
                 Verdict::port_or_drop(1, fault as usize)
             }
         }

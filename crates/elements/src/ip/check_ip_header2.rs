@@ -7,12 +7,13 @@
 //! ```
 
 use element::fast_path::{FastPath, HasFastPath};
-use element::{same, Batch, Class, Configure, Ctx, Element, Failed};
+use element::{same, Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 use super::check_ip_header::{CheckIPHeader, ARGS, DROPS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIPHeader2>("CheckIPHeader2", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

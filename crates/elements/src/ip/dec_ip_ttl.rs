@@ -11,11 +11,13 @@
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 /// The class.
 pub const CLASS: Class = Class::new::<DecIPTTL>("DecIPTTL", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

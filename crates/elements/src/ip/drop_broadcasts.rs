@@ -8,12 +8,13 @@
 //! ```
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
-use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 
 use super::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .handlers(HANDLERS)
     .drops(DROPS)
     .fast_path::<DropBroadcasts>();
@@ -56,7 +57,7 @@ impl DropBroadcasts {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         if packet.packet_type().is_group() {
-            self.failures.add(GROUP);
+            self.failures.add(GROUP, packet);
             return Verdict::port_or_drop(1, GROUP);
         }
         Verdict::PASS

@@ -7,11 +7,12 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> EraseIPPayload -> ToDump(out.pcap);
 //! ```
 
-use element::{offload, per_packet, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 use wire::protocol;
 
 /// The class.
-pub const CLASS: Class = Class::new::<EraseIPPayload>("EraseIPPayload", "1/1", "a/a", "x/x").drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<EraseIPPayload>("EraseIPPayload", "1/1", "a/a", "x/x").causes(Causes::NOTHING).drops(DROPS);
 
 const UNKNOWN: usize = 0;
 const DROPS: &[DropReason] =

@@ -1,6 +1,6 @@
 //! Counting and telling of packets that fail a check.
 
-use element::Ctx;
+use element::{Ctx, Packet};
 
 /// The methods `push` and `pull` of an element whose `process` looks at one packet at a time. Its `failures` are told after each
 /// batch, as the function says that the macro is given. A further method is called with each batch that was pushed, before.
@@ -27,8 +27,8 @@ pub struct Failures {
     count: u64,
     by_reason: Option<Vec<u64>>,
     is_verbose: bool,
-    /// Reasons still to be told.
-    untold: Vec<usize>,
+    /// Reasons still to be told, and the packets.
+    untold: Vec<(usize, usize)>,
 }
 
 impl Failures {
@@ -40,9 +40,9 @@ impl Failures {
 
     /// Counts a failure.
     #[cold]
-    pub fn add(&mut self, reason: usize) {
+    pub fn add(&mut self, reason: usize, packet: &Packet) {
         if self.count == 0 || self.is_verbose {
-            self.untold.push(reason);
+            self.untold.push((reason, packet.id()));
         }
         self.count = self.count.wrapping_add(1);
         if let Some(n) = self.by_reason.as_mut().and_then(|counts| counts.get_mut(reason)) {
@@ -64,16 +64,16 @@ impl Failures {
         if self.untold.is_empty() {
             return;
         }
-        for reason in std::mem::take(&mut self.untold) {
+        for (reason, packet) in std::mem::take(&mut self.untold) {
             let line = text(ctx, reason);
-            ctx.chatter(&line);
+            ctx.chatter_of(packet, &line);
         }
     }
 
-    /// Whether failures are to be told.
+    /// The packet of the first failure that is to be told.
     #[inline]
-    pub fn are_untold(&self) -> bool {
-        !self.untold.is_empty()
+    pub fn first_untold(&self) -> Option<usize> {
+        self.untold.first().map(|(_, packet)| *packet)
     }
 
     /// Takes all failures as told.

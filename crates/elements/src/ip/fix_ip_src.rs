@@ -11,14 +11,16 @@
 use std::net::Ipv4Addr;
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::own_networks::OwnNetworks;
 use super::set_ip_checksum;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x").args(ARGS).fast_path::<FixIPSrc>();
+pub const CLASS: Class = Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .fast_path::<FixIPSrc>();
 
 const ARGS: &[Arg] = &[
     Arg::required("IPADDR", "IP address", "The source address to set."),

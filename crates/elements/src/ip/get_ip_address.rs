@@ -9,11 +9,13 @@
 
 use args::{sized_anno, Anno};
 use element::fast_path::{FastPath, HasFastPath, Ingress};
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x").args(ARGS).fast_path::<GetIPAddress>();
+pub const CLASS: Class = Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .fast_path::<GetIPAddress>();
 
 const ARGS: &[Arg] = &[
     Arg::optional(

@@ -11,12 +11,13 @@ use std::net::Ipv4Addr;
 
 use args::{Keyword, NameKind, Raw, Scope};
 use element::{
-    per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+    per_packet, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
 };
 use wire::checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPEncap>("IPEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])

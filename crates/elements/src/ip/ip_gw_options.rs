@@ -14,8 +14,8 @@ use std::net::Ipv4Addr;
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Packet, Verdict,
+    annotation, per_packet, same, Arg, Causes, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Packet, Verdict,
 };
 
 use super::gateway_options::Router;
@@ -23,6 +23,7 @@ use super::set_ip_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPGWOptions>("IPGWOptions", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -7,7 +7,7 @@
 //! FromDump(in.pcap) -> IPInputCombo(1, INTERFACES 18.26.4.24/24) -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::check_ip_header::DROPS;
 use super::failures::Failures;
@@ -16,6 +16,7 @@ use crate::standard::strip::ShortPackets;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
@@ -91,7 +92,7 @@ impl IPInputCombo {
         match self.check.check(packet) {
             Ok(()) => Verdict::PASS,
             Err(fault) => {
-                self.failures.add(fault as usize);
+                self.failures.add(fault as usize, packet);
                 Verdict::drop(fault as usize)
             }
         }

@@ -8,11 +8,12 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPMirror -> Discard;
 //! ```
 
-use element::{offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::protocol;
 
 /// The class.
-pub const CLASS: Class = Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("DST_ANNO", "bool", "Whether to set the destination annotation. Default true.")];

@@ -9,7 +9,7 @@
 
 use args::{Filename, Timestamp, Word};
 use element::{
-    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet,
+    annotation, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet,
     RecordFile,
 };
 use wire::protocol;
@@ -17,8 +17,11 @@ use wire::protocol;
 use super::describe::{add, describe, Header};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).shows_order();
+pub const CLASS: Class = Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),
@@ -194,7 +197,7 @@ impl IPPrint {
             }
             self.format.line(&mut line, packet);
             match &mut self.output {
-                Output::Channel(channel) => ctx.chatter_on(channel, &line),
+                Output::Channel(channel) => ctx.chatter_on(channel, packet.id(), &line),
                 Output::File(file) => {
                     line.push('\n');
                     file.write(line.as_bytes());

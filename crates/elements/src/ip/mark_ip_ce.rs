@@ -8,14 +8,17 @@
 //! ```
 
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 use super::type_of_service;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<MarkIPCE>("MarkIPCE", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
+pub const CLASS: Class = Class::new::<MarkIPCE>("MarkIPCE", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "FORCE",

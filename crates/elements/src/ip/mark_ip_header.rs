@@ -7,10 +7,11 @@
 //! FromDump(in.pcap) -> MarkIPHeader(14) -> IPPrint -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "OFFSET",

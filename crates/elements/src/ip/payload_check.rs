@@ -71,7 +71,7 @@ impl<P: Payload> Checker<P> {
         match P::check(packet) {
             Ok(()) => Verdict::PASS,
             Err(fault) => {
-                self.failures.add(fault);
+                self.failures.add(fault, packet);
                 Verdict::port_or_drop(1, fault)
             }
         }

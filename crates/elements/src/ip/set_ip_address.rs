@@ -8,11 +8,13 @@ use std::net::Ipv4Addr;
 
 use args::{sized_anno, Anno};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetIPAddress>("SetIPAddress", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -8,14 +8,16 @@
 //! FromDump(in.pcap) -> Strip(14) -> StoreIPAddress(1.0.0.1, 12) -> SetIPChecksum -> Discard;
 //! ```
 
-use element::{same, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{same, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
 use wire::checksum;
 
 use super::failures::{per_told_packet, Failures};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetIPChecksum>("SetIPChecksum", "1/1", "a/a", "x/x").handlers(HANDLERS).drops(DROPS);
+pub const CLASS: Class = Class::new::<SetIPChecksum>("SetIPChecksum", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
+    .handlers(HANDLERS)
+    .drops(DROPS);
 
 const HANDLERS: &[Handler] = &[Handler::read("drops", "Packets without a whole IPv4 header.")];
 
@@ -53,7 +55,7 @@ impl SetIPChecksum {
         if set(bytes) {
             return Verdict::PASS;
         }
-        self.failures.add(NO_HEADER);
+        self.failures.add(NO_HEADER, packet);
         Verdict::drop(NO_HEADER)
     }
 }

@@ -7,13 +7,14 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> SetIPDSCP(46) -> Discard;
 //! ```
 
-use element::{Class, Packet, Refusal};
+use element::{Causes, Class, Packet, Refusal};
 
 use super::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 use super::type_of_service;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetCodePoint<Ipv4Header>>("SetIPDSCP", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("dscp", Refusal::Misread)])

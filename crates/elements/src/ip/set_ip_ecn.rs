@@ -8,12 +8,15 @@
 //! ```
 
 use args::Raw;
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use element::{
+    per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 
 use super::type_of_service;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetIPECN>("SetIPECN", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

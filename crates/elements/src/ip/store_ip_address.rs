@@ -12,12 +12,16 @@
 use std::net::Ipv4Addr;
 
 use args::{Args, Word};
-use element::{offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::{checksum, protocol};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<StoreIPAddress>("StoreIPAddress", "1/1-2", "a/ah", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<StoreIPAddress>("StoreIPAddress", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::optional(

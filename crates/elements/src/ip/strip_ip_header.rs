@@ -7,10 +7,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> StripIPHeader -> Discard;
 //! ```
 
-use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x");
+pub const CLASS: Class =
+    Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct StripIPHeader;

@@ -7,11 +7,15 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TruncateIPPayload -> ToDump(headers.pcap);
 //! ```
 
-use element::{annotation, offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, offload, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict,
+};
 use wire::{protocol, Icmp};
 
 /// The class.
-pub const CLASS: Class = Class::new::<TruncateIPPayload>("TruncateIPPayload", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class = Class::new::<TruncateIPPayload>("TruncateIPPayload", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("LENGTH", "0 to 65535", "Most bytes of payload that are left. Default 0."),

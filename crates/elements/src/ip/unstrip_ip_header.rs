@@ -6,10 +6,11 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> StripIPHeader -> UnstripIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<UnstripIPHeader>("UnstripIPHeader", "1/1", "a/a", "x/x");
+pub const CLASS: Class =
+    Class::new::<UnstripIPHeader>("UnstripIPHeader", "1/1", "a/a", "x/x").causes(Causes::COPIES);
 
 /// See the page above.
 pub struct UnstripIPHeader;

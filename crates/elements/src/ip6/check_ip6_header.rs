@@ -13,7 +13,9 @@
 use std::net::Ipv6Addr;
 
 use args::Scope;
-use element::{same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict};
+use element::{
+    same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+};
 use wire::Ipv6;
 
 use super::at_offset::at_offset;
@@ -21,6 +23,7 @@ use crate::ip::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIP6Header>("CheckIP6Header", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
@@ -93,7 +96,7 @@ impl CheckIP6Header {
         match result.unwrap_or(Err(TINY)) {
             Ok(()) => Verdict::PASS,
             Err(reason) => {
-                self.failures.add(reason);
+                self.failures.add(reason, packet);
                 Verdict::port_or_drop(1, reason)
             }
         }

@@ -9,11 +9,15 @@
 //! ```
 
 use element::{
-    per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 /// The class.
-pub const CLASS: Class =
-    Class::new::<DecIP6HLIM>("DecIP6HLIM", "1/1-2", "a/ah", "x/x").args(ARGS).handlers(HANDLERS).drops(DROPS);
+pub const CLASS: Class = Class::new::<DecIP6HLIM>("DecIP6HLIM", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[];
 

@@ -7,12 +7,13 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> GetIP6Address(24) -> Discard;
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::at_offset::at_offset;
 
 /// The class.
-pub const CLASS: Class = Class::new::<GetIP6Address>("GetIP6Address", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<GetIP6Address>("GetIP6Address", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::required(
     "OFFSET",

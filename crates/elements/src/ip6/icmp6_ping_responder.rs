@@ -15,7 +15,8 @@
 use std::net::Ipv6Addr;
 
 use element::{
-    annotation, offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet,
+    Verdict,
 };
 use wire::{checksum, icmpv6, protocol, upper_layer, Ipv6};
 
@@ -24,6 +25,7 @@ use super::segment::renew_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMP6PingResponder>("ICMP6PingResponder", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .drops(DROPS)
     .live();

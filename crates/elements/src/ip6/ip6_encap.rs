@@ -11,12 +11,14 @@ use std::net::Ipv6Addr;
 
 use args::{NameKind, Raw, Scope};
 use element::{
-    annotation, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+    annotation, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 use wire::Ipv6;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6Encap>("IP6Encap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])

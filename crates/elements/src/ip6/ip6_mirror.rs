@@ -7,11 +7,11 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> IP6Mirror -> Discard;
 //! ```
 
-use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::{protocol, Ipv6};
 
 /// The class.
-pub const CLASS: Class = Class::new::<IP6Mirror>("IP6Mirror", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<IP6Mirror>("IP6Mirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct IP6Mirror;

@@ -9,11 +9,12 @@
 
 use std::fmt::Write;
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::Ipv6;
 
 /// The class.
-pub const CLASS: Class = Class::new::<IP6Print>("IP6Print", "1/1", "a/a", "x/x").args(ARGS).shows_order();
+pub const CLASS: Class =
+    Class::new::<IP6Print>("IP6Print", "1/1", "a/a", "x/x").causes(Causes::LINES).args(ARGS).shows_order();
 
 const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),
@@ -53,7 +54,7 @@ impl IP6Print {
     fn print_all(&self, ctx: &mut Ctx<'_>, batch: &Batch) {
         for packet in batch.iter() {
             if let Some(text) = self.text(packet) {
-                ctx.chatter(&text);
+                ctx.chatter_of(packet.id(), &text);
             }
         }
     }

@@ -7,13 +7,14 @@
 //! FromDump(in.pcap) -> MarkIP6Header(14) -> IP6Print -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 use wire::Ipv6;
 
 use super::at_offset::at_offset;
 
 /// The class.
-pub const CLASS: Class = Class::new::<MarkIP6Header>("MarkIP6Header", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<MarkIP6Header>("MarkIP6Header", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "OFFSET",

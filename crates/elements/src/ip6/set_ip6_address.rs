@@ -6,10 +6,11 @@
 
 use std::net::Ipv6Addr;
 
-use element::{annotation, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetIP6Address>("SetIP6Address", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<SetIP6Address>("SetIP6Address", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::required("IPADDR", "IPv6 address", "The address.")];
 

@@ -6,12 +6,13 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> SetIP6DSCP(46) -> Discard;
 //! ```
 
-use element::{Class, Packet, Refusal};
+use element::{Causes, Class, Packet, Refusal};
 
 use crate::ip::code_point::{Header, SetCodePoint, ARGS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetCodePoint<Ipv6Header>>("SetIP6DSCP", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("dscp", Refusal::Misread)])

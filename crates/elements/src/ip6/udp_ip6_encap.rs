@@ -12,8 +12,8 @@ use std::net::Ipv6Addr;
 
 use args::{Port, Raw, Scope};
 use element::{
-    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
-    Verdict,
+    annotation, offload, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet,
+    Refusal, Verdict,
 };
 use wire::{checksum, protocol, Ipv6, Udp};
 
@@ -21,6 +21,7 @@ use super::segment::renew_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<UDPIP6Encap>("UDPIP6Encap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

@@ -65,6 +65,7 @@ macro_rules! lookup {
         /// The class.
         pub const CLASS: element::Class =
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
+                .causes(element::Causes::LINES.and(element::Causes::CHANGES))
                 .args($crate::lookup::route_lookup::ARGS)
                 .handlers($handlers)
                 .refuses($crate::lookup::route_lookup::refusals($handlers))
@@ -147,7 +148,8 @@ pub struct Complaints {
     source: Option<&'static str>,
     words: Complaint,
     n_left: u32,
-    waiting: Vec<Ipv4Addr>,
+    /// Addresses to complain about, and the packets.
+    waiting: Vec<(Ipv4Addr, usize)>,
 }
 
 impl Complaints {
@@ -167,18 +169,18 @@ impl Complaints {
     }
 
     #[cold]
-    fn note(&mut self, address: Ipv4Addr) {
+    fn note(&mut self, address: Ipv4Addr, packet: &Packet) {
         if self.n_left > 0 {
             self.n_left -= u32::from(self.n_left < u32::MAX);
-            self.waiting.push(address);
+            self.waiting.push((address, packet.id()));
         }
     }
 
     #[cold]
     fn speak(&mut self, ctx: &mut Ctx<'_>) {
-        for address in self.waiting.drain(..) {
+        for (address, packet) in self.waiting.drain(..) {
             if self.source.is_none_or(|source| ctx.n_said(source) < MAX_COMPLAINTS) {
-                ctx.chatter(&(self.words)(address));
+                ctx.chatter_of(packet, &(self.words)(address));
             }
         }
     }
@@ -224,7 +226,7 @@ impl RouteLookup {
         let (table, complaints) = (&self.table, &mut self.complaints);
         ctx.spread(batch, |_, packet| {
             let Some(hop) = table.lookup(packet.dst_ip().to_bits()) else {
-                complaints.note(packet.dst_ip());
+                complaints.note(packet.dst_ip(), packet);
                 return Verdict::drop(NO_ROUTE);
             };
             if hop.gateway != 0 {

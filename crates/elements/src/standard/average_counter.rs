@@ -6,13 +6,16 @@
 //! RatedSource(RATE 100, LIMIT 1000, STOP true) -> c :: AverageCounter(IGNORE 1) -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::jiffies;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AverageCounter>("AverageCounter", "1/1", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<AverageCounter>("AverageCounter", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .blind()
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("IGNORE", "unsigned", "Seconds after the first packet that are not counted. Default 0.")];

@@ -13,10 +13,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Bypass>("Bypass", "1-2/1-2", "a/a", "xy/[xy]x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .pulls_through(1, 0);

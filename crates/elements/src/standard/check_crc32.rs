@@ -6,12 +6,13 @@
 //! FromDump(in.pcap) -> SetCRC32 -> StoreData(0, x) -> CheckCRC32 -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
 
 use super::crc32;
 
 /// The class.
-pub const CLASS: Class = Class::new::<CheckCrc32>("CheckCRC32", "1/1", "a/a", "x/x").drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<CheckCrc32>("CheckCRC32", "1/1", "a/a", "x/x").causes(Causes::LINES).drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("bad-checksum", "The checksum is wrong or missing.")];
 const BAD_CHECKSUM: usize = 0;
@@ -19,7 +20,7 @@ const BAD_CHECKSUM: usize = 0;
 /// See the page above.
 pub struct CheckCrc32 {
     /// Lengths of packets that were dropped, to be told.
-    bad: Vec<usize>,
+    bad: Vec<(usize, usize)>,
 }
 
 impl Element for CheckCrc32 {
@@ -50,7 +51,7 @@ impl CheckCrc32 {
                 Verdict::PASS
             }
             _ => {
-                self.bad.push(packet.len());
+                self.bad.push((packet.len(), packet.id()));
                 Verdict::drop(BAD_CHECKSUM)
             }
         }
@@ -58,8 +59,8 @@ impl CheckCrc32 {
 
     #[inline]
     fn tell(&mut self, ctx: &mut Ctx<'_>) {
-        for len in self.bad.drain(..) {
-            ctx.chatter(&format!("CRC32 failed, len {len}"));
+        for (len, packet) in self.bad.drain(..) {
+            ctx.chatter_of(packet, &format!("CRC32 failed, len {len}"));
         }
     }
 }

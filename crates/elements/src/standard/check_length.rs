@@ -8,11 +8,13 @@
 //! ```
 
 use element::{
-    offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckLength>("CheckLength", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

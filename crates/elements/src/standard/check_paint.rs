@@ -9,13 +9,14 @@
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
 use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{
-    llrpc, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError,
+    llrpc, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError,
 };
 
 use super::ewma::RateEwma;
@@ -17,6 +17,7 @@ use super::jiffies;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .blind()
     .looks_at_clock(RATES as u8)
     .args(ARGS)
@@ -79,6 +80,16 @@ impl Element for Counter {
         let (rate, byte_rate) = (RateEwma::new(4, 10), RateEwma::new(4, 4));
         let state = State { count: 0, byte_count: 0, rate, byte_rate, count_call, byte_count_call };
         Ok(Counter { state: Arc::new(Mutex::new(state)) })
+    }
+
+    fn causes(&self, usual: Causes) -> Causes {
+        let state = self.state();
+        let calls = state.count_call.is_some() || state.byte_count_call.is_some();
+        if calls {
+            Causes::ANYTHING
+        } else {
+            usual
+        }
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {

@@ -7,12 +7,15 @@
 //! ```
 
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
+    handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Discard>("Discard", "1/0", "a/a", "x/x").blind().args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Discard>("Discard", "1/0", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .blind()
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("ACTIVE", "bool", "Whether to pull packets; only with a pull input. Default true."),
@@ -69,7 +72,7 @@ impl Element for Discard {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let (mut left, at_once) = (self.burst, ctx.at_once());
+        let (mut left, at_once) = (self.burst, ctx.at_once(Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once);
             let mut batch = ctx.pull(0, wanted);

@@ -10,10 +10,13 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::required("OFFSET", "int", "The first byte that counts."),

@@ -5,12 +5,12 @@
 //! FromDump(b.pcap) -> [1] h [1] -> ToDump(to_b.pcap);
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed};
 
 use super::tee::emit_clones;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").drops(DROPS);
+pub const CLASS: Class = Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").causes(Causes::COPIES).drops(DROPS);
 
 const NOWHERE: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new("nowhere", "There is no other output.")];

@@ -2,10 +2,11 @@
 //!
 //! Connect it to ports that the graph does not use. Any number of ports; each takes either push or pull.
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Idle>("Idle", "-/-", "a/a", "x/y").blind().drops(DROPS).silent();
+pub const CLASS: Class =
+    Class::new::<Idle>("Idle", "-/-", "a/a", "x/y").causes(Causes::NOTHING).blind().drops(DROPS).silent();
 
 const DROPS: &[DropReason] = &[DropReason::new("idle", "A packet was pushed to an idle port.")];
 const IDLE: usize = 0;

@@ -11,7 +11,8 @@
 //! ```
 
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp, TaskId,
+    handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Notifies, SearchOp,
+    TaskId,
 };
 
 use super::source::{Pace, Shared, Source, Template, DEFAULT_DATA};
@@ -133,6 +134,8 @@ impl Element for InfiniteSource {
 }
 
 impl Source for Infinite {
+    const CAUSES: Causes = Causes::NOTHING;
+
     fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }

@@ -4,10 +4,11 @@
 //! FromDump(in.pcap) -> MarkMACHeader(0, 14) -> Strip(14) -> CheckIPHeader -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 
 /// The class.
 pub const CLASS: Class = Class::new::<MarkMACHeader>("MarkMACHeader", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .refuses(&[("config", Refusal::Misread)])
     .live();

@@ -4,10 +4,10 @@
 //! Idle -> Null -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Null>("Null", "1/1", "a/a", "x/x").blind();
+pub const CLASS: Class = Class::new::<Null>("Null", "1/1", "a/a", "x/x").causes(Causes::NOTHING).blind();
 
 /// See the page above.
 pub struct Null;

@@ -6,9 +6,9 @@
 //! Idle -> Null8 -> Discard;
 //! ```
 
-use element::Class;
+use element::{Causes, Class};
 
 use super::null::Null;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Null>("Null8", "1/1", "a/a", "x/x").blind();
+pub const CLASS: Class = Class::new::<Null>("Null8", "1/1", "a/a", "x/x").causes(Causes::NOTHING).blind();

@@ -7,10 +7,13 @@
 //! FromDump(in.pcap) -> Pad(60) -> ToDump(out.pcap);
 //! ```
 
-use element::{annotation, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Pad>("Pad", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS).live();
+pub const CLASS: Class =
+    Class::new::<Pad>("Pad", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS).drops(DROPS).live();
 
 const ARGS: &[Arg] = &[
     Arg::optional(

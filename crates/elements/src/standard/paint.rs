@@ -8,12 +8,15 @@
 //! FromDump(right.pcap) -> Paint(0) -> both;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict};
+use element::{
+    per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+};
 
 use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .blind()
     .args(ARGS)
     .handlers(HANDLERS)

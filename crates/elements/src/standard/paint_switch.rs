@@ -9,13 +9,15 @@
 //! s[1] -> Print(one) -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 use super::color;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<PaintSwitch>("PaintSwitch", "1/-", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<PaintSwitch>("PaintSwitch", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[color::ANNO_ARG];
 

@@ -10,12 +10,13 @@
 //! ```
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .fast_path::<PaintTee>();

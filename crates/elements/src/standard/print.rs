@@ -9,10 +9,11 @@
 use std::fmt::Write;
 
 use args::{Timestamp, Word};
-use element::{Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Print>("Print", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .shows_order()
     .handlers(HANDLERS)
@@ -131,7 +132,7 @@ impl Print {
     fn print(&self, ctx: &mut Ctx<'_>, batch: &Batch) {
         if self.is_active {
             for packet in batch.iter() {
-                ctx.chatter(&self.line(packet));
+                ctx.chatter_of(packet.id(), &self.line(packet));
             }
         }
     }

@@ -6,10 +6,10 @@
 //! FromDump(in.pcap) -> Paint(5) -> PushAnno -> ToDump(annotated.pcap);
 //! ```
 
-use element::{annotation, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{annotation, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PushAnno>("PushAnno", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<PushAnno>("PushAnno", "1/1", "a/a", "x/x").causes(Causes::COPIES);
 
 /// See the page above.
 pub struct PushAnno;

@@ -6,10 +6,11 @@
 //! InfiniteSource -> PushNull -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PushNull>("PushNull", "1/1", "h/h", "x/x").blind();
+pub const CLASS: Class =
+    Class::new::<PushNull>("PushNull", "1/1", "h/h", "x/x").causes(Causes::NOTHING).blind();
 
 /// See the page above.
 pub struct PushNull;

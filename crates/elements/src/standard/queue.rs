@@ -9,7 +9,7 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal, SearchOp,
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal, SearchOp,
 };
 
 use super::storage::{self, Storage};
@@ -33,6 +33,7 @@ pub const fn class(
     Class {
         configure,
         ..class
+            .causes(Causes::WAKEUPS.and(Causes::LINES))
             .args(ARGS)
             .handlers(storage::HANDLERS)
             .drops(DROPS)
@@ -71,6 +72,14 @@ pub struct Queue {
 impl Element for Queue {
     fn configure(conf: &mut Configure<'_>) -> Result<Queue, Failed> {
         Queue::new(conf, Kind::Full)
+    }
+
+    fn causes(&self, usual: Causes) -> Causes {
+        match self.kind {
+            // What is told of is another packet than the one that came.
+            Kind::FrontDrop | Kind::Mixed => Causes::ANYTHING,
+            _ => usual,
+        }
     }
 
     fn notifies(&self) -> Notifies {

@@ -7,12 +7,15 @@
 //! ```
 
 use args::FixedPoint;
-use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
+use element::{
+    offload, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+};
 
 use super::bit_errors::{BitErrors, BITS, CERTAIN};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomBitErrors>("RandomBitErrors", "1/1", "a/a", "x/x")
+    .causes(Causes::CHANGES)
     .args(ARGS)
     .shows_order()
     .handlers(HANDLERS)

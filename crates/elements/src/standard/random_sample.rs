@@ -9,10 +9,13 @@
 //! ```
 
 use args::FixedPoint;
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal};
+use element::{
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal,
+};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSample>("RandomSample", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::CHANGES)
     .args(ARGS)
     .shows_order()
     .handlers(HANDLERS)

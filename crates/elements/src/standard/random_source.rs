@@ -10,8 +10,8 @@
 
 use args::Value;
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp,
-    TaskId,
+    handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet,
+    SearchOp, TaskId,
 };
 
 use super::source::{Pace, Shared, Source};
@@ -123,6 +123,8 @@ impl Element for RandomSource {
 }
 
 impl Source for Random {
+    const CAUSES: Causes = Causes::CHANGES;
+
     fn pace(&mut self) -> &mut Pace {
         &mut self.pace
     }

@@ -6,11 +6,14 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x").blind().shows_order().drops(DROPS);
+pub const CLASS: Class = Class::new::<RandomSwitch>("RandomSwitch", "1/1-", "h/h", "x/x")
+    .causes(Causes::CHANGES)
+    .blind()
+    .shows_order()
+    .drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
 

@@ -7,10 +7,10 @@
 //! FromDump(annotated.pcap) -> ReadAnno -> Strip(48) -> PaintSwitch -> Discard;
 //! ```
 
-use element::{per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<ReadAnno>("ReadAnno", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<ReadAnno>("ReadAnno", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct ReadAnno;

@@ -8,11 +8,13 @@
 //! ```
 
 use element::{
-    offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
+    offload, per_packet, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 /// The class.
 pub const CLASS: Class = Class::new::<Resize>("Resize", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -6,11 +6,13 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
+use element::{same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x").blind().drops(DROPS);
+pub const CLASS: Class = Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .blind()
+    .drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("no-output", "There is no output.")];
 

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1] u [1] -> Discard;
 //! ```
 
-use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, TaskId};
+use element::{handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, TaskId};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RoundRobinUnqueue>("RoundRobinUnqueue", "-/-", "l/h", "x/x")
@@ -60,7 +60,7 @@ impl Element for RoundRobinUnqueue {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let port = self.next;
-        let (mut left, at_once) = (self.burst, ctx.at_once());
+        let (mut left, at_once) = (self.burst, ctx.at_once(Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once);
             let batch = ctx.pull(port, wanted);

@@ -4,13 +4,16 @@
 //! FromDump(in.pcap) -> SetAnnoByte(PAINT, 3) -> PaintSwitch -> Discard;
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict};
 
 use super::color;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetAnnoByte>("SetAnnoByte", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<SetAnnoByte>("SetAnnoByte", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("ANNO", "annotation", "The annotation, of one byte."),

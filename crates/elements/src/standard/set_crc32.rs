@@ -6,12 +6,12 @@
 //! FromDump(in.pcap) -> SetCRC32 -> RandomSample(0.9) -> CheckCRC32 -> Discard;
 //! ```
 
-use element::{offload, per_packet, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 use super::crc32;
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetCrc32>("SetCRC32", "1/1", "a/a", "x/x");
+pub const CLASS: Class = Class::new::<SetCrc32>("SetCRC32", "1/1", "a/a", "x/x").causes(Causes::COPIES);
 
 /// See the page above.
 pub struct SetCrc32;

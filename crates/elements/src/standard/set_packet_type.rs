@@ -5,11 +5,12 @@
 //! ```
 
 use args::Word;
-use element::{per_packet, Arg, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Refusal, Verdict};
 use packet::PacketType;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetPacketType>("SetPacketType", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .refuses(&[("config", Refusal::Misread)])
     .live();

@@ -10,10 +10,12 @@
 use std::net::Ipv4Addr;
 
 use args::{Prefix, PrefixOrAddress};
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet};
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetRandIPAddress>("SetRandIPAddress", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class = Class::new::<SetRandIPAddress>("SetRandIPAddress", "1/1", "a/a", "x/x")
+    .causes(Causes::CHANGES)
+    .args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::required("PREFIX", "IP prefix", "The network, or the one address."),

@@ -7,10 +7,13 @@
 //! ```
 
 use args::Timestamp;
-use element::{annotation, per_packet, Arg, Class, Clock, Configure, Element, Failed, Packet, Verdict};
+use element::{
+    annotation, per_packet, Arg, Causes, Class, Clock, Configure, Element, Failed, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional(

@@ -9,13 +9,15 @@
 
 use args::{Timestamp, Word};
 use element::{
-    annotation, per_packet, same, Arg, Class, Clock, Configure, Ctx, Element, Failed, Handler, Packet,
-    Verdict,
+    annotation, per_packet, same, Arg, Causes, Class, Clock, Configure, Ctx, Element, Failed, Handler,
+    Packet, Verdict,
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetTimestampDelta>("SetTimestampDelta", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<SetTimestampDelta>("SetTimestampDelta", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] =
     &[Arg::keyword("TYPE", "`RANGE`, `NOW` or `FIRST`", "From when to when. Default RANGE.")];

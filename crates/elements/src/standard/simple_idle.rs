@@ -7,10 +7,11 @@
 //! DriverManager(wait 0.1s, read u.scheduled);
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<SimpleIdle>("SimpleIdle", "-/-", "a/a", "x/y").blind().drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<SimpleIdle>("SimpleIdle", "-/-", "a/a", "x/y").causes(Causes::NOTHING).blind().drops(DROPS);
 
 const DROPS: &[DropReason] = &[DropReason::new("idle", "A packet was pushed to an idle port.")];
 const IDLE: usize = 0;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use element::{Batch, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake};
+use element::{Batch, Causes, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake};
 
 /// What a source's packets hold unless it is told otherwise.
 pub const DEFAULT_DATA: &[u8] = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.";
@@ -72,14 +72,14 @@ impl Pace {
         self.is_changed = true;
     }
 
-    /// What the task is to do.
-    fn plan(&self, ctx: &Ctx<'_>) -> Plan {
+    /// What the task is to do; `own` is what making packets causes.
+    fn plan(&self, ctx: &mut Ctx<'_>, own: Causes) -> Plan {
         if !self.is_active || !ctx.is_active(&self.nonfull) {
             return Plan::Rest;
         }
-        match self.left().min(self.burst as u64) {
+        match self.left() {
             0 if self.limit >= 0 => Plan::End(self.end_call.clone()),
-            n => Plan::Send(n),
+            left => Plan::Send(left.min(ctx.joint_burst(self.burst as usize, own) as u64)),
         }
     }
 
@@ -127,6 +127,8 @@ enum Plan {
 
 /// A source that runs whenever it can.
 pub trait Source {
+    /// What making packets causes.
+    const CAUSES: Causes;
     /// How many packets it makes, and when.
     fn pace(&mut self) -> &mut Pace;
     /// Makes packets.
@@ -155,7 +157,7 @@ impl<S: Source> Shared<S> {
 
     /// Runs the task: pushes a burst of packets.
     pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let plan = self.get().pace().plan(ctx);
+        let plan = self.get().pace().plan(ctx, S::CAUSES);
         let mut left = match plan {
             Plan::Rest => return false,
             Plan::End(call) => {
@@ -164,7 +166,7 @@ impl<S: Source> Shared<S> {
             }
             Plan::Send(n) => n,
         };
-        let at_once = ctx.at_once() as u64;
+        let at_once = ctx.at_once(S::CAUSES) as u64;
         while left > 0 {
             let n = left.min(at_once);
             let batch = self.make(ctx, n);

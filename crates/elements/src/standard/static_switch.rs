@@ -8,11 +8,14 @@
 //! s[1] -> Print -> Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed};
+use element::{Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<StaticSwitch>("StaticSwitch", "1/-", "h/h", "x/x").blind().args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<StaticSwitch>("StaticSwitch", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .blind()
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::required("OUTPUT", "int", "The output.")];
 

@@ -1,6 +1,6 @@
 //! What the queues share: storage with a capacity, the figures, and when to sleep.
 
-use element::{Batch, Ctx, Handler};
+use element::{Batch, Ctx, Handler, Packet};
 use packet::Ring;
 
 /// Pulls that must find nothing, one after the other, before a queue tells its pullers to sleep.
@@ -131,7 +131,7 @@ impl Storage {
                 class => class,
             };
             let text = format!("{} :: {class}: overflow", ctx.own_name());
-            ctx.chatter(&text);
+            ctx.chatter_of(batch.iter().next().map_or(0, Packet::id), &text);
         }
         self.drops += batch.len() as u64;
         ctx.emit_or_drop(1, reason, batch);

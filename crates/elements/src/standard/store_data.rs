@@ -6,10 +6,11 @@
 //! FromDump(in.pcap) -> StoreData(12, \<0800>) -> ToDump(out.pcap);
 //! ```
 
-use element::{offload, per_packet, Arg, Class, Configure, Element, Failed, Packet, Verdict};
+use element::{offload, per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<StoreData>("StoreData", "1/1", "a/a", "x/x").args(ARGS);
+pub const CLASS: Class =
+    Class::new::<StoreData>("StoreData", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::required("OFFSET", "unsigned", "The first byte to overwrite, counted from 0."),

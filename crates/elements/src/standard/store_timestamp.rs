@@ -7,11 +7,15 @@
 //! InfiniteSource(LIMIT 3) -> SetTimestamp -> StoreTimestamp(TAIL true) -> Print(MAXLENGTH -1) -> Discard;
 //! ```
 
-use element::{offload, per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict,
+};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<StoreTimestamp>("StoreTimestamp", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<StoreTimestamp>("StoreTimestamp", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("OFFSET", "int", "Where to write, in bytes; negative is as if it was not given."),

@@ -9,12 +9,13 @@
 //! s[1] -> Discard;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Refusal, Verdict};
+use element::{same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Refusal, Verdict};
 
 use super::stride::{self, Stride};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StrideSwitch>("StrideSwitch", "1/1-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .blind()
     .args(&[stride::TICKETS_ARG])
     .handlers(stride::HANDLERS)

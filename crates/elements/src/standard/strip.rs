@@ -8,10 +8,11 @@
 //! ```
 
 use element::fast_path::{FastPath, HasFastPath, Ingress};
-use element::{offload, Arg, Batch, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
+use element::{offload, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").args(ARGS).fast_path::<Strip>();
+pub const CLASS: Class =
+    Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").causes(Causes::LINES).args(ARGS).fast_path::<Strip>();
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to remove.")];
 
@@ -56,7 +57,7 @@ impl Strip {
 
 /// The lengths of packets that had fewer bytes than were to be removed, to be told.
 #[derive(Default)]
-pub struct ShortPackets(Vec<usize>);
+pub struct ShortPackets(Vec<(usize, usize)>);
 
 impl ShortPackets {
     /// Removes bytes from the front of a packet.
@@ -64,22 +65,22 @@ impl ShortPackets {
     pub fn strip(&mut self, packet: &mut Packet, n_bytes: usize) {
         offload::settle_before(packet, n_bytes);
         if packet.len() < n_bytes {
-            self.note(packet.len());
+            self.note(packet);
         }
         packet.strip(n_bytes);
     }
 
     #[cold]
-    fn note(&mut self, len: usize) {
-        self.0.push(len);
+    fn note(&mut self, packet: &Packet) {
+        self.0.push((packet.len(), packet.id()));
     }
 
     /// Tells of the short packets.
     #[inline]
     pub fn tell(&mut self, ctx: &mut Ctx<'_>, n_bytes: usize) {
         if !self.0.is_empty() {
-            for len in self.0.drain(..) {
-                ctx.chatter(&format!("Packet::pull {n_bytes} > length {len}"));
+            for (len, packet) in self.0.drain(..) {
+                ctx.chatter_of(packet, &format!("Packet::pull {n_bytes} > length {len}"));
             }
         }
     }

@@ -8,11 +8,14 @@
 //! DriverManager(write s.active0 false, wait 1s, write s.reset);
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Suppressor>("Suppressor", "-/=", "a/a", "#/#").handlers(HANDLERS).pulls_first().drops(DROPS);
+pub const CLASS: Class = Class::new::<Suppressor>("Suppressor", "-/=", "a/a", "#/#")
+    .causes(Causes::NOTHING)
+    .handlers(HANDLERS)
+    .pulls_first()
+    .drops(DROPS);
 
 const HANDLERS: &[Handler] = &[
     Handler::read_write("active#", "Whether packets pass from this input to its output.")

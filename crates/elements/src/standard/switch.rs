@@ -10,11 +10,13 @@
 //! ```
 
 use element::{
-    llrpc, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, LlrpcError, Refusal,
+    llrpc, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, LlrpcError,
+    Refusal,
 };
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch>("Switch", "1/-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .blind()
     .args(ARGS)
     .handlers(HANDLERS)

@@ -8,12 +8,16 @@
 //! ```
 
 use element::{
-    annotation, offload, per_packet, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Verdict,
+    annotation, offload, per_packet, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet,
+    Verdict,
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Truncate>("Truncate", "1/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<Truncate>("Truncate", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("LENGTH", "unsigned", "Most bytes that are left."),

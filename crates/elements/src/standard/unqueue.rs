@@ -7,7 +7,9 @@
 //! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
 //! ```
 
-use element::{handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake};
+use element::{
+    handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
+};
 
 /// The class.
 pub const CLASS: Class =
@@ -79,7 +81,7 @@ impl Element for Unqueue {
                 return false;
             }
         }
-        let (mut worked, at_once) = (false, ctx.at_once());
+        let (mut worked, at_once) = (false, ctx.at_once(Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once as u64) as usize;
             let batch = ctx.pull(0, wanted);

@@ -6,10 +6,11 @@
 //! FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> Unstrip(14) -> ToDump(out.pcap);
 //! ```
 
-use element::{per_packet, Arg, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
+use element::{per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Unstrip>("Unstrip", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<Unstrip>("Unstrip", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS).drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to put back.")];
 

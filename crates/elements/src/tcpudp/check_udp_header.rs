@@ -8,7 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> CheckUDPHeader(DETAILS true) -> Discard;
 //! ```
 
-use element::{offload, Class, Ctx, DropReason, Packet};
+use element::{offload, Causes, Class, Ctx, DropReason, Packet};
 use wire::protocol;
 
 use super::segment::Outer;
@@ -16,6 +16,7 @@ use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Checker<Udp>>("CheckUDPHeader", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

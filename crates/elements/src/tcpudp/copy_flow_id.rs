@@ -10,13 +10,14 @@
 //! FromDump(b.pcap) -> Strip(14) -> CheckIPHeader -> [1]c[1] -> Discard;
 //! ```
 
-use element::{Class, Handler, Packet};
+use element::{Causes, Class, Handler, Packet};
 
 use super::copier::{Copied, Copier, ARGS};
 use crate::rewriter::flow_id::FlowId;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Copier<CopyFlowID>>("CopyFlowID", "2/2", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .pulls_first()
     .handlers(HANDLERS);

@@ -8,15 +8,19 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> SetTCPChecksum -> Discard;
 //! ```
 
-use element::{offload, same, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::checksum;
 
 use super::segment::Outer;
 use crate::ip::failures::{per_told_packet, Failures};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetTCPChecksum>("SetTCPChecksum", "1/1", "a/a", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<SetTCPChecksum>("SetTCPChecksum", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("FIXOFF", "bool", "Whether to correct the header length. Default false.")];
@@ -52,7 +56,7 @@ impl SetTCPChecksum {
         if self.set(packet).is_some() {
             return Verdict::PASS;
         }
-        self.failures.add(BAD_LENGTH);
+        self.failures.add(BAD_LENGTH, packet);
         Verdict::drop(BAD_LENGTH)
     }
 

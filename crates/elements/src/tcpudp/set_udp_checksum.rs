@@ -8,14 +8,18 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
 //! ```
 
-use element::{offload, same, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict};
+use element::{
+    offload, same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+};
 use wire::checksum;
 
 use super::segment::Outer;
 use crate::ip::failures::Failures;
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").drops(DROPS);
+pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::LINES.and(Causes::CHANGES))
+    .drops(DROPS);
 
 const FRAGMENT: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new(
@@ -57,24 +61,24 @@ impl SetUDPChecksum {
         if set(packet).is_some() {
             return Verdict::PASS;
         }
-        self.failures.add(FRAGMENT);
+        self.failures.add(FRAGMENT, packet);
         Verdict::port_or_drop(1, FRAGMENT)
     }
 
     #[inline(always)]
     fn tell(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.n_outputs() == 1 && self.failures.are_untold() {
-            self.tell_once(ctx);
+        if let Some(packet) = self.failures.first_untold().filter(|_| ctx.n_outputs() == 1) {
+            self.tell_once(ctx, packet);
         }
     }
 
     /// Tells of the first failure in the graph.
     #[cold]
-    fn tell_once(&mut self, ctx: &mut Ctx<'_>) {
+    fn tell_once(&mut self, ctx: &mut Ctx<'_>, packet: usize) {
         self.failures.settle();
         if ctx.n_said(CLASS.facts.name) == 0 {
             let text = format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element));
-            ctx.chatter(&text);
+            ctx.chatter_of(packet, &text);
         }
     }
 }

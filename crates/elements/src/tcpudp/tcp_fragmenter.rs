@@ -8,7 +8,9 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> TCPFragmenter(MTU 576) -> ToDump(out.pcap);
 //! ```
 
-use element::{offload, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
+use element::{
+    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+};
 use wire::{checksum, tcp_flag, Tcp};
 
 use super::segment::Outer;
@@ -16,6 +18,7 @@ use crate::ip::pieces::Pieces;
 
 /// The class.
 pub const CLASS: Class = Class::new::<TCPFragmenter>("TCPFragmenter", "1/1", "h/h", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -11,12 +11,14 @@ use std::net::Ipv4Addr;
 
 use args::{Port, Raw, Scope};
 use element::{
-    offload, per_packet, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal, Verdict,
+    offload, per_packet, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal,
+    Verdict,
 };
 use wire::{checksum, protocol};
 
 /// The class.
 pub const CLASS: Class = Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x")
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

@@ -249,7 +249,7 @@ impl World {
                 None => drop(self.second_hands.remove(&idx)),
             }
         }
-        self.wiring.lanes.forget();
+        self.wiring.forget_ways();
         self.notifiers = notifiers;
         self.make_places(self.graph.elements.len());
         if places.is_some() {
@@ -307,7 +307,7 @@ impl World {
                 None => {}
             });
         }
-        self.wiring.lanes.forget();
+        self.wiring.forget_ways();
         self.find_order();
     }
 

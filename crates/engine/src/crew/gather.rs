@@ -83,7 +83,7 @@ impl World {
             own.add(other);
         }
         self.second_hands.extend(other.second_hands.drain());
-        self.wiring.lanes.forget();
+        self.wiring.forget_ways();
         other.tasks.pause();
         self.tasks.absorb(std::mem::take(&mut other.tasks), is_own);
         self.timers.absorb(std::mem::take(&mut other.timers), is_own);

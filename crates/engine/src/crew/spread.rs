@@ -53,7 +53,7 @@ impl World {
         let (hands, others) =
             std::mem::take(&mut self.second_hands).into_iter().partition(|(idx, _)| is_own(*idx));
         self.second_hands = others;
-        self.wiring.lanes.forget();
+        self.wiring.forget_ways();
         let mut part = World::new(Parts {
             graph: self.graph.clone(),
             classes: self.classes.clone(),

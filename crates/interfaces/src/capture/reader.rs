@@ -61,6 +61,18 @@ impl Reader {
         }
     }
 
+    /// As [`Reader::next_record`], but an error of the kind `WouldBlock` where it had to wait for whoever writes a pipe.
+    #[inline]
+    pub fn next_record_now(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
+        loop {
+            match self.decoder.advance()? {
+                Advance::Record(found, place) => return Ok(Some(self.decoder.record(&found, place))),
+                Advance::NeedInput => self.fill_now()?,
+                Advance::End => return Ok(None),
+            }
+        }
+    }
+
     /// What takes the capture apart, for who reads with [`Reader::fill`] what it needs.
     pub fn decoder(&mut self) -> &mut Decoder {
         &mut self.decoder
@@ -123,6 +135,18 @@ impl Reader {
             reader.fill()?;
         }
         Ok(reader)
+    }
+
+    /// As [`Reader::fill`], if there is something to be read now. A decompressor is read from in any case.
+    #[cold]
+    fn fill_now(&mut self) -> Result<(), CaptureError> {
+        match &self.input {
+            Input::File(file) if !sys::poll::is_readable(file.as_fd()) => {
+                let source = io::ErrorKind::WouldBlock.into();
+                Err(CaptureError::Read { offset: self.decoder.position(), source })
+            }
+            _ => self.fill(),
+        }
     }
 
     /// Reads once, or finds that the capture ends.

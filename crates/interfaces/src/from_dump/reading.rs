@@ -27,6 +27,8 @@ pub(super) enum Step {
     /// A packet and its link type.
     Packet(Packet, u32),
     PassedOver,
+    /// Nothing until more is written.
+    NothingYet,
     /// A packet that is too early, or the end comes before it.
     Wait,
     End,
@@ -52,6 +54,8 @@ impl FromDump {
                     }
                 }
                 Step::PassedOver => {}
+                // What has come does not wait for what may come.
+                Step::NothingYet => break,
                 Step::Wait => {
                     stop = Step::Wait;
                     break;
@@ -74,7 +78,7 @@ impl FromDump {
     #[inline]
     fn step(&mut self, ctx: &mut Ctx<'_>, is_first: bool) -> Step {
         let step = if matches!(self.next, Next::Nothing) {
-            self.read_record(ctx)
+            self.read_record(ctx, is_first)
         } else {
             self.step_ahead(ctx, is_first)
         };
@@ -103,8 +107,8 @@ impl FromDump {
     }
 
     #[inline]
-    fn read_record(&mut self, ctx: &mut Ctx<'_>) -> Step {
-        let found = self.source.next(ctx);
+    fn read_record(&mut self, ctx: &mut Ctx<'_>, may_wait: bool) -> Step {
+        let found = self.source.next(ctx, may_wait);
         if let Some(time) = self.source.first_time.take().filter(|_| self.keeps_timing) {
             self.timing_offset_ns = ctx.steady_ns().saturating_sub(time.as_nanos());
         }
@@ -112,6 +116,7 @@ impl FromDump {
             Found::Packet(packet, link_type) => return Step::Packet(packet, link_type),
             Found::PastEnd(packet, link_type) => self.next = Next::PastEnd(packet, link_type),
             Found::Fault(message) => self.next = Next::Fault(message),
+            Found::NothingYet => return Step::NothingYet,
             Found::PassedOver => {}
             Found::End => return Step::End,
         }

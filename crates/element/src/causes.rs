@@ -1,0 +1,32 @@
+//! What packets cause on their way.
+
+/// What packets that come to an element cause beside the packets that it emits for each of them, in order, and what it keeps or
+/// writes to a file of its own. Where nothing shows that packets did not go one by one, the engine takes many of them through the
+/// graph at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Causes(u8);
+
+impl Causes {
+    /// Nothing.
+    pub const NOTHING: Causes = Causes(0);
+    /// Lines about packets ([`Ctx::chatter_of`](crate::Ctx::chatter_of)).
+    pub const LINES: Causes = Causes(1);
+    /// Changes of what elements share, such as draws of random numbers.
+    pub const CHANGES: Causes = Causes(2);
+    /// Further packets, or packets that may have moved to larger buffers: nobody can tell which packet they come from.
+    pub const COPIES: Causes = Causes(8);
+    /// Tasks that wake up, for packets are stored.
+    pub const WAKEUPS: Causes = Causes(4);
+    /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
+    pub const ANYTHING: Causes = Causes(u8::MAX);
+
+    /// Both.
+    pub const fn and(self, other: Causes) -> Causes {
+        Causes(self.0 | other.0)
+    }
+
+    /// Whether this causes all that the other does.
+    pub const fn include(self, other: Causes) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
