@@ -653,6 +653,19 @@ fn pages_come_from_the_definitions() {
 }
 
 #[test]
+fn a_handler_whose_script_gives_up_is_no_success() {
+    let graph = "s :: Script(TYPE PASSIVE, label a, goto a); Idle -> Discard; DriverManager(stop)";
+    for options in
+        [&["click", "-e", graph, "-h", "s.run"][..], &["run", "-q", "-e", graph, "--read", "s.run"]]
+    {
+        let output = weir(options);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(stderr(&output), "s :: Script: too many jumps, giving up\n");
+    }
+    assert!(weir(&["click", "-e", graph, "-h", "s.class"]).status.success());
+}
+
+#[test]
 fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     let folder = scratch("man");
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
