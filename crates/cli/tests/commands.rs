@@ -681,9 +681,22 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no command `nta`") && stderr(&output).contains("did you mean `nat`?"));
     assert!(!Path::new(&folder).join("nta").exists());
-    std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
-    assert_eq!(stdout(&weir_in(Path::new(&folder), &["man", "nat"])), "");
-    assert!(Path::new(&folder).join("nat/weir.1").exists());
+    let in_folder = |name: &str| Path::new(&folder).join(name);
+    std::fs::create_dir(in_folder("nat")).expect("there is no such folder");
+    std::fs::write(in_folder("hex"), "").expect("there is no such file");
+    std::fs::write(in_folder("natt"), "").expect("there is no such file");
+    assert_eq!(
+        stdout(&weir_in(Path::new(&folder), &["man", "nat"])),
+        text,
+        "a command is meant, not the folder"
+    );
+    assert!(!in_folder("nat/weir.1").exists());
+    assert!(
+        weir_in(Path::new(&folder), &["man", "nat/"]).status.success() && in_folder("nat/weir.1").exists()
+    );
+    assert!(stdout(&weir_in(Path::new(&folder), &["man", "hex"])).contains(".TH WEIR-HEX 1"));
+    let output = weir_in(Path::new(&folder), &["man", "natt"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("did you mean `nat`?"));
 }
 
 #[test]
