@@ -89,7 +89,7 @@ pub enum Command {
     /// Print the manual page or that of a command, or write all pages into a folder.
     Man {
         /// Folder to write `weir.1`, `weir-run.1`, ... into: one that is there, or a path with a `/`, such as `man/`; or a command,
-        /// such as `nat`, whose page to print. What is both is the folder.
+        /// such as `nat`, whose page to print. What is both is the command.
         #[arg(value_name = "FOLDER|COMMAND")]
         what: Option<String>,
     },

@@ -22,13 +22,15 @@ pub fn completions(shell: clap_complete::Shell, is_fixed: bool) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the manual page or that of a command, or writes the pages of all commands into a folder.
+/// Prints the manual page or that of a command, or writes the pages of all commands into a folder. The name of a command means a folder
+/// only with `/` behind it.
 pub fn man(what: Option<&str>) -> Exit {
     let mut all = full();
-    let only = what.filter(|what| !Path::new(what).exists()).and_then(|what| all.find_subcommand(what));
+    // What is also called so in the folder does not matter.
+    let only = what.and_then(|what| all.find_subcommand(what));
     let only = only.map(|command| command.get_name().to_string());
     if let (Some(what), None) = (what, &only) {
-        if !what.contains('/') && !Path::new(what).exists() {
+        if !what.contains('/') && !Path::new(what).is_dir() {
             let names = all.get_subcommands().map(Command::get_name);
             let near = names.min_by_key(|name| strsim::damerau_levenshtein(name, what)).unwrap_or("run");
             return Err(Failure::Usage(format!(

@@ -653,6 +653,19 @@ fn pages_come_from_the_definitions() {
 }
 
 #[test]
+fn a_handler_whose_script_gives_up_is_no_success() {
+    let graph = "s :: Script(TYPE PASSIVE, label a, goto a); Idle -> Discard; DriverManager(stop)";
+    for options in
+        [&["click", "-e", graph, "-h", "s.run"][..], &["run", "-q", "-e", graph, "--read", "s.run"]]
+    {
+        let output = weir(options);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(stderr(&output), "s :: Script: too many jumps, giving up\n");
+    }
+    assert!(weir(&["click", "-e", graph, "-h", "s.class"]).status.success());
+}
+
+#[test]
 fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     let folder = scratch("man");
     std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
@@ -668,9 +681,22 @@ fn a_manual_page_is_printed_and_all_are_written_into_a_folder() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no command `nta`") && stderr(&output).contains("did you mean `nat`?"));
     assert!(!Path::new(&folder).join("nta").exists());
-    std::fs::create_dir(Path::new(&folder).join("nat")).expect("there is no such folder");
-    assert_eq!(stdout(&weir_in(Path::new(&folder), &["man", "nat"])), "");
-    assert!(Path::new(&folder).join("nat/weir.1").exists());
+    let in_folder = |name: &str| Path::new(&folder).join(name);
+    std::fs::create_dir(in_folder("nat")).expect("there is no such folder");
+    std::fs::write(in_folder("hex"), "").expect("there is no such file");
+    std::fs::write(in_folder("natt"), "").expect("there is no such file");
+    assert_eq!(
+        stdout(&weir_in(Path::new(&folder), &["man", "nat"])),
+        text,
+        "a command is meant, not the folder"
+    );
+    assert!(!in_folder("nat/weir.1").exists());
+    assert!(
+        weir_in(Path::new(&folder), &["man", "nat/"]).status.success() && in_folder("nat/weir.1").exists()
+    );
+    assert!(stdout(&weir_in(Path::new(&folder), &["man", "hex"])).contains(".TH WEIR-HEX 1"));
+    let output = weir_in(Path::new(&folder), &["man", "natt"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("did you mean `nat`?"));
 }
 
 #[test]

@@ -1,18 +1,23 @@
 //! What the process knows of elements that failed at what they are there for, such as writing a file.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+static N_FAILURES: AtomicU64 = AtomicU64::new(0);
 static IS_CLICK: AtomicBool = AtomicBool::new(false);
 
 /// Says that an element failed and told so: the process will end with an error.
 pub fn note() {
-    HAS_FAILED.store(true, Ordering::Relaxed);
+    N_FAILURES.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Whether any element of this process failed.
 pub fn is_noted() -> bool {
-    HAS_FAILED.load(Ordering::Relaxed)
+    n_noted() > 0
+}
+
+/// How often that was said.
+pub fn n_noted() -> u64 {
+    N_FAILURES.load(Ordering::Relaxed)
 }
 
 /// Leaves untold what Click leaves untold.

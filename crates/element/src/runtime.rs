@@ -62,6 +62,8 @@ pub trait Runtime {
     /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull, but simulated time passes by a
     /// nanosecond with each call.
     fn now_ns(&mut self) -> i64;
+    /// See [`Ctx::forget_times`].
+    fn forget_times(&mut self);
     /// A clock that gives what [`Runtime::now_ns`] would.
     fn clock(&self) -> Clock;
     /// Such a clock began at a time, and let some of it pass, if it is simulated.

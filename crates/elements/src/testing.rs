@@ -22,18 +22,26 @@ pub fn run_until(config: &str, reads: &[&str], is_done: impl FnMut() -> bool) ->
     run_with(testing::simulated(), config, reads, is_done)
 }
 
+/// As [`run`], by the clock of the machine, until the graph stops itself.
+pub fn run_in_real_time(config: &str, reads: &[&str]) -> String {
+    library().run(BuildOptions::default(), config, reads, |_| false)
+}
+
 fn run_with(
     options: BuildOptions,
     config: &str,
     reads: &[&str],
     mut is_done: impl FnMut() -> bool,
 ) -> String {
-    let library = testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes));
     let mut rounds = 0;
-    library.run(options, config, reads, |world| {
+    library().run(options, config, reads, |world| {
         rounds += 1;
         rounds >= LIMIT || world.is_idle() || is_done()
     })
+}
+
+fn library() -> testing::Library {
+    testing::Library::new(crate::FOLDERS.iter().map(|(_, classes)| *classes))
 }
 
 /// Runs a graph and compares what it printed.

@@ -28,6 +28,10 @@ impl Runtime for World {
         }
     }
 
+    fn forget_times(&mut self) {
+        World::forget_times(self);
+    }
+
     #[inline]
     fn clock(&self) -> Clock {
         match (self.clock.peek(), self.wall_ns) {

@@ -131,7 +131,10 @@ impl Element for FromDump {
         let forces_ip = conf.args.get_or("FORCE_IP", false);
         let bounds = bounds(conf);
         let end_call = conf.handler_call("END_CALL");
-        let filepos = conf.args.get_or("FILEPOS", 0);
+        let filepos: i64 = conf.args.get_or("FILEPOS", 0);
+        if filepos < 0 {
+            conf.args.fail("FILEPOS: invalid number");
+        }
         let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
         if conf.args.is_ok() {
             warn_of_sample(conf, sample);
@@ -150,7 +153,7 @@ impl Element for FromDump {
         };
         Ok(FromDump {
             source: DumpSource::new(filename, window, sample.min(ALWAYS)),
-            filepos,
+            filepos: filepos.unsigned_abs(),
             goes_on: false,
             keeps_timing,
             forces_ip,
@@ -431,6 +434,20 @@ mod tests {
                 f.active: true
                 f.rx_packets: 0
                 f.rx_bytes: 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_place_that_no_file_has_is_refused() {
+        crate::testing::check(
+            "FromDump(x, FILEPOS -1) -> Discard; FromDump(x, FILEPOS 9223372036854775808) -> Discard",
+            expect![[r#"
+                config:1: While configuring 'FromDump@1 :: FromDump':
+                  FILEPOS: invalid number
+                config:1: While configuring 'FromDump@3 :: FromDump':
+                  FILEPOS: out of range, bound 9223372036854775807
+                Router could not be initialized!
             "#]],
         );
     }

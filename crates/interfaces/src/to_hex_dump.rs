@@ -13,6 +13,7 @@
 //! ```
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write};
 
 use args::Filename;
@@ -21,6 +22,7 @@ use element::{
     same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role,
 };
 
+use crate::capture::Kept;
 use crate::segment::segment;
 use crate::stage::table;
 
@@ -42,12 +44,19 @@ const HANDLERS: &[Handler] = &[
     Handler::read("count", "Packets written."),
 ];
 
+/// Where the text goes.
+enum Out {
+    Stderr,
+    Stdout,
+    File(Kept),
+}
+
 /// See the page above.
 pub struct ToHexDump {
     filename: Option<String>,
     directions: Vec<String>,
     max_len: usize,
-    out: Option<Box<dyn Write + Send>>,
+    out: Option<Out>,
     /// Whether the file is one that another element has begun.
     goes_on: bool,
     text: String,
@@ -84,13 +93,15 @@ impl Element for ToHexDump {
         if self.goes_on {
             return Ok(());
         }
-        let out: Box<dyn Write + Send> = match self.filename.as_deref() {
-            None => Box::new(io::stderr()),
-            Some("-") => Box::new(io::stdout()),
+        let out = match self.filename.as_deref() {
+            None => Out::Stderr,
+            Some("-") => Out::Stdout,
             Some(name) => {
                 table::refuse_input(name)?;
-                let file = std::fs::File::create(name);
-                Box::new(file.map_err(|error| format!("{name}: {}", reason(&error)))?)
+                // In a stage, whoever is to be written may still read the file.
+                let file =
+                    if table::is_stage() { Kept::open(name) } else { File::create(name).map(Kept::from) };
+                Out::File(file.map_err(|error| format!("{name}: {}", reason(&error)))?)
             }
         };
         self.out = Some(out);
@@ -114,12 +125,20 @@ impl Element for ToHexDump {
         }
     }
 
+    fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(Out::File(mut file)) = self.out.take() {
+            let result = file.empty();
+            self.note(ctx, result);
+        }
+    }
+
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<ToHexDump>(ctx, old) else { return };
+        let Some(mut old) = same::<ToHexDump>(ctx, old) else { return };
         if self.goes_on {
-            self.out = old.out;
+            self.out = old.out.take();
         }
         self.count = old.count;
+        old.cleanup(ctx);
     }
 
     fn foresee(&mut self, old: &dyn Element) {
@@ -142,8 +161,13 @@ impl ToHexDump {
             }
         }
         let Some(out) = &mut self.out else { return };
-        let result = out.write_all(self.text.as_bytes()).and_then(|()| out.flush());
+        let result = out.write(&self.text);
         self.text.clear();
+        self.note(ctx, result);
+    }
+
+    /// Tells of an error, and writes no more then.
+    fn note(&mut self, ctx: &mut Ctx<'_>, result: io::Result<()>) {
         if let Err(error) = result {
             // Nobody reads on, or the disk is full: packets pass all the same.
             self.out = None;
@@ -175,6 +199,19 @@ impl ToHexDump {
         }
         self.text.push('\n');
         self.count += 1;
+    }
+}
+
+impl Out {
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Out::Stderr => io::stderr().write_all(text.as_bytes()),
+            Out::Stdout => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+            }
+            Out::File(file) => file.write_all(text.as_bytes()),
+        }
     }
 }
 

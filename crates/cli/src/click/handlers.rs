@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use element::output::StandardOutput;
-use element::{HandlerCall, HandlerUse, Runtime};
+use element::{failure, HandlerCall, HandlerUse, Runtime};
 use engine::Engine;
 
 /// No element: names are looked up from the top.
@@ -13,6 +13,7 @@ const TOP: usize = usize::MAX;
 /// sees them at once, they follow what is told of errors, as Click's do, which wait in a buffer.
 pub fn print(engine: &mut Engine, names: &[String]) -> bool {
     let with_names = names.len() > 1;
+    let n_failures = failure::n_noted();
     let mut ok = true;
     for name in names {
         match expand(engine, name) {
@@ -27,7 +28,8 @@ pub fn print(engine: &mut Engine, names: &[String]) -> bool {
             }
         }
     }
-    ok
+    // What elements fail at while they answer counts, too.
+    ok && failure::n_noted() == n_failures
 }
 
 /// The handlers that `name` means: the element may be a pattern or a class. True if it is.

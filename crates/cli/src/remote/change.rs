@@ -201,8 +201,8 @@ pub fn creation(name: &str, words: &[String], before: &Daemon) -> Result<(Daemon
     Ok((daemon, edit))
 }
 
-/// Changes an instance.
-pub fn set(options: &SetOptions) -> Result<(), String> {
+/// Changes an instance. Words that its schema refuses are a wrong command line, as they are where the instance is made.
+pub fn set(options: &SetOptions) -> Result<(), Failure> {
     let target = Target::find(&options.daemon, &options.instance)?;
     let operation = if options.replace { "replace" } else { "merge" };
     let mut edits = Vec::new();
@@ -212,9 +212,9 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
     };
     for text in &options.values {
         let (path, value) = assignment(text)?;
-        let place = target.place(path)?;
+        let place = target.place(path).map_err(Failure::Usage)?;
         let before = if place.is_entry { 0 } else { last_number(&options.daemon, &target, &place)? };
-        let value = target::value(place.node, value, before)?;
+        let value = target::value(place.node, value, before).map_err(Failure::Usage)?;
         let value = if place.is_entry && place.node.kind == Kind::List { json!([value]) } else { value };
         push(&place, value);
     }
@@ -222,7 +222,7 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
         let mut value = read(file)?;
         remove_state(target.node(), &mut value);
         let Value::Object(members) = value else {
-            return Err(format!("{}: expected names with values", called(file)));
+            return Err(format!("{}: expected names with values", called(file)).into());
         };
         for (name, value) in members {
             let place = target.place(&name)?;
@@ -232,7 +232,7 @@ pub fn set(options: &SetOptions) -> Result<(), String> {
             push(&place, value);
         }
     }
-    target::patch(&options.daemon, &target.url(), edits)
+    target::patch(&options.daemon, &target.url(), edits).map_err(Failure::Other)
 }
 
 /// The highest number that an entry of a list has for its key: entries that words add are numbered on from there.
@@ -251,7 +251,7 @@ fn last_number(daemon: &Daemon, target: &Target, place: &target::Place<'_>) -> R
 }
 
 /// Deletes an instance, or nodes of it.
-pub fn delete(options: &DeleteOptions) -> Result<(), String> {
+pub fn delete(options: &DeleteOptions) -> Result<(), Failure> {
     let target = Target::find(&options.daemon, &options.instance)?;
     if options.paths.is_empty() {
         // What joins it and watches it goes with it.
@@ -259,18 +259,18 @@ pub fn delete(options: &DeleteOptions) -> Result<(), String> {
         paths.extend(watch::separating(&options.daemon, &target.function, &target.name)?);
         paths.push(format!("/{0}:{0}={1}", target.function, encoded(&target.name)));
         let edits = paths.iter().enumerate().map(|(i, path)| edit(i + 1, "delete", path, "", None));
-        return target::patch(&options.daemon, "/restconf/data", edits.collect());
+        return target::patch(&options.daemon, "/restconf/data", edits.collect()).map_err(Failure::Other);
     }
     let mut edits = Vec::new();
     for path in &options.paths {
-        let place = target.place(path)?;
+        let place = target.place(path).map_err(Failure::Usage)?;
         edits.push(edit(edits.len() + 1, "delete", &place.path, &place.node.name, None));
     }
-    target::patch(&options.daemon, &target.url(), edits)
+    target::patch(&options.daemon, &target.url(), edits).map_err(Failure::Other)
 }
 
 /// Calls an action.
-pub fn call(options: &CallOptions) -> Result<(), String> {
+pub fn call(options: &CallOptions) -> Result<(), Failure> {
     let target = Target::find(&options.daemon, &options.instance)?;
     let place = target.place(&options.action).ok().filter(|place| place.node.kind == Kind::Action);
     let Some(place) = place else {
@@ -282,7 +282,8 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
             .collect();
         let known =
             if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) };
-        return Err(format!("`{}` is no action of a {}; {known}", options.action, target.function));
+        let message = format!("`{}` is no action of a {}; {known}", options.action, target.function);
+        return Err(Failure::Usage(message));
     };
     let input = place.node.children.iter().find(|child| child.kind == Kind::Input);
     let mut values = Map::new();
@@ -290,8 +291,9 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
         let (name, value) = assignment(text)?;
         let node = input
             .and_then(|input| input.child(name))
-            .ok_or_else(|| format!("`{}` takes no `{name}`", place.node.name))?;
-        values.insert(name.to_string(), target::value(node, value, 0)?);
+            .ok_or_else(|| Failure::Usage(format!("`{}` takes no `{name}`", place.node.name)))?;
+        let value = target::value(node, value, 0).map_err(Failure::Usage)?;
+        values.insert(name.to_string(), value);
     }
     let url = format!("{}{}", target.url(), place.path);
     let answer = match values.is_empty() {
@@ -305,7 +307,7 @@ pub fn call(options: &CallOptions) -> Result<(), String> {
     };
     match answer {
         Value::Null => Ok(()),
-        answer => super::Format::default().print(&answer),
+        answer => super::Format::default().print(&answer).map_err(Failure::Other),
     }
 }
 

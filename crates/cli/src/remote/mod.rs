@@ -118,10 +118,10 @@ pub fn run(command: RemoteCommand) -> Exit {
     check_candidate(&command)?;
     let done = match command {
         RemoteCommand::Create(options) => return change::create(&options),
-        RemoteCommand::Show(options) => show::show(&options),
-        RemoteCommand::Set(options) => change::set(&options),
-        RemoteCommand::Delete(options) => change::delete(&options),
-        RemoteCommand::Call(options) => change::call(&options),
+        RemoteCommand::Show(options) => return show::show(&options).map(|()| ExitCode::SUCCESS),
+        RemoteCommand::Set(options) => return change::set(&options).map(|()| ExitCode::SUCCESS),
+        RemoteCommand::Delete(options) => return change::delete(&options).map(|()| ExitCode::SUCCESS),
+        RemoteCommand::Call(options) => return change::call(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Apply(options) => change::apply(&options),
         RemoteCommand::Connect(options) => return topology::connect(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Disconnect(options) => topology::disconnect(&options),

@@ -9,6 +9,7 @@ use super::target::{instance_name, instances, Target};
 use super::topology::{ports, trouble};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
+use crate::failure::Failure;
 use crate::print;
 
 /// Options of `weir show`.
@@ -38,7 +39,7 @@ pub struct ShowOptions {
 }
 
 /// Shows instances.
-pub fn show(options: &ShowOptions) -> Result<(), String> {
+pub fn show(options: &ShowOptions) -> Result<(), Failure> {
     let mut query = vec![];
     if options.config {
         query.push("content=config");
@@ -51,15 +52,19 @@ pub fn show(options: &ShowOptions) -> Result<(), String> {
     }
     let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
     let Some(name) = &options.instance else {
-        return match options.format.json || options.format.yaml {
+        let shown = match options.format.json || options.format.yaml {
             true => options.format.print(&within(options.daemon.get(&format!("/restconf/data{query}"))?)),
             false => table(&options.daemon),
         };
+        return shown.map_err(Failure::Other);
     };
     let target = Target::find(&options.daemon, name)?;
     let (path, is_entry) = match &options.path {
         None => (String::new(), true),
-        Some(path) => target.place(path).map(|place| (place.path, place.is_entry))?,
+        Some(path) => {
+            let place = target.place(path).map_err(Failure::Usage)?;
+            (place.path, place.is_entry)
+        }
     };
     let value = within(options.daemon.get(&format!("{}{path}{query}", target.url()))?);
     let value = match value {

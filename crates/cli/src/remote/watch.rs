@@ -75,7 +75,7 @@ pub fn watch(options: &WatchOptions) -> Result<(), Failure> {
         }
         (false, Some(path)) => {
             let target = Target::find(daemon, instance)?;
-            let place = target.place(path)?;
+            let place = target.place(path).map_err(Failure::Usage)?;
             format!("/{0}:{0}={1}{2}", target.function, encoded(&target.name), place.path)
         }
     };

@@ -76,6 +76,30 @@ guard     firewall  left, right
 }
 
 #[test]
+fn words_that_the_schema_refuses_are_a_wrong_command_line() {
+    as_each_user(|place| {
+        let _daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw
+             status() { weir \"$@\" 2>/dev/null; echo $? $*; }
+             status create firewall fx --mtu 3
+             status set fw mtu=3
+             status set fw nothing=3
+             status delete fw nothing
+             status call fw flush
+             status show fw nothing
+             status set nobody mtu=1400
+             status delete fw rule/7",
+        );
+        let expected =
+            "2 create firewall fx --mtu 3\n2 set fw mtu=3\n2 set fw nothing=3\n2 delete fw nothing\n\
+            2 call fw flush\n2 show fw nothing\n1 set nobody mtu=1400\n1 delete fw rule/7\n";
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
 fn what_cannot_be_is_told_and_changes_nothing() {
     let texts = RefCell::new(Vec::new());
     as_each_user(|place| {

@@ -209,6 +209,7 @@ fn a_file_that_is_read_is_not_written() {
             ("weir read x | weir count | cat | weir write x", "x: "),
             ("weir read x | weir tee x > out", "ToDump(x): "),
             ("weir read x | weir capture x > out", "ToDump(x): "),
+            ("weir read x | weir hex --out x > out", "ToHexDump(x): "),
             ("weir read x | weir stage -e 'FromInterface(left) -> ToDump(x)'", "ToDump(x): "),
         ] {
             fails(place, script, &format!("{told}{due}"));
@@ -216,6 +217,8 @@ fn a_file_that_is_read_is_not_written() {
         }
         place.output("weir read x | weir write y; weir read x | weir filter 'arp && ip' | weir write y");
         assert_eq!(n_packets(place, "y"), 0, "what was in the file goes, though nothing else comes");
+        place.output("weir read x | weir filter 'arp && ip' | weir hex --out y > out");
+        assert!(place.read("y").is_empty(), "what was in the file goes, though nothing else comes");
     });
 }
 

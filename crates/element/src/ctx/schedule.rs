@@ -16,6 +16,11 @@ impl Ctx<'_> {
         self.runtime.now_ns()
     }
 
+    /// Lets times be read anew when they are next asked for, by whichever element: for who measures what takes less than a task run.
+    pub fn forget_times(&mut self) {
+        self.runtime.forget_times();
+    }
+
     /// Runs `work` with a clock to read the time from, for work that does not always need the time: the system's clock is
     /// looked at when it is first read.
     #[inline(always)]

@@ -23,6 +23,7 @@ pub use compression::{decompress, is_named_pcapng, Output, HEAD_LEN};
 pub use decoder::{Decoder, PlainFrames, Progress};
 pub use encoder::{Encoder, Format, Precision};
 pub use error::{CaptureError, Rule};
+pub use kept::Kept;
 pub use reader::Reader;
 pub use writer::Writer;
 

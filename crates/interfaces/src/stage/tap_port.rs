@@ -26,6 +26,8 @@ const EIO: i32 = 5;
 pub struct TapIn {
     tap: Arc<Tap>,
     buffer: Buffer,
+    /// Whether it is a fault if the device is deleted. Those of a stack go when it is joined otherwise, or ends.
+    must_stay: bool,
 }
 
 /// Packets that the kernel receives from the device.
@@ -41,7 +43,8 @@ pub fn open(name: &str, endpoint: &Endpoint) -> Result<(TapIn, TapOut), String> 
     let options = Options { vnet: VnetMode::Basic, ..Options::tap(name) };
     let tap = Tap::open(&options).map_err(|error| error.to_string())?;
     set_up(&tap, addresses, *mtu).map_err(|error| error.to_string())?;
-    both(tap).map_err(|error| error.to_string())
+    let (input, output) = both(tap).map_err(|error| error.to_string())?;
+    Ok((TapIn { must_stay: true, ..input }, output))
 }
 
 fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> sys::Result<()> {
@@ -58,7 +61,7 @@ fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> 
 /// The two directions of a tap with virtio-net headers.
 pub fn both(tap: Tap) -> sys::Result<(TapIn, TapOut)> {
     let tap = Arc::new(tap);
-    let input = TapIn { tap: tap.clone(), buffer: Buffer::for_packet()? };
+    let input = TapIn { tap: tap.clone(), buffer: Buffer::for_packet()?, must_stay: false };
     Ok((input, TapOut { tap, is_blocked: false, n_refused: 0 }))
 }
 
@@ -110,7 +113,12 @@ impl Input for TapIn {
                 Ok(None) => break,
                 Err(error) if error.errno() == Some(EIO) => break,
                 // The device was deleted, or another took its place.
-                Err(error) if error.is_device_gone() => return Receipt::End,
+                Err(error) if error.is_device_gone() => {
+                    return match self.must_stay {
+                        true => Receipt::Fault(format!("{}: the device is gone", self.tap.name())),
+                        false => Receipt::End,
+                    };
+                }
                 Err(error) => return Receipt::Fault(format!("{}: {}", self.tap.name(), words(&error))),
             }
         }
@@ -214,5 +222,32 @@ impl Output for TapOut {
 
     fn n_bad(&self) -> u64 {
         self.n_refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::Interface;
+    use crate::testing::{has_taps, in_namespace};
+
+    #[test]
+    fn a_tap_that_somebody_deletes_is_a_fault() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            let endpoint = Endpoint::Tap { name: String::new(), addresses: Vec::new(), mtu: None };
+            let (input, _output) = open("t0", &endpoint).unwrap();
+            let mut interface = Interface::new("left").unwrap();
+            interface.add_input(Box::new(input)).unwrap();
+            sys::link::delete("t0").unwrap();
+            let mut batch = Batch::new();
+            while interface.receive(&mut batch, 32) {
+                batch.clear();
+            }
+            assert_eq!(interface.take_faults(), ["t0: the device is gone"]);
+            assert!(interface.has_ended() && interface.has_failed());
+        });
     }
 }
