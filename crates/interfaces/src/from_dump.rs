@@ -17,7 +17,7 @@ mod reading;
 use args::{Filename, FixedPoint};
 use element::{
     handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    Notifies, Role, TaskId, TimerId, BATCH_MAX,
 };
 
 use self::reading::{Next, Step};
@@ -121,8 +121,7 @@ enum Output {
 
 impl Element for FromDump {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
-        conf.args.get::<bool>("MMAP");
-        conf.proceed()?;
+        conf.read_first::<bool>("MMAP")?;
         let filename = conf.args.need::<Filename>("FILENAME").0;
         let keeps_timing = conf.args.get_or("TIMING", false);
         let stops = conf.args.get_or("STOP", false);
@@ -131,7 +130,8 @@ impl Element for FromDump {
         let forces_ip = conf.args.get_or("FORCE_IP", false);
         let bounds = bounds(conf);
         let end_call = conf.handler_call("END_CALL");
-        let filepos = conf.args.get_or("FILEPOS", 0);
+        // A number with a sign, as Click reads it: places before the file are none, as those behind it.
+        let filepos: i64 = conf.args.get_or("FILEPOS", 0);
         let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
         if conf.args.is_ok() {
             warn_of_sample(conf, sample);
@@ -150,7 +150,7 @@ impl Element for FromDump {
         };
         Ok(FromDump {
             source: DumpSource::new(filename, window, sample.min(ALWAYS)),
-            filepos,
+            filepos: filepos as u64,
             goes_on: false,
             keeps_timing,
             forces_ip,
@@ -191,7 +191,7 @@ impl Element for FromDump {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies::LATE
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
@@ -502,6 +502,32 @@ mod tests {
     }
 
     #[test]
+    fn a_keyword_may_stand_in_front_of_the_file() {
+        check_reading(
+            &format!("f :: FromDump(MMAP false, {LAN}, false, MMAP true, STOP true) -> Discard;"),
+            &["f.count"],
+            expect!["f.count: 799\n"],
+        );
+    }
+
+    #[test]
+    fn notifiers_of_sources_that_are_pulled_from_count_last() {
+        check_reading(
+            &format!(
+                "FromDump({LAN}, ACTIVE false) -> Queue -> pushed :: NotifierDebug -> Unqueue -> Discard;
+                FromDump({LAN}, ACTIVE false) -> pulled :: NotifierDebug -> Unqueue -> Discard;
+                Idle -> QuickNoteQueue -> PullSwitch -> switched :: NotifierDebug -> Unqueue -> Discard"
+            ),
+            &["pushed.signal", "pulled.signal", "switched.signal"],
+            expect![[r#"
+                pushed.signal: empty.0/1:0
+                pulled.signal: empty.0/4:0
+                switched.signal: empty.0/8:0
+            "#]],
+        );
+    }
+
+    #[test]
     fn arguments_are_checked() {
         check(
             "START 1, START_AFTER 2",
@@ -528,7 +554,7 @@ mod tests {
             "#]],
         );
         check(
-            "SAMPLE 2, MMAP maybe",
+            "MMAP true, SAMPLE 2, MMAP maybe",
             expect![[r#"
                 config:1: While configuring 'f :: FromDump':
                   MMAP: parse error
