@@ -131,6 +131,17 @@ impl<'a> Args<'a> {
         self.items.iter().filter(|item| item.state.is_free()).map(|item| item.text.clone()).collect()
     }
 
+    /// All arguments but those with the keyword `name`, as written.
+    pub fn without(&self, name: &str) -> Vec<String> {
+        let texts = self.items.iter().map(|item| &item.text);
+        texts.filter(|text| Item::new(text.to_string()).value_of(name).is_none()).cloned().collect()
+    }
+
+    /// The table.
+    pub fn facts(&self) -> &'a [Arg] {
+        self.facts
+    }
+
     /// The argument as written, or `None` if it was not given.
     pub fn text(&self, name: &str) -> Option<&str> {
         let idx = self.facts.iter().position(|fact| fact.name == name)?;

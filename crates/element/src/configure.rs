@@ -190,6 +190,14 @@ impl<'a> Configure<'a> {
         self.close(args.so_far())
     }
 
+    /// Reads a keyword before all else and takes it away: what follows it counts as if it did not stand there.
+    pub fn read_first<T: args::Value>(&mut self, name: &'static str) -> Result<Option<T>, Failed> {
+        let (others, facts) = (self.args.without(name), self.args.facts());
+        let value = self.args.get(name);
+        self.go_on_with(others, facts)?;
+        Ok(value)
+    }
+
     fn replace_args(&mut self, list: Vec<String>, facts: &'a [Arg]) -> Args<'a> {
         std::mem::replace(&mut self.args, Args::from_list(list, facts, self.scope))
     }

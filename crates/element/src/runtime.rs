@@ -17,6 +17,14 @@ pub struct Notifies {
     pub empty: Option<SearchOp>,
     /// Tells upstream pushers whether there is room.
     pub full: Option<SearchOp>,
+    /// Whether Click makes the first one when the graph is initialised, and only if packets are pulled from the element. That
+    /// shows in the numbers that signals are printed with.
+    pub made_late: bool,
+}
+
+impl Notifies {
+    /// Those of a source that Click makes late.
+    pub const LATE: Notifies = Notifies { empty: Some(SearchOp::Stop), full: None, made_late: true };
 }
 
 /// Hears lines for the user; it returns false when it is to hear no more. It must not print any itself.

@@ -47,6 +47,7 @@ pub struct Notifiers {
     list: Vec<Notifier>,
     empty_of: Vec<Option<u32>>,
     full_of: Vec<Option<u32>>,
+    made_late: Vec<bool>,
     /// The searches that were made, by number; `None` where the element is gone.
     searches: Vec<Option<Searched>>,
     numbers: Numbers,
@@ -59,16 +60,21 @@ impl Notifiers {
         let full = self.make(notifies.full);
         self.empty_of.push(empty);
         self.full_of.push(full);
+        self.made_late.push(notifies.made_late);
     }
 
     /// Makes room for the notifiers of `n` elements.
     pub fn resize(&mut self, n: usize) {
         self.empty_of.resize(n, None);
         self.full_of.resize(n, None);
+        self.made_late.resize(n, false);
     }
 
     /// Gives an element's place to an element with these notifiers, all of them active at first.
     pub fn replace(&mut self, element: ElementIdx, notifies: Notifies) {
+        if let Some(made_late) = self.made_late.get_mut(element) {
+            *made_late = notifies.made_late;
+        }
         for (kind, search) in [(Kind::Empty, notifies.empty), (Kind::Full, notifies.full)] {
             let kept = self.of(element, kind);
             let id = match (kept.and_then(|id| self.list.get_mut(id as usize)), search) {
@@ -161,6 +167,7 @@ impl Notifiers {
             list: self.list.iter().map(copy).collect(),
             empty_of: self.empty_of.clone(),
             full_of: self.full_of.clone(),
+            made_late: self.made_late.clone(),
             searches: self.searches.clone(),
             numbers: Numbers::default(),
         }

@@ -88,10 +88,16 @@ pub struct Dag {
 impl Trace for Dag {
     const STARTS: &'static str = "'START' and 'START_AFTER' are mutually exclusive";
 
-    fn configure(conf: &mut Configure<'_>) -> Dag {
-        let forces_ip = conf.args.get_or("FORCE_IP", false);
-        let Word(encap) = conf.args.get("ENCAP").unwrap_or_default();
-        Dag { forces_ip, encap, base: None, link_type: link::NONE }
+    fn new() -> Dag {
+        Dag { forces_ip: false, encap: String::new(), base: None, link_type: link::NONE }
+    }
+
+    fn configure(&mut self, conf: &mut Configure<'_>, after: &str) {
+        match after {
+            "ACTIVE" => self.forces_ip = conf.args.get_or("FORCE_IP", false),
+            "TIMING" => Word(self.encap) = conf.args.get("ENCAP").unwrap_or_default(),
+            _ => {}
+        }
     }
 
     fn check(&mut self, _conf: &mut Configure<'_>, _filename: &str) -> Result<(), Failed> {

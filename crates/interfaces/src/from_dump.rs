@@ -17,7 +17,7 @@ mod reading;
 use args::{Filename, FixedPoint};
 use element::{
     handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Notifies, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    Handler, Notifies, Role, TaskId, TimerId, BATCH_MAX,
 };
 
 use self::reading::{Next, Step};
@@ -121,8 +121,7 @@ enum Output {
 
 impl Element for FromDump {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
-        conf.args.get::<bool>("MMAP");
-        conf.proceed()?;
+        conf.read_first::<bool>("MMAP")?;
         let filename = conf.args.need::<Filename>("FILENAME").0;
         let keeps_timing = conf.args.get_or("TIMING", false);
         let stops = conf.args.get_or("STOP", false);
@@ -194,7 +193,7 @@ impl Element for FromDump {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies::LATE
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
@@ -531,6 +530,32 @@ mod tests {
     }
 
     #[test]
+    fn a_keyword_may_stand_in_front_of_the_file() {
+        check_reading(
+            &format!("f :: FromDump(MMAP false, {LAN}, false, MMAP true, STOP true) -> Discard;"),
+            &["f.count"],
+            expect!["f.count: 799\n"],
+        );
+    }
+
+    #[test]
+    fn notifiers_of_sources_that_are_pulled_from_count_last() {
+        check_reading(
+            &format!(
+                "FromDump({LAN}, ACTIVE false) -> Queue -> pushed :: NotifierDebug -> Unqueue -> Discard;
+                FromDump({LAN}, ACTIVE false) -> pulled :: NotifierDebug -> Unqueue -> Discard;
+                Idle -> QuickNoteQueue -> PullSwitch -> switched :: NotifierDebug -> Unqueue -> Discard"
+            ),
+            &["pushed.signal", "pulled.signal", "switched.signal"],
+            expect![[r#"
+                pushed.signal: empty.0/1:0
+                pulled.signal: empty.0/4:0
+                switched.signal: empty.0/8:0
+            "#]],
+        );
+    }
+
+    #[test]
     fn arguments_are_checked() {
         check(
             "START 1, START_AFTER 2",
@@ -557,7 +582,7 @@ mod tests {
             "#]],
         );
         check(
-            "SAMPLE 2, MMAP maybe",
+            "MMAP true, SAMPLE 2, MMAP maybe",
             expect![[r#"
                 config:1: While configuring 'f :: FromDump':
                   MMAP: parse error

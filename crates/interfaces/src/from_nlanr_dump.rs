@@ -89,11 +89,23 @@ pub struct Nlanr {
 impl Trace for Nlanr {
     const STARTS: &'static str = "START and START_AFTER are mutually exclusive";
 
-    fn configure(conf: &mut Configure<'_>) -> Nlanr {
-        let Word(name) = conf.args.get("FORMAT").unwrap_or(Word("guess".to_string()));
-        conf.args.get::<bool>("FORCE_IP");
-        let begin = conf.args.get_or("FILEPOS", 0);
-        Nlanr { name, format: Format::Tsh, begin }
+    fn new() -> Nlanr {
+        Nlanr { name: "guess".to_string(), format: Format::Tsh, begin: 0 }
+    }
+
+    fn configure(&mut self, conf: &mut Configure<'_>, after: &str) {
+        match after {
+            "FILENAME" => {
+                if let Some(Word(name)) = conf.args.get("FORMAT") {
+                    self.name = name;
+                }
+            }
+            "ACTIVE" => {
+                conf.args.get::<bool>("FORCE_IP");
+            }
+            "END_CALL" => self.begin = conf.args.get_or("FILEPOS", 0_i64) as u64,
+            _ => {}
+        }
     }
 
     fn check(&mut self, conf: &mut Configure<'_>, filename: &str) -> Result<(), Failed> {
@@ -352,7 +364,8 @@ mod tests {
     fn mistakes_are_told() {
         check(
             "FromNLANRDump(x, START 1, START_AFTER 1, FORMAT x) -> Discard; FromNLANRDump(/x, FORMAT y) -> Discard;
-             FromNLANRDump(x, END 1, INTERVAL 2) -> Discard; FromNLANRDump(FORMAT 'a b', FILEPOS x) -> Discard",
+             FromNLANRDump(x, END 1, INTERVAL 2) -> Discard; FromNLANRDump(FORMAT 'a b', FILEPOS x) -> Discard;
+             FromNLANRDump(MMAP false, x.tsh, SAMPLE y, FORCE_IP y, FILEPOS y, STOP y) -> Discard",
             expect![[r#"
                 config:1: While configuring 'FromNLANRDump@1 :: FromNLANRDump':
                   START and START_AFTER are mutually exclusive
@@ -363,6 +376,9 @@ mod tests {
                 config:2: While configuring 'FromNLANRDump@7 :: FromNLANRDump':
                   FILENAME: parse error
                   FILEPOS: invalid number
+                config:3: While configuring 'FromNLANRDump@9 :: FromNLANRDump':
+                  FILEPOS: invalid number
+                  SAMPLE: parse error
                 Router could not be initialized!
             "#]],
         );

@@ -118,7 +118,7 @@ impl Element for ToInterface {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: None, full: Some(SearchOp::Stop) }
+        Notifies { full: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {

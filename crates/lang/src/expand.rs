@@ -10,7 +10,7 @@ use crate::compound::{assign, use_signature, Compound, Link};
 use crate::config;
 use crate::parser::{Parser, MAX_ELEMENTS};
 use crate::scope::Scope;
-use crate::tunnel::loose_message;
+use crate::tunnel::{loose_message, Wrong};
 
 /// How deep compounds may hold compounds when expanded.
 const MAX_EXPANSION_DEPTH: usize = 200;
@@ -306,17 +306,21 @@ impl Parser<'_, '_> {
         numbers: &[Option<usize>],
     ) -> Vec<(usize, usize)> {
         let is_tunnel = |idx: usize| numbers.get(idx).copied().flatten().is_none();
-        let (mut loose, mut misused) = (Vec::new(), Vec::new());
-        let reached = self.tunnels.reach(end, is_output, &is_tunnel, &mut loose, &mut misused);
+        let mut wrong = Vec::new();
+        let reached = self.tunnels.reach(end, is_output, &is_tunnel, &mut wrong);
         let name = |idx: usize| self.c.items.get(idx).map_or(String::new(), |item| item.name.clone());
-        for end in &loose {
-            let (idx, message, help) = loose_message(end, &name);
-            self.diagnostics.error(&self.c.items[idx].place, message).help(help);
-        }
-        for (idx, is_output, _) in misused {
-            let side = if is_output { "output" } else { "input" };
-            let message = format!("'{}' used as {side}", name(idx));
-            self.diagnostics.error(&self.c.items[idx].place, message);
+        for wrong in &wrong {
+            match wrong {
+                Wrong::Loose(end) => {
+                    let (idx, message, help) = loose_message(end, &name);
+                    self.diagnostics.error(&self.c.items[idx].place, message).help(help);
+                }
+                Wrong::Misused((idx, is_output, _)) => {
+                    let side = if *is_output { "output" } else { "input" };
+                    let message = format!("'{}' used as {side}", name(*idx));
+                    self.diagnostics.error(&self.c.items[*idx].place, message);
+                }
+            }
         }
         reached
     }

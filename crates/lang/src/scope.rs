@@ -244,7 +244,7 @@ fn call(text: &[u8], start: usize) -> Reference {
         at += 1;
     }
     // Click looks at the last byte only.
-    if at == start || text.get(at - 1) != Some(&b')') || level > 0 {
+    if at == start || text.get(at - 1) != Some(&b')') {
         return Reference::Open;
     }
     Reference::To { form: b'(', name: (start, at - 1), end: at }
@@ -288,6 +288,8 @@ mod tests {
             expect!["zero one two . defin  y"],
         );
         check("$c ${open $c", expect!["in ${open $c"]);
+        check("$c $(f $c", expect!["in $(f $c"]);
+        check("$c $(f $c \\)", expect!["in $(f in \\)"]);
         check("$e, x", expect!["$e, x"]);
         check(" $e, x", expect![" , x"]);
         check("$e$none, x", expect!["$e$none, x"]);

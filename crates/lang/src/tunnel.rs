@@ -37,6 +37,14 @@ pub(crate) struct Tunnels {
     by_key: HashMap<Key, usize>,
 }
 
+/// What is wrong with a tunnel, in the order in which it is found.
+pub(crate) enum Wrong {
+    /// A tunnel end to which nothing leads on.
+    Loose(Loose),
+    /// An end that was never joined in this direction.
+    Misused(Key),
+}
+
 /// A tunnel end to which nothing leads on: its key and that of the other end.
 pub(crate) struct Loose {
     pub key: Key,
@@ -66,21 +74,19 @@ impl Tunnels {
         }
     }
 
-    /// All ports that a connection from or to `end` reaches through tunnels. Ends that lead nowhere go to `loose`,
-    /// ends that were never joined in this direction to `misused`.
+    /// All ports that a connection from or to `end` reaches through tunnels. What is wrong on the way goes to `wrong`.
     pub fn reach(
         &mut self,
         end: End,
         is_output: bool,
         is_tunnel: &dyn Fn(usize) -> bool,
-        loose: &mut Vec<Loose>,
-        misused: &mut Vec<Key>,
+        wrong: &mut Vec<Wrong>,
     ) -> Vec<End> {
         if !is_tunnel(end.0) {
             return vec![end];
         }
-        let Some(start) = self.lookup((end.0, is_output, end.1), misused) else { return Vec::new() };
-        self.expand(start, is_tunnel, loose, misused);
+        let Some(start) = self.lookup((end.0, is_output, end.1), wrong) else { return Vec::new() };
+        self.expand(start, is_tunnel, wrong);
         match self.ends[start].state {
             State::Done => self.ends[start].leads_to.clone(),
             _ => Vec::new(),
@@ -88,18 +94,12 @@ impl Tunnels {
     }
 
     /// Follows connections from tunnel end to tunnel end, with a stack of its own: chains may be long.
-    fn expand(
-        &mut self,
-        start: usize,
-        is_tunnel: &dyn Fn(usize) -> bool,
-        loose: &mut Vec<Loose>,
-        misused: &mut Vec<Key>,
-    ) {
+    fn expand(&mut self, start: usize, is_tunnel: &dyn Fn(usize) -> bool, wrong: &mut Vec<Wrong>) {
         let mut stack = Vec::new();
         let mut next = Some(start);
         loop {
             if let Some(idx) = next.take().filter(|idx| self.ends[*idx].state == State::New) {
-                let todo = self.begin(idx, loose);
+                let todo = self.begin(idx, wrong);
                 stack.push(Frame { idx, todo: todo.into_iter(), reached: Vec::new(), waits_for: None });
             }
             let Some(frame) = stack.last_mut() else { return };
@@ -110,7 +110,7 @@ impl Tunnels {
                 Some(end) if !is_tunnel(end.0) => frame.reached.push(end),
                 Some(end) => {
                     let is_output = self.ends[frame.idx].key.1;
-                    frame.waits_for = self.lookup((end.0, is_output, end.1), misused);
+                    frame.waits_for = self.lookup((end.0, is_output, end.1), wrong);
                     next = frame.waits_for;
                 }
                 None => {
@@ -126,21 +126,21 @@ impl Tunnels {
         }
     }
 
-    fn begin(&mut self, idx: usize, loose: &mut Vec<Loose>) -> Vec<End> {
+    fn begin(&mut self, idx: usize, wrong: &mut Vec<Wrong>) -> Vec<End> {
         let end = &mut self.ends[idx];
         end.state = State::Running;
         let todo = std::mem::take(&mut end.leads_to);
         let (key, other) = (end.key, end.other);
         if let Some(other) = other.filter(|_| todo.is_empty()) {
-            loose.push(Loose { key, other: self.ends[other].key });
+            wrong.push(Wrong::Loose(Loose { key, other: self.ends[other].key }));
         }
         todo
     }
 
-    fn lookup(&mut self, key: Key, misused: &mut Vec<Key>) -> Option<usize> {
+    fn lookup(&mut self, key: Key, wrong: &mut Vec<Wrong>) -> Option<usize> {
         let found = self.find(key);
         if found.is_none() && self.find((key.0, !key.1, key.2)).is_some() {
-            misused.push(key);
+            wrong.push(Wrong::Misused(key));
         }
         found
     }

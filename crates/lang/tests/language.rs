@@ -288,6 +288,17 @@ a :: A; Idle -> a; b :: { input -> Idle } Idle [0,1] => [0,1] b -> Idle; (->), (
             config:2: 'a/output' used as output
         "#]],
     );
+    check(
+        "{ => -> output -> ; -> } -> y",
+        expect![[r#"
+            config:1: syntax error near '->'
+            config:1: '<anonymous>' pseudoelement 'output' may only be used as input
+            config:1: undeclared element 'y'
+            config:1: '@1/output' used as output
+            config:1: '@1' input 0 unused
+            config:1: '@1/output' used as output
+        "#]],
+    );
 }
 
 #[test]

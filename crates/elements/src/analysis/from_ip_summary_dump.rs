@@ -18,7 +18,7 @@
 use args::{Filename, Raw};
 use element::{
     annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
-    Notifies, Packet, Role, SearchOp, TaskId, TimerId, BATCH_MAX,
+    Notifies, Packet, Role, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -178,7 +178,7 @@ impl Element for FromIpSummaryDump {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies::LATE
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {

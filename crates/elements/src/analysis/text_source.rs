@@ -3,7 +3,7 @@
 use args::{Filename, FixedPoint, Scope};
 use element::{
     annotation, at_place, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Notifies, Packet, SearchOp, TaskId, TimerId, BATCH_MAX,
+    Handler, Notifies, Packet, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::input::Input;
@@ -181,7 +181,7 @@ impl<F: Format> Element for TextSource<F> {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies::LATE
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {

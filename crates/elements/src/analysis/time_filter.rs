@@ -66,6 +66,10 @@ pub struct TimeFilter {
 
 impl Element for TimeFilter {
     fn configure(conf: &mut Configure<'_>) -> Result<TimeFilter, Failed> {
+        // Mistakes are told in this order.
+        for name in ["START", "END", "START_DELAY", "END_DELAY", "START_AFTER", "END_AFTER", "INTERVAL"] {
+            conf.args.get::<Timestamp>(name);
+        }
         let begins = given(conf, BEGINS);
         let ends = given(conf, ENDS);
         let stops = conf.args.get_or("STOP", false);
@@ -218,8 +222,8 @@ impl TimeFilter {
                 window.is_armed = false;
                 window.last
             };
-            // What it answers has no reader.
-            let _ = ctx.write_handler(&call.name, &value);
+            // Neither what it answers nor what it tells has a reader.
+            let _ = ctx.hear(|ctx| ctx.write_handler(&call.name, &value));
             let window = self.window();
             if time < window.last || !window.is_armed || window.last <= last {
                 return;
@@ -372,7 +376,7 @@ mod tests {
             InfiniteSource(LIMIT 8) -> SetTimestamp(0.5) -> q :: Queue -> u :: Unqueue(BURST 3) -> t;
             InfiniteSource(LIMIT 4) -> SetTimestamp(1) -> q; InfiniteSource(LIMIT 2) -> SetTimestamp(3) -> q;
             s :: Script(TYPE PASSIVE, init x 0, goto exit $(gt $x 1), set x $(add $x 1),
-                print \"$args\", read c.count, write t.extend_interval 1);
+                print \"$args\", read c.count, write t.extend_interval x, write t.extend_interval 1);
             DriverManager(wait 1s)",
             &["c.count", "t.end", "t.handlers"],
             expect![[r#"
@@ -421,7 +425,8 @@ mod tests {
     fn mistakes_are_told() {
         check(
             "Idle -> TimeFilter(1, START_AFTER 2, END 3, INTERVAL 4) -> TimeFilter(END 2, END_DELAY 3) -> TimeFilter(START 0, START_DELAY 2)
-                -> TimeFilter(STOP true, END_CALL stop) -> TimeFilter(END_CALL a.b) -> TimeFilter(x, END_CALL , STOP y) -> Discard",
+                -> TimeFilter(STOP true, END_CALL stop) -> TimeFilter(END_CALL a.b) -> TimeFilter(x, END_CALL , STOP y)
+                -> TimeFilter(START x, END_DELAY x, START_AFTER x) -> Discard",
             expect![[r#"
                 config:1: While configuring 'TimeFilter@2 :: TimeFilter':
                   START, START_AFTER, and START_AFTER_INIT are mutually exclusive
@@ -435,6 +440,10 @@ mod tests {
                 config:2: While configuring 'TimeFilter@7 :: TimeFilter':
                   START: parse error
                   END: parse error
+                config:3: While configuring 'TimeFilter@8 :: TimeFilter':
+                  START: parse error
+                  END_DELAY: parse error
+                  START_AFTER: parse error
                 Router could not be initialized!
             "#]],
         );

@@ -93,7 +93,7 @@ impl Element for ToIpFlowDumps {
         let pattern = named.filter(|name| !name.is_empty()).unwrap_or("-".to_string());
         let notifier = conf.element("NOTIFIER", &[]);
         let mut wishes = |name| conf.args.get_or(name, false);
-        let form = Form {
+        let mut form = Form {
             is_time_absolute: wishes("ABSOLUTE_TIME"),
             is_sequence_absolute: wishes("ABSOLUTE_SEQ"),
             is_binary: wishes("BINARY"),
@@ -103,9 +103,10 @@ impl Element for ToIpFlowDumps {
                 _ => Options::Nothing,
             },
             has_window: wishes("TCP_WINDOW"),
-            has_id: wishes("IP_ID"),
+            has_id: false,
         };
         let compressor = wishes("GZIP").then(Compressor::default);
+        form.has_id = wishes("IP_ID");
         let min_count = conf.args.get_or("MINCOUNT", 0);
         conf.finish()?;
         if !pattern.contains('%') {
@@ -486,12 +487,14 @@ mod tests {
     #[test]
     fn mistakes_are_told() {
         check(
-            "Idle -> ToIPFlowDumps(NOTIFIER d) -> ToIPFlowDumps(%n, MINCOUNT -1) -> d :: Discard",
+            "Idle -> ToIPFlowDumps(NOTIFIER d) -> ToIPFlowDumps(%n, MINCOUNT -1, IP_ID x, GZIP x) -> d :: Discard",
             expect![[r#"
                 config:1: While configuring 'ToIPFlowDumps@2 :: ToIPFlowDumps':
                   warning: OUTPUT_PATTERN has no % escapes, so output files will get overwritten
                   d is not an AggregateNotifier
                 config:1: While configuring 'ToIPFlowDumps@3 :: ToIPFlowDumps':
+                  GZIP: parse error
+                  IP_ID: parse error
                   MINCOUNT: invalid number
                 Router could not be initialized!
             "#]],

@@ -152,7 +152,6 @@ impl Element for ARPQuerier {
         conf.go_on_with(addresses, ADDRESSES)?;
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
         let address: EtherAddr = conf.args.need("ETH");
-        conf.proceed()?;
         if has_no_slim_factor && is_rewritten {
             conf.args.fail(NO_SLIM_FACTOR);
         }
@@ -544,6 +543,21 @@ mod tests {
                 q.length: 0
                 q.count: 2
                 q.config: 1.0.0.1/8, 1:1:1:1:1:1, ENTRY_CAPACITY 2
+            "#]],
+        );
+        check(
+            "1.0.0.1/8, 1:1:1:1:1:1",
+            "writeq q.config \"1.0.0.x, 1:1:1:1:1:1, FOO 1\"",
+            expect![[r#"
+                While executing 'Script@8 :: Script':
+                  While calling 'q.config 1.0.0.x, 1:1:1:1:1:1, FOO 1':
+                    IP: parse error
+                    FOO: unknown argument
+                q.queries: 1
+                q.drops: 0
+                q.length: 3
+                q.count: 1
+                q.config: 1.0.0.1/8, 1:1:1:1:1:1
             "#]],
         );
         check(

@@ -51,7 +51,7 @@ const HANDLERS: &[Handler] = &[
 /// Offsets of the annotations.
 const FROM_RATE: usize = 20;
 const TO_RATE: usize = 24;
-const KB_MIN: u32 = 100;
+const KB_MIN: u64 = 100;
 const RATIO_BITS: u32 = 16;
 const ALWAYS: u32 = 1 << RATIO_BITS;
 
@@ -68,7 +68,7 @@ impl Element for IPRateMonitor {
         let Word(ty) = conf.args.need("TYPE");
         let FixedPoint(ratio) = conf.args.need::<FixedPoint<RATIO_BITS>>("RATIO");
         let threshold: i32 = conf.args.need("THRESH");
-        let memory: u32 = conf.args.get_or("MEMORY", 0);
+        let memory: u64 = conf.args.get_or("MEMORY", 0);
         let annotates = conf.args.get_or("ANNO", true);
         conf.finish()?;
         let counts_bytes = match ty.to_ascii_uppercase().as_str() {
@@ -120,7 +120,7 @@ impl Element for IPRateMonitor {
             "memmax" => {
                 let [kb] = args::split_args(value).try_into().map_err(|_| "expecting 1 integer")?;
                 let kb: i32 = args::integer(&kb).map_err(|_| "not an integer")?;
-                self.tree.memory_max = bytes(u32::try_from(kb).unwrap_or(KB_MIN));
+                self.tree.memory_max = bytes(u64::try_from(kb).unwrap_or(KB_MIN));
                 self.tree.shrink(now, ctx.random() & 1 == 0);
                 self.look_as_often(ctx);
             }
@@ -139,9 +139,9 @@ impl Element for IPRateMonitor {
 }
 
 /// A memory limit in bytes.
-fn bytes(kb: u32) -> usize {
+fn bytes(kb: u64) -> usize {
     let kb = if kb == 0 { 0 } else { kb.max(KB_MIN) };
-    kb as usize * 1024
+    (kb as usize).wrapping_mul(1024)
 }
 
 impl IPRateMonitor {
@@ -281,6 +281,10 @@ mod tests {
         crate::ip::tests::check_mistake(
             "IPRateMonitor(BYTES, x)",
             expect!["RATIO: parse error; THRESH: required argument missing"],
+        );
+        crate::ip::tests::check_mistake(
+            "IPRateMonitor(BYTES, 1, 1, 18446744073709551616)",
+            expect!["MEMORY: out of range, bound 18446744073709551615"],
         );
     }
 }

@@ -73,9 +73,11 @@ impl Element for Counter {
     fn configure(conf: &mut Configure<'_>) -> Result<Counter, Failed> {
         let count_call: Option<args::Raw> = conf.args.get("COUNT_CALL");
         let byte_count_call: Option<args::Raw> = conf.args.get("BYTE_COUNT_CALL");
-        let count_call = Trigger::configure(conf, "COUNT_CALL", count_call);
-        let byte_count_call = Trigger::configure(conf, "BYTE_COUNT_CALL", byte_count_call);
         conf.finish()?;
+        let count_call = Trigger::configure(conf, "COUNT_CALL", count_call, u64::MAX)?;
+        // As in Click: where both are given, the second one's largest number is told to be the first one's.
+        let told_max = count_call.as_ref().map_or(u64::MAX, |trigger| trigger.at);
+        let byte_count_call = Trigger::configure(conf, "BYTE_COUNT_CALL", byte_count_call, told_max)?;
         // Fewer bits of fraction leave room for higher rates of bytes.
         let (rate, byte_rate) = (RateEwma::new(4, 10), RateEwma::new(4, 4));
         let state = State { count: 0, byte_count: 0, rate, byte_rate, count_call, byte_count_call };
@@ -286,21 +288,21 @@ impl State {
 
 impl Trigger {
     /// Reads the argument `name`; the call is checked later.
-    fn configure(conf: &mut Configure<'_>, name: &str, text: Option<args::Raw>) -> Option<Trigger> {
-        let args::Raw(text) = text?;
+    fn configure(
+        conf: &mut Configure<'_>,
+        name: &str,
+        text: Option<args::Raw>,
+        told_max: u64,
+    ) -> Result<Option<Trigger>, Failed> {
+        let Some(args::Raw(text)) = text else { return Ok(None) };
         let (number, call) = args::next_word(&text);
-        let Ok(at) = args::saturating_integer(number) else {
-            if conf.args.is_ok() {
-                conf.args.fail(format!("{name} type mismatch"));
-            }
-            return None;
-        };
+        let at = args::saturating_integer(number).map_err(|_| format!("{name} type mismatch"))?;
         if args::integer::<u64>(number).is_err() {
-            conf.note(format!("{name} overflow, max {at}"));
+            conf.note(format!("{name} overflow, max {told_max}"));
         }
         let call =
             HandlerCall::parse(call).unwrap_or(HandlerCall { name: String::new(), value: String::new() });
-        Some(Trigger { at, is_done: false, call })
+        Ok(Some(Trigger { at, is_done: false, call }))
     }
 
     /// Takes what was written to handler `name`: a number and a call. A wrong call leaves the old one in force.
@@ -431,6 +433,23 @@ mod tests {
                 config:1: While configuring 'c :: Counter':
                   COUNT_CALL type mismatch
                 Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &counter("COUNT_CALL x stop, BYTE_COUNT_CALL 99999999999999999999 stop"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'c :: Counter':
+                  COUNT_CALL type mismatch
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            &counter("COUNT_CALL 7 stop, BYTE_COUNT_CALL 99999999999999999999 stop"),
+            &[],
+            expect![[r#"
+                config:1: While configuring 'c :: Counter':
+                  BYTE_COUNT_CALL overflow, max 7
             "#]],
         );
         check_reading(

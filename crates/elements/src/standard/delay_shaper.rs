@@ -46,7 +46,7 @@ impl Element for DelayShaper {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies { empty: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn notified(&mut self, ctx: &mut Ctx<'_>) {

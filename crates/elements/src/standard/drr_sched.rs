@@ -55,7 +55,7 @@ impl Element for DrrSched {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::ContinueWake), full: None }
+        Notifies { empty: Some(SearchOp::ContinueWake), ..Notifies::default() }
     }
 
     fn notified(&mut self, ctx: &mut Ctx<'_>) {

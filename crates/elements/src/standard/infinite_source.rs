@@ -82,7 +82,7 @@ impl Element for InfiniteSource {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies { empty: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {

@@ -11,8 +11,8 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, Refusal,
-    SearchOp, Signal, Wake,
+    same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, LlrpcError, Notifies, Refusal, Signal,
+    Wake,
 };
 
 use super::simple_pull_switch::{existing, switch_llrpc};
@@ -57,7 +57,7 @@ impl Element for PullSwitch {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies::LATE
     }
 
     fn notified(&mut self, ctx: &mut Ctx<'_>) {

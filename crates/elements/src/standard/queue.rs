@@ -86,6 +86,7 @@ impl Element for Queue {
         Notifies {
             empty: (self.kind != Kind::Simple).then_some(SearchOp::Stop),
             full: matches!(self.kind, Kind::Full | Kind::Quick).then_some(SearchOp::Stop),
+            made_late: false,
         }
     }
 

@@ -73,7 +73,7 @@ impl Element for RandomSource {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::Stop), full: None }
+        Notifies { empty: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {

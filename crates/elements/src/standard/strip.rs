@@ -80,7 +80,8 @@ impl ShortPackets {
     pub fn tell(&mut self, ctx: &mut Ctx<'_>, n_bytes: usize) {
         if !self.0.is_empty() {
             for (len, packet) in self.0.drain(..) {
-                ctx.chatter_of(packet, &format!("Packet::pull {n_bytes} > length {len}"));
+                // A number with a sign, as Click prints it.
+                ctx.chatter_of(packet, &format!("Packet::pull {} > length {len}", n_bytes as i32));
             }
         }
     }
@@ -94,10 +95,11 @@ mod tests {
     #[test]
     fn packets_that_are_too_short_are_told_of() {
         check(
-            "InfiniteSource(DATA abcd, LIMIT 1) -> Strip(3) -> Strip(2) -> Print(p) -> Discard",
+            "InfiniteSource(DATA abcd, LIMIT 1) -> Strip(3) -> Strip(2) -> Print(p) -> Strip(4294967295) -> Discard",
             expect![[r#"
                 Packet::pull 2 > length 1
                 p:    0
+                Packet::pull -1 > length 0
             "#]],
         );
     }

@@ -76,7 +76,7 @@ impl Element for TimeSortedSched {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: Some(SearchOp::ContinueWake), full: None }
+        Notifies { empty: Some(SearchOp::ContinueWake), ..Notifies::default() }
     }
 
     fn notified(&mut self, ctx: &mut Ctx<'_>) {

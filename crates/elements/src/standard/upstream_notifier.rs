@@ -36,7 +36,7 @@ impl Element for UpstreamNotifier {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: None, full: Some(SearchOp::Stop) }
+        Notifies { full: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {

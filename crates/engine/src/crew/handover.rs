@@ -95,7 +95,7 @@ impl Element for Entrance {
     }
 
     fn notifies(&self) -> Notifies {
-        Notifies { empty: None, full: self.tells_full.then_some(SearchOp::Stop) }
+        Notifies { full: self.tells_full.then_some(SearchOp::Stop), ..Notifies::default() }
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {

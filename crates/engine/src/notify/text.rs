@@ -40,9 +40,14 @@ impl World {
         texts.join("+")
     }
 
-    /// The notifiers of a kind, in the order in which their elements are configured.
+    /// The notifiers of a kind, in the order in which Click makes them: as elements are configured, then as they are
+    /// initialised.
     fn notifiers_of(&self, kind: Kind) -> impl Iterator<Item = u32> + '_ {
-        order_of(&self.classes).into_iter().filter_map(move |idx| self.notifiers.of(idx, kind))
+        let is_late = |idx: &usize| self.notifiers.made_late.get(*idx).copied().unwrap_or(false);
+        let (mut late, mut order): (Vec<_>, Vec<_>) = order_of(&self.classes).into_iter().partition(is_late);
+        late.retain(|idx| !self.wiring.output_is_push(*idx, 0));
+        order.append(&mut late);
+        order.into_iter().filter_map(move |idx| self.notifiers.of(idx, kind))
     }
 }
 

@@ -72,8 +72,10 @@ pub trait Trace: Send + Sized + 'static {
     /// What is said when START and START_AFTER are given.
     const STARTS: &'static str;
 
-    /// Reads the arguments that only this kind has.
-    fn configure(conf: &mut Configure<'_>) -> Self;
+    /// A trace of which no argument was read.
+    fn new() -> Self;
+    /// Reads those arguments of this kind that come behind argument `after` in its table: mistakes are told in that order.
+    fn configure(&mut self, conf: &mut Configure<'_>, after: &str);
     /// Judges what [`Trace::configure`] has read, when all arguments are read.
     fn check(&mut self, conf: &mut Configure<'_>, filename: &str) -> Result<(), Failed>;
     /// Judges the same again when the file has been opened.

@@ -23,16 +23,19 @@ enum Step {
 
 impl<T: Trace> Element for TraceSource<T> {
     fn configure(conf: &mut Configure<'_>) -> Result<TraceSource<T>, Failed> {
-        conf.args.get::<bool>("MMAP");
-        conf.proceed()?;
+        conf.read_first::<bool>("MMAP")?;
         let Filename(filename) = conf.args.need("FILENAME");
+        let mut trace = T::new();
+        trace.configure(conf, "FILENAME");
         let stops = conf.args.get_or("STOP", false);
         let is_active = conf.args.get_or("ACTIVE", true);
+        trace.configure(conf, "ACTIVE");
         let bounds = bounds(conf);
         let end_call = conf.handler_call("END_CALL");
+        trace.configure(conf, "END_CALL");
         let FixedPoint(sample) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
         let keeps_time = conf.args.get_or("TIMING", false);
-        let mut trace = T::configure(conf);
+        trace.configure(conf, "TIMING");
         if conf.args.is_ok() {
             warn_of_sample(conf, sample);
             match bounds[0].1 > 1 {

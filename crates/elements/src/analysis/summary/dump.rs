@@ -170,7 +170,9 @@ impl Dump {
     fn report(&self, remarks: &mut Vec<Remark>, report: &mut dyn FnMut(&str)) {
         for remark in remarks.drain(..) {
             match remark {
-                Remark::Warning(message) => report(&self.input.at(&format!("warning: {message}"))),
+                Remark::Warning(message) => {
+                    message.split('\n').for_each(|line| report(&self.input.at(&format!("warning: {line}"))));
+                }
                 Remark::Error(message) => report(&self.input.at(&message)),
             }
         }

@@ -71,10 +71,12 @@ fn options_are_printed_as_they_were_read() {
 #[test]
 fn mistakes_are_told_with_their_line() {
     check(
-        "!data frob src\n!flowid x\n!proto x\n!binary x y\n",
+        "!data frob src t\"us\n!flowid x\n!proto x\n!binary x y\n",
         &["src"],
         expect![[r#"
             <data>:1: warning: unknown content type 'frob'
+            <data>:1: warning: unknown content type 'tus
+            <data>:1: warning: '
             <data>:2: bad !flowid specification
             <data>:3: bad protocol in !proto
             <data>:4: bad !binary specification

@@ -158,11 +158,15 @@ fn find_handler(text: &str, start: usize) -> Result<Found<'_>, Unfinished> {
         }
         pos += 1;
         if level == 0 {
-            let name = text.get(start..pos - 1).unwrap_or("");
-            return Ok(Found { kind: Reference::Handler, name, is_nested, end: pos });
+            break;
         }
     }
-    Err(Unfinished)
+    // As in Click, a text that ends with a parenthesis ends the reference, whatever that belongs to.
+    if pos == start || bytes.get(pos - 1) != Some(&b')') {
+        return Err(Unfinished);
+    }
+    let name = text.get(start..pos - 1).unwrap_or("");
+    Ok(Found { kind: Reference::Handler, name, is_nested, end: pos })
 }
 
 #[cfg(test)]
@@ -191,6 +195,9 @@ mod tests {
         check("$(a $(b $one) ')' $one)", expect!["[a [b 1] ')' 1]"]);
         check("$other $(missing $one) $(missing 1)", expect!["$other $(missing 1) $(missing 1)"]);
         check("x$nothing/y", expect!["x/y"]);
+        check("$one $(a \\)", expect!["1 [a \\]"]);
+        check("$one $(a (b)", expect!["1 [a (b]"]);
+        check("$one $(a (b", expect!["1 $(a (b"]);
     }
 
     #[test]
