@@ -1,9 +1,10 @@
 //! The `weir` command as a user runs it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -48,6 +49,27 @@ fn nat_and_firewall_run_over_the_bundled_capture() {
     assert!(n_in > 500 && n_out > 400 && denied.sum::<u64>() > 10, "{summary}");
     let bytes = std::fs::read(&out).expect("the capture was written");
     assert!(bytes.windows(4).any(|address| address == [203, 0, 113, 2]), "nothing was translated");
+}
+
+#[test]
+fn packets_of_a_pipe_do_not_wait_for_those_behind_them() {
+    let capture = std::fs::read(root().join("captures/lan.pcap")).expect("the capture is there");
+    let len = u32::from_le_bytes(capture[32..36].try_into().expect("four bytes")) as usize;
+    for command in ["run", "click"] {
+        let mut weir = Command::new(env!("CARGO_BIN_EXE_weir"));
+        weir.args([command, "-e", "FromDump(-, STOP true) -> Print(came, 4) -> Discard"]);
+        let mut weir =
+            weir.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command can be started");
+        let mut pipe = weir.stdin.take().expect("there is a pipe");
+        let lines = BufReader::new(weir.stderr.take().expect("there is a pipe")).lines();
+        let (heard, hears) = std::sync::mpsc::channel();
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| heard.send(line)));
+        pipe.write_all(&capture[..40 + len]).expect("the command reads");
+        let line = hears.recv_timeout(Duration::from_secs(60));
+        assert!(line.as_ref().is_ok_and(|line| line.starts_with("came: ")), "{command}: {line:?}");
+        drop(pipe);
+        assert!(weir.wait().expect("the command ends").success(), "{command}");
+    }
 }
 
 #[test]
