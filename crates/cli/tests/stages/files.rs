@@ -75,7 +75,10 @@ fn the_number_of_lines_skipped_beyond_those_told_is_told() {
         place.write("lines", "nonsense\n".repeat(5000) + &lines(1));
         let finished = place.run("weir read lines > out.pcap");
         assert_eq!(finished.code, 0, "{finished:?}");
-        assert!(finished.stderr.ends_with("weir: read: lines: 4990 further lines were skipped\n"), "{finished:?}");
+        assert!(
+            finished.stderr.ends_with("weir: read: lines: 4990 further lines were skipped\n"),
+            "{finished:?}"
+        );
         assert_eq!((finished.stderr.lines().count(), n_packets(place, "out.pcap")), (11, 1));
     });
 }
