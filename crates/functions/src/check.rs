@@ -89,6 +89,9 @@ fn ipv4_network(text: &str) -> Result<(), String> {
 
 fn ipv4_interface(text: &str) -> Result<(), String> {
     const EXPECTED: &str = "expected an address with the length of its network's prefix, such as 10.0.0.1/24";
+    if with_length6(text).is_some() {
+        return Err(format!("this is IPv6, not IPv4: {EXPECTED}"));
+    }
     let prefix = with_length(text).ok_or(EXPECTED)?;
     ipv4_address(&prefix.addr.to_string())?;
     let len = prefix.len().unwrap_or(32);
@@ -135,6 +138,9 @@ fn ipv6_network(text: &str) -> Result<(), String> {
 fn ipv6_interface(text: &str) -> Result<(), String> {
     const EXPECTED: &str =
         "expected an address with the length of its network's prefix, such as 2001:db8::1/64";
+    if with_length(text).is_some() {
+        return Err(format!("this is IPv4, not IPv6: {EXPECTED}"));
+    }
     let prefix = with_length6(text).ok_or(EXPECTED)?;
     ipv6_address(&prefix.addr.to_string())?;
     // RFC 4291, sections 2.5.3, 2.5.5 and 2.6.1.
@@ -267,6 +273,8 @@ mod tests {
             ("ipv4-network", Base::String, "10.0.0.0/33", "an IPv4 network such as"),
             ("ipv4-interface", Base::String, "10.0.0.1", "such as 10.0.0.1/24"),
             ("ipv4-interface", Base::String, "10.0.0.0/24", "one host in it"),
+            ("ipv4-interface", Base::String, "2001:db8::1/64", "this is IPv6, not IPv4: expected"),
+            ("ipv6-interface", Base::String, "10.0.0.1/24", "this is IPv4, not IPv6: expected"),
             ("ipv4-interface", Base::String, "10.0.0.255/24", "one host in it"),
             ("ipv6-address", Base::String, "ff02::1", "of a single host"),
             ("ipv6-network", Base::String, "2001:db8::1/32", "say 2001:db8::/32"),

@@ -119,7 +119,7 @@ impl Element for FromInterface {
         let has_ended = interface.has_ended();
         drop(interface);
         for fault in faults {
-            ctx.chatter(&format!("weir: {fault}"));
+            ctx.chatter(&table::told(fault));
         }
         if has_more || table::spins() {
             ctx.schedule(task);

@@ -238,7 +238,7 @@ impl ToInterface {
     /// Tells the user what failed, and those upstream whether there is room.
     fn settle(&mut self, ctx: &mut Ctx<'_>, State { is_full, faults }: State) {
         for fault in faults {
-            ctx.chatter(&format!("weir: {fault}"));
+            ctx.chatter(&table::told(fault));
         }
         let Some((idx, _)) = &self.interface else { return };
         if !table::set_full(*idx, is_full) {

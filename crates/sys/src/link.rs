@@ -48,9 +48,7 @@ pub fn set_hardware_address(name: &str, address: [u8; 6]) -> Result<()> {
 
 /// Gives device `name` an address with the given prefix length, usable at once. Having it already is no error.
 pub fn add_address(name: &str, address: IpAddr, prefix_len: u8) -> Result<()> {
-    link_request::add_address(index(name)?, address, prefix_len)?
-        .send(name)
-        .map_err(|e| e.with_remedy(remedy))
+    link_request::add_address(index(name)?, address, prefix_len)?.send(name)
 }
 
 /// Sends packets for `destination/prefix_len` to `gateway`, which device `name` reaches.
@@ -184,6 +182,18 @@ fn remedy(errno: i32) -> Option<&'static str> {
         libc::EADDRNOTAVAIL => Some("choose an address that is neither multicast nor all zeros"),
         libc::EBUSY => Some("take the device down first: `ip link set DEVICE down`"),
         libc::EOPNOTSUPP => Some("this kind of device cannot be changed so"),
+        _ => None,
+    }
+}
+
+pub(crate) fn address_remedy(errno: i32) -> Option<&'static str> {
+    match errno {
+        libc::EADDRNOTAVAIL => {
+            Some("choose an address that is neither multicast nor a loopback's nor all zeros")
+        }
+        libc::EACCES | libc::EINVAL => {
+            Some("an IPv6 address needs IPv6 that is switched on, and an MTU of 1280 or more")
+        }
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::error::{Result, SysError};
-use crate::link::c_name;
+use crate::link::{address_remedy, c_name};
 use crate::netlink::{Request, CREATE, REPLACE};
 
 /// An end of a cable that is to be made.
@@ -51,7 +51,7 @@ pub fn add_address(index: u32, address: IpAddr, prefix_len: u8) -> Result<Reques
     fixed.extend(index.to_ne_bytes());
     let mut request = Request::new("RTM_NEWADDR", libc::RTM_NEWADDR, REPLACE, &fixed);
     request.attr(libc::IFA_LOCAL, &octets).attr(libc::IFA_ADDRESS, &octets);
-    Ok(request)
+    Ok(request.about(format!("{address}/{prefix_len}"), address_remedy))
 }
 
 /// Sends packets for `destination/prefix_len` to `gateway`, which the device reaches.

@@ -19,7 +19,12 @@ pub const DUMP: u16 = libc::NLM_F_DUMP as u16;
 pub struct Request {
     bytes: Vec<u8>,
     call: &'static str,
+    /// What of the target it is about, if an error is to say so, and what can be done about one.
+    about: Option<(String, Remedy)>,
 }
+
+/// What the operator can do where the kernel refused with this number.
+pub type Remedy = fn(i32) -> Option<&'static str>;
 
 /// An attribute that holds attributes, still open.
 pub struct Nest(usize);
@@ -32,7 +37,23 @@ impl Request {
         let flags = flags | libc::NLM_F_REQUEST as u16;
         bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
         bytes.extend_from_slice(fixed);
-        Self { bytes, call }
+        Self { bytes, call, about: None }
+    }
+
+    /// The request, of which errors tell what of its target it is about.
+    pub fn about(mut self, what: String, remedy: Remedy) -> Self {
+        self.about = Some((what, remedy));
+        self
+    }
+
+    /// The error with what this request is about.
+    fn explain(&self, error: SysError, target: &str) -> SysError {
+        match (&self.about, error) {
+            (Some((what, remedy)), SysError::Call { call, source, .. }) => {
+                SysError::call(call, format!("{target}: {what}"), source).with_remedy(*remedy)
+            }
+            (_, error) => error,
+        }
     }
 
     /// Appends an attribute; values are far shorter than 64 KiB.
@@ -152,7 +173,7 @@ impl Socket {
         {
             // Each acknowledgement is a message of its own.
             let result = self.receive_all(&mut [0; ANSWER_LEN], sequence, request.call, target);
-            failed = failed.and(result.map(drop));
+            failed = failed.and(result.map(drop).map_err(|error| request.explain(error, target)));
         }
         failed
     }

@@ -26,6 +26,7 @@ pub fn run(chain: &Chain, segment: Segment, graph: Graph, options: &ChainOptions
         made.map(|written| Made { name: format!("stage {}", written.number), called: written.called() });
     let ready = Ready {
         function: functions.join(" | "),
+        called: "chain".to_string(),
         devices: None,
         request: Request { burst: usize::from(fused.burst()), ..Request::default() },
         text: lang::flatten(&graph),

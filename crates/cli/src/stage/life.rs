@@ -1,28 +1,29 @@
 //! The life of a stage: it runs until its input ends, drains, finishes its outputs and goes.
 
-use std::io::Write;
+mod last_words;
+mod report;
+mod ticker;
+
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{Engine, Outcome};
-use interfaces::stage::table::{self, lock, Life};
+use interfaces::stage::table::{self, lock, told, Life};
 
 use super::options::StageOptions;
+use super::status;
 use crate::control::server::Server;
-use crate::drops;
 use crate::failure::Exit;
 use crate::stop::Stop;
+use last_words::LastWords;
+use ticker::Ticker;
 
 /// What the shell sees of a program that a closed pipe has ended: 128 and the number of SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 /// How often a stage that has nothing else to do looks whether its outputs took everything.
 const LOOK: Duration = Duration::from_micros(200);
-/// How often a chain that drains looks whether it is empty.
-const TICK: Duration = Duration::from_millis(1);
-/// Why queues drop packets.
-const FULL: &str = "queue-full";
 /// How long a stage that was told to stop tries to get rid of what waits.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a stage whose streams have ended waits to hear whether its program could be started.
@@ -128,6 +129,7 @@ impl Stage {
         let stop = Stop::listen(&mut self.engine.world);
         table::stop_with(stop.flag());
         let mut draining = Draining { patience: self.drain, least: None };
+        let mut last_words = LastWords::default();
         let (mut life, mut has_stopped) = (Life::Running, false);
         let outcome = self.engine.run_while(|world| {
             self.server.work(world);
@@ -144,6 +146,7 @@ impl Stage {
             match life {
                 Life::Running => true,
                 Life::Ended if !draining.is_done() => true,
+                Life::Ended if !stop.is_asked() && !last_words.are_over(world) => true,
                 _ if has_stopped => !world.is_idle(),
                 _ => {
                     // The driver's manager may still have something to say.
@@ -157,12 +160,15 @@ impl Stage {
             life = self.drain_stopped(&stop);
         }
         // Where one output is read no more, others get what was sent to them, unless nobody reads it.
-        self.finish(&stop, life == Life::Closed);
+        let n_waiting = self.finish(&stop, life == Life::Closed);
         if life != Life::Closed {
-            tell_lost();
-            self.tell_drops();
+            report::tell_lost();
+            if stop.is_asked() {
+                report::tell_left(n_waiting as u64 + status::queued(&mut self.engine.world));
+            }
+            report::tell_drops(&self.engine.world);
         }
-        tell_faults();
+        report::tell_faults();
         self.engine.cleanup();
         self.ending.await_start();
         Ok(match (life, self.ending.code()) {
@@ -175,23 +181,11 @@ impl Stage {
 
     /// Drains the graph though one of its elements has stopped the driver.
     fn drain_stopped(&mut self, stop: &Stop) -> Life {
-        let Some(writer) = self.engine.world.wake_writer() else { return Life::Ended };
-        let over = Arc::new(AtomicBool::new(false));
-        let ticking = sys::thread::start("drain", sys::thread::SMALL_STACK, {
-            let over = over.clone();
-            move || {
-                // Packets that nothing moves wake nobody, yet the wait for them has an end.
-                while !over.load(Ordering::Relaxed) {
-                    // A full socket means that the driver will wake anyway.
-                    let _ = (&writer).write(&[0]);
-                    std::thread::sleep(TICK);
-                }
-            }
-        });
-        let ticking = match ticking {
-            Ok(ticking) => ticking,
-            Err(error) => {
-                eprintln!("weir: {}; packets in the graph are lost", sys::no_thread(&error));
+        // Packets that nothing moves wake nobody, yet the wait for them has an end.
+        let _ticker = match Ticker::start(&mut self.engine.world) {
+            Ok(ticker) => ticker,
+            Err(message) => {
+                eprintln!("{}; packets in the graph are lost", told(message));
                 return Life::Ended;
             }
         };
@@ -209,39 +203,12 @@ impl Stage {
                 !is_done
             });
         }
-        over.store(true, Ordering::Relaxed);
-        // It has nothing to say.
-        let _ = ticking.join();
         life
     }
 
-    /// Tells what was dropped if nothing at all went out: to drop some packets is what many stages are for. What full queues cost is told
-    /// in any case.
-    fn tell_drops(&self) {
-        let sent = table::opened()
-            .iter()
-            .filter_map(|shared| {
-                let interface = lock(shared);
-                interface.is_written().then(|| interface.report().sent.packets)
-            })
-            .collect::<Vec<u64>>();
-        let mut all = drops::of(&self.engine.world);
-        let dropped = drops::line(&all);
-        if !sent.is_empty() && sent.iter().all(|n| *n == 0) && !dropped.is_empty() {
-            eprintln!("weir: nothing went out; dropped: {dropped}");
-            return;
-        }
-        // That a queue was full was said when it happened; now it is known what that cost.
-        all.retain(|dropped| dropped.reason == FULL);
-        let dropped = drops::line(&all);
-        if !dropped.is_empty() {
-            eprintln!("weir: dropped because a queue was full: {dropped}");
-        }
-    }
-
     /// Waits until everything that was sent is out, and says that nothing will follow. A user who stops the stage does not
-    /// wait for a reader that does not read; nor does one that `is_closed`.
-    fn finish(&mut self, stop: &Stop, is_closed: bool) {
+    /// wait for a reader that does not read; nor does one that `is_closed`. Yields how many packets wait even so.
+    fn finish(&mut self, stop: &Stop, is_closed: bool) -> usize {
         let interfaces = table::opened();
         let begin = Instant::now();
         while interfaces.iter().filter(|shared| !lock(shared).finish()).count() > 0 {
@@ -250,25 +217,9 @@ impl Stage {
             }
             std::thread::sleep(LOOK);
         }
+        let n_waiting = interfaces.iter().map(|shared| lock(shared).n_waiting().0).sum();
         interfaces.iter().for_each(|shared| lock(shared).leave());
-    }
-}
-
-/// Tells what was sent to interfaces that can only be read.
-fn tell_lost() {
-    for shared in table::opened() {
-        let interface = lock(&shared);
-        let (name, n) = (interface.name(), interface.n_lost());
-        if n > 0 {
-            eprintln!("weir: interface {name} can only be read; packets sent to it and lost: {n}");
-        }
-    }
-}
-
-/// Tells what no element told.
-fn tell_faults() {
-    for fault in table::opened().iter().flat_map(|shared| lock(shared).take_faults()) {
-        eprintln!("weir: {fault}");
+        n_waiting
     }
 }
 

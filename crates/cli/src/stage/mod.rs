@@ -68,12 +68,11 @@ pub fn run_with(
     let graph = load::parse(&plan.request, &text, &mut diagnostics);
     graph.iter().try_for_each(|graph| options.refuse_unknown(graph)).map_err(Failure::Usage)?;
     let Plan { function, request, devices, is_ready_made } = plan;
-    let called = function.split(' ').next().filter(|_| is_ready_made);
-    let made =
-        called.map(|called| Made { name: request.text.name().to_string(), called: called.to_string() });
-    let made = made.into_iter().collect();
-    let ready =
-        Ready { function, devices, request, text, graph, diagnostics, made, name: None, drains: false };
+    let called = function.split(' ').next().unwrap_or_default().to_string();
+    let made = Made { name: request.text.name().to_string(), called: called.clone() };
+    let made = Some(made).filter(|_| is_ready_made).into_iter().collect();
+    let (name, drains) = (None, false);
+    let ready = Ready { function, called, devices, request, text, graph, diagnostics, made, name, drains };
     run_graph(ready, options, ending, begin)
 }
 
@@ -81,6 +80,8 @@ pub fn run_with(
 pub struct Ready {
     /// What it is called in `weir status`.
     pub function: String,
+    /// What messages call it.
+    pub called: String,
     /// Tells what went through the devices of a stack.
     pub devices: Option<DeviceReader>,
     /// How it runs.
@@ -107,6 +108,7 @@ pub fn run_graph(
     begin: impl FnOnce(Box<dyn Fn() + Send>) -> Result<(), String>,
 ) -> Exit {
     let Ready { request, text, mut diagnostics, .. } = ready;
+    table::call_stage(&ready.called);
     let engine = ready.graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
     load::tell_of(&diagnostics, &ready.made);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };

@@ -64,7 +64,11 @@ pub fn begin(id: u32, ask: &Ask, patience: Duration) -> Result<(String, UnixStre
 
 /// What is said of a stage that does not answer.
 pub fn no_answer(id: u32) -> String {
-    format!("stage {id} does not answer: it may be stopped (SIGSTOP); `kill -CONT {id}` lets it go on")
+    let why = match is_stopped(id) {
+        true => format!("it is stopped (SIGSTOP); `kill -CONT {id}` lets it go on"),
+        false => "what it sends waits for a neighbour that does not read, or it has much to do".to_string(),
+    };
+    format!("stage {id} does not answer: {why}")
 }
 
 /// The status of a stage.

@@ -82,13 +82,8 @@ pub fn tell_about(about: About) {
 /// The status of this process.
 pub fn of(world: &mut World) -> Result<Status, String> {
     let about = ABOUT.get().ok_or("it is no stage")?;
-    let all = 0..world.n_elements();
-    let drops = all.clone().flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
-    let stores = |idx: &usize| stores_packets(world.class_of(*idx).facts.handlers);
-    let queues: Vec<String> = all.filter(stores).map(|idx| format!("{}.length", world.name(idx))).collect();
-    let mut length =
-        |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
-    let queued = queues.iter().filter_map(&mut length).sum();
+    let drops = (0..world.n_elements()).flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
+    let queued = queued(world);
     let interfaces = table::opened().iter().map(|shared| table::lock(shared).report()).collect::<Vec<_>>();
     let inner = |report: &&Report| report.name.starts_with(STACK);
     let (inner, own): (Vec<&Report>, Vec<&Report>) = interfaces.iter().partition(inner);
@@ -104,6 +99,16 @@ pub fn of(world: &mut World) -> Result<Status, String> {
         drops,
         queued,
     })
+}
+
+/// How many packets the elements of a graph store.
+pub fn queued(world: &mut World) -> u64 {
+    let stores = |idx: &usize| stores_packets(world.class_of(*idx).facts.handlers);
+    let queues = (0..world.n_elements()).filter(stores).map(|idx| format!("{}.length", world.name(idx)));
+    let queues: Vec<String> = queues.collect();
+    let mut length =
+        |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
+    queues.iter().filter_map(&mut length).sum()
 }
 
 /// Whether the handlers are those of a class that stores packets: it tells how many. A length that can be written is that of

@@ -59,7 +59,7 @@ fn text_is_told_apart_in_a_file_as_in_a_pipe() {
             ("cat lines | weir read - > out.pcap", "standard input"),
         ] {
             let finished = place.run(script);
-            assert_eq!((finished.code, finished.stderr), (0, format!("weir: {name}: {bad}")));
+            assert_eq!((finished.code, finished.stderr), (0, format!("weir: read: {name}: {bad}")));
             assert_eq!(n_packets(place, "out.pcap"), 2, "{script}");
         }
         place.write("other", b"\x7fELF\x02\x01\x01\x00");
@@ -75,7 +75,10 @@ fn the_number_of_lines_skipped_beyond_those_told_is_told() {
         place.write("lines", "nonsense\n".repeat(5000) + &lines(1));
         let finished = place.run("weir read lines > out.pcap");
         assert_eq!(finished.code, 0, "{finished:?}");
-        assert!(finished.stderr.ends_with("weir: lines: 4990 further lines were skipped\n"), "{finished:?}");
+        assert!(
+            finished.stderr.ends_with("weir: read: lines: 4990 further lines were skipped\n"),
+            "{finished:?}"
+        );
         assert_eq!((finished.stderr.lines().count(), n_packets(place, "out.pcap")), (11, 1));
     });
 }
@@ -111,7 +114,7 @@ fn what_is_sent_to_a_file_that_is_read_is_counted_and_told() {
     as_each_user(|place| {
         place.write("in.pcap", capture(5000));
         let graph = "FromInterface(left) -> t :: Tee -> ToInterface(left); t[1] -> ToInterface(right);";
-        let told = "weir: interface left can only be read; packets sent to it and lost: 5000\n";
+        let told = "weir: stage: interface left can only be read; packets sent to it and lost: 5000\n";
         for input in ["< in.pcap", "--if left=file:in.pcap"] {
             let finished = place.run(&format!("weir stage -e '{graph}' {input} > out.pcap"));
             assert_eq!((finished.code, &*finished.stderr), (0, told), "{input}");
@@ -254,11 +257,38 @@ fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
 }
 
 #[test]
+fn what_a_device_refuses_is_told() {
+    as_each_user(|place| {
+        let graph = "InfiniteSource(LENGTH 3000, LIMIT 5, STOP true) -> ToInterface(right)";
+        let script = format!(
+            "ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && \
+             weir stage -e '{graph}' | weir port v0 --side right"
+        );
+        place.write("script", script);
+        let finished = place.run("weir linux -- sh script");
+        let due = "weir: port: interface right did not take all packets (Message too long); lost: 5\n";
+        assert_eq!((finished.code, &*finished.stderr), (0, due));
+    });
+}
+
+#[test]
+fn what_a_format_cannot_express_is_told() {
+    as_each_user(|place| {
+        let graph = "InfiniteSource(LENGTH 13, LIMIT 2, STOP true) -> ToInterface(right)";
+        for script in ["> out", "| cat > out", "--if right=file:out"] {
+            let finished = place.run(&format!("weir stage -e '{graph}' --format ascii {script}"));
+            let due = "weir: stage: interface right did not take all packets (a line takes packets of 14 bytes or more); lost: 2\n";
+            assert_eq!((finished.code, &*finished.stderr), (0, due), "{script}");
+        }
+    });
+}
+
+#[test]
 fn packets_sent_into_a_pipe_that_is_only_read_are_told() {
     as_each_user(|place| {
         place.write("in.pcap", capture(300));
         let graph = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToInterface(left);";
-        let told = "weir: interface left can only be read; packets sent to it and lost: 300\n";
+        let told = "weir: stage: interface left can only be read; packets sent to it and lost: 300\n";
         let stage = format!("weir stage -e '{graph}'");
         for script in [
             format!("cat in.pcap | {stage} > out.pcap"),
@@ -282,7 +312,7 @@ fn a_stage_that_drops_everything_tells_who_did_and_why() {
         let finished = run("IPFilter(allow udp)");
         assert_eq!(
             (finished.code, &*finished.stderr),
-            (0, "weir: nothing went out; dropped: f denied 300\n")
+            (0, "weir: stage: nothing went out; dropped: f denied 300\n")
         );
         assert_eq!(run("RandomSample(0.5)").stderr, "", "some went out");
     });
@@ -294,7 +324,7 @@ fn a_limit_on_the_size_of_files_is_told_as_a_full_disk_is() {
         place.write("in.pcap", capture(3000));
         let script = "ulimit -f 100; (weir read in.pcap | weir filter -- | weir write out.pcap); exit ${PIPESTATUS[0]}";
         let finished = place.run(script);
-        assert_eq!((finished.code, &*finished.stderr), (1, "weir: out.pcap: File too large\n"));
+        assert_eq!((finished.code, &*finished.stderr), (1, "weir: write: out.pcap: File too large\n"));
         // What is started is ended by the signal as ever: 128 and the number of SIGXFSZ.
         let command = "weir linux --while-running -- sh -c 'ulimit -f 1; exec head -c 9999 /dev/zero > big'";
         assert_eq!(place.run(command).code, 153);
@@ -333,7 +363,7 @@ fn the_writer_of_a_descriptor_learns_that_it_is_read_no_more() {
         );
         // It ends only if the writer is told.
         let told = place.run(&script).stderr;
-        assert!(told.contains("weir: descriptor 5: byte 24: "), "{told}");
+        assert!(told.contains("weir: stage: descriptor 5: byte 24: "), "{told}");
         let twice = format!("weir stage -e '{graph}' --if aux=fd:5 --if left=fd:5 5< in.pcap > out");
         fails(place, &twice, "descriptor 5 is another interface already");
     });

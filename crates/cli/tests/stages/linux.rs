@@ -91,10 +91,25 @@ fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
         }
         place.write("no-program", "");
         let finished = place.run("weir linux -- ./no-program");
-        let due = "weir: linux: ./no-program: Permission denied\n";
+        let due = "weir: linux: ./no-program: Permission denied\n  help: let it be run: `chmod +x FILE`, or give it to a \
+                   shell: `sh FILE`\n";
         assert_eq!((finished.code, &*finished.stderr), (126, due), "{finished:?}");
+        place.write("no-interpreter", "#!/no/such\n");
+        place.write("no-first-line", "echo\n");
+        let finished = place.run("chmod +x no-*; weir linux -- ./no-interpreter");
+        let due = "the interpreter that its first line names (`#!...`) is not, or its loader\n";
+        assert_eq!((finished.code, finished.stderr.contains(due)), (127, true), "{finished:?}");
+        let finished = place.run("PATH=$PATH:. weir linux -- no-interpreter");
+        assert_eq!((finished.code, finished.stderr.contains(due)), (127, true), "{finished:?}");
+        let finished = place.run("weir linux -- ./no-first-line");
+        let due = "weir: linux: ./no-first-line: Exec format error\n  help: a script begins with a line such as `#!/bin/sh`;";
+        assert_eq!((finished.code, finished.stderr.contains(due)), (126, true), "{finished:?}");
+        let finished = place.run("weir linux -- ''");
+        let due = "weir: linux: the command is empty\n";
+        assert_eq!((finished.code, &*finished.stderr), (127, due), "{finished:?}");
         let finished = place.run("weir linux -- missing-program");
-        let due = "weir: linux: missing-program: No such file or directory\n";
+        let due = "weir: linux: missing-program: No such file or directory\n  help: no folder of PATH has it; a program in this \
+                   folder is `./NAME`\n";
         assert_eq!((finished.code, &*finished.stderr), (127, due), "{finished:?}");
         // Even if nothing more is to be done for it.
         for _ in 0..10 {
@@ -102,6 +117,83 @@ fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
                 place.run("weir read /dev/null | weir linux --left 10.0.0.1/24 -- missing-program");
             assert_eq!((finished.code, finished.stderr.contains(due)), (127, true), "{finished:?}");
         }
+    });
+}
+
+/// A stack that forwards what the stations below send each other.
+const FORWARD: &str = "sysctl -qw net.ipv4.ip_forward=1
+    ip neigh replace 10.1.0.2 lladdr 02:00:00:00:00:09 dev right nud permanent
+    ip link set left address 02:00:00:00:00:02
+    echo > ready";
+/// Packets for it to forward, as soon as it does.
+const FORWARDED: &str = "until [ -e ready ]; do sleep 0.01; done; weir stage -e '
+    InfiniteSource(LIMIT 300, STOP true) -> UDPIPEncap(10.0.0.2, 1, 10.1.0.2, 2)
+    -> EtherEncap(0x0800, 02:00:00:00:00:01, 02:00:00:00:00:02) -> ToInterface(right)'";
+
+#[test]
+fn what_a_stack_was_given_comes_out_before_it_ends() {
+    as_each_user(|place| {
+        place.write("forward", FORWARD);
+        for between in ["", "cat |"] {
+            let count = "weir filter udp port 2 | weir count --json > /dev/null";
+            let finished = place.run(&format!(
+                "rm -f ready; ({FORWARDED}) | {between} \
+                 weir linux --left 10.0.0.1/24 --right 10.1.0.1/24 -- sh forward | {count}"
+            ));
+            assert!(finished.stderr.contains("\"right\":{\"packets\":300,"), "{between} {finished:?}");
+        }
+    });
+}
+
+#[test]
+fn a_stack_ends_with_its_command_though_nothing_comes_from_anywhere() {
+    as_each_user(|place| {
+        let finished = place.run("weir linux --while-running --right 10.0.0.1/24 -- sleep 1 | cat > out");
+        assert_eq!(finished.code, 0, "{finished:?}");
+    });
+}
+
+#[test]
+fn a_stack_is_taken_out_of_a_chain_though_its_devices_never_end() {
+    as_each_user(|place| {
+        let mut chain = place.start(
+            "weir stage -e 'RatedSource(RATE 100) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToInterface(right)' \
+             | weir linux -- true | weir count > /dev/null",
+        );
+        place.await_rings(3);
+        let id_of = |function: &str| {
+            let stages = place.status();
+            let stage = stages.iter().find(|stage| stage["function"].as_str().unwrap().starts_with(function));
+            stage.expect("it runs")["id"].to_string()
+        };
+        // Neighbours that say nothing are waited for longer.
+        place.output(&format!("timeout 20 weir remove {}", id_of("linux")));
+        assert!(chain.runs());
+        place.output(&format!("kill {}", id_of("stage")));
+        chain.finish();
+    });
+}
+
+#[test]
+fn how_the_command_of_a_stage_failed_is_told() {
+    as_each_user(|place| {
+        for (script, code, due) in [
+            ("exit 7", 7, "weir: linux: sh ended with status 7, and the stage with it\n"),
+            ("kill -9 $$", 137, "weir: linux: sh was ended by signal 9, and the stage with it\n"),
+        ] {
+            let finished = place.run(&format!("sleep 5 | weir linux --left 10.0.0.1/24 -- sh -c '{script}'"));
+            assert_eq!((finished.code, finished.stderr.contains(due)), (code, true), "{finished:?}");
+        }
+    });
+}
+
+#[test]
+fn an_address_that_the_kernel_refuses_is_told() {
+    as_each_user(|place| {
+        let finished =
+            place.run("weir read /dev/null | weir linux --left 10.0.0.1/24 --left ::1/128 -- true");
+        let due = "weir: linux: left: ::1/128: RTM_NEWADDR: Cannot assign requested address\n  help: choose an address";
+        assert_eq!((finished.code, finished.stderr.contains(due)), (1, true), "{finished:?}");
     });
 }
 

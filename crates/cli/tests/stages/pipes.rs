@@ -214,8 +214,8 @@ fn lines_that_are_no_packets_are_told_by_number_and_skipped() {
         assert_eq!(captures::packets(&place.read("out.pcap")).len(), 1);
         let told: Vec<&str> = finished.stderr.lines().collect();
         assert_eq!(told, [
-            "weir: standard input: line 2: `nonsense` is no destination address of 12 hexadecimal digits; it is skipped",
-            "weir: standard input: line 4: `zz` is no byte of 2 hexadecimal digits; it is skipped",
+            "weir: write: standard input: line 2: `nonsense` is no destination address of 12 hexadecimal digits; it is skipped",
+            "weir: write: standard input: line 4: `zz` is no byte of 2 hexadecimal digits; it is skipped",
         ]);
     });
 }
@@ -224,8 +224,8 @@ fn lines_that_are_no_packets_are_told_by_number_and_skipped() {
 fn text_without_a_packet_is_an_error() {
     as_each_user(|place| {
         for (script, name) in [
-            ("echo 12 | weir write out.pcap", "standard input"),
-            ("echo 12 > notes; weir read notes > out.pcap", "notes"),
+            ("echo 12 | weir write out.pcap", "write: standard input"),
+            ("echo 12 > notes; weir read notes > out.pcap", "read: notes"),
         ] {
             let finished = place.run(script);
             let due = format!(
@@ -341,7 +341,8 @@ fn a_signal_ends_a_stage_whose_reader_does_not_read() {
             let pid = place.number(&format!("pid.{signal}"));
             until("the stage waits in a write", || {
                 let told = place.run(&format!("weir status {pid}"));
-                told.stdout.contains("4096") || told.stderr.contains("does not answer")
+                told.stdout.contains("4096")
+                    || told.stderr.contains("waits for a neighbour that does not read")
             });
             place.output(&format!("kill -{signal} {pid}"));
             stage.finish();

@@ -137,7 +137,7 @@ fn a_stage_that_is_stopped_is_listed() {
         let told = place.run(&format!("kill -STOP {id}; weir status; kill -CONT {id}"));
         let last = told.stdout.lines().last().unwrap_or_default();
         assert!(last.starts_with(&id.to_string()) && last.ends_with("(does not answer)"), "{told:?}");
-        assert!(told.stderr.contains("`kill -CONT"), "{told:?}");
+        assert!(told.stderr.contains("it is stopped (SIGSTOP); `kill -CONT"), "{told:?}");
         drop(parent);
     });
 }
@@ -170,8 +170,23 @@ fn what_full_queues_cost_is_told_in_the_end() {
         capture(place, 50);
         let finished = place.run("weir delay 300ms --queue 10 < in.pcap > out");
         assert_eq!(finished.code, 0, "{finished:?}");
-        let due = "weir: dropped because a queue was full: ";
+        let due = "weir: delay: dropped because a queue was full: ";
         assert!(finished.stderr.contains(due) && finished.stderr.contains("queue-full 39"), "{finished:?}");
+    });
+}
+
+#[test]
+fn what_a_stage_held_when_it_was_stopped_is_told() {
+    as_each_user(|place| {
+        capture(place, 50);
+        let stopped = "cat in.pcap - < wait | timeout 2 weir delay 100s > out";
+        let finished = place.run(&format!("mkfifo wait; sleep 6 > wait & {stopped}; wait"));
+        let due = "weir: delay: stopped by a signal; packets that it still held are lost, ";
+        assert!(finished.stderr.starts_with(due) && finished.stderr.contains(" at least"), "{finished:?}");
+        // One that held nothing has nothing to tell.
+        let idle = "cat in.pcap - < wait | timeout 2 weir filter udp > out";
+        let finished = place.run(&format!("sleep 6 > wait & {idle}; wait"));
+        assert!(!finished.stderr.contains("stopped"), "{finished:?}");
     });
 }
 
@@ -197,9 +212,10 @@ fn cooked_captures_are_ethernet_frames() {
         let mut usb = header(220);
         (0..3).for_each(|_| captures::add_record(&mut usb, &[7; 60]));
         place.write("usb.pcap", usb);
-        for (script, name) in
-            [("weir read usb.pcap > out", "usb.pcap"), ("weir read - < usb.pcap > out", "standard input")]
-        {
+        for (script, name) in [
+            ("weir read usb.pcap > out", "read: usb.pcap"),
+            ("weir read - < usb.pcap > out", "read: standard input"),
+        ] {
             let finished = place.run(script);
             assert_eq!(finished.code, 1, "{finished:?}");
             let due = format!(

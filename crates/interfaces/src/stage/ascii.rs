@@ -5,10 +5,12 @@
 
 use std::fmt::Write;
 
+use crate::capture::MAX_CAPTURED_LEN;
+
 /// Bytes of the header that the first three words hold.
 const HEADER: usize = 14;
-/// Longest line to be read: 64 KiB of payload and its header.
-pub const MAX_LINE: usize = 3 * (65_536 + 256) + 64;
+/// Longest line to be read: the longest packet that a capture holds.
+pub const MAX_LINE: usize = 3 * (MAX_CAPTURED_LEN as usize + 256) + 64;
 
 /// Appends a packet's line; false, and nothing appended, if it has no whole Ethernet header.
 pub fn write_line(out: &mut Vec<u8>, packet: &[u8]) -> bool {

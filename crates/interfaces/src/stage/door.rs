@@ -242,4 +242,8 @@ impl Output for DoorOut {
     fn n_bad(&self) -> u64 {
         self.inner.as_ref().map_or(0, |output| output.n_bad())
     }
+
+    fn why_bad(&self) -> Option<String> {
+        self.inner.as_ref().and_then(|output| output.why_bad())
+    }
 }

@@ -16,7 +16,7 @@ use super::framing::{is_text, Format, Framer, Pause, READ_LEN};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
 use super::records::Records;
-use super::table::Ends;
+use super::table::{self, Ends};
 use super::{Dispatch, Input, Output, Receipt};
 use crate::capture::{self, Reader};
 
@@ -126,7 +126,8 @@ impl Input for FileIn {
         while batch.len() < max && self.end.is_none() {
             self.end = self.take(batch, max);
             for note in self.records.notes.drain(..) {
-                element::output::tell(format_args!("weir: {}: {note}", self.path));
+                let told = table::told(format_args!("{}: {note}", self.path));
+                element::output::tell(format_args!("{told}"));
             }
         }
         if batch.is_empty() {
@@ -215,5 +216,9 @@ impl Output for FileOut {
 
     fn n_bad(&self) -> u64 {
         self.framer.n_bad
+    }
+
+    fn why_bad(&self) -> Option<String> {
+        self.framer.why_bad()
     }
 }

@@ -60,6 +60,11 @@ impl Framer {
         Framer { encoder: self.encoder, n_bad: self.n_bad }
     }
 
+    /// Why the format cannot express them: a line has at least the addresses and the type.
+    pub fn why_bad(&self) -> Option<String> {
+        (self.n_bad > 0).then(|| "a line takes packets of 14 bytes or more".to_string())
+    }
+
     /// Appends what a stream starts with.
     pub fn begin(&self, out: &mut Vec<u8>) {
         if let Some(encoder) = &self.encoder {
@@ -396,6 +401,27 @@ mod tests {
         deframer.feed(b"\n001122334455 66778899aabb 0800 45\n");
         assert_eq!(packets(&mut deframer), ["00112233445566778899aabb080045 at 0 of 15"]);
         assert_eq!(deframer.n_bad(), 1);
+    }
+
+    #[test]
+    fn how_long_a_line_may_be_does_not_depend_on_how_it_comes() {
+        for (len, is_taken) in [(ascii::MAX_LINE / 3 - 100, true), (ascii::MAX_LINE / 3 + 100, false)] {
+            let mut line = Vec::new();
+            assert!(ascii::write_line(&mut line, &vec![1; len]));
+            for n in [READ_LEN, line.len()] {
+                let mut deframer = Deframer::default();
+                let mut got = Vec::new();
+                for part in line.chunks(n) {
+                    deframer.feed(part);
+                    got.extend(packets(&mut deframer));
+                }
+                assert_eq!(
+                    (got.len(), deframer.n_bad()),
+                    if is_taken { (1, 0) } else { (0, 1) },
+                    "{len} {n}"
+                );
+            }
+        }
     }
 
     #[test]

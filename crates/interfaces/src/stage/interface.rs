@@ -193,10 +193,21 @@ impl Interface {
         !self.inputs.is_empty()
     }
 
+    /// Whether something may still be received that has an end.
+    pub fn has_stream(&self) -> bool {
+        self.inputs.iter().any(|input| input.is_stream())
+    }
+
     /// Whether something may ever be received: there is an input, or was one, or who reads the pipe may send packets back.
     pub fn may_receive(&mut self) -> bool {
         let mut pipes = self.outputs.iter_mut().filter_map(|output| output.pipe());
         pipes.any(|pipe| pipe.stream().id().is_some()) || self.has_input() || self.has_ended
+    }
+
+    /// How many packets its outputs did not take, and why.
+    pub fn not_taken(&self) -> (u64, Option<String>) {
+        let n = self.outputs.iter().map(|output| output.n_bad()).sum();
+        (n, self.outputs.iter().find_map(|output| output.why_bad()))
     }
 
     /// Whether it has an output, or had one.

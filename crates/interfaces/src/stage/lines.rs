@@ -59,7 +59,7 @@ impl Lines {
                 None if rest.is_empty() && !self.skips => return Pause::End,
                 None => (rest, rest.len()),
             };
-            let is_long = self.skips;
+            let is_long = self.skips || line.len() > ascii::MAX_LINE;
             self.skips &= end.is_none() && !(self.is_ended && n <= ascii::MAX_LINE);
             self.n_lines += u64::from(!self.skips);
             let read = match is_long {

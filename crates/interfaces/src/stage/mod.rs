@@ -199,9 +199,14 @@ pub trait Output: Send {
         None
     }
 
-    /// Packets that could not be expressed in the output's format.
+    /// Packets that it did not take: its format cannot express them, or the device refused them.
     fn n_bad(&self) -> u64 {
         0
+    }
+
+    /// Why it did not take them, as far as that is known.
+    fn why_bad(&self) -> Option<String> {
+        None
     }
 }
 

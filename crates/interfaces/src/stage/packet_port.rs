@@ -50,6 +50,8 @@ pub struct PacketOut {
     /// Whether it was told that there may be room.
     is_woken: bool,
     n_refused: u64,
+    /// Why the first one was refused.
+    why: Option<String>,
 }
 
 /// Opens a device's two directions; it receives what is sent to other stations as well, as a wire does.
@@ -140,7 +142,10 @@ impl Output for PacketOut {
                     (self.pause_us, self.is_woken) = (0, false);
                     (0..n).for_each(|_| drop(waiting.pop_front()));
                 }
-                Err(_) => self.give_up_first(waiting),
+                Err(error) => {
+                    self.why.get_or_insert_with(|| words(&error));
+                    self.give_up_first(waiting);
+                }
             }
         }
         Dispatch::All
@@ -187,12 +192,25 @@ impl Output for PacketOut {
     fn n_bad(&self) -> u64 {
         self.n_refused
     }
+
+    fn why_bad(&self) -> Option<String> {
+        self.why.clone()
+    }
 }
 
 impl PacketOut {
     /// What an open socket sends through. To a stack packets are relayed, long ones mostly; other devices get short ones, many at once.
     pub(super) fn new(tx: Tx, is_cable: bool) -> PacketOut {
-        PacketOut { tx, is_cable, is_watched: false, alarm: None, pause_us: 0, is_woken: false, n_refused: 0 }
+        PacketOut {
+            tx,
+            is_cable,
+            is_watched: false,
+            alarm: None,
+            pause_us: 0,
+            is_woken: false,
+            n_refused: 0,
+            why: None,
+        }
     }
 
     /// Sends a packet if nothing stands in its way.

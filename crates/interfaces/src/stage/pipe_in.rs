@@ -11,7 +11,7 @@ use super::framing::{Deframer, Pause};
 use super::joint::RingIn;
 use super::relay;
 use super::stream::Stream;
-use super::{unwatch_fd, watch_fd, Input, Receipt};
+use super::{table, unwatch_fd, watch_fd, Input, Receipt};
 
 /// A stream of packets, which shared memory may take the place of.
 pub struct PipeIn {
@@ -124,7 +124,7 @@ impl PipeIn {
             None => self.deframer.take(batch, max),
         };
         for note in self.deframer.notes() {
-            element::output::tell(format_args!("weir: {}", self.stream.tell(&note)));
+            element::output::tell(format_args!("{}", table::told(self.stream.tell(&note))));
         }
         match pause {
             // The packets in front of it come first.

@@ -308,4 +308,8 @@ impl Output for PipeOut {
     fn n_bad(&self) -> u64 {
         self.framer.n_bad
     }
+
+    fn why_bad(&self) -> Option<String> {
+        self.framer.why_bad()
+    }
 }

@@ -115,7 +115,7 @@ impl Endpoint {
             },
             (word, None) if word.starts_with("tap") => return Endpoint::tap(word),
             (word, None) if is_fifo(word) => Endpoint::Fifo(word.to_string()),
-            _ => return Err(format!("`{text}` is no kind of interface; kinds are {KINDS}")),
+            _ => return Err(no_endpoint(text, kind, rest)),
         };
         Ok(endpoint)
     }
@@ -136,6 +136,29 @@ impl Endpoint {
             }
         }
         Ok(Endpoint::Tap { name, addresses, mtu })
+    }
+}
+
+/// Why a word is no endpoint, and what was meant, where that can be seen.
+fn no_endpoint(text: &str, kind: &str, rest: Option<&str>) -> String {
+    const PATHS: [&str; 3] = ["fifo", "file", "unix"];
+    const DEVICES: [&str; 2] = ["dev", "tap"];
+    match rest {
+        Some("") if PATHS.contains(&kind) => format!("`{text}`: the path is missing, as in {kind}:PATH"),
+        Some("") if DEVICES.contains(&kind) => format!("`{text}`: the device's name is missing, as in {kind}:NAME"),
+        None if [&PATHS[..], &DEVICES, &["fd"]].concat().contains(&kind) => {
+            format!("`{text}` is a kind of interface, of which it must say which one; kinds are {KINDS}")
+        }
+        None if std::path::Path::new(text).exists() => {
+            format!("`{text}` is no kind of interface; if the file is meant, say file:{text}")
+        }
+        None if std::path::Path::new("/sys/class/net").join(text).exists() => {
+            format!("`{text}` is no kind of interface; if the device is meant, say dev:{text}")
+        }
+        None if !text.is_empty() => format!(
+            "`{text}` is no kind of interface; kinds are {KINDS}, and the name of a named pipe that is there (`mkfifo {text}`)"
+        ),
+        _ => format!("`{text}` is no kind of interface; kinds are {KINDS}"),
     }
 }
 
@@ -254,6 +277,24 @@ mod tests {
         ] {
             assert_eq!(Spec::parse(text).unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn what_may_be_meant_by_what_is_no_endpoint_is_told() {
+        let error = |text| Spec::parse(text).unwrap_err();
+        assert_eq!(error("fifo:"), "`fifo:`: the path is missing, as in fifo:PATH");
+        assert_eq!(error("tap:"), "`tap:`: the device's name is missing, as in tap:NAME");
+        assert_eq!(
+            error("dev"),
+            format!("`dev` is a kind of interface, of which it must say which one; kinds are {KINDS}")
+        );
+        assert_eq!(
+            error("/etc/passwd stdout"),
+            "`/etc/passwd` is no kind of interface; if the file is meant, say file:/etc/passwd"
+        );
+        assert_eq!(error("lo"), "`lo` is no kind of interface; if the device is meant, say dev:lo");
+        assert!(error("fifo1 stdout").ends_with("a named pipe that is there (`mkfifo fifo1`)"));
+        assert_eq!(error("fil:x"), format!("`fil:x` is no kind of interface; kinds are {KINDS}"));
     }
 
     #[test]

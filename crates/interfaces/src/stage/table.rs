@@ -5,6 +5,7 @@
 mod inputs;
 mod life;
 mod standard;
+mod told;
 mod usage;
 
 use std::fs::File;
@@ -20,6 +21,7 @@ use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
 pub use inputs::{guard_inputs, mark_file_read, refuse_input};
 pub use life::{end_with, has_failed, is_asked_to_stop, is_ending, life, retire, stop_with, Life};
+pub use told::{call_stage, told};
 pub use usage::{mark_read, mark_written};
 
 /// An interface that elements and the threads around them share.

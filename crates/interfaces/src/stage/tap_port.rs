@@ -35,6 +35,8 @@ pub struct TapOut {
     tap: Arc<Tap>,
     is_blocked: bool,
     n_refused: u64,
+    /// Why the first one was refused.
+    why: Option<String>,
 }
 
 /// Makes a tap, sets it up, and gives its two directions.
@@ -62,7 +64,7 @@ fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> 
 pub fn both(tap: Tap) -> sys::Result<(TapIn, TapOut)> {
     let tap = Arc::new(tap);
     let input = TapIn { tap: tap.clone(), buffer: Buffer::for_packet()?, must_stay: false };
-    Ok((input, TapOut { tap, is_blocked: false, n_refused: 0 }))
+    Ok((input, TapOut { tap, is_blocked: false, n_refused: 0, why: None }))
 }
 
 impl TapIn {
@@ -186,7 +188,10 @@ impl Output for TapOut {
                     self.send_segments(&packet);
                 }
                 // The device is down, or has no memory for this packet.
-                Err(_) => self.n_refused += 1,
+                Err(error) => {
+                    self.n_refused += 1;
+                    self.why.get_or_insert_with(|| words(&error));
+                }
             }
         }
         Dispatch::All
@@ -222,6 +227,10 @@ impl Output for TapOut {
 
     fn n_bad(&self) -> u64 {
         self.n_refused
+    }
+
+    fn why_bad(&self) -> Option<String> {
+        self.why.clone()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use sys::terminal;
@@ -19,7 +20,8 @@ pub(super) fn start(options: &Options, lock_file: &str) -> Result<Option<i32>, R
         Program::Command(words) => words.clone(),
         Program::Shell => vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())],
     };
-    let (name, arguments) = words.split_first().ok_or_else(|| ("the command is empty".to_string(), 0))?;
+    let (name, arguments) =
+        words.split_first().filter(|(name, _)| !name.is_empty()).ok_or_else(|| (EMPTY.to_string(), 0))?;
     let mut command = Command::new(name);
     let names: Vec<&str> = options.interfaces.iter().map(|i| i.name.as_str()).collect();
     command
@@ -39,10 +41,35 @@ pub(super) fn start(options: &Options, lock_file: &str) -> Result<Option<i32>, R
     Ok(i32::try_from(child.id()).ok())
 }
 
+/// What is told of a command without a name, as of a variable of the shell's that has no value.
+const EMPTY: &str = "the command is empty";
+
 fn errors() -> io::Result<Stdio> {
     io::stderr().as_fd().try_clone_to_owned().map(Stdio::from)
 }
 
 fn describe(name: &OsString, error: &io::Error) -> Refusal {
-    (format!("{}: {}", name.display(), sys::reason(error)), error.raw_os_error().unwrap_or(0))
+    let errno = error.raw_os_error().unwrap_or(0);
+    (format!("{}: {}{}", name.display(), sys::reason(error), remedy(name, errno)), errno)
+}
+
+/// What can be done about a program that cannot be started, as more lines of the message.
+fn remedy(name: &OsString, errno: i32) -> &'static str {
+    let is_path = name.as_encoded_bytes().contains(&b'/');
+    let folders = std::env::var_os("PATH").filter(|_| !is_path).unwrap_or_default();
+    let is_there = match is_path {
+        true => Path::new(name).is_file(),
+        false => std::env::split_paths(&folders).any(|folder| folder.join(name).is_file()),
+    };
+    match errno {
+        libc::ENOENT if is_there => {
+            "\n  help: the file is there; the interpreter that its first line names (`#!...`) is not, or its loader"
+        }
+        libc::ENOENT if !is_path => {
+            "\n  help: no folder of PATH has it; a program in this folder is `./NAME`"
+        }
+        libc::ENOEXEC => "\n  help: a script begins with a line such as `#!/bin/sh`; or give it to a shell: `sh FILE`",
+        libc::EACCES if is_there => "\n  help: let it be run: `chmod +x FILE`, or give it to a shell: `sh FILE`",
+        _ => "",
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -154,7 +155,14 @@ impl Watch {
         if let Ended::NotStarted { reason, .. } = &ended {
             eprintln!("weir: linux: {reason}");
         } else if code != 0 && !self.is_short && self.leave.is_none() {
-            eprintln!("weir: {} ended with status {code}, and the stage with it", self.called);
+            let how = match &ended {
+                Ended::Exited(status) => {
+                    status.signal().map(|signal| format!("was ended by signal {signal}"))
+                }
+                _ => None,
+            };
+            let how = how.unwrap_or_else(|| format!("ended with status {code}"));
+            eprintln!("weir: linux: {} {how}, and the stage with it", self.called);
         }
         match self.is_short || code != 0 && self.leave.is_none() {
             true => Some(code as u8),

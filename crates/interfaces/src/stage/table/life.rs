@@ -65,8 +65,8 @@ pub fn life() -> Life {
     let life = life_of_streams();
     let retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_waiting = retired.is_some_and(|since| since.elapsed() < FAREWELL);
-    // What comes from the right is as much worth as what came from the left.
-    if life == Life::Ended && is_waiting && opened().iter().any(|shared| lock(shared).has_input()) {
+    // What comes from the right is as much worth as what came from the left. Devices, such as those of a stack, never end.
+    if life == Life::Ended && is_waiting && opened().iter().any(|shared| lock(shared).has_stream()) {
         return Life::Running;
     }
     life
