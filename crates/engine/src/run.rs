@@ -23,7 +23,7 @@ const LATE_NS: i64 = 1_000_000;
 /// How long to sleep in real time when simulated time has come to its end.
 const IDLE_NS: i64 = 1_000_000;
 /// How often a driver manager may go on when the driver is about to stop.
-const MAX_DRIVER_STEPS: usize = 1000;
+const MAX_DRIVER_STEPS: usize = 1001;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

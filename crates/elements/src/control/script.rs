@@ -327,6 +327,15 @@ mod tests {
     use expect_test::expect;
 
     #[test]
+    fn a_manager_without_end_is_asked_as_often_as_by_click() {
+        let printed = crate::testing::run(
+            "c :: Script(TYPE PASSIVE, read d.class, return true); d :: DriverManager(goto exit $(c.run));",
+            &[],
+        );
+        assert_eq!(printed.matches("d.class:").count(), 1001);
+    }
+
+    #[test]
     fn scripts_loop_wait_and_stop() {
         check(
             "s :: Script(set i 0, label again, wait 1s, read s.get i, set i $(add $i 1), goto again $(lt $i 2), stop)",
