@@ -82,8 +82,10 @@ impl Batch {
         // looked at already.
         unsafe {
             self.set_len(0);
-            for i in 0..n {
-                let slot = *slots.add(i);
+            let mut i = 0;
+            while i < n {
+                let mut slot = *slots.add(i);
+                i += 1;
                 let owner = (*slot).view.owner;
                 if std::ptr::eq(owner, slot) && (*slot).refs.load(Ordering::Acquire) == 1 {
                     *(*slot).refs.get_mut() = 0;
@@ -95,6 +97,16 @@ impl Batch {
                     run.1 += 1;
                     if std::ptr::eq(owner, slot) {
                         continue;
+                    }
+                    // Clones of one buffer mostly follow each other.
+                    while i < n && pool::is_near(slot) {
+                        let next = *slots.add(i);
+                        if !std::ptr::eq((*next).view.owner, owner) || std::ptr::eq(next, owner) {
+                            break;
+                        }
+                        slots.add(n_near).write(slot);
+                        (n_near, run.1, i) = (n_near + 1, run.1 + 1, i + 1);
+                        slot = next;
                     }
                 }
                 if pool::is_near(slot) {

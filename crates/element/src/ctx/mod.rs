@@ -214,10 +214,10 @@ impl<'a> Ctx<'a> {
     /// would follow each other and it shows nowhere that the packets went together. To move them causes `own`.
     #[inline]
     pub fn joint_burst(&mut self, burst: usize, own: Causes) -> usize {
-        match TOGETHER / burst.max(1) {
-            0 | 1 => burst,
-            n_runs => burst * self.runtime.take_runs(self.element, own, n_runs),
+        if burst > TOGETHER / 2 {
+            return burst;
         }
+        burst * self.runtime.take_runs(self.element, own, TOGETHER / burst.max(1))
     }
 
     // ---- the rest
