@@ -13,10 +13,10 @@ impl Causes {
     pub const LINES: Causes = Causes(1);
     /// Changes of what elements share, such as draws of random numbers.
     pub const CHANGES: Causes = Causes(2);
-    /// Further packets, or packets that may have moved to larger buffers: nobody can tell which packet they come from.
-    pub const COPIES: Causes = Causes(8);
     /// Tasks that wake up, for packets are stored.
     pub const WAKEUPS: Causes = Causes(4);
+    /// Further packets, or packets that may have moved to larger buffers: nobody can tell which packet they come from.
+    pub const COPIES: Causes = Causes(8);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 

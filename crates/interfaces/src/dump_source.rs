@@ -128,8 +128,7 @@ impl DumpSource {
     pub fn next(&mut self, ctx: &mut Ctx<'_>, may_wait: bool) -> Found {
         let Some(reader) = &mut self.reader else { return Found::End };
         self.packet_filepos = reader.position();
-        let found = if may_wait { reader.next_record() } else { reader.next_record_now() };
-        let record = match found {
+        let record = match reader.next_record_if(may_wait) {
             Ok(Some(record)) => record,
             Ok(None) => return Found::End,
             Err(error) => {

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::error::{check, Result, SysError};
-use crate::poll::events_now;
+use crate::poll::is_readable;
 use crate::signals;
 
 /// What a child does not share with its parent.
@@ -137,7 +137,7 @@ pub fn has_ended(pid: u32) -> bool {
         Ok(raw) => unsafe { OwnedFd::from_raw_fd(raw) },
         Err(error) => return error.errno() == Some(libc::ESRCH),
     };
-    events_now(pidfd.as_fd(), libc::POLLIN) != 0
+    is_readable(pidfd.as_fd())
 }
 
 /// Lets the files under `/proc/self` belong to this process's user, also if its program has capabilities of its own.

@@ -242,7 +242,7 @@ impl<'a> Ctx<'a> {
         self.runtime.n_said(what)
     }
 
-    /// Says text, a line or several, on a channel for those who listen there; `default` is standard error.
+    /// As [`Ctx::chatter_of`], on a channel for those who listen there; `default` is standard error.
     pub fn chatter_on(&mut self, channel: &str, packet: usize, text: &str) {
         self.runtime.chatter_on(self.element, channel, packet, text);
     }

@@ -52,21 +52,16 @@ impl Reader {
     /// The next record, or `None` at the end. After an error, unless it is of the kind `WouldBlock`, there are no more.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
-        loop {
-            match self.decoder.advance()? {
-                Advance::Record(found, place) => return Ok(Some(self.decoder.record(&found, place))),
-                Advance::NeedInput => self.fill()?,
-                Advance::End => return Ok(None),
-            }
-        }
+        self.next_record_if(true)
     }
 
-    /// As [`Reader::next_record`], but an error of the kind `WouldBlock` where it had to wait for whoever writes a pipe.
+    /// The same, but an error of the kind `WouldBlock` where it had to wait for whoever writes a pipe, and may not.
     #[inline]
-    pub fn next_record_now(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
+    pub fn next_record_if(&mut self, may_wait: bool) -> Result<Option<Record<'_>>, CaptureError> {
         loop {
             match self.decoder.advance()? {
                 Advance::Record(found, place) => return Ok(Some(self.decoder.record(&found, place))),
+                Advance::NeedInput if may_wait => self.fill()?,
                 Advance::NeedInput => self.fill_now()?,
                 Advance::End => return Ok(None),
             }
