@@ -15,8 +15,8 @@ impl Causes {
     pub const CHANGES: Causes = Causes(2);
     /// Tasks that wake up, for packets are stored.
     pub const WAKEUPS: Causes = Causes(4);
-    /// Further packets, or packets that may have moved to larger buffers: nobody can tell which packet they come from.
-    pub const COPIES: Causes = Causes(8);
+    /// Further packets by one output, or packets that it makes: nobody can tell which packet they come from.
+    pub const MORE: Causes = Causes(8);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 
@@ -29,4 +29,13 @@ impl Causes {
     pub const fn include(self, other: Causes) -> bool {
         self.0 & other.0 == other.0
     }
+}
+
+/// What an element has stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stock {
+    /// Packets that it holds.
+    pub len: usize,
+    /// How many more it has room for.
+    pub room: usize,
 }

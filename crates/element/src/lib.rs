@@ -28,7 +28,7 @@ mod verdict;
 use std::any::Any;
 
 pub use args;
-pub use causes::Causes;
+pub use causes::{Causes, Stock};
 pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
@@ -170,6 +170,17 @@ pub trait Element: Any + Send {
     /// How many packets it has room for, if it stores packets and tells those upstream when it is full.
     fn room(&self) -> Option<usize> {
         None
+    }
+
+    /// What it has stored, if it stores packets and gives them away in the order in which they came.
+    fn stock(&self) -> Option<Stock> {
+        None
+    }
+
+    /// How many runs of its task may be taken as one, if each moves a packet as far as there are any, and what moving them causes. It
+    /// asks then, when it runs, by [`Ctx::joint_burst`].
+    fn joint_runs(&self) -> (usize, Causes) {
+        (1, Causes::ANYTHING)
     }
 
     /// Whether a route table has a route for an IPv4 address; `None` if the element is no route table.

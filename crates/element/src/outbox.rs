@@ -82,6 +82,12 @@ impl Outbox {
         first.iter().chain(more).map(|(_, batch)| batch)
     }
 
+    /// The same, to be changed.
+    pub fn batches_mut(&mut self) -> impl Iterator<Item = &mut Batch> {
+        let Sent { first, more } = &mut self.0.sent;
+        first.iter_mut().chain(more).map(|(_, batch)| batch)
+    }
+
     /// Takes the last batch.
     #[inline]
     pub fn pop(&mut self) -> Option<(u32, Batch)> {

@@ -106,9 +106,14 @@ pub trait Runtime {
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
     /// See [`Ctx::at_once`].
-    fn at_once(&mut self, element: ElementIdx, own: Causes) -> usize;
-    /// Takes several runs of the task that runs now as one: at most `wanted`. See [`Ctx::joint_burst`].
-    fn take_runs(&mut self, element: ElementIdx, own: Causes, wanted: usize) -> usize;
+    fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize;
+    /// Takes several runs of the task that runs now, which moves `burst` packets in each, as one: at most `wanted`. See
+    /// [`Ctx::joint_burst`].
+    fn take_runs(&mut self, element: ElementIdx, burst: usize, own: Causes, wanted: usize) -> usize;
+    /// See [`Ctx::took_runs`].
+    fn took_runs(&mut self, n: usize);
+    /// See [`Ctx::most_stored`].
+    fn most_stored(&self, element: ElementIdx, len: usize) -> usize;
 
     /// Makes a task.
     fn new_task(&mut self, element: ElementIdx) -> TaskId;
@@ -231,7 +236,7 @@ pub trait Runtime {
     /// The same, of something at which the element failed: logs that know levels warn of it.
     fn complain(&mut self, element: ElementIdx, text: &str);
     /// Says a line about a packet on a channel, which prints it on standard error if that channel is `default` or not quiet.
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, packet: usize, text: &str);
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str);
 
     /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
     /// listener, who says whether it is quiet.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 14] = [
+const LINKS: [&str; 17] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -20,6 +20,9 @@ const LINKS: [&str; 14] = [
     "Print(b, 4)",
     "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)",
     "IPPrint(ip)",
+    "StoreData(1, xy)",
+    "Pad(34)",
+    "IPEncap(17, 1.1.1.1, 2.2.2.2)",
 ];
 
 /// Elements with two.
@@ -33,21 +36,34 @@ const FORKS: [&str; 7] = [
     "RandomSwitch",
 ];
 
+/// Elements that store packets, and what takes them out.
+const STORES: [(&str, &str); 7] = [
+    ("Queue(40)", "Unqueue"),
+    ("Queue(4)", "Unqueue"),
+    ("SimpleQueue(50)", "Counter -> Unqueue"),
+    ("NotifierQueue(45)", "Null -> Null -> Unqueue"),
+    ("QuickNoteQueue", "Unqueue"),
+    ("Queue", "Unqueue(LIMIT 20)"),
+    ("FrontDropQueue(9)", "Unqueue"),
+];
+
 /// A tree of elements, that ends in one of few ways.
 #[derive(Clone, Debug)]
 enum Tree {
     End(u8),
     Link(usize, Box<Tree>),
     Fork(usize, Box<Tree>, Box<Tree>),
+    Store(usize, Box<Tree>),
 }
 
 fn trees() -> impl Strategy<Value = Tree> {
-    let end = (0..4u8).prop_map(Tree::End);
+    let end = (0..6u8).prop_map(Tree::End);
     end.prop_recursive(5, 16, 2, |inner| {
         let link = (0..LINKS.len(), inner.clone()).prop_map(|(link, next)| Tree::Link(link, Box::new(next)));
-        let fork = (0..FORKS.len(), inner.clone(), inner)
+        let fork = (0..FORKS.len(), inner.clone(), inner.clone())
             .prop_map(|(fork, a, b)| Tree::Fork(fork, Box::new(a), Box::new(b)));
-        prop_oneof![3 => link, 1 => fork]
+        let store = (0..STORES.len(), inner).prop_map(|(store, next)| Tree::Store(store, Box::new(next)));
+        prop_oneof![3 => link, 1 => fork, 1 => store]
     })
 }
 
@@ -56,7 +72,16 @@ fn text(tree: &Tree, more: &mut String) -> String {
     match tree {
         Tree::End(0) => "end".to_string(),
         Tree::End(1) => "Queue(3)".to_string() + " -> Idle",
+        Tree::End(2) => "Queue(50) -> Discard".to_string(),
         Tree::End(_) => "Print(end, 4) -> Discard".to_string(),
+        Tree::Store(store, next) => {
+            let (queue, puller) = STORES[*store];
+            let name = format!("store{}", more.len());
+            *more += &format!("{name} :: {queue}; ");
+            let next = text(next, more);
+            *more += &format!("{name} -> {puller} -> {next}; ");
+            name
+        }
         Tree::Link(link, next) => format!("{} -> {}", LINKS[*link], text(next, more)),
         Tree::Fork(fork, a, b) => {
             let name = format!("fork{}", more.len());
@@ -68,40 +93,75 @@ fn text(tree: &Tree, more: &mut String) -> String {
     }
 }
 
-fn printed(time: BuildOptions, graph: &str) -> String {
+fn printed(time: BuildOptions, graph: &str, reads: &[String]) -> String {
     let library = Library::new(elements::FOLDERS.iter().map(|(_, classes)| *classes));
-    let printed = library.run(BuildOptions { burst: 1, ..time }, graph, &[], |world| world.is_still());
+    let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+    let printed = library.run(BuildOptions { burst: 1, ..time }, graph, &reads, |world| world.is_still());
     assert!(!printed.starts_with("config:"), "{printed}");
     printed
 }
 
-/// In simulated time packets go one by one.
-fn check(source: &str, tree: &Tree) -> Result<(), TestCaseError> {
+/// In simulated time packets go one by one. Each source leads to a tree, and all that comes to the same end to `end`.
+fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
     let mut more = String::new();
-    let tree = text(tree, &mut more);
-    let graph = format!("RandomSeed(3); Idle -> end :: Discard; {more} {source} -> {tree};");
-    prop_assert_eq!(printed(BuildOptions::default(), &graph), printed(simulated(), &graph), "{}", graph);
+    let ways: Vec<String> =
+        sources.iter().map(|(source, tree)| format!("{source} -> {}; ", text(tree, &mut more))).collect();
+    let graph = format!("RandomSeed(3); Idle -> end :: {end}; {more} {}", ways.concat());
+    // A source that waits for room for ever does not stop the graph.
+    let graph = if graph.contains("Queue") { graph + STOP } else { graph };
+    let stores = more.split([' ', ';']).filter(|word| word.starts_with("store"));
+    let reads: Vec<String> = stores
+        .flat_map(|store| ["length", "highwater_length", "drops"].map(|handler| format!("{store}.{handler}")))
+        .collect();
+    prop_assert_eq!(
+        printed(BuildOptions::default(), &graph, &reads),
+        printed(simulated(), &graph, &reads),
+        "{}",
+        graph
+    );
     Ok(())
 }
 
+const DATA: &str =
+    "DATA \\<4500001e 00010000 40110000 0a000001 0a000002 00010002 000a0000 0102>, TIMESTAMP false";
+
+/// Packets of several kinds for `q`, which is a queue.
+fn packets(kinds: &[u8]) -> String {
+    let mut sources = String::new();
+    for kind in kinds {
+        let len = [40, 20, 28, 12][usize::from(kind & 3)];
+        let sum = if kind & 4 == 0 { "0000" } else { "66cd" };
+        sources += &format!(
+            "InfiniteSource(DATA \\<{kind:02x} 45 4500001e 00010000 4011{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
+        );
+    }
+    sources
+}
+
+const STOP: &str = "InfiniteSource(LIMIT 300, STOP true) -> Discard; ";
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn runs_of_a_source(tree in trees(), n in 1..70u32) {
-        let data = "\\<4500001e 00010000 40110000 0a000001 0a000002 00010002 000a0000 0102>";
-        check(&format!("InfiniteSource(DATA {data}, LIMIT {n}, STOP true, TIMESTAMP false)"), &tree)?;
+        check("Discard", &[(format!("InfiniteSource({DATA}, LIMIT {n}, STOP true)"), &tree)])?;
+    }
+
+    #[test]
+    fn runs_of_two_sources(a in trees(), b in trees(), n in 1..90u32, m in 1..90u32) {
+        let source = |n, stops| format!("InfiniteSource({DATA}, LIMIT {n}, STOP {stops})");
+        check("Discard", &[(source(n.min(m), false), &a), (source(n.max(m), true), &b)])?;
+    }
+
+    #[test]
+    fn packets_in_a_ring(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..70), capacity in 20..100u32) {
+        let source = format!("{} q -> Unqueue(LIMIT 200)", packets(&kinds));
+        check(&format!("Null; q :: Queue({capacity}); end -> q"), &[(source, &tree)])?;
     }
 
     #[test]
     fn bursts_of_many_kinds(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..60), burst in 2..40u32) {
-        let mut source = format!("q :: Queue({}); ", kinds.len());
-        for kind in &kinds {
-            let len = [40, 20, 28, 12][usize::from(kind & 3)];
-            let sum = if kind & 4 == 0 { "0000" } else { "66cd" };
-            source += &format!(
-                "InfiniteSource(DATA \\<{kind:02x} 45 4500001e 00010000 4011{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
-            );
-        }
-        check(&format!("{source} InfiniteSource(LIMIT 300, STOP true) -> Discard; q -> Unqueue(BURST {burst})"), &tree)?;
+        let source = format!("q :: Queue({}); {} q -> Unqueue(BURST {burst})", kinds.len(), packets(&kinds));
+        check("Discard", &[(source, &tree)])?;
     }
 }

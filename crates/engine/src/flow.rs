@@ -34,7 +34,7 @@ impl World {
         let mut from = element;
         self.n_flows += 1;
         if self.together.is_on() && self.n_flows == 1 {
-            self.together.set_out(&outbox);
+            self.together.set_out(&mut outbox, self.turn.passes_on());
         }
         loop {
             let (to, mut batch) = match outbox.take_only() {
@@ -75,8 +75,8 @@ impl World {
             self.put_back(from, taken);
         }
         self.n_flows -= 1;
-        if self.together.is_on() && self.n_flows == 0 {
-            self.have_arrived();
+        if self.together.is_on() && self.n_flows == 0 && !self.turn.is_on() {
+            self.say_held();
         }
         self.spare_outboxes.push(outbox);
     }

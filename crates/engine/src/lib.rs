@@ -33,6 +33,7 @@ mod tasks;
 mod timers;
 mod together;
 mod told;
+mod turns;
 mod wake;
 mod watcher;
 mod ways;

@@ -226,6 +226,13 @@ impl Notifiers {
         }
     }
 
+    /// Whether somebody would wake if a notifier became active now.
+    pub fn may_wake(&self, element: ElementIdx, kind: Kind) -> bool {
+        let notifier = self.of(element, kind).and_then(|id| self.list.get(id as usize));
+        let wakes = |listener: &Listener| listener.wake != Wake::Nobody;
+        notifier.is_some_and(|notifier| !notifier.is_active() && notifier.listeners.iter().any(wakes))
+    }
+
     fn listen(&mut self, id: u32, listener: Listener) {
         if let Some(notifier) = self.list.get_mut(id as usize) {
             if !notifier.listeners.contains(&listener) {

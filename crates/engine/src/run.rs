@@ -118,16 +118,24 @@ impl World {
             }
             let begin = self.balance.map(|_| Instant::now());
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
-            self.together.end();
+            let (runs, is_over) = self.turn.ran();
+            if is_over {
+                self.have_arrived();
+            }
             if let Some(begin) = begin.filter(|_| worked) {
                 self.tasks.add_cost(task, begin.elapsed());
             }
-            if !self.tasks.done(task, worked) {
+            if !self.tasks.done(task, worked, runs) {
                 break;
             }
-            self.runs_left -= 1;
+            self.runs_left = self.runs_left.saturating_sub(runs);
         }
         self.runs_left = 0;
+        if self.turn.is_on() {
+            // Somebody stopped the driver.
+            self.turn.end();
+            self.have_arrived();
+        }
         if self.acts_for_threads() {
             self.thread = 0;
         }

@@ -14,7 +14,6 @@ use rustix::event::{poll, Timespec};
 use crate::call::LaterCall;
 use crate::notify::Kind;
 use crate::random::Random;
-use crate::ways::Way;
 use crate::world::World;
 
 impl Runtime for World {
@@ -149,9 +148,9 @@ impl Runtime for World {
         self.burst
     }
 
-    fn at_once(&mut self, element: ElementIdx, own: Causes) -> usize {
+    fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {
         if self.burst == 1 && self.wiring.shows_order {
-            if self.clock.is_simulated() || self.way(element, own) == Way::OneByOne {
+            if self.clock.is_simulated() || !self.goes_together(element, burst, own) {
                 return 1;
             }
             self.together.begin();
@@ -159,19 +158,16 @@ impl Runtime for World {
         BATCH_MAX
     }
 
-    #[inline]
-    fn take_runs(&mut self, element: ElementIdx, own: Causes, wanted: usize) -> usize {
-        let wanted = wanted.min(self.runs_left);
-        if wanted <= 1
-            || self.tasks.has_others()
-            || self.clock.is_simulated()
-            || self.way(element, own) != Way::InARow
-        {
-            return 1;
-        }
-        self.runs_left -= wanted - 1;
-        self.together.begin();
-        wanted
+    fn take_runs(&mut self, element: ElementIdx, burst: usize, own: Causes, wanted: usize) -> usize {
+        self.take_turn(element, burst, own, wanted)
+    }
+
+    fn took_runs(&mut self, n: usize) {
+        self.turn.shorten(n);
+    }
+
+    fn most_stored(&self, element: ElementIdx, len: usize) -> usize {
+        self.turn.most_stored(element).map_or(len, |most| most.min(len))
     }
 
     fn new_task(&mut self, element: ElementIdx) -> TaskId {
@@ -410,8 +406,8 @@ impl Runtime for World {
         self.chatter.say_as(self.name(element), text, true);
     }
 
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, packet: usize, text: &str) {
-        if self.together.holds(element, channel, packet, text) {
+    fn chatter_on(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str) {
+        if self.together.holds(element, channel, place, text) {
             return;
         }
         self.chatter.say_on(self.name(element), channel, text);

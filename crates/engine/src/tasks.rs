@@ -265,6 +265,33 @@ impl TaskList {
         self.list.len() > 1
     }
 
+    /// The tasks on the list, in order; the one that was taken up is the first.
+    pub fn listed(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.list.iter().copied()
+    }
+
+    /// How many tasks are on the list.
+    #[inline]
+    pub fn n_listed(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether these are the tasks on the list, in order.
+    #[inline]
+    pub fn are_listed(&self, tasks: &[TaskId]) -> bool {
+        self.list.len() == tasks.len() && self.list.iter().eq(tasks)
+    }
+
+    /// Whether the tasks on the list take turns as long as all of them go on: they have the same share, and each is to run once before the
+    /// one that was taken up runs again.
+    pub fn take_turns(&self) -> bool {
+        let mut all = self.list.iter().filter_map(|id| self.get(*id));
+        let Some(first) = all.next() else { return false };
+        let again = first.pass.wrapping_add(first.stride);
+        let is_next = |task: &Task| task.scheduled && !task.strongly_unscheduled && task.home_thread >= 0;
+        all.all(|task| is_next(task) && task.stride == first.stride && !later(task.pass, again))
+    }
+
     /// Takes up the next task that is to run: marks it unscheduled, so that it must schedule itself again, and leaves it
     /// at the head of the list until [`TaskList::done`].
     #[inline]
@@ -281,10 +308,10 @@ impl TaskList {
         None
     }
 
-    /// Puts the task at the head of the list where it belongs after it ran; false if it is alone and did no work, so that
+    /// Puts the task at the head of the list where it belongs after `runs` runs; false if it is alone and did no work, so that
     /// the driver should look elsewhere.
     #[inline]
-    pub fn done(&mut self, id: TaskId, worked: bool) -> bool {
+    pub fn done(&mut self, id: TaskId, worked: bool, runs: usize) -> bool {
         let next_pass = self.list.get(1).and_then(|next| self.get(*next)).map(|next| next.pass);
         let Some(task) = self.tasks.get_mut(id.0 as usize) else { return true };
         if !task.scheduled || task.strongly_unscheduled {
@@ -292,7 +319,7 @@ impl TaskList {
             self.list.pop_front();
             return true;
         }
-        task.pass = task.pass.wrapping_add(task.stride);
+        task.pass = task.pass.wrapping_add(task.stride.wrapping_mul(runs as u32));
         let Some(next_pass) = next_pass else { return worked };
         if !worked && later(next_pass, task.pass) {
             task.pass = next_pass;
@@ -319,7 +346,7 @@ mod tests {
             if again(id) {
                 list.schedule(id);
             }
-            list.done(id, true);
+            list.done(id, true, 1);
         }
         order
     }

@@ -4,19 +4,19 @@ use element::{ElementIdx, Outbox};
 
 use crate::world::World;
 
-/// The packets that a run of a task moves together, and what elements say of them.
+/// What elements say of packets that a run of a task moves together, or that tasks move in a turn.
 #[derive(Default)]
 pub struct Together {
     /// Whether the task that runs now moves packets together.
     is_on: bool,
-    /// The packets that are on their way, in order.
-    packets: Vec<usize>,
+    /// Whether packets are on their way together.
+    are_out: bool,
     held: Vec<Held>,
 }
 
 struct Held {
     /// The place of the packet that it is about.
-    place: usize,
+    place: u32,
     element: ElementIdx,
     channel: String,
     text: String,
@@ -28,42 +28,44 @@ impl Together {
         self.is_on = true;
     }
 
-    /// The task's run is over.
-    #[inline]
-    pub fn end(&mut self) {
-        self.is_on = false;
-    }
-
     /// Whether the task that runs now moves packets together.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// Notes which packets set out.
+    /// Gives packets that set out their places, unless they have them because they set out before.
     #[cold]
-    pub fn set_out(&mut self, outbox: &Outbox) {
-        self.packets.extend(outbox.batches().flat_map(|batch| batch.iter().map(|packet| packet.id())));
+    pub fn set_out(&mut self, outbox: &mut Outbox, again: bool) {
+        self.are_out = true;
+        if !again {
+            let packets = outbox.batches_mut().flat_map(|batch| batch.iter_mut());
+            packets.zip(0..).for_each(|(packet, place)| packet.set_place(place));
+        }
     }
 
-    /// Holds a line about a packet back, if packets are on their way together.
-    pub fn holds(&mut self, element: ElementIdx, channel: &str, packet: usize, text: &str) -> bool {
-        if self.packets.is_empty() {
-            return false;
+    /// Holds a line about a packet at this place back, if packets are on their way together.
+    pub fn holds(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str) -> bool {
+        if self.are_out {
+            self.held.push(Held { place, element, channel: channel.to_string(), text: text.to_string() });
         }
-        // One that was made or has moved since belongs to who spoke last.
-        let last = self.held.last().map_or(0, |last| last.place);
-        let place = self.packets.iter().position(|id| *id == packet).unwrap_or(last);
-        self.held.push(Held { place, element, channel: channel.to_string(), text: text.to_string() });
-        true
+        self.are_out
     }
 }
 
 impl World {
-    /// All packets that went together have come to their ends: says what was held back.
-    #[cold]
+    /// No more packets go together with those that did: says what was held back.
+    #[inline]
     pub(crate) fn have_arrived(&mut self) {
-        self.together.packets.clear();
+        if std::mem::take(&mut self.together.is_on) {
+            self.say_held();
+        }
+    }
+
+    /// Says what was held back of the packets that went together so far.
+    #[cold]
+    pub(crate) fn say_held(&mut self) {
+        self.together.are_out = false;
         let mut held = std::mem::take(&mut self.together.held);
         held.sort_by_key(|line| line.place);
         for Held { element, channel, text, .. } in held.drain(..) {

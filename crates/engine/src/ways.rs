@@ -1,29 +1,56 @@
 //! The ways that packets may go together: where nothing shows that they did not go one by one, as they do in Click.
 
-use element::{Causes, ElementIdx};
+use element::{Causes, ElementIdx, Stock};
 
+use crate::notify::Kind;
 use crate::world::World;
 
-/// How packets may go that a task of an element moves.
+/// Where the packets come from that a task of an element moves, and where they go to.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Whether each element is met.
+    pub meets: Box<[bool]>,
+    /// The elements among these that store packets.
+    pub stores: Vec<Store>,
+    pub causes: Causes,
+    /// Elements that change what they share with others.
+    pub n_changing: u32,
+}
+
+/// An element that stores packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// One by one: it may show that they did not.
+pub struct Store {
+    pub element: ElementIdx,
+    pub is_filled: bool,
+    pub is_emptied: bool,
+    /// Whether it may tell, when it is full, of a packet that has no place among the others.
+    pub tells_of_more: bool,
+}
+
+impl Store {
+    /// Whether packets come from it and go to it.
+    fn is_ring(&self) -> bool {
+        self.is_filled && self.is_emptied
+    }
+}
+
+/// What is known of a way.
+#[derive(Clone, Debug, Default)]
+pub enum Known {
+    #[default]
+    Nothing,
+    /// Packets must go one by one: it may show that they did not.
     OneByOne,
-    /// Those of one run of the task together: each element meets them in the same order.
-    Together,
-    /// Those of several runs together: they wake nobody who would run between.
-    InARow,
+    /// The packets of a run of the task may go together: each element meets them in the same order.
+    Together(Box<Way>),
 }
 
 /// What is found out about a way.
 struct Search<'a> {
     world: &'a World,
-    found: Vec<bool>,
-    /// Elements whose neighbours are still to be looked at, and whether packets that leave them may be copies.
+    /// Elements whose neighbours are still to be looked at, and whether packets that leave them may be others.
     next: Vec<(ElementIdx, bool)>,
     way: Way,
-    /// Elements that change what they share with others.
-    n_changing: u32,
 }
 
 /// How a search comes to an element.
@@ -34,81 +61,123 @@ enum Step {
 }
 
 impl World {
-    /// How packets may go that a task of an element moves, where moving them causes `own`. It is found out when it is first asked for.
+    /// Finds out how packets may go that a task of an element moves, where moving them causes `own`, unless it is known.
     #[inline]
-    pub(crate) fn way(&mut self, element: ElementIdx, own: Causes) -> Way {
-        match self.wiring.ways.get(element) {
-            Some(Some(way)) => *way,
-            _ => self.find_way(element, own),
+    pub(crate) fn explore(&mut self, element: ElementIdx, own: Causes) {
+        if !matches!(self.wiring.ways.get(element), Some(Known::OneByOne | Known::Together(_))) {
+            self.find_way(element, own);
         }
     }
 
-    #[cold]
-    fn find_way(&mut self, element: ElementIdx, own: Causes) -> Way {
-        let n_elements = self.slots.len();
-        let mut search = Search {
-            world: self,
-            found: vec![false; n_elements],
-            next: vec![(element, false)],
-            way: Way::InARow,
-            n_changing: 0,
-        };
-        search.add(own);
-        let way = search.run().unwrap_or(Way::OneByOne);
-        self.wiring.ways.resize(n_elements, None);
-        if let Some(place) = self.wiring.ways.get_mut(element) {
-            *place = Some(way);
+    /// How the packets go together that a task of an element moves, which was explored; `None` if they must not.
+    #[inline]
+    pub(crate) fn way(&self, element: ElementIdx) -> Option<&Way> {
+        match self.wiring.ways.get(element) {
+            Some(Known::Together(way)) => Some(way),
+            _ => None,
         }
-        way
+    }
+
+    /// Whether the packets of a burst that a task of an element moves, which causes `own`, may go together.
+    pub(crate) fn goes_together(&mut self, element: ElementIdx, burst: usize, own: Causes) -> bool {
+        self.explore(element, own);
+        let may_go = |store: &Store| {
+            let Some(Stock { len, room }) = self.stock(store.element) else {
+                return !store.is_ring() && !store.tells_of_more;
+            };
+            (!store.is_ring() || len > burst) && (!store.tells_of_more || room >= burst)
+        };
+        // Those who wake come on the list in the order in which they are woken.
+        let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
+        let Some(Way { stores, .. }) = self.way(element) else { return false };
+        stores.iter().all(may_go) && stores.iter().filter(wakes).count() <= 1
+    }
+
+    #[cold]
+    fn find_way(&mut self, element: ElementIdx, own: Causes) {
+        let n_elements = self.slots.len();
+        let way =
+            Way { meets: vec![false; n_elements].into(), stores: Vec::new(), causes: own, n_changing: 0 };
+        let mut search = Search { world: self, next: vec![(element, false)], way };
+        search.add(own);
+        let known = match search.run() {
+            Some(()) => Known::Together(Box::new(search.way)),
+            None => Known::OneByOne,
+        };
+        self.wiring.ways.resize_with(n_elements, Known::default);
+        if let Some(place) = self.wiring.ways.get_mut(element) {
+            *place = known;
+        }
     }
 }
 
 impl Search<'_> {
     /// Looks at all elements that packets come from and go to, as far as those that store them. `None` if they must go one by one.
-    fn run(&mut self) -> Option<Way> {
+    fn run(&mut self) -> Option<()> {
         let (begin, _) = *self.next.first()?;
-        *self.found.get_mut(begin)? = true;
-        while let Some((element, copies)) = self.next.pop() {
+        *self.way.meets.get_mut(begin)? = true;
+        while let Some((element, more)) = self.next.pop() {
             let (n_inputs, n_outputs) = self.world.wiring.n_ports(element);
             for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
                 let next = self.world.wiring.downstream(element, port);
-                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Push, copies))?;
+                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Push, more))?;
             }
             for port in (0..n_inputs).filter(|port| !self.world.wiring.input_is_push(element, *port)) {
                 let next = self.world.wiring.upstream(element, port);
-                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Pull, copies))?;
+                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Pull, more))?;
             }
         }
         // Two elements change in another order what they share.
-        (self.n_changing <= 1).then_some(self.way)
+        (self.way.n_changing <= 1).then_some(())
     }
 
     /// Comes to an element by one of its ports.
-    fn meet(&mut self, element: ElementIdx, step: Step, copies: bool) -> Option<()> {
+    fn meet(&mut self, element: ElementIdx, step: Step, more: bool) -> Option<()> {
         let class = self.world.classes.get(element)?;
-        if std::mem::replace(self.found.get_mut(element)?, true) {
+        let was_met = std::mem::replace(self.way.meets.get_mut(element)?, true);
+        let causes = self.world.slots.get(element)?.as_ref()?.causes(class.causes);
+        if causes == Causes::ANYTHING {
+            return None;
+        }
+        if causes.include(Causes::WAKEUPS) {
+            self.store(element, step, more && causes.include(Causes::LINES))?;
+            if !was_met {
+                self.next.push((element, more));
+            }
+            return Some(());
+        }
+        if was_met {
             // By two ways packets come in another order.
             let is_end = self.world.wiring.n_ports(element).1 == 0;
             return (is_end && !class.shows_order && class.causes == Causes::NOTHING).then_some(());
         }
-        let causes = self.world.slots.get(element)?.as_ref()?.causes(class.causes);
         // What happens to packets before the task has them happens before all that it does with the first.
         let has_more = causes.include(Causes::LINES) || self.world.wiring.n_ports(element).1 > 1;
-        let shows_before = step == Step::Pull && has_more && !causes.include(Causes::WAKEUPS);
-        // Lines about copies have no place among the others.
-        let misplaces = copies && causes.include(Causes::LINES);
-        if causes == Causes::ANYTHING || shows_before || misplaces {
+        // Lines about those that were made on the way have no place among the others.
+        let misplaces = more && causes.include(Causes::LINES);
+        if (step == Step::Pull && has_more) || misplaces {
             return None;
         }
         self.add(causes);
-        self.next.push((element, copies || causes.include(Causes::COPIES)));
+        self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())
     }
 
-    fn add(&mut self, causes: Causes) {
-        if causes.include(Causes::WAKEUPS) {
-            self.way = Way::Together;
+    /// Comes to an element that stores packets. None may get them by two ways, or give them by two.
+    fn store(&mut self, element: ElementIdx, step: Step, tells_of_more: bool) -> Option<()> {
+        let stores = &mut self.way.stores;
+        let at = stores.iter().position(|store| store.element == element).unwrap_or(stores.len());
+        if at == stores.len() {
+            stores.push(Store { element, is_filled: false, is_emptied: false, tells_of_more: false });
         }
-        self.n_changing += u32::from(causes.include(Causes::CHANGES));
+        let store = stores.get_mut(at)?;
+        store.tells_of_more |= tells_of_more;
+        let place = if step == Step::Push { &mut store.is_filled } else { &mut store.is_emptied };
+        (!std::mem::replace(place, true)).then_some(())
+    }
+
+    fn add(&mut self, causes: Causes) {
+        self.way.causes = self.way.causes.and(causes);
+        self.way.n_changing += u32::from(causes.include(Causes::CHANGES));
     }
 }

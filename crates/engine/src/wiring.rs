@@ -6,7 +6,8 @@ use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 use crate::lanes::Lanes;
 use crate::meetings::{self, Input};
 use crate::readers;
-use crate::ways::Way;
+use crate::turns::List;
+use crate::ways::Known;
 
 /// A port that is connected to nothing.
 const NOWHERE: u32 = u32::MAX;
@@ -80,7 +81,9 @@ pub struct Wiring {
     /// Chains of elements that plain packets are taken through at once.
     pub lanes: Lanes,
     /// For each element that has asked, how packets may go that its tasks move.
-    pub ways: Vec<Option<Way>>,
+    pub ways: Vec<Known>,
+    /// What is known of tasks that were on the list at the same time.
+    pub lists: Vec<List>,
     /// Whether an element shows in what order packets come.
     pub shows_order: bool,
     /// For each input, the first output it is connected to.
@@ -165,6 +168,7 @@ impl Wiring {
     pub fn forget_ways(&mut self) {
         self.lanes.forget();
         self.ways.clear();
+        self.lists.clear();
     }
 
     /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first.

@@ -22,6 +22,7 @@ use crate::signals::Signals;
 use crate::tasks::TaskList;
 use crate::timers::Timers;
 use crate::together::Together;
+use crate::turns::Turn;
 use crate::wake::Waker;
 use crate::watcher::Watcher;
 use crate::wiring::Wiring;
@@ -70,6 +71,7 @@ pub struct World {
     pub(crate) is_initialized: bool,
     pub(crate) burst: usize,
     pub(crate) together: Together,
+    pub(crate) turn: Turn,
     /// Runs of tasks that are left in this round of the driver, that of the task that runs now among them.
     pub(crate) runs_left: usize,
     pub(crate) chatter: Voice,
@@ -179,6 +181,7 @@ impl World {
             is_initialized: false,
             burst,
             together: Together::default(),
+            turn: Turn::default(),
             runs_left: 0,
             chatter,
             watchers: Vec::new(),

@@ -226,6 +226,9 @@ impl Element for FromDump {
                 return true;
             }
         }
+        if self.burst == 1 {
+            ctx.took_runs(burst - left);
+        }
         ctx.schedule(task);
         left < burst
     }
@@ -334,7 +337,7 @@ impl FromDump {
         if splits || self.source.draws() {
             self.burst
         } else {
-            ctx.joint_burst(self.burst, Causes::NOTHING)
+            ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING)
         }
     }
 

@@ -117,6 +117,8 @@ pub struct ToDump {
     goes_on: Option<(u32, Precision, Format)>,
     rotation: Rotation,
     is_active: bool,
+    /// Packets to pull each time scheduled.
+    burst: usize,
     n_failures: u64,
     n_lost: u64,
     count: u64,
@@ -178,6 +180,7 @@ impl Element for ToDump {
             goes_on: None,
             rotation,
             is_active: true,
+            burst: conf.environment.default_burst().clamp(1, BATCH_MAX),
             n_failures: 0,
             n_lost: 0,
             count: 0,
@@ -220,11 +223,15 @@ impl Element for ToDump {
         batch
     }
 
+    fn joint_runs(&self) -> (usize, Causes) {
+        (if self.is_active && self.burst == 1 { usize::MAX } else { 1 }, Causes::NOTHING)
+    }
+
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         if !self.is_active {
             return false;
         }
-        let burst = ctx.default_burst().clamp(1, BATCH_MAX);
+        let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
         let mut batch = ctx.pull(0, burst);
         let worked = !batch.is_empty();
         self.write_batch(ctx, &batch);

@@ -201,6 +201,7 @@ impl View {
     #[inline]
     fn copy_annotations(&mut self, from: &View) {
         self.family = from.family;
+        self.place = from.place;
         self.mac = from.mac;
         self.network = from.network;
         self.transport = from.transport;

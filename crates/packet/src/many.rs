@@ -168,6 +168,7 @@ fn frame(slot: *mut Meta, len: usize, timestamp_ns: i64) -> View {
         checksum_offset: 0,
         family: slot,
         cap: SMALL_BUFFER as u32,
+        place: 0,
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) struct View {
     pub family: *mut Meta,
     /// Bytes of the buffer that holds the data.
     pub cap: u32,
+    /// The packet's place among those that it set out with.
+    pub place: u32,
 }
 
 impl View {

@@ -12,6 +12,8 @@ use crate::{Causes, Outbox};
 
 /// Most packets of several runs of a task that are moved together.
 const TOGETHER: usize = 32;
+/// Largest burst of which several are moved together.
+const JOINT: usize = TOGETHER / 2;
 
 /// A task: work that the engine runs whenever it is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -206,18 +208,31 @@ impl<'a> Ctx<'a> {
 
     /// How many packets of a burst may move together: 1 under `weir click` if it may show in what order packets came, else
     /// as many as a batch holds. To move them causes `own`.
-    pub fn at_once(&mut self, own: Causes) -> usize {
-        self.runtime.at_once(self.element, own)
+    pub fn at_once(&mut self, burst: usize, own: Causes) -> usize {
+        self.runtime.at_once(self.element, burst, own)
     }
 
-    /// How many packets to move in this run of a task that moves `burst` in each. They are those of several runs, up to 32, if these
-    /// would follow each other and it shows nowhere that the packets went together. To move them causes `own`.
+    /// How many packets to move in this run of a task that moves `burst` in each, and may move `left` in all. They are those of several
+    /// runs, up to 32, if these would follow each other, or take turns with those of other tasks, and it shows nowhere that the packets
+    /// went together. To move them causes `own`.
     #[inline]
-    pub fn joint_burst(&mut self, burst: usize, own: Causes) -> usize {
-        if burst > TOGETHER / 2 {
-            return burst;
-        }
-        burst * self.runtime.take_runs(self.element, own, TOGETHER / burst.max(1))
+    pub fn joint_burst(&mut self, burst: usize, left: u64, own: Causes) -> usize {
+        let runs = match burst {
+            1..=JOINT => left.div_ceil(burst as u64).min((TOGETHER / burst) as u64) as usize,
+            _ => 1,
+        };
+        let runs = if runs > 1 { self.runtime.take_runs(self.element, burst, own, runs) } else { 1 };
+        left.min((burst * runs) as u64) as usize
+    }
+
+    /// There were packets for `n` of the runs that [`Ctx::joint_burst`] took as one.
+    pub fn took_runs(&mut self, n: usize) {
+        self.runtime.took_runs(n);
+    }
+
+    /// How many packets would have been stored at a time, where `len` are stored now, if they had come one by one.
+    pub fn most_stored(&self, len: usize) -> usize {
+        self.runtime.most_stored(self.element, len)
     }
 
     // ---- the rest
@@ -227,9 +242,9 @@ impl<'a> Ctx<'a> {
         self.runtime.chatter(self.element, text);
     }
 
-    /// The same, about a packet, by its [`Packet::id`]: lines about packets that went together come in the order of the packets.
-    pub fn chatter_of(&mut self, packet: usize, text: &str) {
-        self.runtime.chatter_on(self.element, "", packet, text);
+    /// The same, about a packet, by its [`Packet::place`]: lines about packets that went together come in the order of the packets.
+    pub fn chatter_of(&mut self, place: u32, text: &str) {
+        self.runtime.chatter_on(self.element, "", place, text);
     }
 
     /// As [`Ctx::chatter`], of something at which this element failed: where there are levels, it is a warning.
@@ -243,8 +258,8 @@ impl<'a> Ctx<'a> {
     }
 
     /// As [`Ctx::chatter_of`], on a channel for those who listen there; `default` is standard error.
-    pub fn chatter_on(&mut self, channel: &str, packet: usize, text: &str) {
-        self.runtime.chatter_on(self.element, channel, packet, text);
+    pub fn chatter_on(&mut self, channel: &str, place: u32, text: &str) {
+        self.runtime.chatter_on(self.element, channel, place, text);
     }
 
     /// A random number below 2^31.

@@ -127,7 +127,7 @@ impl ARPPrint {
             let Some(line) = self.line(packet) else { continue };
             match &mut self.file {
                 Some(file) => file.write((line + "\n").as_bytes()),
-                None => ctx.chatter_of(packet.id(), &line),
+                None => ctx.chatter_of(packet.place(), &line),
             }
         }
         if let Some(file) = &mut self.file {

@@ -14,7 +14,7 @@ use wire::{ethertype, Ethernet};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<EnsureEther>("EnsureEther", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS);
+    Class::new::<EnsureEther>("EnsureEther", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("ETHERTYPE", "0 to 65535", "Type of a new header. Default 0x0800, which is IPv4."),

@@ -16,7 +16,7 @@ use wire::Ethernet;
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

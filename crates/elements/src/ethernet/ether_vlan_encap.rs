@@ -22,7 +22,7 @@ use super::tag::{self, Tagging};
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherVlanEncap>("EtherVLANEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

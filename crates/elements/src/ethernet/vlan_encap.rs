@@ -13,7 +13,7 @@ use super::tag::{self, Tagging};
 
 /// The class.
 pub const CLASS: Class = Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS);
 

@@ -14,7 +14,7 @@ use super::encapsulation::{Encapsulation, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMPPingEncap>("ICMPPingEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS);
 

@@ -15,7 +15,7 @@ use wire::{checksum, icmp_type, protocol};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMPPingResponder>("ICMPPingResponder", "1/1-2", "a/ah", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .drops(DROPS);
 
 const NO_REQUEST: usize = 0;

@@ -27,8 +27,8 @@ pub struct Failures {
     count: u64,
     by_reason: Option<Vec<u64>>,
     is_verbose: bool,
-    /// Reasons still to be told, and the packets.
-    untold: Vec<(usize, usize)>,
+    /// Reasons still to be told, and the places of the packets.
+    untold: Vec<(usize, u32)>,
 }
 
 impl Failures {
@@ -42,7 +42,7 @@ impl Failures {
     #[cold]
     pub fn add(&mut self, reason: usize, packet: &Packet) {
         if self.count == 0 || self.is_verbose {
-            self.untold.push((reason, packet.id()));
+            self.untold.push((reason, packet.place()));
         }
         self.count = self.count.wrapping_add(1);
         if let Some(n) = self.by_reason.as_mut().and_then(|counts| counts.get_mut(reason)) {
@@ -64,16 +64,16 @@ impl Failures {
         if self.untold.is_empty() {
             return;
         }
-        for (reason, packet) in std::mem::take(&mut self.untold) {
+        for (reason, place) in std::mem::take(&mut self.untold) {
             let line = text(ctx, reason);
-            ctx.chatter_of(packet, &line);
+            ctx.chatter_of(place, &line);
         }
     }
 
     /// The packet of the first failure that is to be told.
     #[inline]
-    pub fn first_untold(&self) -> Option<usize> {
-        self.untold.first().map(|(_, packet)| *packet)
+    pub fn first_untold(&self) -> Option<u32> {
+        self.untold.first().map(|(_, place)| *place)
     }
 
     /// Takes all failures as told.

@@ -17,7 +17,7 @@ use wire::checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPEncap>("IPEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])

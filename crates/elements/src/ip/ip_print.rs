@@ -197,7 +197,7 @@ impl IPPrint {
             }
             self.format.line(&mut line, packet);
             match &mut self.output {
-                Output::Channel(channel) => ctx.chatter_on(channel, packet.id(), &line),
+                Output::Channel(channel) => ctx.chatter_on(channel, packet.place(), &line),
                 Output::File(file) => {
                     line.push('\n');
                     file.write(line.as_bytes());

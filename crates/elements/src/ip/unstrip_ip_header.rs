@@ -10,7 +10,7 @@ use element::{per_packet, Causes, Class, Configure, Element, Failed, Packet, Ver
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<UnstripIPHeader>("UnstripIPHeader", "1/1", "a/a", "x/x").causes(Causes::COPIES);
+    Class::new::<UnstripIPHeader>("UnstripIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct UnstripIPHeader;

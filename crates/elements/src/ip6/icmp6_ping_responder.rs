@@ -25,7 +25,7 @@ use super::segment::renew_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMP6PingResponder>("ICMP6PingResponder", "1/1-2", "a/ah", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .drops(DROPS)
     .live();

@@ -18,7 +18,7 @@ use wire::Ipv6;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IP6Encap>("IP6Encap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread), ("src", Refusal::Misread)])

@@ -54,7 +54,7 @@ impl IP6Print {
     fn print_all(&self, ctx: &mut Ctx<'_>, batch: &Batch) {
         for packet in batch.iter() {
             if let Some(text) = self.text(packet) {
-                ctx.chatter_of(packet.id(), &text);
+                ctx.chatter_of(packet.place(), &text);
             }
         }
     }

@@ -21,7 +21,7 @@ use super::segment::renew_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<UDPIP6Encap>("UDPIP6Encap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

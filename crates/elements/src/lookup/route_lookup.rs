@@ -148,8 +148,8 @@ pub struct Complaints {
     source: Option<&'static str>,
     words: Complaint,
     n_left: u32,
-    /// Addresses to complain about, and the packets.
-    waiting: Vec<(Ipv4Addr, usize)>,
+    /// Addresses to complain about, and the places of the packets.
+    waiting: Vec<(Ipv4Addr, u32)>,
 }
 
 impl Complaints {
@@ -172,15 +172,15 @@ impl Complaints {
     fn note(&mut self, address: Ipv4Addr, packet: &Packet) {
         if self.n_left > 0 {
             self.n_left -= u32::from(self.n_left < u32::MAX);
-            self.waiting.push((address, packet.id()));
+            self.waiting.push((address, packet.place()));
         }
     }
 
     #[cold]
     fn speak(&mut self, ctx: &mut Ctx<'_>) {
-        for (address, packet) in self.waiting.drain(..) {
+        for (address, place) in self.waiting.drain(..) {
             if self.source.is_none_or(|source| ctx.n_said(source) < MAX_COMPLAINTS) {
-                ctx.chatter_of(packet, &(self.words)(address));
+                ctx.chatter_of(place, &(self.words)(address));
             }
         }
     }

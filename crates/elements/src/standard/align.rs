@@ -10,7 +10,7 @@
 use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Align>("Align", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS);
+pub const CLASS: Class = Class::new::<Align>("Align", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::required("MODULUS", "2, 4 or 8", "The alignment in bytes."),

@@ -19,8 +19,8 @@ const BAD_CHECKSUM: usize = 0;
 
 /// See the page above.
 pub struct CheckCrc32 {
-    /// Lengths of packets that were dropped, to be told.
-    bad: Vec<(usize, usize)>,
+    /// Lengths and places of packets that were dropped, to be told.
+    bad: Vec<(usize, u32)>,
 }
 
 impl Element for CheckCrc32 {
@@ -51,7 +51,7 @@ impl CheckCrc32 {
                 Verdict::PASS
             }
             _ => {
-                self.bad.push((packet.len(), packet.id()));
+                self.bad.push((packet.len(), packet.place()));
                 Verdict::drop(BAD_CHECKSUM)
             }
         }
@@ -59,8 +59,8 @@ impl CheckCrc32 {
 
     #[inline]
     fn tell(&mut self, ctx: &mut Ctx<'_>) {
-        for (len, packet) in self.bad.drain(..) {
-            ctx.chatter_of(packet, &format!("CRC32 failed, len {len}"));
+        for (len, place) in self.bad.drain(..) {
+            ctx.chatter_of(place, &format!("CRC32 failed, len {len}"));
         }
     }
 }

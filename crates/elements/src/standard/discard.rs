@@ -71,8 +71,13 @@ impl Element for Discard {
         batch.clear();
     }
 
+    fn joint_runs(&self) -> (usize, Causes) {
+        (if self.is_active && self.burst == 1 { usize::MAX } else { 1 }, Causes::NOTHING)
+    }
+
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let (mut left, at_once) = (self.burst, ctx.at_once(Causes::NOTHING));
+        let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
+        let (mut left, at_once) = (burst, ctx.at_once(burst, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once);
             let mut batch = ctx.pull(0, wanted);
@@ -84,7 +89,7 @@ impl Element for Discard {
                 break;
             }
         }
-        let worked = left < self.burst;
+        let worked = left < burst;
         let more = self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal));
         if self.is_active && (worked || more) {
             ctx.schedule(task);

@@ -10,7 +10,8 @@ use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed}
 use super::tee::emit_clones;
 
 /// The class.
-pub const CLASS: Class = Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").causes(Causes::COPIES).drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").causes(Causes::NOTHING).drops(DROPS);
 
 const NOWHERE: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new("nowhere", "There is no other output.")];

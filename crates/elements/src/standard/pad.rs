@@ -13,7 +13,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Pad>("Pad", "1/1", "a/a", "x/x").causes(Causes::COPIES).args(ARGS).drops(DROPS).live();
+    Class::new::<Pad>("Pad", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS).drops(DROPS).live();
 
 const ARGS: &[Arg] = &[
     Arg::optional(

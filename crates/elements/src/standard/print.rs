@@ -132,7 +132,7 @@ impl Print {
     fn print(&self, ctx: &mut Ctx<'_>, batch: &Batch) {
         if self.is_active {
             for packet in batch.iter() {
-                ctx.chatter_of(packet.id(), &self.line(packet));
+                ctx.chatter_of(packet.place(), &self.line(packet));
             }
         }
     }

@@ -9,7 +9,7 @@
 use element::{annotation, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PushAnno>("PushAnno", "1/1", "a/a", "x/x").causes(Causes::COPIES);
+pub const CLASS: Class = Class::new::<PushAnno>("PushAnno", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct PushAnno;

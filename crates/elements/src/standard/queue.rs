@@ -9,7 +9,8 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal, SearchOp,
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal,
+    SearchOp, Stock,
 };
 
 use super::storage::{self, Storage};
@@ -95,11 +96,16 @@ impl Element for Queue {
         Some(self.space())
     }
 
+    fn stock(&self) -> Option<Stock> {
+        let is_fifo = !matches!(self.kind, Kind::FrontDrop | Kind::Mixed);
+        is_fifo.then(|| Stock { len: self.len(), room: self.space() })
+    }
+
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
         match self.kind {
             Kind::FrontDrop => self.storage.add_and_drop_oldest(&mut batch),
             Kind::Mixed if port == 1 => self.storage.add_in_front(&mut batch),
-            _ => self.storage.add(&mut batch),
+            _ => self.storage.add(&mut batch, |len| ctx.most_stored(len)),
         }
         if !self.storage.packets.is_empty() {
             ctx.set_empty_signal(true);

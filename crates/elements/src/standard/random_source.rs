@@ -76,6 +76,10 @@ impl Element for RandomSource {
         Notifies { empty: Some(SearchOp::Stop), ..Notifies::default() }
     }
 
+    fn joint_runs(&self) -> (usize, Causes) {
+        self.shared.joint_runs()
+    }
+
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         self.shared.run(ctx, task)
     }

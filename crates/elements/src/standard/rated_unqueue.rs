@@ -155,7 +155,7 @@ impl RatedUnqueue {
 
 /// Moves up to `max` packets, as many as may pass and there are; yields their number.
 fn move_packets(limit: &mut RateLimit, ctx: &mut Ctx<'_>, max: usize) -> u64 {
-    let (mut left, at_once) = (max, ctx.at_once(Causes::NOTHING));
+    let (mut left, at_once) = (max, ctx.at_once(max, Causes::NOTHING));
     while left > 0 {
         let n_wanted = limit.n_wanted(left.min(at_once));
         if n_wanted == 0 {

@@ -14,7 +14,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<Resize>("Resize", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -11,7 +11,7 @@ use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Pa
 use super::crc32;
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetCrc32>("SetCRC32", "1/1", "a/a", "x/x").causes(Causes::COPIES);
+pub const CLASS: Class = Class::new::<SetCrc32>("SetCRC32", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct SetCrc32;

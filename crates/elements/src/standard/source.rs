@@ -79,7 +79,7 @@ impl Pace {
         }
         match self.left() {
             0 if self.limit >= 0 => Plan::End(self.end_call.clone()),
-            left => Plan::Send(left.min(ctx.joint_burst(self.burst as usize, own) as u64)),
+            left => Plan::Send(ctx.joint_burst(self.burst as usize, left, own) as u64),
         }
     }
 
@@ -155,6 +155,14 @@ impl<S: Source> Shared<S> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// See [`element::Element::joint_runs`].
+    pub fn joint_runs(&self) -> (usize, Causes) {
+        let mut source = self.get();
+        let pace = source.pace();
+        let joins = pace.is_active && pace.burst == 1;
+        (if joins { pace.left().min(u64::from(u32::MAX)) as usize } else { 1 }, S::CAUSES)
+    }
+
     /// Runs the task: pushes a burst of packets.
     pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let plan = self.get().pace().plan(ctx, S::CAUSES);
@@ -166,7 +174,7 @@ impl<S: Source> Shared<S> {
             }
             Plan::Send(n) => n,
         };
-        let at_once = ctx.at_once(S::CAUSES) as u64;
+        let at_once = ctx.at_once(left as usize, S::CAUSES) as u64;
         while left > 0 {
             let n = left.min(at_once);
             let batch = self.make(ctx, n);

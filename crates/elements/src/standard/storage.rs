@@ -52,12 +52,15 @@ impl Storage {
         self.packets.len() >= self.capacity
     }
 
-    /// Adds as many packets as there is room for; the rest stay in the batch.
+    /// Adds as many packets as there is room for; the rest stay in the batch. `most` tells how many there would have been at a time,
+    /// where so many are there now.
     #[inline]
-    pub fn add(&mut self, batch: &mut Batch) {
+    pub fn add(&mut self, batch: &mut Batch, most: impl FnOnce(usize) -> usize) {
         let room = self.capacity.saturating_sub(self.packets.len());
         self.packets.push_batch(batch, room);
-        self.highwater = self.highwater.max(self.packets.len());
+        if self.packets.len() > self.highwater {
+            self.highwater = self.highwater.max(most(self.packets.len()));
+        }
     }
 
     /// Adds a batch and takes the oldest packets out for which there is no room; they are left in the batch.
@@ -131,7 +134,7 @@ impl Storage {
                 class => class,
             };
             let text = format!("{} :: {class}: overflow", ctx.own_name());
-            ctx.chatter_of(batch.iter().next().map_or(0, Packet::id), &text);
+            ctx.chatter_of(batch.iter().next().map_or(0, Packet::place), &text);
         }
         self.drops += batch.len() as u64;
         ctx.emit_or_drop(1, reason, batch);
@@ -228,7 +231,7 @@ mod tests {
                 let mut moved = batch(&input);
                 let mut lost = Vec::new();
                 match way {
-                    0 => storage.add(&mut moved),
+                    0 => storage.add(&mut moved, |len| len),
                     1 => storage.add_and_drop_oldest(&mut moved),
                     2 => storage.add_in_front(&mut moved),
                     _ => moved = storage.take(input.len()),

@@ -55,9 +55,9 @@ impl Strip {
     }
 }
 
-/// The lengths of packets that had fewer bytes than were to be removed, to be told.
+/// The lengths and places of packets that had fewer bytes than were to be removed, to be told.
 #[derive(Default)]
-pub struct ShortPackets(Vec<(usize, usize)>);
+pub struct ShortPackets(Vec<(usize, u32)>);
 
 impl ShortPackets {
     /// Removes bytes from the front of a packet.
@@ -72,16 +72,16 @@ impl ShortPackets {
 
     #[cold]
     fn note(&mut self, packet: &Packet) {
-        self.0.push((packet.len(), packet.id()));
+        self.0.push((packet.len(), packet.place()));
     }
 
     /// Tells of the short packets.
     #[inline]
     pub fn tell(&mut self, ctx: &mut Ctx<'_>, n_bytes: usize) {
         if !self.0.is_empty() {
-            for (len, packet) in self.0.drain(..) {
+            for (len, place) in self.0.drain(..) {
                 // A number with a sign, as Click prints it.
-                ctx.chatter_of(packet, &format!("Packet::pull {} > length {len}", n_bytes as i32));
+                ctx.chatter_of(place, &format!("Packet::pull {} > length {len}", n_bytes as i32));
             }
         }
     }

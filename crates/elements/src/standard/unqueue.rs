@@ -70,18 +70,21 @@ impl Element for Unqueue {
         Ok(())
     }
 
+    fn joint_runs(&self) -> (usize, Causes) {
+        let joins = self.is_active && self.burst == 1;
+        (if joins { self.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
+    }
+
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         if !self.is_active {
             return false;
         }
-        let mut left = self.burst as u64;
-        if let Ok(limit) = u64::try_from(self.limit) {
-            left = left.min(limit.saturating_sub(self.count));
-            if left == 0 {
-                return false;
-            }
+        let mut left = self.left();
+        if left == 0 && self.limit >= 0 {
+            return false;
         }
-        let (mut worked, at_once) = (false, ctx.at_once(Causes::NOTHING));
+        left = ctx.joint_burst(self.burst as usize, left, Causes::NOTHING) as u64;
+        let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once as u64) as usize;
             let batch = ctx.pull(0, wanted);
@@ -124,7 +127,7 @@ impl Element for Unqueue {
             "burst" => self.burst = unlimited(number()?),
             _ => return Err(format!("no {name} write handler")),
         }
-        let has_more = u64::try_from(self.limit).is_ok_and(|limit| self.count < limit) || self.limit < 0;
+        let has_more = self.left() > 0;
         if let Some(task) = self.task.filter(|task| self.is_active && has_more && !ctx.is_scheduled(*task)) {
             ctx.schedule(task);
         }
@@ -134,6 +137,13 @@ impl Element for Unqueue {
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Unqueue>(ctx, old) else { return };
         self.count = old.count;
+    }
+}
+
+impl Unqueue {
+    /// Packets that it may still move.
+    fn left(&self) -> u64 {
+        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
     }
 }
 

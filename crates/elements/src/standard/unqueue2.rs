@@ -88,7 +88,7 @@ impl Element for Unqueue2 {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let limit = self.limit(ctx);
-        let (mut n_moved, at_once) = (0, ctx.at_once(Causes::NOTHING));
+        let (mut n_moved, at_once) = (0, ctx.at_once(limit, Causes::NOTHING));
         while n_moved < limit {
             let wanted = (limit - n_moved).min(at_once);
             let batch = ctx.pull(0, wanted);

@@ -74,11 +74,11 @@ impl SetUDPChecksum {
 
     /// Tells of the first failure in the graph.
     #[cold]
-    fn tell_once(&mut self, ctx: &mut Ctx<'_>, packet: usize) {
+    fn tell_once(&mut self, ctx: &mut Ctx<'_>, place: u32) {
         self.failures.settle();
         if ctx.n_said(CLASS.facts.name) == 0 {
             let text = format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element));
-            ctx.chatter_of(packet, &text);
+            ctx.chatter_of(place, &text);
         }
     }
 }

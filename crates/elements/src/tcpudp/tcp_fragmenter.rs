@@ -18,7 +18,7 @@ use crate::ip::pieces::Pieces;
 
 /// The class.
 pub const CLASS: Class = Class::new::<TCPFragmenter>("TCPFragmenter", "1/1", "h/h", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::MORE)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -18,7 +18,7 @@ use wire::{checksum, protocol};
 
 /// The class.
 pub const CLASS: Class = Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x")
-    .causes(Causes::COPIES)
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

@@ -1,0 +1,252 @@
+//! Turns: runs of one task, or of several that take turns, are taken as one each, where nothing shows that they were not one by one.
+//!
+//! A source that fills a queue and a task that empties it run in turn. When the source runs, it may move the packets of several runs, and
+//! then the other those of as many: the queue gives them in the same order, and is never as empty or full that somebody would notice.
+
+use element::{Causes, ElementIdx, Stock, TaskId};
+
+use crate::notify::Kind;
+use crate::ways::Way;
+use crate::world::World;
+
+/// Most tasks that are looked at.
+const MOST_TASKS: usize = 8;
+/// Most lists of tasks that something is known of.
+const MOST_LISTS: usize = 32;
+
+/// The present turn.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Runs of each task; 0 if tasks do not take turns now.
+    n: usize,
+    /// The task that runs, of those that take turns, and how many these are.
+    at: usize,
+    n_tasks: usize,
+    /// Where packets are stored that come and leave in this turn.
+    passed: Vec<Passed>,
+}
+
+/// An element that packets come to and leave in a turn.
+#[derive(Debug)]
+struct Passed {
+    element: ElementIdx,
+    /// The task that takes them out.
+    by: usize,
+    /// Packets that it held when the turn began.
+    len: usize,
+}
+
+/// What is known of a list of tasks.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// In order.
+    tasks: Vec<TaskId>,
+    /// What they store packets in, if they may take turns.
+    stores: Option<Vec<Shared>>,
+    /// Whether several of them may have something to say about the same packet.
+    converses: bool,
+}
+
+/// An element that stores packets, and the tasks that fill and empty it.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    element: ElementIdx,
+    filled_by: Option<usize>,
+    emptied_by: Option<usize>,
+}
+
+impl Shared {
+    /// The task that takes the packets out which come in the same turn.
+    fn passed_on_by(&self) -> Option<usize> {
+        self.emptied_by.filter(|emptied| self.filled_by.is_some_and(|filled| filled < *emptied))
+    }
+
+    /// How many packets may come and leave in a turn.
+    fn limit(&self, Stock { len, room }: Stock) -> usize {
+        match self.emptied_by {
+            Some(_) if self.passed_on_by().is_none() => len,
+            _ => room,
+        }
+    }
+}
+
+impl Turn {
+    /// Whether tasks take turns now.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.n > 0
+    }
+
+    fn begin(&mut self, n: usize, n_tasks: usize) {
+        (self.n, self.at, self.n_tasks) = (n, 0, n_tasks);
+        self.passed.clear();
+    }
+
+    /// Ends it, also in the middle.
+    pub fn end(&mut self) {
+        self.n = 0;
+    }
+
+    /// Whether the packets of the present task came from another one in this turn.
+    pub fn passes_on(&self) -> bool {
+        self.is_on() && self.passed.iter().any(|passed| passed.by == self.at)
+    }
+
+    /// How many packets an element would have at most, if those that come to it and leave it in this turn did so one by one.
+    pub fn most_stored(&self, element: ElementIdx) -> Option<usize> {
+        let passed = self.passed.iter().filter(|_| self.is_on()).find(|passed| passed.element == element);
+        passed.map(|passed| passed.len + 1)
+    }
+
+    /// The first task had no packets for more than `n` runs.
+    pub fn shorten(&mut self, n: usize) {
+        if self.is_on() && self.at == 0 {
+            self.n = n.clamp(1, self.n);
+        }
+    }
+
+    /// The present task has run: how many runs it took, and whether the turn is over with it.
+    #[inline]
+    pub fn ran(&mut self) -> (usize, bool) {
+        if !self.is_on() {
+            return (1, true);
+        }
+        let n = self.n;
+        self.at += 1;
+        if self.at == self.n_tasks {
+            self.n = 0;
+        }
+        (n, !self.is_on())
+    }
+}
+
+impl World {
+    /// How many runs of the present task to take as one.
+    pub(crate) fn take_turn(
+        &mut self,
+        element: ElementIdx,
+        burst: usize,
+        own: Causes,
+        wanted: usize,
+    ) -> usize {
+        if self.turn.is_on() {
+            self.together.begin();
+            return self.turn.n;
+        }
+        if self.clock.is_simulated() || self.runs_left == 0 {
+            return 1;
+        }
+        self.explore(element, own);
+        let n_tasks = self.tasks.n_listed();
+        if self.way(element).is_none() || n_tasks > MOST_TASKS || !self.tasks.take_turns() {
+            return 1;
+        }
+        let known = self.wiring.lists.iter().position(|list| self.tasks.are_listed(&list.tasks));
+        let Some(list) = known.or_else(|| self.look_at_list(element)) else { return 1 };
+        let n = self.allowed_runs(list, burst, wanted.min(self.runs_left / n_tasks));
+        if n <= 1 {
+            return 1;
+        }
+        self.turn.begin(n, n_tasks);
+        let stores = self.wiring.lists.get(list).and_then(|list| list.stores.as_deref()).unwrap_or(&[]);
+        for shared in stores {
+            let Some(by) = shared.passed_on_by() else { continue };
+            let len = self.stock(shared.element).map_or(0, |stock| stock.len);
+            self.turn.passed.push(Passed { element: shared.element, by, len });
+        }
+        self.together.begin();
+        n
+    }
+
+    /// What an element has stored, if it is one that stores packets.
+    pub(crate) fn stock(&self, element: ElementIdx) -> Option<Stock> {
+        self.slots.get(element)?.as_ref()?.stock()
+    }
+
+    /// How many runs of each task on a list nobody can tell from as many turns of one run.
+    fn allowed_runs(&self, list: usize, burst: usize, wanted: usize) -> usize {
+        let Some(List { tasks, stores: Some(stores), converses }) = self.wiring.lists.get(list) else {
+            return 1;
+        };
+        if burst > 1 && (tasks.len() > 1 || !stores.is_empty()) {
+            return 1;
+        }
+        let mut n = wanted;
+        for task in tasks.iter().skip(1) {
+            let element = self.tasks.get(*task).and_then(|task| self.slots.get(task.element)?.as_ref());
+            n = n.min(element.map_or(1, |element| element.joint_runs().0));
+        }
+        for shared in stores {
+            let Some(stock) = self.stock(shared.element) else { return 1 };
+            let wakes = shared.filled_by.is_some() && self.notifiers.may_wake(shared.element, Kind::Empty)
+                || shared.emptied_by.is_some() && self.notifiers.may_wake(shared.element, Kind::Full);
+            // What is said of a packet that was there before has no place among the rest.
+            if wakes || (*converses && shared.passed_on_by().is_some() && stock.len > 0) {
+                return 1;
+            }
+            // Something must be left, and room.
+            n = n.min(shared.limit(stock).saturating_sub(1));
+        }
+        n
+    }
+
+    /// Finds out whether the tasks on the list may take turns, of which the first is that of `element`.
+    #[cold]
+    fn look_at_list(&mut self, element: ElementIdx) -> Option<usize> {
+        if self.wiring.lists.len() == MOST_LISTS {
+            return None;
+        }
+        let tasks: Vec<TaskId> = self.tasks.listed().collect();
+        let mut elements = vec![element];
+        for task in tasks.iter().skip(1) {
+            let element = self.tasks.get(*task).map_or(ElementIdx::MAX, |task| task.element);
+            let present = self.slots.get(element).and_then(Option::as_ref);
+            let (_, own) = present.map_or((1, Causes::ANYTHING), |element| element.joint_runs());
+            if own != Causes::ANYTHING {
+                self.explore(element, own);
+            }
+            elements.push(element);
+        }
+        let ways: Option<Vec<&Way>> = elements.iter().map(|element| self.way(*element)).collect();
+        let found = ways.and_then(|ways| join(&ways));
+        let (stores, converses) =
+            found.map_or((None, false), |(stores, converses)| (Some(stores), converses));
+        self.wiring.lists.push(List { tasks, stores, converses });
+        Some(self.wiring.lists.len() - 1)
+    }
+}
+
+/// What tasks store packets in that go these ways, and whether several say something of packets; `None` if it may show that they do not
+/// run one by one.
+fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
+    let mut stores: Vec<Shared> = Vec::new();
+    for (task, way) in ways.iter().enumerate() {
+        for store in &way.stores {
+            let at = stores.iter().position(|shared| shared.element == store.element).unwrap_or(stores.len());
+            if at == stores.len() {
+                stores.push(Shared { element: store.element, filled_by: None, emptied_by: None });
+            }
+            let shared = stores.get_mut(at)?;
+            if store.is_filled && shared.filled_by.replace(task).is_some()
+                || store.is_emptied && shared.emptied_by.replace(task).is_some()
+            {
+                return None;
+            }
+        }
+    }
+    let is_store = |element| stores.iter().any(|shared| shared.element == element);
+    let meet_twice =
+        |element: usize| ways.iter().filter(|way| way.meets.get(element) == Some(&true)).count() > 1;
+    let n_elements = ways.iter().map(|way| way.meets.len()).max().unwrap_or(0);
+    if (0..n_elements).any(|element| meet_twice(element) && !is_store(element)) {
+        return None;
+    }
+    if ways.iter().map(|way| way.n_changing).sum::<u32>() > 1 {
+        return None;
+    }
+    let n_speakers = ways.iter().filter(|way| way.causes.include(Causes::LINES)).count();
+    let converses = n_speakers > 1;
+    // Who speaks of a packet that was made on the way speaks of another; and more of them may be stored than came.
+    let makes_more = ways.iter().any(|way| way.causes.include(Causes::MORE));
+    (!makes_more || (!converses && stores.is_empty())).then_some((stores, converses))
+}
