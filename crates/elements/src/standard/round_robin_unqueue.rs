@@ -60,7 +60,7 @@ impl Element for RoundRobinUnqueue {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let port = self.next;
-        let (mut left, at_once) = (self.burst, ctx.at_once(self.burst as usize, Causes::NOTHING));
+        let (mut left, at_once) = (self.burst, ctx.at_once(self.burst, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once);
             let batch = ctx.pull(port, wanted);
