@@ -18,8 +18,8 @@ const ROUNDS_PER_SELECT: u32 = 2;
 const MAX_TIMER_STRIDE: u32 = 32;
 /// Timers run in a row before all expired ones are run once each.
 const MAX_TIMERS: usize = 64;
-/// A timer this late makes the driver look at timers more often.
-const LATE_NS: i64 = 1_000_000;
+/// A timer this late makes the driver look at timers more often; in simulated time each does.
+const LATE_NS: i64 = 500_000;
 /// How long to sleep in real time when simulated time has come to its end.
 const IDLE_NS: i64 = 1_000_000;
 /// How often a driver manager may go on when the driver is about to stop.
@@ -178,7 +178,8 @@ impl World {
         if expiry > now {
             return;
         }
-        pace.adapt(now - expiry);
+        let late_from = if self.clock.is_simulated() { 0 } else { LATE_NS };
+        pace.adapt(now - expiry >= late_from);
         for _ in 0..=MAX_TIMERS {
             let Some((timer, element)) = self.timers.pop(now) else { return };
             self.forget_times();
@@ -251,8 +252,8 @@ impl World {
 
 impl Pace {
     /// Looks more often after a late timer, less often after many punctual ones.
-    fn adapt(&mut self, late_ns: i64) {
-        if late_ns >= LATE_NS {
+    fn adapt(&mut self, is_late: bool) {
+        if is_late {
             self.n_punctual = 0;
             self.stride = (self.stride * 4 / 5).max(1);
         } else {

@@ -548,6 +548,27 @@ mod tests {
     }
 
     #[test]
+    fn several_mistakes_are_told_in_clicks_order() {
+        check(
+            "FromDAGDump(x, ENCAP foo, SAMPLE 2, FOO 1, STOP a, TIMING b, BASE_TIME 1, START q, END z) -> Discard;
+             FromDAGDump(SAMPLE -1, ENCAP IP, FOO 1) -> Discard",
+            expect![[r#"
+                config:1: While configuring 'FromDAGDump@1 :: FromDAGDump':
+                  STOP: parse error
+                  START: parse error
+                  END: parse error
+                  TIMING: parse error
+                  FOO: unknown argument
+                  BASE_TIME: unknown argument
+                config:2: While configuring 'FromDAGDump@3 :: FromDAGDump':
+                  FILENAME: parse error
+                  FOO: unknown argument
+                Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "FromDAGDump(x, START 1, START_AFTER 2) -> Discard; FromDAGDump(x, END 1, END_AFTER 2, SAMPLE 2) -> Discard;

@@ -91,6 +91,16 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_pushed_to_has_a_task_as_well() {
+        in_namespace(|| {
+            assert_eq!(
+                run_until("Idle -> r :: FromRawSocket(254)", &["r.scheduled", "r.tickets"], |_| true),
+                "warning: FromRawSocket is deprecated, use RawSocket instead\nr.scheduled: true\nr.tickets: 1024\n"
+            );
+        });
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check(
             "FromRawSocket(FOO) -> Discard; Idle -> ToRawSocket(6, foo); RawSocket(47, 70000, SNAPLEN x) -> Discard",

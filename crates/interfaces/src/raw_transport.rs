@@ -94,7 +94,13 @@ impl RawTransport {
             ctx.add_select(socket.as_fd(), Ready::READ)?;
             self.intake = Some(Intake::of_datagrams(ctx, self.receiving));
         }
-        self.queue.look_upstream(ctx);
+        if ctx.n_inputs() > 0 && ctx.input_is_push(0) {
+            // There is a task as in Click, also where it has nothing to pull.
+            let task = ctx.new_task();
+            ctx.schedule(task);
+        } else {
+            self.queue.look_upstream(ctx);
+        }
         self.socket = Some(socket);
         Ok(())
     }

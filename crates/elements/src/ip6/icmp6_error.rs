@@ -6,7 +6,7 @@
 //! comes from the packet's annotation, the target of a redirect from its destination annotation.
 //!
 //! No message is made about ICMPv6 errors and redirects, and about packets from or to what is not a single host (RFC 4443, section
-//! 2.4).
+//! 2.4). With `weir click` as in Click, which looks at the destination only.
 //!
 //! ```click
 //! Idle -> hops :: DecIP6HLIM -> Discard;
@@ -17,7 +17,8 @@
 use std::net::Ipv6Addr;
 
 use element::{
-    annotation, offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
+    annotation, failure, offload, per_packet, Arg, Class, Configure, Ctx, DropReason, Element, Failed,
+    Packet, Verdict,
 };
 use wire::{checksum, icmpv6, protocol, Ipv6};
 
@@ -54,6 +55,8 @@ pub struct ICMP6Error {
     source: Ipv6Addr,
     kind: i32,
     code: i32,
+    /// Whether the packet's destination alone decides, as in Click.
+    is_lax: bool,
 }
 
 impl Element for ICMP6Error {
@@ -62,7 +65,7 @@ impl Element for ICMP6Error {
         let kind = conf.args.need("TYPE");
         let code = conf.args.need("CODE");
         conf.finish()?;
-        Ok(ICMP6Error { source, kind, code })
+        Ok(ICMP6Error { source, kind, code, is_lax: failure::is_told_as_click() })
     }
 
     fn initialize(&mut self, _ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -81,7 +84,7 @@ impl Element for ICMP6Error {
 impl ICMP6Error {
     fn process(&mut self, packet: &mut Packet) -> Verdict {
         offload::settle(packet);
-        match answerable(packet) {
+        match answerable(packet, self.is_lax) {
             Ok((to, about)) => {
                 *packet = self.message(packet, to, about);
                 Verdict::PASS
@@ -136,10 +139,10 @@ impl ICMP6Error {
 }
 
 /// The packet's source and destination, or why there is no message about it.
-fn answerable(packet: &Packet) -> Result<(Ipv6Addr, Ipv6Addr), usize> {
+fn answerable(packet: &Packet, is_lax: bool) -> Result<(Ipv6Addr, Ipv6Addr), usize> {
     let bytes = packet.network();
     let header = bytes.first_chunk::<{ Ipv6::LEN }>().ok_or(NO_HEADER)?;
-    if header[6] == protocol::ICMPV6 {
+    if header[6] == protocol::ICMPV6 && !is_lax {
         let kind = bytes.get(Ipv6::LEN);
         if kind.is_none_or(|kind| icmpv6::is_error(*kind) || *kind == icmpv6::REDIRECT) {
             return Err(ICMP_ERROR);
@@ -153,7 +156,7 @@ fn answerable(packet: &Packet) -> Result<(Ipv6Addr, Ipv6Addr), usize> {
     if destination.is_multicast() || packet.packet_type().is_group() {
         return Err(GROUP);
     }
-    if source.is_multicast() || source.is_unspecified() {
+    if (source.is_multicast() || source.is_unspecified()) && !is_lax {
         return Err(BAD_SOURCE);
     }
     Ok((source, destination))
@@ -188,7 +191,7 @@ mod tests {
     fn the_field_of_a_parameter_problem_comes_from_the_annotation() {
         let mut packet = Packet::zeroed(40);
         packet.set_anno_u8(annotation::ICMP_PARAMPROB, 6);
-        let error = ICMP6Error { source: Ipv6Addr::LOCALHOST, kind: 4, code: 0 };
+        let error = ICMP6Error { source: Ipv6Addr::LOCALHOST, kind: 4, code: 0, is_lax: false };
         let message = error.message(&packet, Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         assert_eq!(message.data()[44..48], [0, 0, 0, 6]);
     }
@@ -223,7 +226,7 @@ mod tests {
 
     #[test]
     fn no_message_is_made_about_errors_and_groups() {
-        let answer = |next: u8, kind: u8, from: &str, to: &str| {
+        let about = |next: u8, kind: u8, from: &str, to: &str| {
             let mut bytes = [0; 48];
             let mut ip = Ipv6::init(&mut bytes).unwrap();
             ip.set_next_header(next);
@@ -232,8 +235,10 @@ mod tests {
             bytes[40] = kind;
             let mut packet = Packet::from_bytes(&bytes);
             packet.set_network_header(0, 40);
-            answerable(&packet).map(|_| ())
+            packet
         };
+        let answer = |next, kind, from, to| answerable(&about(next, kind, from, to), false).map(|_| ());
+        let as_click = |next, kind, from, to| answerable(&about(next, kind, from, to), true).map(|_| ());
         assert_eq!(answer(58, 128, "1::", "2::"), Ok(()));
         assert_eq!(answer(17, 1, "1::", "2::"), Ok(()));
         assert_eq!(answer(58, 1, "1::", "2::"), Err(ICMP_ERROR));
@@ -241,6 +246,9 @@ mod tests {
         assert_eq!(answer(17, 1, "1::", "ff02::1"), Err(GROUP));
         assert_eq!(answer(17, 1, "::", "2::"), Err(BAD_SOURCE));
         assert_eq!(answer(17, 1, "ff02::1", "2::"), Err(BAD_SOURCE));
-        assert_eq!(answerable(&Packet::from_bytes(&[0x60; 60])), Err(NO_HEADER));
+        assert_eq!(answerable(&Packet::from_bytes(&[0x60; 60]), true), Err(NO_HEADER));
+        assert_eq!(as_click(58, 1, "1::", "2::"), Ok(()));
+        assert_eq!(as_click(17, 1, "::", "2::"), Ok(()));
+        assert_eq!(as_click(17, 1, "1::", "ff02::1"), Err(GROUP));
     }
 }

@@ -180,6 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_is_counted_behind_its_packets() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 9, BURST 3, STOP true) -> Counter(COUNT_CALL 5 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read i.count)",
+            &["i.count"],
+            expect![[r#"
+                i.count:
+                3
+                i.count: 9
+            "#]],
+        );
+    }
+
+    #[test]
     fn pulled_packets_count_as_well() {
         check_reading(
             "i :: InfiniteSource(LIMIT 3) -> PullNull -> d :: Discard;

@@ -52,13 +52,15 @@ impl Element for RoundRobinUnqueue {
             return Err("number of outputs must equal to number of inputs".to_string());
         }
         let task = ctx.new_task();
-        if ctx.n_inputs() > 0 {
-            ctx.schedule(task);
-        }
+        ctx.schedule(task);
         Ok(())
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        // Click has no input to look at then, and ends by a fault.
+        if ctx.n_inputs() == 0 {
+            return false;
+        }
         let port = self.next;
         let (mut left, at_once) = (self.burst, ctx.at_once(self.burst, Causes::NOTHING));
         while left > 0 {
@@ -94,7 +96,7 @@ impl Element for RoundRobinUnqueue {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::check_reading;
+    use crate::testing::{check_reading, run, run_until};
     use expect_test::expect;
 
     #[test]
@@ -131,6 +133,13 @@ mod tests {
 
             "#]],
         );
+    }
+
+    #[test]
+    fn one_without_ports_is_scheduled_until_it_runs() {
+        let (graph, reads) = ("r :: RoundRobinUnqueue", ["r.scheduled"]);
+        assert_eq!(run_until(graph, &reads, || true), "r.scheduled: true\n");
+        assert_eq!(run(graph, &reads), "r.scheduled: false\n");
     }
 
     #[test]

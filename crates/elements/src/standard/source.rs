@@ -166,7 +166,7 @@ impl<S: Source> Shared<S> {
     /// Runs the task: pushes a burst of packets.
     pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let plan = self.get().pace().plan(ctx, S::CAUSES);
-        let mut left = match plan {
+        let n = match plan {
             Plan::Rest => return false,
             Plan::End(call) => {
                 end(ctx, call);
@@ -174,17 +174,15 @@ impl<S: Source> Shared<S> {
             }
             Plan::Send(n) => n,
         };
-        let at_once = ctx.at_once(left as usize, S::CAUSES) as u64;
+        let at_once = ctx.at_once(n as usize, S::CAUSES) as u64;
+        let mut left = n;
         while left > 0 {
-            let n = left.min(at_once);
-            let batch = self.make(ctx, n);
-            left -= n;
-            if left == 0 {
-                ctx.emit(0, batch);
-            } else {
-                ctx.emit_now(0, batch);
-            }
+            let batch = self.get().make(ctx, left.min(at_once) as usize);
+            left -= left.min(at_once);
+            ctx.emit_now(0, batch);
         }
+        // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
+        self.get().pace().count += n;
         ctx.schedule(task);
         true
     }
@@ -201,7 +199,7 @@ impl<S: Source> Shared<S> {
             return Batch::new();
         }
         let n = left.min(max as u64);
-        let batch = if n > 0 { self.make(ctx, n) } else { Batch::new() };
+        let batch = if n > 0 { self.count_and_make(ctx, n) } else { Batch::new() };
         if n < max as u64 {
             end(ctx, call);
             ctx.set_empty_signal(false);
@@ -239,7 +237,7 @@ impl<S: Source> Shared<S> {
         }
     }
 
-    fn make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
+    fn count_and_make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
         let mut source = self.get();
         source.pace().count += n;
         source.make(ctx, n as usize)

@@ -7,6 +7,8 @@
 //! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
 //! ```
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use element::{
     handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
 };
@@ -39,12 +41,17 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct Unqueue {
+    /// Shared with its second hand: handlers that are called because of its packets may ask and stop it.
+    state: Arc<Mutex<State>>,
+    signal: Signal,
+}
+
+struct State {
     burst: i32,
     is_active: bool,
     limit: i32,
     count: u64,
     task: Option<TaskId>,
-    signal: Signal,
 }
 
 impl Element for Unqueue {
@@ -54,53 +61,49 @@ impl Element for Unqueue {
         let is_active = conf.args.get_or("ACTIVE", true);
         let limit = conf.args.get_or("LIMIT", -1);
         conf.finish()?;
-        Ok(Unqueue { burst: unlimited(burst), is_active, limit, count: 0, task: None, signal: Signal::Busy })
+        let state = State { burst: unlimited(burst), is_active, limit, count: 0, task: None };
+        Ok(Unqueue { state: Arc::new(Mutex::new(state)), signal: Signal::Busy })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let task = ctx.new_task();
-        if self.is_active {
+        if self.state().is_active {
             ctx.schedule(task);
         }
         self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-        self.task = Some(task);
-        if self.burst == 0 {
+        let mut state = self.state();
+        state.task = Some(task);
+        if state.burst == 0 {
             ctx.warn("BURST size 0, no packets will be pulled");
         }
         Ok(())
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        let joins = self.is_active && self.burst == 1;
-        (if joins { self.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
+        let state = self.state();
+        let joins = state.is_active && state.burst == 1;
+        (if joins { state.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        if !self.is_active {
-            return false;
-        }
-        let mut left = self.left();
-        if left == 0 && self.limit >= 0 {
-            return false;
-        }
-        left = ctx.joint_burst(self.burst as usize, left, Causes::NOTHING) as u64;
+        let Some((burst, left)) = self.state().plan() else { return false };
+        let mut left = ctx.joint_burst(burst, left, Causes::NOTHING) as u64;
         let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once as u64) as usize;
             let batch = ctx.pull(0, wanted);
             let n = batch.len();
             worked |= n > 0;
-            self.count += n as u64;
+            self.state().count += n as u64;
             left -= n as u64;
-            if left == 0 {
-                ctx.emit(0, batch);
-            } else {
-                ctx.emit_now(0, batch);
-            }
+            ctx.emit_now(0, batch);
             if n < wanted {
                 if !ctx.is_active(&self.signal) {
                     return worked;
                 }
+                break;
+            }
+            if left > 0 && !self.state().is_active {
                 break;
             }
         }
@@ -109,41 +112,60 @@ impl Element for Unqueue {
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
+        let state = self.state();
         Ok(match name {
-            "active" => self.is_active.to_string(),
-            "count" => self.count.to_string(),
-            "burst" => self.burst.to_string(),
-            "limit" => self.limit.to_string(),
+            "active" => state.is_active.to_string(),
+            "count" => state.count.to_string(),
+            "burst" => state.burst.to_string(),
+            "limit" => state.limit.to_string(),
             _ => return Err(format!("no {name} read handler")),
         })
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let number = || args::integer::<i32>(value).map_err(|_| "syntax error".to_string());
+        let mut state = self.state();
         match name {
-            "active" => self.is_active = args::boolean(value).map_err(|_| "syntax error")?,
-            "reset" | "reset_counts" => self.count = 0,
-            "limit" => self.limit = number()?,
-            "burst" => self.burst = unlimited(number()?),
+            "active" => state.is_active = args::boolean(value).map_err(|_| "syntax error")?,
+            "reset" | "reset_counts" => state.count = 0,
+            "limit" => state.limit = number()?,
+            "burst" => state.burst = unlimited(number()?),
             _ => return Err(format!("no {name} write handler")),
         }
-        let has_more = self.left() > 0;
-        if let Some(task) = self.task.filter(|task| self.is_active && has_more && !ctx.is_scheduled(*task)) {
+        let may_go_on = state.is_active && state.left() > 0;
+        if let Some(task) = state.task.filter(|task| may_go_on && !ctx.is_scheduled(*task)) {
             ctx.schedule(task);
         }
         Ok(())
     }
 
+    fn second_hand(&self) -> Option<Box<dyn Element>> {
+        Some(Box::new(Unqueue { state: self.state.clone(), signal: Signal::Busy }))
+    }
+
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Unqueue>(ctx, old) else { return };
-        self.count = old.count;
+        let count = old.state().count;
+        self.state().count = count;
     }
 }
 
 impl Unqueue {
-    /// Packets that it may still move.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Packets that may still be moved.
     fn left(&self) -> u64 {
         u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
+    }
+
+    /// The burst of a run and what may be moved in all; `None` if there is nothing to do.
+    fn plan(&self) -> Option<(usize, u64)> {
+        let left = self.left();
+        (self.is_active && left > 0).then_some((self.burst as usize, left))
     }
 }
 
@@ -172,6 +194,28 @@ mod tests {
                 While calling 'u.home_thread 2':
                   bad thread
                 u.home_thread: -1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_its_packets_cause_to_be_called_may_ask_and_stop_it() {
+        check_reading(
+            "InfiniteSource(LIMIT 9) -> q :: Queue -> u :: Unqueue(4) -> Counter(COUNT_CALL 2 s.run) -> Print -> Discard;
+             s :: Script(TYPE PASSIVE, read u.count, read u.active, read u.scheduled, write u.active false);
+             DriverManager(wait 1ms, stop)",
+            &["u.count", "u.active"],
+            expect![[r#"
+                  69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+                u.count:
+                2
+                u.active:
+                true
+                u.scheduled:
+                false
+                  69 | 52616e64 6f6d2062 756c6c73 68697420 696e2061 20706163
+                u.count: 2
+                u.active: false
             "#]],
         );
     }
