@@ -191,6 +191,13 @@ impl FromInterface {
         }
     }
 
+    /// Looks soon for packets of a device, if it reads one.
+    pub fn look_at_device(&mut self, ctx: &mut Ctx<'_>) {
+        if self.interface.as_ref().is_some_and(|(_, shared)| lock(shared).reads_device()) {
+            self.look(ctx);
+        }
+    }
+
     fn look(&self, ctx: &mut Ctx<'_>) {
         if let Some(task) = self.task {
             ctx.schedule(task);
