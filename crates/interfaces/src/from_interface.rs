@@ -193,7 +193,9 @@ impl FromInterface {
 
     /// Looks soon for packets of a device, if it reads one.
     pub fn look_at_device(&mut self, ctx: &mut Ctx<'_>) {
-        if self.interface.as_ref().is_some_and(|(_, shared)| lock(shared).reads_device()) {
+        let Some((_, shared)) = &self.interface else { return };
+        // Who has it may be waiting for the interface that is just read. Looking in vain does no harm.
+        if shared.try_lock().map_or(true, |interface| interface.reads_device()) {
             self.look(ctx);
         }
     }

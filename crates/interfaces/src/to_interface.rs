@@ -245,7 +245,9 @@ impl ToInterface {
             return;
         }
         self.n_looked = n_sent;
-        if self.interface.as_ref().is_some_and(|(_, shared)| lock(shared).feeds_device()) {
+        let Some((_, shared)) = &self.interface else { return };
+        // As in `take_from`.
+        if shared.try_lock().map_or(true, |interface| interface.feeds_device()) {
             FromInterface::each(ctx, FromInterface::look_at_device);
         }
     }
