@@ -92,11 +92,11 @@ pub fn of(world: &mut World) -> Result<Status, String> {
     let about = ABOUT.get().ok_or("it is no stage")?;
     let drops = (0..world.n_elements()).flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
     let queued = queued(world);
-    let interfaces: Vec<(Report, Pipes)> = table::opened().iter().map(report).collect();
-    let inner = |(report, _): &&(Report, Pipes)| report.name.starts_with(STACK);
-    let (inner, own): (Vec<&(Report, Pipes)>, Vec<&(Report, Pipes)>) = interfaces.iter().partition(inner);
-    let told = |(report, (reads, writes)): &&(Report, Pipes)| {
-        let is_behind = |(inner, _): &&&(Report, Pipes)| inner.name.strip_prefix(STACK) == Some(&report.name);
+    let interfaces: Vec<Reported> = table::opened().iter().map(report).collect();
+    let inner = |(report, _): &&Reported| report.name.starts_with(STACK);
+    let (inner, own): (Vec<&Reported>, Vec<&Reported>) = interfaces.iter().partition(inner);
+    let told = |(report, (reads, writes)): &&Reported| {
+        let is_behind = |(inner, _): &&&Reported| inner.name.strip_prefix(STACK) == Some(&report.name);
         let told = behind(interface(report, about), inner.iter().find(is_behind).map(|(inner, _)| inner));
         Interface { reads: texts(reads), writes: texts(writes), ..told }
     };
@@ -110,10 +110,10 @@ pub fn of(world: &mut World) -> Result<Status, String> {
     })
 }
 
-/// The pipes that an interface reads, and those that it writes to.
-type Pipes = (Vec<PipeId>, Vec<PipeId>);
+/// What an interface tells of itself, with the pipes that it reads, and those that it writes to.
+type Reported = (Report, (Vec<PipeId>, Vec<PipeId>));
 
-fn report(shared: &table::Shared) -> (Report, Pipes) {
+fn report(shared: &table::Shared) -> Reported {
     let mut interface = table::lock(shared);
     (interface.report(), interface.pipes())
 }

@@ -218,10 +218,10 @@ fn all_replicas_of_a_graph_change_at_once() {
         // The user need not reach the folder that it lies in.
         let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");
         place.write("lan.pcap", std::fs::read(capture).expect("the capture is there"));
-        let text = place.output(&format!(
-            "live() {{ weir live g \"$@\" 2>&1 | grep -e '^rev' -e '^weir' -e 'Dump(' | grep -v warning; }}
-             value() {{ weir handler --graph g read \"$1\"; }}
-             until_more() {{ until [ \"$(value $1)\" -gt $2 ]; do :; done; }}
+        let text = place.output(
+            "live() { weir live g \"$@\" 2>&1 | grep -e '^rev' -e '^weir' -e 'Dump(' | grep -v warning; }
+             value() { weir handler --graph g read \"$1\"; }
+             until_more() { until [ \"$(value $1)\" -gt $2 ]; do :; done; }
              live add b Counter --between c t; until_more b.count 20
              live add bad 'ToDump(/nowhere/at/all)' --between c b
              live replace t 'u :: ToDump(two.pcap, UNBUFFERED true)'; until_more u.count 20; until_more b.count 100
@@ -229,7 +229,7 @@ fn all_replicas_of_a_graph_change_at_once() {
              live add f 'FromDump(lan.pcap, ACTIVE false)'; live bind f x; live show
              weir handler --graph g write f.active true; until_more x.count 798; value x.count
              live rollback 0; value list"
-        ));
+        );
         let expected = "revision 1
 weir: bad:1:1: While initializing 'bad :: ToDump': /nowhere/at/all: No such file or directory
 revision 2
