@@ -125,6 +125,11 @@ pub trait Runtime {
     fn is_scheduled(&self, task: TaskId) -> bool;
     /// Whether others than the one that runs are on the list.
     fn has_other_tasks(&self) -> bool;
+    /// Lets no task run on this thread but this one, and no timer, until [`Runtime::release`]: it runs whenever a descriptor is ready
+    /// that its element watches, and every so often.
+    fn hold(&mut self, element: ElementIdx, task: TaskId);
+    /// Ends what [`Runtime::hold`] began for the element.
+    fn release(&mut self, element: ElementIdx);
     /// The task's tickets.
     fn tickets(&self, task: TaskId) -> u32;
     /// Sets the task's tickets.

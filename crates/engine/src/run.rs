@@ -22,6 +22,8 @@ const MAX_TIMERS: usize = 64;
 const LATE_NS: i64 = 500_000;
 /// How long to sleep in real time when simulated time has come to its end.
 const IDLE_NS: i64 = 1_000_000;
+/// How often a task that lets nothing else run does so itself.
+const HELD_NS: i64 = 50_000_000;
 /// How often a driver manager may go on when the driver is about to stop.
 const MAX_DRIVER_STEPS: usize = 1001;
 
@@ -81,6 +83,9 @@ impl Engine {
 impl World {
     /// A round of the driver: tasks, and what else it is time for.
     pub(crate) fn round(&mut self, pace: &mut Pace) {
+        if self.is_held() {
+            return self.round_held();
+        }
         pace.round = pace.round.wrapping_add(1);
         self.run_tasks();
         self.run_signals();
@@ -90,6 +95,34 @@ impl World {
         if pace.round.is_multiple_of(ROUNDS_PER_SELECT) {
             self.run_selects();
         }
+    }
+
+    /// Whether an element lets nothing else run.
+    fn is_held(&self) -> bool {
+        !self.holders.is_empty()
+    }
+
+    /// A round in which only those run that let nothing else run, once there is something for them to see.
+    fn round_held(&mut self) {
+        self.run_signals();
+        let Some(waker) = self.waker() else { return };
+        let holders = self.holders.clone();
+        let own = self.selects.take_elements(|element| holders.iter().any(|(holder, _)| *holder == element));
+        let timeout = if self.lie_down() { HELD_NS } else { 0 };
+        let mut events = std::mem::take(&mut self.spare_events);
+        own.wait(waker.as_fd(), Some(timeout), &mut events);
+        events.clear();
+        self.rise();
+        self.spare_events = events;
+        self.selects.append(own);
+        for (element, task) in holders {
+            self.forget_times();
+            if self.call(element, |element, ctx| element.run_task(ctx, task)).is_none() {
+                Runtime::release(self, element);
+            }
+        }
+        self.together.end();
+        waker.reset();
     }
 
     /// Whether the driver manager keeps the driver running.
@@ -170,7 +203,7 @@ impl World {
 
     fn run_timers(&mut self, pace: &mut Pace) {
         let Some(expiry) = self.timers.next_expiry() else { return };
-        if self.runcount <= 0 {
+        if self.runcount <= 0 || self.is_held() {
             return;
         }
         self.forget_times();
@@ -184,13 +217,13 @@ impl World {
             let Some((timer, element)) = self.timers.pop(now) else { return };
             self.forget_times();
             self.call(element, |element, ctx| element.run_timer(ctx, timer));
-            if self.runcount <= 0 {
+            if self.runcount <= 0 || self.is_held() {
                 return;
             }
         }
         // Perhaps a timer sets itself into the past for ever: let every expired one run once.
         for (timer, element, at_ns) in self.timers.expired(now) {
-            if self.runcount <= 0 {
+            if self.runcount <= 0 || self.is_held() {
                 return;
             }
             // One that ran before may have stopped it, or set it anew.
@@ -206,7 +239,7 @@ impl World {
     /// Looks at file descriptors; waits for them, or for the next timer, if there is no task to run.
     fn run_selects(&mut self) {
         let busy = self.tasks.is_active() || self.runcount <= 0;
-        if busy && self.selects.is_empty() {
+        if (busy && self.selects.is_empty()) || self.is_held() {
             return;
         }
         let timeout = match self.timers.next_expiry() {
@@ -233,7 +266,7 @@ impl World {
         for (element, fd, ready) in events.drain(..) {
             self.forget_times();
             self.call(element, |element, ctx| element.selected(ctx, fd, ready));
-            if self.runcount <= 0 {
+            if self.runcount <= 0 || self.is_held() {
                 break;
             }
         }

@@ -196,6 +196,18 @@ impl Runtime for World {
         self.tasks.has_others()
     }
 
+    fn hold(&mut self, element: ElementIdx, task: TaskId) {
+        if !self.holders.iter().any(|(holder, _)| *holder == element) {
+            self.holders.push((element, task));
+        }
+        // The one that runs is the last of this round.
+        self.runs_left = self.runs_left.min(1);
+    }
+
+    fn release(&mut self, element: ElementIdx) {
+        self.holders.retain(|(holder, _)| *holder != element);
+    }
+
     fn tickets(&self, task: TaskId) -> u32 {
         self.tasks.get(task).map_or(0, |task| task.tickets)
     }
@@ -256,7 +268,7 @@ impl Runtime for World {
     }
 
     fn add_select(&mut self, element: ElementIdx, fd: BorrowedFd<'_>, interest: Ready) -> Result<(), String> {
-        self.selects.add(element, fd, interest).map_err(|error| error.to_string())
+        self.selects.add(element, fd, interest).map_err(|error| element::output::reason(&error))
     }
 
     fn remove_select(&mut self, element: ElementIdx, fd: i32, interest: Ready) {

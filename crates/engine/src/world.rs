@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use args::Names;
-use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime};
+use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime, TaskId};
 use graph::Graph;
 
 use crate::call::LaterCall;
@@ -74,6 +74,8 @@ pub struct World {
     pub(crate) turn: Turn,
     /// Runs of tasks that are left in this round of the driver, that of the task that runs now among them.
     pub(crate) runs_left: usize,
+    /// The elements that let nothing else run, with the tasks that do.
+    pub(crate) holders: Vec<(ElementIdx, TaskId)>,
     pub(crate) chatter: Voice,
     /// Those who look at packets on their way.
     pub(crate) watchers: Vec<Box<dyn Watcher>>,
@@ -183,6 +185,7 @@ impl World {
             together: Together::default(),
             turn: Turn::default(),
             runs_left: 0,
+            holders: Vec::new(),
             chatter,
             watchers: Vec::new(),
             random: Random::unforeseen(),

@@ -191,6 +191,15 @@ impl FromInterface {
         }
     }
 
+    /// Looks soon for packets of a device, if it reads one.
+    pub fn look_at_device(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((_, shared)) = &self.interface else { return };
+        // Who has it may be waiting for the interface that is just read. Looking in vain does no harm.
+        if shared.try_lock().map_or(true, |interface| interface.reads_device()) {
+            self.look(ctx);
+        }
+    }
+
     fn look(&self, ctx: &mut Ctx<'_>) {
         if let Some(task) = self.task {
             ctx.schedule(task);

@@ -59,6 +59,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked meanwhile whether the stage is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Packets sent to a device after which it is looked what the kernel made of them: it may have forwarded them to another device, which
+/// keeps a thousand or some more until they are received.
+const MANY: u64 = 256;
+
 /// See the page above.
 pub struct ToInterface {
     name: String,
@@ -71,6 +75,16 @@ pub struct ToInterface {
     bell: Option<TaskId>,
     /// When that became due.
     due_since_ns: i64,
+    /// Packets that were sent when it was last looked what the kernel made of them.
+    n_looked: u64,
+    /// While packets are kept that cannot even wait in line, and nothing else runs.
+    keeping: Option<Keeping>,
+}
+
+/// How many packets wait, and since when as many.
+struct Keeping {
+    n_waiting: usize,
+    since: Instant,
 }
 
 impl Element for ToInterface {
@@ -90,6 +104,8 @@ impl Element for ToInterface {
             puller: None,
             bell: None,
             due_since_ns: 0,
+            n_looked: 0,
+            keeping: None,
         })
     }
 
@@ -130,8 +146,15 @@ impl Element for ToInterface {
         if owes_wake {
             self.wake_soon(ctx);
         }
+        self.look_at_devices(ctx, state.n_sent);
         let is_full = state.is_full;
         self.settle(ctx, state);
+        if batch.is_empty() {
+            return;
+        }
+        if is_full {
+            self.keep(ctx, &mut batch);
+        }
         if !batch.is_empty() {
             let reason = if is_full { self.wait(ctx, &mut batch) } else { NO_READER };
             ctx.drop_batch(reason, batch);
@@ -140,6 +163,9 @@ impl Element for ToInterface {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         if self.bell == Some(task) {
+            if self.keeping.is_some() {
+                self.go_on_keeping(ctx);
+            }
             self.wake_or_wait(ctx, task);
             return false;
         }
@@ -184,6 +210,9 @@ impl Element for ToInterface {
         if let Some(fd) = self.watched.take() {
             ctx.remove_select(fd.as_raw_fd(), Ready::READ);
         }
+        if self.keeping.take().is_some() {
+            ctx.release();
+        }
         let Some((idx, shared)) = self.interface.take() else { return };
         let mut interface = lock(&shared);
         interface.wake_reader();
@@ -205,8 +234,22 @@ impl ToInterface {
         let moved = from.relay(&mut interface, max, || ctx.now_ns());
         let state = State::of(&mut interface);
         drop(interface);
+        self.look_at_devices(ctx, state.n_sent);
         self.settle(ctx, state);
         moved
+    }
+
+    /// Once many packets went to a device, has it looked what the kernel made of them.
+    fn look_at_devices(&mut self, ctx: &mut Ctx<'_>, n_sent: u64) {
+        if n_sent.wrapping_sub(self.n_looked) < MANY {
+            return;
+        }
+        self.n_looked = n_sent;
+        let Some((_, shared)) = &self.interface else { return };
+        // As in `take_from`.
+        if shared.try_lock().map_or(true, |interface| interface.feeds_device()) {
+            FromInterface::each(ctx, FromInterface::look_at_device);
+        }
     }
 
     /// Has the reader woken, who sleeps: at once if nothing else is to be done.
@@ -236,7 +279,7 @@ impl ToInterface {
     }
 
     /// Tells the user what failed, and those upstream whether there is room.
-    fn settle(&mut self, ctx: &mut Ctx<'_>, State { is_full, faults }: State) {
+    fn settle(&mut self, ctx: &mut Ctx<'_>, State { is_full, faults, .. }: State) {
         for fault in faults {
             ctx.chatter(&table::told(fault));
         }
@@ -255,13 +298,54 @@ impl ToInterface {
         }
     }
 
-    /// As many packets as may wait do so already: stays here until there is room, as a write to a full pipe does. Where this
-    /// stage receives as well, its neighbour may be waiting for it in the same way, so that patience has an end; elsewhere it ends
-    /// when the user asks the stage to stop. Yields why packets may be left.
+    /// As many packets as may wait do so already: keeps these as well, and lets nothing else run until they wait in line, so that no
+    /// more come. Users are answered meanwhile.
+    fn keep(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
+        let (Some((_, shared)), Some(bell)) = (&self.interface, self.bell) else { return };
+        let mut interface = lock(shared);
+        interface.keep(batch);
+        let n_waiting = interface.n_waiting().0;
+        drop(interface);
+        if self.keeping.is_none() {
+            table::wake_readers();
+            self.keeping = Some(Keeping { n_waiting, since: Instant::now() });
+            ctx.hold(bell);
+        }
+    }
+
+    /// Looks whether there is room. Where this stage receives as well, its neighbour may be waiting for it in the same way, so that
+    /// patience has an end; elsewhere it ends when the user asks the stage to stop.
+    fn go_on_keeping(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((_, shared)) = self.interface.clone() else { return };
+        let mut interface = lock(&shared);
+        interface.look_at_output();
+        let (state, n_waiting) = (State::of(&mut interface), interface.n_waiting().0);
+        let is_over = !interface.keeps();
+        drop(interface);
+        self.settle(ctx, state);
+        let Some(keeping) = &mut self.keeping else { return };
+        if keeping.n_waiting != n_waiting {
+            *keeping = Keeping { n_waiting, since: Instant::now() };
+        }
+        let since = keeping.since;
+        if !is_over && !has_lost_patience(ctx, since) {
+            return;
+        }
+        self.keeping = None;
+        ctx.release();
+        loop {
+            let left = lock(&shared).give_back();
+            if left.is_empty() {
+                break;
+            }
+            ctx.drop_batch(NO_ROOM, left);
+        }
+    }
+
+    /// More packets came at once than can be kept: stays here until there is room, as a write to a full pipe does, or patience ends.
+    /// Yields why packets may be left.
     fn wait(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) -> usize {
         let Some((_, shared)) = self.interface.clone() else { return NO_ROOM };
-        let n_elements = ctx.runtime().n_elements();
-        let has_sources = (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface");
         let mut room = self.room_poller();
         table::wake_readers();
         let (mut since, mut before) = (Instant::now(), None);
@@ -281,8 +365,7 @@ impl ToInterface {
             if before.replace(left) != Some(left) {
                 since = Instant::now();
             }
-            let is_over = if has_sources { since.elapsed() > PATIENCE } else { table::is_asked_to_stop() };
-            if is_over {
+            if has_lost_patience(ctx, since) {
                 return NO_ROOM;
             }
             match &mut room {
@@ -301,14 +384,24 @@ impl ToInterface {
     }
 }
 
+/// Whether what found no room since then is to be given up.
+fn has_lost_patience(ctx: &mut Ctx<'_>, since: Instant) -> bool {
+    let n_elements = ctx.runtime().n_elements();
+    match (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface") {
+        true => since.elapsed() > PATIENCE,
+        false => table::is_asked_to_stop(),
+    }
+}
+
 /// How an interface is after something was sent.
 struct State {
     is_full: bool,
+    n_sent: u64,
     faults: Vec<String>,
 }
 
 impl State {
     fn of(interface: &mut Interface) -> State {
-        State { is_full: interface.is_full(), faults: interface.take_faults() }
+        State { is_full: interface.is_full(), n_sent: interface.n_sent(), faults: interface.take_faults() }
     }
 }

@@ -25,6 +25,12 @@ impl Traffic {
         self.bytes = self.bytes.wrapping_add(len as u64);
     }
 
+    /// Counts a packet no more.
+    pub fn take_back(&mut self, packet: &Packet) {
+        self.packets = self.packets.saturating_sub(1);
+        self.bytes = self.bytes.wrapping_sub(packet.len() as u64);
+    }
+
     /// Counts a batch.
     #[inline]
     pub fn add_batch(&mut self, batch: &Batch) {

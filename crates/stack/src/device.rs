@@ -88,9 +88,7 @@ pub(crate) fn add_routes(inside: &mut Inside, index: u32, interface: &Interface)
 pub(crate) fn plug(inside: &mut Inside, opened: Reply, near: &CableEnd<'_>) -> Result<Opened> {
     match opened {
         Reply::Tap(fd) => {
-            if near.mtu.is_some() || near.mac.is_some() {
-                inside.netlink.apply(reshape(near), near.name)?;
-            }
+            inside.netlink.apply(reshape(near), near.name)?;
             Ok(Opened { port: port::tap(fd, near.name)?, stand_in: None })
         }
         Reply::Cable { rx, tx, network, netlink, reason } => {
@@ -117,9 +115,14 @@ const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 /// `IN6_ADDR_GEN_MODE_NONE` of linux/if_link.h.
 const NO_ADDRESS: u8 = 1;
 
-/// Gives a device the MTU and the Ethernet address of `end`.
+/// How many packets a tap keeps until this process receives them. What a stack forwards comes as fast as it is written to the
+/// stack; with the thousand of a new device, bursts of some thousand packets would be lost.
+const QUEUE_LEN: u32 = 4096;
+
+/// Gives a tap the MTU and the Ethernet address of `end`, and its queue.
 fn reshape(end: &CableEnd<'_>) -> Change {
     let mut change = link_request::change(end.index, 0, 0);
+    change.attr(libc::IFLA_TXQLEN, &QUEUE_LEN.to_ne_bytes());
     if let Some(mtu) = end.mtu {
         change.attr(libc::IFLA_MTU, &mtu.to_ne_bytes());
     }

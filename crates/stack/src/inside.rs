@@ -33,6 +33,18 @@ impl Inside {
         Ok(Self { agent, network, netlink: Socket::from_received(netlink)?, left_out: Vec::new() })
     }
 
+    /// What tells from now on what is set for devices, addresses, neighbours and routes.
+    pub(crate) fn listen(&self) -> Result<Socket> {
+        match self.ask(&Request::Enter)? {
+            Reply::Entered { netlink, .. } => {
+                let socket = Socket::from_received(netlink)?;
+                socket.subscribe(GROUPS)?;
+                Ok(socket)
+            }
+            _ => Err(Error::Silent),
+        }
+    }
+
     /// Has the agent start the program.
     pub(crate) fn start(&self) -> Result<()> {
         Request::Go.send(&self.agent, None).map_err(silence)
@@ -47,6 +59,14 @@ impl Inside {
         ask(&self.agent, request)
     }
 }
+
+/// The groups of news of rtnetlink(7).
+const GROUPS: libc::c_int = libc::RTMGRP_LINK
+    | libc::RTMGRP_NEIGH
+    | libc::RTMGRP_IPV4_IFADDR
+    | libc::RTMGRP_IPV6_IFADDR
+    | libc::RTMGRP_IPV4_ROUTE
+    | libc::RTMGRP_IPV6_ROUTE;
 
 /// A stuck agent shall not stop who asks for ever; one that waits for the kernel's lock of devices is only slow. That it has ended
 /// is seen at once.

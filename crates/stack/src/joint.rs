@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use sys::link;
 use sys::link_request::{self, CableEnd};
+use sys::netlink::Socket;
 
 use crate::agent::Request;
 use crate::device;
@@ -32,9 +33,10 @@ impl Peer {
 pub(crate) fn join(ours: &mut Inside, name: &str, theirs: &mut Inside, peer_name: &str) -> Result<()> {
     let mut their_device = Saved::read(theirs, peer_name)?;
     probe(ours, theirs, name, &their_device)?;
-    // A program may set something at any moment: each device is read right before it goes.
-    let our_device = Saved::read(ours, name)?;
-    let result = replace(ours, &our_device, theirs, &mut their_device);
+    // A program may set something at any moment: each device is read right before it goes, and what is set until then is heard of.
+    let news = (ours.listen()?, theirs.listen()?);
+    let mut our_device = Saved::read(ours, name)?;
+    let result = replace(ours, &mut our_device, theirs, &mut their_device, news);
     result.map_err(|error| lost(our_device, their_device, error))
 }
 
@@ -45,10 +47,13 @@ pub(crate) fn unjoin(
     theirs: &mut Inside,
     peer_name: &str,
 ) -> Result<(Port, Port)> {
-    let our_device = Saved::read(ours, name)?;
-    let their_device = Saved::read(theirs, peer_name)?;
+    let (mut our_news, mut their_news) = (ours.listen()?, theirs.listen()?);
+    let mut our_device = Saved::read(ours, name)?;
+    let mut their_device = Saved::read(theirs, peer_name)?;
     // The other end goes with it.
     ours.netlink.apply(link_request::delete(our_device.index()), name)?;
+    our_device.learn(&our_news.news());
+    their_device.learn(&their_news.news());
     match restore(ours, &our_device).and_then(|port| Ok((port, restore(theirs, &their_device)?))) {
         Ok(ports) => Ok(ports),
         Err(error) => Err(lost(our_device, their_device, error)),
@@ -57,8 +62,10 @@ pub(crate) fn unjoin(
 
 /// As [`unjoin`], where the other stack is gone.
 pub(crate) fn unjoin_alone(ours: &mut Inside, name: &str) -> Result<Port> {
-    let device = Saved::read(ours, name)?;
+    let mut news = ours.listen()?;
+    let mut device = Saved::read(ours, name)?;
     ours.netlink.apply(link_request::delete(device.index()), name)?;
+    device.learn(&news.news());
     restore(ours, &device)
 }
 
@@ -86,13 +93,21 @@ fn probe(ours: &mut Inside, theirs: &Inside, name: &str, their_device: &Saved) -
     }
 }
 
-fn replace(ours: &mut Inside, near: &Saved, theirs: &mut Inside, far: &mut Saved) -> Result<()> {
+fn replace(
+    ours: &mut Inside,
+    near: &mut Saved,
+    theirs: &mut Inside,
+    far: &mut Saved,
+    (mut near_news, mut far_news): (Socket, Socket),
+) -> Result<()> {
     ours.netlink.apply(link_request::delete(near.index()), near.name())?;
+    near.learn(&near_news.news());
     // Else it is as it was.
     if let Ok(now) = Saved::read(theirs, far.name()) {
         *far = now;
     }
     theirs.netlink.apply(link_request::delete(far.index()), far.name())?;
+    far.learn(&far_news.news());
     let far_end = CableEnd { namespace: Some(theirs.network.as_fd()), ..far.end() };
     ours.netlink.apply(link_request::create_veth(&near.end(), &far_end)?, near.name())?;
     near.put_link_back(ours)?;

@@ -106,6 +106,17 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
+/// What changed in the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// The entry, as an answer tells it.
+    pub message: Message,
+    /// Whether it takes the place of another.
+    pub replaces: bool,
+    /// Whether a program asked for it by a socket such as [`Socket`], and it did not come of another change.
+    pub was_asked_for: bool,
+}
+
 /// The attributes in `bytes`, kind and value; what is cut short ends them.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
@@ -187,6 +198,37 @@ impl Socket {
         let call = request.call;
         send_to_kernel(self.fd.as_fd(), request.finish(self.sequence, flags), call, target)?;
         self.receive_all(&mut vec![0; DUMP_LEN], self.sequence, call, target)
+    }
+
+    /// Hears from now on of what changes in the tables of these groups (`RTMGRP_*`, or-ed), by [`Self::news`]. Such a socket, which was
+    /// not used yet, asks nothing.
+    pub fn subscribe(&self, groups: libc::c_int) -> Result<()> {
+        // SAFETY: a sockaddr_nl of zeros is valid.
+        let mut own: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        own.nl_family = libc::AF_NETLINK as u16;
+        own.nl_groups = groups as u32;
+        let len = size_of_val(&own) as libc::socklen_t;
+        // SAFETY: the kernel reads exactly the address given.
+        let bound = unsafe { libc::bind(self.fd.as_raw_fd(), std::ptr::from_ref(&own).cast(), len) };
+        check(bound, "bind(AF_NETLINK)", TARGET).map(drop)
+    }
+
+    /// What has changed since [`Self::subscribe`] or the last call, in order, as far as the kernel kept it.
+    pub fn news(&mut self) -> Vec<News> {
+        let (mut news, mut buffer) = (Vec::new(), vec![0; DUMP_LEN]);
+        loop {
+            // SAFETY: the kernel writes at most the length of `buffer`.
+            let n_bytes = unsafe {
+                let start = buffer.as_mut_ptr().cast();
+                libc::recv(self.fd.as_raw_fd(), start, buffer.len(), libc::MSG_DONTWAIT)
+            };
+            match usize::try_from(n_bytes) {
+                Ok(n_bytes) => tell(&buffer[..n_bytes], &mut news),
+                // What there was no room for is missing, and the rest follows.
+                Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS) => {}
+                Err(_) => return news,
+            }
+        }
     }
 
     fn receive_all(
@@ -293,6 +335,22 @@ fn collect(bytes: &[u8], sequence: u32, answers: &mut Vec<Message>) -> Option<i3
     None
 }
 
+/// Adds what the messages in `bytes` tell.
+fn tell(bytes: &[u8], news: &mut Vec<News>) {
+    let mut rest = bytes;
+    while let (Some(len), Some(kind), Some(flags), Some(by)) =
+        (u32_at(rest, 0), u16_at(rest, 4), u16_at(rest, 6), u32_at(rest, 12))
+    {
+        let Some(payload) = rest.get(HEADER_LEN..len as usize) else { return };
+        news.push(News {
+            message: Message { kind, payload: payload.to_vec() },
+            replaces: flags & libc::NLM_F_REPLACE as u16 != 0,
+            was_asked_for: by != 0,
+        });
+        rest = rest.get((len as usize).next_multiple_of(4)..).unwrap_or_default();
+    }
+}
+
 fn u16_at(bytes: &[u8], start: usize) -> Option<u16> {
     bytes.get(start..start + 2).and_then(|b| b.try_into().ok()).map(u16::from_ne_bytes)
 }
@@ -353,6 +411,7 @@ mod tests {
         #[test]
         fn no_answer_panics(answer in proptest::collection::vec(any::<u8>(), 0..64)) {
             collect(&answer, 0, &mut Vec::new());
+            tell(&answer, &mut Vec::new());
             attributes(&answer).count();
         }
     }

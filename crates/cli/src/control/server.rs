@@ -6,6 +6,7 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use element::output::reason;
 use element::Runtime;
 use engine::change::Subscriber;
 use engine::world::World;
@@ -76,8 +77,8 @@ impl Server {
         taken: impl FnOnce(Option<i32>) -> String,
     ) -> Result<(), String> {
         let path = protocol::path(name)?;
-        let listening =
-            listen_at(&path, BEGIN_PATIENCE).map_err(|error| format!("{}: {error}", path.display()))?;
+        let failed = |error| format!("{}: {}", path.display(), reason(&error));
+        let listening = listen_at(&path, BEGIN_PATIENCE).map_err(failed)?;
         let (listener, socket) = match listening {
             Listening::Here(listener, socket) => (listener, socket),
             Listening::Elsewhere(stream) => {

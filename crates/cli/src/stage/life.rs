@@ -215,6 +215,8 @@ impl Stage {
             if (is_closed || stop.is_asked()) && begin.elapsed() > GRACE {
                 break;
             }
+            // A neighbour may take its time, and users may want to know.
+            self.server.work(&mut self.engine.world);
             std::thread::sleep(LOOK);
         }
         let n_waiting = interfaces.iter().map(|shared| lock(shared).n_waiting().0).sum();

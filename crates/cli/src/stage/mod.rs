@@ -116,15 +116,16 @@ pub fn run_graph(
         return Err(NOTHING.to_string().into());
     }
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
-    table::look_for_neighbours()?;
-    let mut server = Server::nameless(&mut engine.world, None)?;
-    server.listen(&others::name_of(std::process::id()))?;
+    let called = |message: String| format!("{}: {message}", ready.called);
+    table::look_for_neighbours().map_err(called)?;
+    let mut server = Server::nameless(&mut engine.world, None).map_err(called)?;
+    server.listen(&others::name_of(std::process::id())).map_err(called)?;
     if let Some(name) = &ready.name {
         server.listen(name)?;
     }
     let started = std::time::SystemTime::now();
     status::tell_about(About { function: ready.function, started, devices: ready.devices });
-    let waker = engine.world.wake_writer().ok_or_else(|| NO_DESCRIPTOR.to_string())?;
+    let waker = engine.world.wake_writer().ok_or_else(|| called(NO_DESCRIPTOR.to_string()))?;
     // A full socket means that the driver will wake anyway.
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
     Stage::new(engine, server, options, ending)?.draining_when_stopped(ready.drains).run()

@@ -98,7 +98,7 @@ pub fn can_be_asked() -> Result<impl Fn(u32) -> bool, String> {
     Ok(move |id| folder.join(protocol::file_name(&name_of(id))).exists())
 }
 
-/// The stages of this user that run, by age, and those that do not answer.
+/// The stages of this user that run, and those that do not answer.
 pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
     // All at once, as one that does not answer takes a while; as many as there can be threads.
     let ask = |id| {
@@ -121,7 +121,6 @@ pub fn running() -> Result<(Vec<Status>, Vec<u32>), String> {
             _ => silent.push(id),
         }
     }
-    list.sort_by(|a, b| a.started_s.total_cmp(&b.started_s).then(a.id.cmp(&b.id)));
     Ok((list, silent))
 }
 

@@ -1,6 +1,7 @@
 //! What a running stage tells of itself.
 
 pub mod command;
+pub mod order;
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,6 +11,7 @@ use engine::world::World;
 use graph::{Handler, HandlerKind};
 use interfaces::stage::{table, Report};
 use serde::{Deserialize, Serialize};
+use sys::pipe::PipeId;
 
 /// What a stage tells of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +31,7 @@ pub struct Status {
 }
 
 /// What is told of an interface.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -51,6 +53,12 @@ pub struct Interface {
     pub waiting: usize,
     /// Bytes that wait to be received.
     pub waiting_bytes: usize,
+    /// The pipes that it reads, by the numbers of their devices and inodes: who writes to one of them is next to it.
+    #[serde(default)]
+    pub reads: Vec<String>,
+    /// The pipes that it writes to.
+    #[serde(default)]
+    pub writes: Vec<String>,
 }
 
 /// Packets and bytes that a stack's device has seen, which the graph does not see: received and sent.
@@ -84,12 +92,13 @@ pub fn of(world: &mut World) -> Result<Status, String> {
     let about = ABOUT.get().ok_or("it is no stage")?;
     let drops = (0..world.n_elements()).flat_map(|idx| world.drops(idx)).map(|(_, n)| n).sum();
     let queued = queued(world);
-    let interfaces = table::opened().iter().map(|shared| table::lock(shared).report()).collect::<Vec<_>>();
-    let inner = |report: &&Report| report.name.starts_with(STACK);
-    let (inner, own): (Vec<&Report>, Vec<&Report>) = interfaces.iter().partition(inner);
-    let told = |report: &&Report| {
-        let is_behind = |inner: &&&Report| inner.name.strip_prefix(STACK) == Some(&report.name);
-        behind(interface(report, about), inner.iter().find(is_behind).copied())
+    let interfaces: Vec<Reported> = table::opened().iter().map(report).collect();
+    let inner = |(report, _): &&Reported| report.name.starts_with(STACK);
+    let (inner, own): (Vec<&Reported>, Vec<&Reported>) = interfaces.iter().partition(inner);
+    let told = |(report, (reads, writes)): &&Reported| {
+        let is_behind = |(inner, _): &&&Reported| inner.name.strip_prefix(STACK) == Some(&report.name);
+        let told = behind(interface(report, about), inner.iter().find(is_behind).map(|(inner, _)| inner));
+        Interface { reads: texts(reads), writes: texts(writes), ..told }
     };
     Ok(Status {
         id: std::process::id(),
@@ -99,6 +108,18 @@ pub fn of(world: &mut World) -> Result<Status, String> {
         drops,
         queued,
     })
+}
+
+/// What an interface tells of itself, with the pipes that it reads, and those that it writes to.
+type Reported = (Report, (Vec<PipeId>, Vec<PipeId>));
+
+fn report(shared: &table::Shared) -> Reported {
+    let mut interface = table::lock(shared);
+    (interface.report(), interface.pipes())
+}
+
+fn texts(pipes: &[PipeId]) -> Vec<String> {
+    pipes.iter().map(|pipe| format!("{}:{}", pipe.device, pipe.inode)).collect()
 }
 
 /// How many packets the elements of a graph store.
@@ -135,6 +156,7 @@ fn interface(report: &Report, about: &About) -> Interface {
         drops: report.n_dropped,
         waiting: report.n_waiting,
         waiting_bytes: report.n_waiting_bytes,
+        ..Interface::default()
     };
     let is_in_kernel = ["cable", "pump"].contains(&report.joint);
     let device = about.devices.as_ref().filter(|_| is_in_kernel).and_then(|read| read(&report.name));

@@ -146,6 +146,18 @@ fn what_a_stack_was_given_comes_out_before_it_ends() {
 }
 
 #[test]
+fn a_burst_that_a_stack_forwards_stays_whole() {
+    as_each_user(|place| {
+        place.write("forward", FORWARD);
+        let burst = FORWARDED.replace("LIMIT 300", "LIMIT 20000");
+        let count = "weir filter udp port 2 | weir count --json > /dev/null";
+        let stack = "weir linux --left 10.0.0.1/24 --right 10.1.0.1/24 -- sh forward";
+        let finished = place.run(&format!("({burst}) | {stack} | {count}"));
+        assert!(finished.stderr.contains("\"right\":{\"packets\":20000,"), "{finished:?}");
+    });
+}
+
+#[test]
 fn a_stack_ends_with_its_command_though_nothing_comes_from_anywhere() {
     as_each_user(|place| {
         let finished = place.run("weir linux --while-running --right 10.0.0.1/24 -- sleep 1 | cat > out");

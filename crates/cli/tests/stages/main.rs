@@ -16,4 +16,5 @@ mod pipes;
 mod process;
 mod random;
 mod router6;
+mod status;
 mod useless;

@@ -143,6 +143,26 @@ fn a_stage_that_is_stopped_is_listed() {
 }
 
 #[test]
+fn where_descriptors_are_short_the_stage_tells_so() {
+    as_each_user(|place| {
+        capture(place, 3);
+        let mut n_failed = 0;
+        for limit in 6..64 {
+            let finished =
+                place.run(&format!("ulimit -n {limit}; exec timeout 50 weir count < in.pcap > out"));
+            if finished.code == 0 {
+                continue;
+            }
+            n_failed += 1;
+            let first = finished.stderr.lines().next().unwrap_or_default();
+            assert!(first.starts_with("weir: count: ") && first.contains("limit"), "{finished:?}");
+            assert!(!finished.stderr.contains("(os error "), "{finished:?}");
+        }
+        assert!(n_failed > 0);
+    });
+}
+
+#[test]
 fn where_memory_is_short_that_is_told_and_nothing_panics() {
     as_each_user(|place| {
         capture(place, 3);

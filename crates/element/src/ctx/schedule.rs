@@ -84,6 +84,17 @@ impl Ctx<'_> {
         self.runtime.has_other_tasks()
     }
 
+    /// Lets no other task run on this thread from now on, and no timer, until [`Ctx::release`]; users are answered. This task of
+    /// the element runs whenever a descriptor is ready that the element watches, and every 50 milliseconds.
+    pub fn hold(&mut self, task: TaskId) {
+        self.runtime.hold(self.element, task);
+    }
+
+    /// Ends what [`Ctx::hold`] of this element began, if anything.
+    pub fn release(&mut self) {
+        self.runtime.release(self.element);
+    }
+
     /// A task's tickets.
     pub fn tickets(&self, task: TaskId) -> u32 {
         self.runtime.tickets(task)

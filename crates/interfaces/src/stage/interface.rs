@@ -17,6 +17,8 @@ use crate::traffic::Traffic;
 
 /// Packets that wait for room before any other is turned away.
 pub const MAX_WAITING: usize = 4096;
+/// How many may wait while nothing else is sent.
+const MAX_KEPT: usize = 2 * MAX_WAITING;
 
 /// An input and an output under a name.
 pub struct Interface {
@@ -191,6 +193,21 @@ impl Interface {
     /// Whether something may still be received.
     pub fn has_input(&self) -> bool {
         !self.inputs.is_empty()
+    }
+
+    /// Whether it receives from a device, which keeps only so many packets.
+    pub fn reads_device(&self) -> bool {
+        self.inputs.front().is_some_and(|input| !input.is_stream())
+    }
+
+    /// Whether it sends to a device: what comes of that may be at another device at once.
+    pub fn feeds_device(&self) -> bool {
+        self.outputs.back().is_some_and(|output| !output.is_stream())
+    }
+
+    /// Packets taken to be sent so far.
+    pub fn n_sent(&self) -> u64 {
+        self.sent.packets
     }
 
     /// Whether something may still be received that has an end.

@@ -1,5 +1,7 @@
 //! Everything that is set for a device, to set it again for one that takes its place.
 
+mod news;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -56,10 +58,8 @@ impl Saved {
         let answers = tables.ask(link_request::describe(name)?, name)?;
         let link = answers.first().and_then(|link| entry(link, LINK_LEN, |_| true));
         let link = link.ok_or_else(|| Error::no_interface(name))?;
-        let find = |kind| link.attributes.iter().find(|(other, _)| *other == kind).map(|(_, value)| value);
         let (index, flags) = (word(&link.fixed, 4), word(&link.fixed, 8));
-        let mac = find(libc::IFLA_ADDRESS).and_then(|value| value.as_slice().try_into().ok());
-        let mtu = find(libc::IFLA_MTU).map(|value| word(value, 0));
+        let (mac, mtu) = (link.mac(), link.mtu());
         let addresses = addresses(tables, index)?;
         let neighbours = neighbours(tables, index)?;
         let routes = routes(tables)?;
@@ -139,8 +139,22 @@ impl Saved {
 }
 
 impl Entry {
+    fn find(&self, kind: u16) -> Option<&[u8]> {
+        self.attributes.iter().find(|(other, _)| *other == kind).map(|(_, value)| value.as_slice())
+    }
+
     fn has(&self, kind: u16) -> bool {
-        self.attributes.iter().any(|(other, _)| *other == kind)
+        self.find(kind).is_some()
+    }
+
+    /// The Ethernet address of a link.
+    fn mac(&self) -> Option<[u8; 6]> {
+        self.find(libc::IFLA_ADDRESS)?.try_into().ok()
+    }
+
+    /// The MTU of a link.
+    fn mtu(&self) -> Option<u32> {
+        self.find(libc::IFLA_MTU).map(|value| word(value, 0))
     }
 
     fn has_gateway(&self) -> bool {
@@ -192,20 +206,18 @@ const NTF_PROXY: u8 = 8;
 
 fn addresses(tables: &mut Socket, index: u32) -> Result<Vec<Entry>> {
     let request = Change::new("RTM_GETADDR", libc::RTM_GETADDR, DUMP, &[0; ADDRESS_LEN]);
-    let mut found = Vec::new();
-    for message in tables.ask(request, "addresses")? {
-        let Some(mut address) = entry(&message, ADDRESS_LEN, |_| true) else { continue };
-        if word(&address.fixed, 4) != index {
-            continue;
-        }
-        // How a search for others with the address went is no setting.
-        for (_, value) in address.attributes.iter_mut().filter(|(kind, _)| *kind == libc::IFA_FLAGS) {
-            let flags = word(value, 0) & !(libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED);
-            *value = flags.to_ne_bytes().to_vec();
-        }
-        found.push(address);
+    Ok(tables.ask(request, "addresses")?.iter().filter_map(|message| address(message, index)).collect())
+}
+
+/// The address of this device that a message tells of.
+fn address(message: &Message, index: u32) -> Option<Entry> {
+    let mut address = entry(message, ADDRESS_LEN, |_| true)?;
+    // How a search for others with the address went is no setting.
+    for (_, value) in address.attributes.iter_mut().filter(|(kind, _)| *kind == libc::IFA_FLAGS) {
+        let flags = word(value, 0) & !(libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED);
+        *value = flags.to_ne_bytes().to_vec();
     }
-    Ok(found)
+    Some(address).filter(|address| word(&address.fixed, 4) == index)
 }
 
 /// Those that somebody set, to others and on their behalf.
@@ -215,34 +227,36 @@ fn neighbours(tables: &mut Socket, index: u32) -> Result<Vec<Entry>> {
         let mut fixed = [0; NEIGHBOUR_LEN];
         fixed[10] = flags;
         let request = Change::new("RTM_GETNEIGH", libc::RTM_GETNEIGH, DUMP, &fixed);
-        let is_kept = |kind| kind == libc::NDA_DST || kind == libc::NDA_LLADDR;
         let all = tables.ask(request, "neighbours")?;
-        found.extend(all.iter().filter_map(|message| entry(message, NEIGHBOUR_LEN, is_kept)).filter(
-            |entry| {
-                let state = u16::from_ne_bytes([entry.fixed[8], entry.fixed[9]]);
-                let is_set = flags == NTF_PROXY || state & NUD_PERMANENT != 0;
-                word(&entry.fixed, 4) == index && is_set
-            },
-        ));
+        found.extend(all.iter().filter_map(|message| neighbour(message, index)));
     }
     Ok(found)
+}
+
+/// The neighbour by this device that a message tells of, if somebody set it.
+fn neighbour(message: &Message, index: u32) -> Option<Entry> {
+    let is_kept = |kind| kind == libc::NDA_DST || kind == libc::NDA_LLADDR;
+    entry(message, NEIGHBOUR_LEN, is_kept).filter(|entry| {
+        let state = u16::from_ne_bytes([entry.fixed[8], entry.fixed[9]]);
+        let is_set = entry.fixed[10] & NTF_PROXY != 0 || state & NUD_PERMANENT != 0;
+        word(&entry.fixed, 4) == index && is_set
+    })
 }
 
 /// All routes but those that the kernel makes by itself, without what says how they fare just now.
 fn routes(tables: &mut Socket) -> Result<Vec<Entry>> {
     let request = Change::new("RTM_GETROUTE", libc::RTM_GETROUTE, DUMP, &[0; ROUTE_LEN]);
+    Ok(tables.ask(request, "routes")?.iter().filter_map(route).collect())
+}
+
+/// The route that a message tells of, unless the kernel made it.
+fn route(message: &Message) -> Option<Entry> {
     let is_kept = |kind| kind != libc::RTA_CACHEINFO && kind != RTA_NH_ID;
-    let mut found = Vec::new();
-    for message in tables.ask(request, "routes")? {
-        let Some(mut route) = entry(&message, ROUTE_LEN, is_kept) else { continue };
-        let (family, protocol, flags) = (route.fixed[0], route.fixed[5], word(&route.fixed, 8));
-        let is_ip = [libc::AF_INET as u8, libc::AF_INET6 as u8].contains(&family);
-        if is_ip && protocol != libc::RTPROT_KERNEL && flags & libc::RTM_F_CLONED == 0 {
-            route.fixed[8..].copy_from_slice(&(flags & RTNH_F_ONLINK).to_ne_bytes());
-            found.push(route);
-        }
-    }
-    Ok(found)
+    let mut route = entry(message, ROUTE_LEN, is_kept)?;
+    let (family, protocol, flags) = (route.fixed[0], route.fixed[5], word(&route.fixed, 8));
+    let is_ip = [libc::AF_INET as u8, libc::AF_INET6 as u8].contains(&family);
+    route.fixed[8..].copy_from_slice(&(flags & RTNH_F_ONLINK).to_ne_bytes());
+    Some(route).filter(|_| is_ip && protocol != libc::RTPROT_KERNEL && flags & libc::RTM_F_CLONED == 0)
 }
 
 fn entry(message: &Message, fixed_len: usize, is_kept: impl Fn(u16) -> bool) -> Option<Entry> {

@@ -1,6 +1,7 @@
 //! Cables between stacks, laid and taken away while connections last.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
@@ -12,7 +13,7 @@ use sys::{namespace, unix};
 
 use crate::host::Host;
 use crate::packets::{pair, take, LEFT, RIGHT};
-use crate::programs::{command, run_to_end, shell};
+use crate::programs::{command, run_to_end, shell, wait_for_end};
 use crate::users::folder;
 use crate::wire::{carry, Wire, PATIENCE};
 use crate::Test;
@@ -20,6 +21,7 @@ use crate::Test;
 pub const TESTS: &[Test] = &[
     ("joints::a_connection_lasts_through_joining_and_parting", a_connection_lasts),
     ("joints::what_was_set_for_the_devices_stays", what_was_set_stays),
+    ("joints::what_is_set_meanwhile_stays", what_is_set_meanwhile_stays),
     ("joints::a_route_that_cannot_be_put_back_is_told", a_route_that_cannot_be_put_back_is_told),
     ("joints::a_device_whose_peer_died_comes_back", a_device_whose_peer_died_comes_back),
     ("joints::a_stack_of_somebody_stronger_is_refused", a_stack_of_somebody_stronger_is_refused),
@@ -155,6 +157,51 @@ fn what_was_set_stays() {
     Host::new(1, "10.0.2.9").ping(&mut wires.0, RIGHT);
     Host::new(2, "10.0.2.8").ping(&mut wires.1, FAR);
     drop(far.take_port("left"));
+}
+
+/// Gives the device `right` one address after the other, and writes to a file which it got.
+pub fn set_addresses(path: &str) {
+    let mut file = File::create(path).unwrap();
+    for n in 0..N_ADDRESSES {
+        let [high, low] = n.to_be_bytes();
+        // For a moment there is no such device.
+        while sys::link::add_address("right", Ipv4Addr::new(172, 30, high, low).into(), 32).is_err() {}
+        file.write_all(&[high, low]).unwrap();
+    }
+    std::thread::sleep(PATIENCE);
+}
+
+/// More than there is time for.
+const N_ADDRESSES: u16 = 10_000;
+
+fn what_is_set_meanwhile_stays() {
+    let own = std::env::current_exe().unwrap();
+    let path = folder().join(format!("addresses-{}", std::process::id()));
+    let program = command(&[own.to_str().unwrap(), "--program", "set-addresses", path.to_str().unwrap()]);
+    let mut near = Stack::create(&Options::new(pair(), program)).unwrap();
+    let far = far_stack(Program::Nothing);
+    near.start().unwrap();
+    let n_set = || std::fs::read(&path).map_or(0, |set| set.len());
+    let mut peer = peer_of(&far);
+    let mut ports = None;
+    for _ in 0..3 {
+        let (n_before, begin) = (n_set(), Instant::now());
+        while n_set() == n_before {
+            assert!(begin.elapsed() < PATIENCE, "no address is set");
+        }
+        near.join_veth("right", &mut peer, "left").unwrap();
+        // The devices are there as long as these are.
+        ports = Some(near.unjoin("right", &mut peer, "left").unwrap());
+    }
+    near.signal(libc::SIGKILL).unwrap();
+    wait_for_end(&mut near);
+    let set = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let there = inside(&near, "ip -o address show dev right");
+    let is_there = |two: &&[u8]| there.contains(&format!("172.30.{}.{}/32", two[0], two[1]));
+    let n_there = set.chunks(2).filter(is_there).count();
+    drop(ports);
+    assert_eq!(n_there, set.len() / 2);
 }
 
 /// A route that goes with an address of this device, though it leads to another device, whose gateway is out of reach by then.

@@ -53,6 +53,7 @@ pub fn run(name: &str, arguments: &[&str]) {
     match (name, arguments) {
         ("echo-server", []) => echo_server(),
         ("echo-client", [address, reports]) => echo_client(address, reports),
+        ("set-addresses", [reports]) => joints::set_addresses(reports),
         ("shell", []) => shell_on_terminal(),
         ("hold", [script]) => lives::hold(script),
         ("join", [path]) => joints::join_in_vain(path),

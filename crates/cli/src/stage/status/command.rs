@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::Status;
+use super::{order, Status};
 use crate::failure::Exit;
 use crate::stage::others;
 
@@ -26,12 +26,13 @@ pub fn status(options: &StatusOptions) -> Exit {
         Some(id) => (vec![others::read_soon(id)?], Vec::new()),
         None => others::running()?,
     };
+    let order = order::in_order(&list, &silent);
     if options.json {
-        for status in &list {
+        for status in order.iter().filter_map(|idx| list.get(*idx)) {
             println!("{}", serde_json::to_string(status).map_err(|error| error.to_string())?);
         }
     } else {
-        print!("{}", text(&list, &silent));
+        print!("{}", text(&list, &silent, &order));
     }
     for id in silent {
         eprintln!("weir: {}", others::no_answer(id));
@@ -39,13 +40,17 @@ pub fn status(options: &StatusOptions) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A table with a line an interface, and one for each stage that does not answer.
-fn text(list: &[Status], silent: &[u32]) -> String {
+/// A table with a line an interface, and one for each stage that does not answer, in this order.
+fn text(list: &[Status], silent: &[u32], order: &[usize]) -> String {
     let mut rows =
         vec![["ID", "UPTIME", "INTERFACE", "JOINT", "NEIGHBOUR", "RX", "TX", "DROPS", "QUEUED", "FUNCTION"]
             .map(str::to_string)];
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
-    for status in list {
+    for &idx in order {
+        let Some(status) = list.get(idx) else {
+            rows.push(silence(silent[idx - list.len()]));
+            continue;
+        };
         let mut first = Some(status);
         for interface in &status.interfaces {
             let stage = first.take();
@@ -63,11 +68,6 @@ fn text(list: &[Status], silent: &[u32]) -> String {
             ]);
         }
     }
-    for id in silent {
-        let mut row = ["-"; 10].map(str::to_string);
-        (row[0], row[9]) = (id.to_string(), "(does not answer)".to_string());
-        rows.push(row);
-    }
     let widths: Vec<usize> =
         (0..10).map(|idx| rows.iter().map(|row| row[idx].len()).max().unwrap_or(0)).collect();
     let mut text = String::new();
@@ -78,6 +78,13 @@ fn text(list: &[Status], silent: &[u32]) -> String {
         text += "\n";
     }
     text
+}
+
+/// The line of a stage that does not answer.
+fn silence(id: u32) -> [String; 10] {
+    let mut row = ["-"; 10].map(str::to_string);
+    (row[0], row[9]) = (id.to_string(), "(does not answer)".to_string());
+    row
 }
 
 /// How long a stage runs, in two units at most.

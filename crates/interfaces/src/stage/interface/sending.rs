@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use element::Batch;
+use element::{Batch, BATCH_MAX};
 
-use super::{Interface, MAX_WAITING};
+use super::{Interface, MAX_KEPT, MAX_WAITING};
 use crate::stage::{Dispatch, Output};
 
 impl Interface {
@@ -63,6 +63,30 @@ impl Interface {
         }
         self.waiting.push_batch(batch, n);
         self.send_waiting();
+    }
+
+    /// Keeps packets that cannot even wait in line, behind those that do, as far as their sender stops meanwhile. What is left in the
+    /// batch is too much even so.
+    pub fn keep(&mut self, batch: &mut Batch) {
+        let n = MAX_KEPT.saturating_sub(self.waiting.len()).min(batch.len());
+        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        self.waiting.push_batch(batch, n);
+    }
+
+    /// Whether more packets wait than may wait in line.
+    pub fn keeps(&self) -> bool {
+        self.waiting.len() > MAX_WAITING
+    }
+
+    /// Gives back the last ones of the packets that are kept beyond those that wait in line.
+    pub fn give_back(&mut self) -> Batch {
+        let mut batch = Batch::new();
+        while self.keeps() && batch.len() < BATCH_MAX {
+            let Some(packet) = self.waiting.pop_back() else { break };
+            self.sent.take_back(&packet);
+            batch.push(packet);
+        }
+        batch
     }
 
     /// Whether [`Interface::wake_reader`] is due.
