@@ -121,7 +121,7 @@ impl World {
                 Runtime::release(self, element);
             }
         }
-        self.together.end();
+        self.have_arrived();
         waker.reset();
     }
 
