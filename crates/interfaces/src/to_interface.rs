@@ -185,12 +185,7 @@ impl Element for ToInterface {
     }
 
     fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
-        let Some((_, shared)) = &self.interface else { return };
-        let mut interface = lock(shared);
-        interface.look_at_output();
-        let state = State::of(&mut interface);
-        drop(interface);
-        self.settle(ctx, state);
+        self.look(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -237,6 +232,16 @@ impl ToInterface {
         self.look_at_devices(ctx, state.n_sent);
         self.settle(ctx, state);
         moved
+    }
+
+    /// Looks whether there is room for what waits.
+    fn look(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((_, shared)) = &self.interface else { return };
+        let mut interface = lock(shared);
+        interface.look_at_output();
+        let state = State::of(&mut interface);
+        drop(interface);
+        self.settle(ctx, state);
     }
 
     /// Once many packets went to a device, has it looked what the kernel made of them.
@@ -317,6 +322,10 @@ impl ToInterface {
     /// patience has an end; elsewhere it ends when the user asks the stage to stop.
     fn go_on_keeping(&mut self, ctx: &mut Ctx<'_>) {
         let Some((_, shared)) = self.interface.clone() else { return };
+        // What waits at other interfaces need not wait for this one.
+        for other in 0..ctx.runtime().n_elements() {
+            ctx.with::<ToInterface, _>(other, |other, ctx| other.look(ctx));
+        }
         let mut interface = lock(&shared);
         interface.look_at_output();
         let (state, n_waiting) = (State::of(&mut interface), interface.n_waiting().0);
