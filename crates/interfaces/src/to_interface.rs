@@ -3,24 +3,26 @@
 //! NAME is one of the interfaces that the command declared: `left` and `right` of `weir stage`, and others that `--if` adds.
 //! A batch goes out at once; while more are made, those of 20 us go out together. What there is no room for waits, up to 4096
 //! packets; meanwhile FromInterface receives nothing from the other interfaces, and sources that heed a full queue make nothing.
+//! If more come even so, the graph stands still until there is room, but for its users.
 //!
 //! ```click
 //! FromInterface(left) -> ToInterface(right);
 //! FromInterface(right) -> ToInterface(left);
 //! ```
 
+mod room;
+
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::time::{Duration, Instant};
 
 use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Ready, Role, SearchOp,
     Signal, TaskId, Wake, BATCH_MAX,
 };
-use sys::poll::{Interest, Poller};
 
 use crate::from_interface::FromInterface;
 use crate::stage::table::{self, lock, Shared};
 use crate::stage::{Interface, Moved};
+use room::Keeping;
 
 /// The class.
 pub const CLASS: Class = Class::new::<ToInterface>("ToInterface", "1/0", "a/h", "x/x")
@@ -54,10 +56,6 @@ const NO_READER: usize = 1;
 
 /// How long packets may be kept, and their reader may go on sleeping, while more are made.
 const WAKE_NS: i64 = 20_000;
-/// How long a packet waits that cannot even wait in line, where packets flow both ways and waiting might never end.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often it is looked meanwhile whether the stage is to stop.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Packets sent to a device after which it is looked what the kernel made of them: it may have forwarded them to another device, which
 /// keeps a thousand or some more until they are received.
@@ -79,12 +77,6 @@ pub struct ToInterface {
     n_looked: u64,
     /// While packets are kept that cannot even wait in line, and nothing else runs.
     keeping: Option<Keeping>,
-}
-
-/// How many packets wait, and since when as many.
-struct Keeping {
-    n_waiting: usize,
-    since: Instant,
 }
 
 impl Element for ToInterface {
@@ -185,12 +177,7 @@ impl Element for ToInterface {
     }
 
     fn selected(&mut self, ctx: &mut Ctx<'_>, _fd: i32, _ready: Ready) {
-        let Some((_, shared)) = &self.interface else { return };
-        let mut interface = lock(shared);
-        interface.look_at_output();
-        let state = State::of(&mut interface);
-        drop(interface);
-        self.settle(ctx, state);
+        self.look(ctx);
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -237,6 +224,16 @@ impl ToInterface {
         self.look_at_devices(ctx, state.n_sent);
         self.settle(ctx, state);
         moved
+    }
+
+    /// Looks whether there is room for what waits.
+    fn look(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((_, shared)) = &self.interface else { return };
+        let mut interface = lock(shared);
+        interface.look_at_output();
+        let state = State::of(&mut interface);
+        drop(interface);
+        self.settle(ctx, state);
     }
 
     /// Once many packets went to a device, has it looked what the kernel made of them.
@@ -296,100 +293,6 @@ impl ToInterface {
         if let Some((task, _)) = &self.puller {
             ctx.schedule(*task);
         }
-    }
-
-    /// As many packets as may wait do so already: keeps these as well, and lets nothing else run until they wait in line, so that no
-    /// more come. Users are answered meanwhile.
-    fn keep(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
-        let (Some((_, shared)), Some(bell)) = (&self.interface, self.bell) else { return };
-        let mut interface = lock(shared);
-        interface.keep(batch);
-        let n_waiting = interface.n_waiting().0;
-        drop(interface);
-        if self.keeping.is_none() {
-            table::wake_readers();
-            self.keeping = Some(Keeping { n_waiting, since: Instant::now() });
-            ctx.hold(bell);
-        }
-    }
-
-    /// Looks whether there is room. Where this stage receives as well, its neighbour may be waiting for it in the same way, so that
-    /// patience has an end; elsewhere it ends when the user asks the stage to stop.
-    fn go_on_keeping(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((_, shared)) = self.interface.clone() else { return };
-        let mut interface = lock(&shared);
-        interface.look_at_output();
-        let (state, n_waiting) = (State::of(&mut interface), interface.n_waiting().0);
-        let is_over = !interface.keeps();
-        drop(interface);
-        self.settle(ctx, state);
-        let Some(keeping) = &mut self.keeping else { return };
-        if keeping.n_waiting != n_waiting {
-            *keeping = Keeping { n_waiting, since: Instant::now() };
-        }
-        let since = keeping.since;
-        if !is_over && !has_lost_patience(ctx, since) {
-            return;
-        }
-        self.keeping = None;
-        ctx.release();
-        loop {
-            let left = lock(&shared).give_back();
-            if left.is_empty() {
-                break;
-            }
-            ctx.drop_batch(NO_ROOM, left);
-        }
-    }
-
-    /// More packets came at once than can be kept: stays here until there is room, as a write to a full pipe does, or patience ends.
-    /// Yields why packets may be left.
-    fn wait(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) -> usize {
-        let Some((_, shared)) = self.interface.clone() else { return NO_ROOM };
-        let mut room = self.room_poller();
-        table::wake_readers();
-        let (mut since, mut before) = (Instant::now(), None);
-        loop {
-            let mut interface = lock(&shared);
-            interface.look_at_output();
-            interface.send(batch);
-            interface.wake_reader();
-            let (state, left) = (State::of(&mut interface), (batch.len(), interface.n_waiting()));
-            // Whoever agrees on another way with a neighbour meanwhile needs the interface as well.
-            drop(interface);
-            let is_full = state.is_full;
-            self.settle(ctx, state);
-            if batch.is_empty() || !is_full {
-                return NO_READER;
-            }
-            if before.replace(left) != Some(left) {
-                since = Instant::now();
-            }
-            if has_lost_patience(ctx, since) {
-                return NO_ROOM;
-            }
-            match &mut room {
-                // Whatever it yields, looking tells what is the case.
-                Some(room) => drop(room.wait(Some(LOOK))),
-                None => std::thread::sleep(LOOK),
-            }
-        }
-    }
-
-    /// What tells of room while the interface is free for others.
-    fn room_poller(&self) -> Option<Poller> {
-        let mut poller = Poller::new().ok()?;
-        poller.add(self.watched.as_ref()?.as_fd(), 0, Interest::READ).ok()?;
-        Some(poller)
-    }
-}
-
-/// Whether what found no room since then is to be given up.
-fn has_lost_patience(ctx: &mut Ctx<'_>, since: Instant) -> bool {
-    let n_elements = ctx.runtime().n_elements();
-    match (0..n_elements).any(|idx| ctx.class(idx) == "FromInterface") {
-        true => since.elapsed() > PATIENCE,
-        false => table::is_asked_to_stop(),
     }
 }
 

@@ -114,3 +114,28 @@ fn a_source_whose_neighbour_does_not_read_ends_when_it_is_asked_to() {
         assert!(chain.stderr().contains("packets that it still held are lost"), "{}", chain.stderr());
     });
 }
+
+#[test]
+fn what_waits_at_one_output_does_not_wait_for_another_that_nobody_reads() {
+    as_each_user(|place| {
+        place.output("mkfifo copy go");
+        let graph = SOURCE
+            .replace("ACTIVE false, ", "")
+            .replace("-> ToInterface(right)", "-> t :: Tee -> ToInterface(right); t[1] -> ToInterface(copy)");
+        let chain = place.start(&format!(
+            "exec 3<>copy; weir stage --if copy=fifo:copy -e '{graph}' < /dev/null | (read -r word < go; head -c 100000 > /dev/null; \
+             read -r word < go; exec cat > /dev/null)"
+        ));
+        let waiting = |idx: usize| {
+            let status = place.status();
+            status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64())
+        };
+        until("both wait for room", || waiting(0).min(waiting(1)) > Some(4096));
+        place.output("echo > go");
+        until("some of one has gone", || waiting(0).min(waiting(1)) <= Some(4096));
+        place.output("echo > go");
+        until("all of one has gone", || waiting(0).min(waiting(1)) == Some(0));
+        assert!(waiting(0).max(waiting(1)) > Some(4096));
+        drop(chain);
+    });
+}

@@ -138,6 +138,7 @@ impl fmt::Display for Rule {
         match self {
             Rule::AtMost(limit) => write!(f, "at most {limit}"),
             Rule::AtLeast(limit) => write!(f, "at least {limit}"),
+            Rule::Below(0) => f.write_str("one that was described before"),
             Rule::Below(limit) => write!(f, "below {limit}"),
             Rule::Equal(value) => write!(f, "{value}"),
             Rule::MultipleOf(unit) => write!(f, "a multiple of {unit}"),

@@ -368,7 +368,7 @@ fn faults_of_pcapng_blocks_are_named() {
         byte 48: option length is 99, must be at most 0
         byte 98: truncated record, 0 of at least 38 bytes
         byte 64: truncated record, 0 of at least 4 bytes
-        byte 28: interface is 0, must be below 0
+        byte 28: interface is 0, must be one that was described before
         <none> snaplen 0 end "#]]
     .assert_eq(&faults.join("\n"));
 }
