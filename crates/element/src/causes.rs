@@ -38,4 +38,6 @@ pub struct Stock {
     pub len: usize,
     /// How many more it has room for.
     pub room: usize,
+    /// How often pulls may find nothing, one after the other, before pullers are told to sleep.
+    pub patience: usize,
 }

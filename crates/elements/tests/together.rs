@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 17] = [
+const LINKS: [&str; 19] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -20,13 +20,15 @@ const LINKS: [&str; 17] = [
     "Print(b, 4)",
     "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)",
     "IPPrint(ip)",
+    "AggregateIP(ip tos)",
+    "AggregateCounter",
     "StoreData(1, xy)",
     "Pad(34)",
     "IPEncap(17, 1.1.1.1, 2.2.2.2)",
 ];
 
 /// Elements with two.
-const FORKS: [&str; 7] = [
+const FORKS: [&str; 8] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -34,6 +36,7 @@ const FORKS: [&str; 7] = [
     "HashSwitch(0, 1)",
     "PaintTee(0)",
     "RandomSwitch",
+    "StrideSwitch(30, 1)",
 ];
 
 /// Elements that store packets, and what takes them out.
@@ -79,6 +82,7 @@ fn text(tree: &Tree, more: &mut String) -> String {
             let name = format!("store{}", more.len());
             *more += &format!("{name} :: {queue}; ");
             let next = text(next, more);
+            let puller = puller.replace("Unqueue", &format!("from_{name} :: Unqueue"));
             *more += &format!("{name} -> {puller} -> {next}; ");
             name
         }
@@ -109,9 +113,17 @@ fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
     let graph = format!("RandomSeed(3); Idle -> end :: {end}; {more} {}", ways.concat());
     // A source that waits for room for ever does not stop the graph.
     let graph = if graph.contains("Queue") { graph + STOP } else { graph };
-    let stores = more.split([' ', ';']).filter(|word| word.starts_with("store"));
-    let reads: Vec<String> = stores
-        .flat_map(|store| ["length", "highwater_length", "drops"].map(|handler| format!("{store}.{handler}")))
+    let words = more.split([' ', ';']);
+    let reads: Vec<String> = words
+        .flat_map(|word| match word {
+            store if store.starts_with("store") => {
+                vec![format!("{store}.length"), format!("{store}.highwater_length"), format!("{store}.drops")]
+            }
+            puller if puller.starts_with("from_") => {
+                vec![format!("{puller}.count"), format!("{puller}.scheduled")]
+            }
+            _ => Vec::new(),
+        })
         .collect();
     prop_assert_eq!(
         printed(BuildOptions::default(), &graph, &reads),
@@ -151,6 +163,18 @@ proptest! {
     fn runs_of_two_sources(a in trees(), b in trees(), n in 1..90u32, m in 1..90u32) {
         let source = |n, stops| format!("InfiniteSource({DATA}, LIMIT {n}, STOP {stops})");
         check("Discard", &[(source(n.min(m), false), &a), (source(n.max(m), true), &b)])?;
+    }
+
+    #[test]
+    fn pullers_that_sleep_between_packets(n in 1..400u32, rest in 2..40u32, first in 0..4u32) {
+        let graph = format!(
+            "i :: InfiniteSource({DATA}, LIMIT {n}, STOP true) -> s :: StrideSwitch({rest}, 1); s -> Discard;
+             s [1] -> q :: Queue -> u :: Unqueue -> q2 :: Queue -> u2 :: Unqueue -> q3 :: Queue -> d :: Discard;
+             InfiniteSource({DATA}, LIMIT {first}) -> q; "
+        );
+        let handlers = ["q.length", "q2.length", "q3.length", "u.count", "u2.count", "d.count", "d.scheduled", "u.scheduled", "q2.highwater_length"];
+        let reads = handlers.map(str::to_string);
+        prop_assert_eq!(printed(BuildOptions::default(), &graph, &reads), printed(simulated(), &graph, &reads), "{}", graph);
     }
 
     #[test]

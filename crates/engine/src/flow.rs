@@ -34,7 +34,7 @@ impl World {
         let mut from = element;
         self.n_flows += 1;
         if self.together.is_on() && self.n_flows == 1 {
-            self.together.set_out(&mut outbox, self.turn.passes_on());
+            self.together.set_out(&mut outbox, self.turn.emptied_now().is_some());
         }
         loop {
             let (to, mut batch) = match outbox.take_only() {

@@ -166,6 +166,15 @@ impl Runtime for World {
         self.turn.shorten(n);
     }
 
+    fn came_in_turn(&self) -> Option<usize> {
+        let store = self.turn.emptied_now()?;
+        Some(self.stock(store)?.len)
+    }
+
+    fn runs_behind(&self, place: Option<u32>) -> usize {
+        self.turn.runs_behind(place)
+    }
+
     fn most_stored(&self, element: ElementIdx, len: usize) -> usize {
         self.turn.most_stored(element).map_or(len, |most| most.min(len))
     }

@@ -62,7 +62,7 @@ impl Shared {
     }
 
     /// How many packets may come and leave in a turn.
-    fn limit(&self, Stock { len, room }: Stock) -> usize {
+    fn limit(&self, Stock { len, room, .. }: Stock) -> usize {
         match self.emptied_by {
             Some(_) if self.passed_on_by().is_none() => len,
             _ => room,
@@ -87,9 +87,15 @@ impl Turn {
         self.n = 0;
     }
 
-    /// Whether the packets of the present task came from another one in this turn.
-    pub fn passes_on(&self) -> bool {
-        self.is_on() && self.passed.iter().any(|passed| passed.by == self.at)
+    /// Where the packets of the present task came to in this turn, each in the run of its place.
+    pub fn emptied_now(&self) -> Option<ElementIdx> {
+        let mut passed = self.passed.iter().filter(|_| self.is_on());
+        Some(passed.find(|passed| passed.by == self.at && passed.len == 0)?.element)
+    }
+
+    /// How many runs there are behind that of the packet at this place.
+    pub fn runs_behind(&self, place: Option<u32>) -> usize {
+        self.n.saturating_sub(place.map_or(0, |place| place as usize + 1))
     }
 
     /// How many packets an element would have at most, if those that come to it and leave it in this turn did so one by one.
@@ -186,6 +192,14 @@ impl World {
             }
             // Something must be left, and room.
             n = n.min(shared.limit(stock).saturating_sub(1));
+            if shared.passed_on_by().is_some() {
+                // Where packets are lost on their way, who takes them out may sleep and wake, and so come behind others in between.
+                n = match stock.len {
+                    0 if tasks.len() > 2 => n.min(stock.patience),
+                    0 => n,
+                    len => n.min(len),
+                };
+            }
         }
         n
     }
@@ -239,6 +253,11 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
         |element: usize| ways.iter().filter(|way| way.meets.get(element) == Some(&true)).count() > 1;
     let n_elements = ways.iter().map(|way| way.meets.len()).max().unwrap_or(0);
     if (0..n_elements).any(|element| meet_twice(element) && !is_store(element)) {
+        return None;
+    }
+    // It is told by the last packet how many runs found none.
+    let passes = |task| stores.iter().any(|shared| shared.passed_on_by() == Some(task));
+    if ways.iter().enumerate().any(|(task, way)| way.loses_pulled && passes(task)) {
         return None;
     }
     if ways.iter().map(|way| way.n_changing).sum::<u32>() > 1 {

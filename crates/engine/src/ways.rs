@@ -8,11 +8,13 @@ use crate::world::World;
 /// Where the packets come from that a task of an element moves, and where they go to.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// Whether each element is met.
+    /// Whether each element is met whose packets come in an order.
     pub meets: Box<[bool]>,
     /// The elements among these that store packets.
     pub stores: Vec<Store>,
     pub causes: Causes,
+    /// Whether packets may be lost before the task has them.
+    pub loses_pulled: bool,
     /// Elements that change what they share with others.
     pub n_changing: u32,
 }
@@ -82,7 +84,7 @@ impl World {
     pub(crate) fn goes_together(&mut self, element: ElementIdx, burst: usize, own: Causes) -> bool {
         self.explore(element, own);
         let may_go = |store: &Store| {
-            let Some(Stock { len, room }) = self.stock(store.element) else {
+            let Some(Stock { len, room, .. }) = self.stock(store.element) else {
                 return !store.is_ring() && !store.tells_of_more;
             };
             (!store.is_ring() || len > burst) && (!store.tells_of_more || room >= burst)
@@ -96,8 +98,13 @@ impl World {
     #[cold]
     fn find_way(&mut self, element: ElementIdx, own: Causes) {
         let n_elements = self.slots.len();
-        let way =
-            Way { meets: vec![false; n_elements].into(), stores: Vec::new(), causes: own, n_changing: 0 };
+        let way = Way {
+            meets: vec![false; n_elements].into(),
+            stores: Vec::new(),
+            causes: own,
+            loses_pulled: false,
+            n_changing: 0,
+        };
         let mut search = Search { world: self, next: vec![(element, false)], way };
         search.add(own);
         let known = match search.run() {
@@ -134,11 +141,15 @@ impl Search<'_> {
     /// Comes to an element by one of its ports.
     fn meet(&mut self, element: ElementIdx, step: Step, more: bool) -> Option<()> {
         let class = self.world.classes.get(element)?;
-        let was_met = std::mem::replace(self.way.meets.get_mut(element)?, true);
         let causes = self.world.slots.get(element)?.as_ref()?.causes(class.causes);
         if causes == Causes::ANYTHING {
             return None;
         }
+        if causes == Causes::NOTHING && !class.shows_order && self.world.wiring.n_ports(element).1 == 0 {
+            // It does not matter in what order they come to an end.
+            return Some(());
+        }
+        let was_met = std::mem::replace(self.way.meets.get_mut(element)?, true);
         if causes.include(Causes::WAKEUPS) {
             self.store(element, step, more && causes.include(Causes::LINES))?;
             if !was_met {
@@ -148,8 +159,7 @@ impl Search<'_> {
         }
         if was_met {
             // By two ways packets come in another order.
-            let is_end = self.world.wiring.n_ports(element).1 == 0;
-            return (is_end && !class.shows_order && class.causes == Causes::NOTHING).then_some(());
+            return None;
         }
         // What happens to packets before the task has them happens before all that it does with the first.
         let has_more = causes.include(Causes::LINES) || self.world.wiring.n_ports(element).1 > 1;
@@ -158,6 +168,7 @@ impl Search<'_> {
         if (step == Step::Pull && has_more) || misplaces {
             return None;
         }
+        self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
         self.add(causes);
         self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())

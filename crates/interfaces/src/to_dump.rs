@@ -232,8 +232,8 @@ impl Element for ToDump {
             return false;
         }
         let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
-        let mut batch = ctx.pull(0, burst);
-        let worked = !batch.is_empty();
+        let (mut batch, n_idle) = ctx.pull_joint(0, burst);
+        let worked = !batch.is_empty() && (self.burst > 1 || n_idle == 0);
         self.write_batch(ctx, &batch);
         batch.clear();
         if !worked && !self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal)) {

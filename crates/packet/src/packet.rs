@@ -134,6 +134,11 @@ impl Packet {
         self.meta().cap as usize
     }
 
+    /// A number that tells this packet from all others alive; it changes when the packet moves to a larger buffer.
+    pub fn id(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
     /// The packet's place among those that it set out with, if it was told. Clones and copies have it as well.
     pub fn place(&self) -> u32 {
         self.meta().place

@@ -225,6 +225,23 @@ impl<'a> Ctx<'a> {
         left.min((burst * runs) as u64) as usize
     }
 
+    /// As [`Ctx::pull`], for the runs that [`Ctx::joint_burst`] took as one, each of which pulls a packet. Yields also how many runs found
+    /// nothing behind the last packet; of a run with a larger burst, whether it found less.
+    pub fn pull_joint(&mut self, port: PortIdx, wanted: usize) -> (Batch, usize) {
+        let Some(n_stored) = self.runtime.came_in_turn() else {
+            let batch = self.pull(port, wanted);
+            let n_idle = usize::from(batch.len() < wanted);
+            return (batch, n_idle);
+        };
+        let n = n_stored.min(wanted);
+        let batch = if n > 0 { self.pull(port, n) } else { Batch::new() };
+        let n_idle = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
+        for _ in 0..n_idle {
+            self.pull(port, 1);
+        }
+        (batch, n_idle)
+    }
+
     /// There were packets for `n` of the runs that [`Ctx::joint_burst`] took as one.
     pub fn took_runs(&mut self, n: usize) {
         self.runtime.took_runs(n);

@@ -13,8 +13,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{
-    annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, Packet,
-    Refusal,
+    annotation, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall,
+    Packet, Refusal,
 };
 
 use super::aggregate_counts::{Counts, Format};
@@ -22,6 +22,7 @@ use super::aggregate_trigger::Trigger;
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateCounter>("AggregateCounter", "1-2/1-2", "a/a", "x/x")
+    .causes(Causes::NOTHING)
     .args(ARGS)
     .pulls_first()
     .handlers(HANDLERS)
@@ -129,6 +130,14 @@ impl Element for AggregateCounter {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let triggers = [&self.aggregate_call, &self.count_call];
         triggers.into_iter().flatten().try_for_each(|trigger| trigger.call.check_writable(ctx))
+    }
+
+    fn causes(&self, usual: Causes) -> Causes {
+        if self.aggregate_call.is_some() || self.count_call.is_some() {
+            Causes::ANYTHING
+        } else {
+            usual
+        }
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {

@@ -77,19 +77,19 @@ impl Element for Discard {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
-        let (mut left, at_once) = (burst, ctx.at_once(burst, Causes::NOTHING));
+        let (mut left, at_once, mut worked) = (burst, ctx.at_once(burst, Causes::NOTHING), false);
         while left > 0 {
             let wanted = left.min(at_once);
-            let mut batch = ctx.pull(0, wanted);
+            let (mut batch, n_idle) = ctx.pull_joint(0, wanted);
             let n = batch.len();
             batch.clear();
             left -= n;
             self.count += n as u64;
+            worked = n > 0 && (self.burst > 1 || n_idle == 0) || worked;
             if n < wanted {
                 break;
             }
         }
-        let worked = left < burst;
         let more = self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal));
         if self.is_active && (worked || more) {
             ctx.schedule(task);

@@ -98,7 +98,12 @@ impl Element for Queue {
 
     fn stock(&self) -> Option<Stock> {
         let is_fifo = !matches!(self.kind, Kind::FrontDrop | Kind::Mixed);
-        is_fifo.then(|| Stock { len: self.len(), room: self.space() })
+        let patience = match self.kind {
+            Kind::Simple => usize::MAX,
+            Kind::Quick => 0,
+            _ => self.storage.patience(),
+        };
+        is_fifo.then(|| Stock { len: self.len(), room: self.space(), patience })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {

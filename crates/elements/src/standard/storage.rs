@@ -124,6 +124,11 @@ impl Storage {
         false
     }
 
+    /// How many pulls in a row may still find nothing before the pullers should sleep.
+    pub fn patience(&self) -> usize {
+        (SLEEPY - self.sleepiness) as usize
+    }
+
     /// Counts packets that found no room, and says so the first time. They go to output 1 if there is one.
     #[cold]
     pub fn overflow(&mut self, ctx: &mut Ctx<'_>, batch: Batch, reason: usize) {

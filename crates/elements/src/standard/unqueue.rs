@@ -91,14 +91,14 @@ impl Element for Unqueue {
         let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once as u64) as usize;
-            let batch = ctx.pull(0, wanted);
+            let (batch, n_idle) = ctx.pull_joint(0, wanted);
             let n = batch.len();
-            worked |= n > 0;
+            worked |= n > 0 && (burst > 1 || n_idle == 0);
             self.state().count += n as u64;
             left -= n as u64;
             ctx.emit_now(0, batch);
             if n < wanted {
-                if !ctx.is_active(&self.signal) {
+                if n_idle > 0 && !ctx.is_active(&self.signal) {
                     return worked;
                 }
                 break;
