@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use element::{Runtime, TaskId};
+use element::{failure, Runtime, TaskId};
 
 use crate::build::Engine;
 use crate::wake::Waker;
@@ -18,8 +18,10 @@ const ROUNDS_PER_SELECT: u32 = 2;
 const MAX_TIMER_STRIDE: u32 = 32;
 /// Timers run in a row before all expired ones are run once each.
 const MAX_TIMERS: usize = 64;
-/// A timer this late makes the driver look at timers more often; in simulated time each does.
-const LATE_NS: i64 = 500_000;
+/// A timer this late makes the driver look at timers more often.
+const LATE_NS: i64 = 1_000_000;
+/// The same with `weir click`; in simulated time each timer that is late does.
+const CLICKS_LATE_NS: i64 = 500_000;
 /// How long to sleep in real time when simulated time has come to its end.
 const IDLE_NS: i64 = 1_000_000;
 /// How often a task that lets nothing else run does so itself.
@@ -211,7 +213,7 @@ impl World {
         if expiry > now {
             return;
         }
-        let late_from = if self.clock.is_simulated() { 0 } else { LATE_NS };
+        let late_from = late_from(failure::is_told_as_click(), self.clock.is_simulated());
         pace.adapt(now - expiry >= late_from);
         for _ in 0..=MAX_TIMERS {
             let Some((timer, element)) = self.timers.pop(now) else { return };
@@ -283,6 +285,15 @@ impl World {
     }
 }
 
+/// From when on a timer is late.
+fn late_from(is_click: bool, is_simulated: bool) -> i64 {
+    match (is_click, is_simulated) {
+        (true, true) => 0,
+        (true, false) => CLICKS_LATE_NS,
+        (false, _) => LATE_NS,
+    }
+}
+
 impl Pace {
     /// Looks more often after a late timer, less often after many punctual ones.
     fn adapt(&mut self, is_late: bool) {
@@ -296,5 +307,23 @@ impl Pace {
                 self.stride = (self.stride + 1).min(MAX_TIMER_STRIDE);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_that_are_late_are_looked_at_more_often() {
+        let stride_after = |late_ns: i64, is_click, is_simulated| {
+            let mut pace = Pace::default();
+            pace.adapt(late_ns >= late_from(is_click, is_simulated));
+            pace.stride
+        };
+        assert_eq!(stride_after(1, true, true), 25);
+        assert_eq!(stride_after(500_000, true, false), 25);
+        assert_eq!(stride_after(499_999, true, false), MAX_TIMER_STRIDE);
+        assert_eq!(stride_after(999_999, false, true), MAX_TIMER_STRIDE);
     }
 }

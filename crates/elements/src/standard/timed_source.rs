@@ -168,23 +168,6 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn busy_tasks_delay_it_less_and_less_in_simulated_time() {
-        check_reading(
-            "TimedSource(0.0001, x, LIMIT 6, STOP true) -> Print(t, 0, TIMESTAMP true) -> Discard;
-             InfiniteSource(BURST 1) -> Discard",
-            &[],
-            expect![[r#"
-                t: 1000000000.000103226:    1
-                t: 1000000000.000200007:    1
-                t: 1000000000.000301958:    1
-                t: 1000000000.000400563:    1
-                t: 1000000000.000500217:    1
-                t: 1000000000.000600538:    1
-            "#]],
-        );
-    }
-
-    #[test]
     fn packets_come_every_interval() {
         check_reading(
             "t :: TimedSource(0.1, LIMIT 5) -> c :: Counter -> Discard;
