@@ -455,6 +455,41 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_wait_in_queues_go_together_where_nobody_notices() {
+        let scratch = Scratch::new();
+        let written = |name, is_simulated| {
+            let path = scratch.path(name);
+            let config = format!(
+                "f :: FromDump({LAN}, STOP true) -> Print(f, 4) -> CheckIPHeader(14) -> c :: IPClassifier(tcp, -) -> q :: Queue(40) -> u :: Unqueue
+                    -> CheckTCPHeader(VERBOSE true) -> Strip(14) -> q2 :: Queue -> Counter -> t :: ToDump({path});
+                 c [1] -> q3 :: Queue -> d :: Discard;"
+            );
+            let reads = [
+                "f.count",
+                "q.highwater_length",
+                "q2.highwater_length",
+                "q3.highwater_length",
+                "q.length",
+                "q2.length",
+                "q3.length",
+                "u.count",
+                "u.scheduled",
+                "t.count",
+                "t.scheduled",
+                "d.count",
+                "d.scheduled",
+            ];
+            let printed = testing::run_as_click(is_simulated, &config, &reads);
+            assert!(
+                printed.contains("q.highwater_length: 1\n") && printed.contains("t.count: "),
+                "{printed}"
+            );
+            (printed, std::fs::read(&path).unwrap())
+        };
+        assert_eq!(written("together.pcap", false), written("one-by-one.pcap", true));
+    }
+
+    #[test]
     fn bursts_do_not_change_what_is_told() {
         check(
             "BURST 7, END_AFTER 1, END_CALL f.stop",

@@ -35,6 +35,13 @@ pub fn run_until(config: &str, reads: &[&str], mut is_done: impl FnMut(&mut Worl
     })
 }
 
+/// As [`run`] with bursts of one, as in Click, until the graph stops: packets go one by one if time is simulated, else as many together as
+/// nobody notices.
+pub fn run_as_click(is_simulated: bool, config: &str, reads: &[&str]) -> String {
+    let time = if is_simulated { testing::simulated() } else { BuildOptions::default() };
+    library().run(BuildOptions { burst: 1, ..time }, config, reads, |_| false)
+}
+
 /// As [`run_until`], on `n` cores and in real time, for half a minute at most. `is_done` is asked when the first of them has
 /// something to do.
 pub fn run_on_cores(
