@@ -110,6 +110,8 @@ pub trait Runtime {
     /// Takes several runs of the task that runs now, which moves `burst` packets in each, as one: at most `wanted`. See
     /// [`Ctx::joint_burst`].
     fn take_runs(&mut self, element: ElementIdx, burst: usize, own: Causes, wanted: usize) -> usize;
+    /// Whether packets that a task of the element moves, which causes `own`, may cause anything.
+    fn is_unforeseen(&mut self, element: ElementIdx, own: Causes) -> bool;
     /// See [`Ctx::took_runs`].
     fn took_runs(&mut self, n: usize);
     /// How many packets came to where the present task takes them out since several runs were taken as one, if they came from another

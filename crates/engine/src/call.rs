@@ -20,7 +20,11 @@ impl World {
         method: impl FnOnce(&mut dyn Element, &mut Ctx<'_>) -> R,
     ) -> Option<R> {
         let (result, outbox) = self.step(element, method)?;
-        self.flow(element, outbox);
+        if outbox.is_empty() {
+            self.spare_outboxes.push(outbox);
+        } else {
+            self.flow(element, outbox);
+        }
         Some(result)
     }
 

@@ -162,6 +162,10 @@ impl Runtime for World {
         self.take_turn(element, burst, own, wanted)
     }
 
+    fn is_unforeseen(&mut self, element: ElementIdx, own: Causes) -> bool {
+        World::is_unforeseen(self, element, own)
+    }
+
     fn took_runs(&mut self, n: usize) {
         self.turn.shorten(n);
     }

@@ -41,6 +41,8 @@ impl Store {
 pub enum Known {
     #[default]
     Nothing,
+    /// Packets must go one by one: they come to an element that may cause anything.
+    Unforeseen,
     /// Packets must go one by one: it may show that they did not.
     OneByOne,
     /// The packets of a run of the task may go together: each element meets them in the same order.
@@ -53,6 +55,8 @@ struct Search<'a> {
     /// Elements whose neighbours are still to be looked at, and whether packets that leave them may be others.
     next: Vec<(ElementIdx, bool)>,
     way: Way,
+    /// Whether it may show that packets did not go one by one.
+    shows: bool,
 }
 
 /// How a search comes to an element.
@@ -66,9 +70,16 @@ impl World {
     /// Finds out how packets may go that a task of an element moves, where moving them causes `own`, unless it is known.
     #[inline]
     pub(crate) fn explore(&mut self, element: ElementIdx, own: Causes) {
-        if !matches!(self.wiring.ways.get(element), Some(Known::OneByOne | Known::Together(_))) {
+        if matches!(self.wiring.ways.get(element), None | Some(Known::Nothing)) {
             self.find_way(element, own);
         }
+    }
+
+    /// Whether packets that a task of an element moves, which causes `own`, come to one that may cause anything.
+    #[inline]
+    pub(crate) fn is_unforeseen(&mut self, element: ElementIdx, own: Causes) -> bool {
+        self.explore(element, own);
+        matches!(self.wiring.ways.get(element), Some(Known::Unforeseen))
     }
 
     /// How the packets go together that a task of an element moves, which was explored; `None` if they must not.
@@ -105,11 +116,12 @@ impl World {
             loses_pulled: false,
             n_changing: 0,
         };
-        let mut search = Search { world: self, next: vec![(element, false)], way };
+        let mut search = Search { world: self, next: vec![(element, false)], way, shows: false };
         search.add(own);
         let known = match search.run() {
+            Some(()) if search.shows => Known::OneByOne,
             Some(()) => Known::Together(Box::new(search.way)),
-            None => Known::OneByOne,
+            None => Known::Unforeseen,
         };
         self.wiring.ways.resize_with(n_elements, Known::default);
         if let Some(place) = self.wiring.ways.get_mut(element) {
@@ -119,7 +131,7 @@ impl World {
 }
 
 impl Search<'_> {
-    /// Looks at all elements that packets come from and go to, as far as those that store them. `None` if they must go one by one.
+    /// Looks at all elements that packets come from and go to, as far as those that store them. `None` if one may cause anything.
     fn run(&mut self) -> Option<()> {
         let (begin, _) = *self.next.first()?;
         *self.way.meets.get_mut(begin)? = true;
@@ -135,7 +147,8 @@ impl Search<'_> {
             }
         }
         // Two elements change in another order what they share.
-        (self.way.n_changing <= 1).then_some(())
+        self.shows |= self.way.n_changing > 1;
+        Some(())
     }
 
     /// Comes to an element by one of its ports.
@@ -151,7 +164,7 @@ impl Search<'_> {
         }
         let was_met = std::mem::replace(self.way.meets.get_mut(element)?, true);
         if causes.include(Causes::WAKEUPS) {
-            self.store(element, step, more && causes.include(Causes::LINES))?;
+            self.store(element, step, more && causes.include(Causes::LINES));
             if !was_met {
                 self.next.push((element, more));
             }
@@ -159,15 +172,14 @@ impl Search<'_> {
         }
         if was_met {
             // By two ways packets come in another order.
-            return None;
+            self.shows = true;
+            return Some(());
         }
         // What happens to packets before the task has them happens before all that it does with the first.
         let has_more = causes.include(Causes::LINES) || self.world.wiring.n_ports(element).1 > 1;
         // Lines about those that were made on the way have no place among the others.
         let misplaces = more && causes.include(Causes::LINES);
-        if (step == Step::Pull && has_more) || misplaces {
-            return None;
-        }
+        self.shows |= (step == Step::Pull && has_more) || misplaces;
         self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
         self.add(causes);
         self.next.push((element, more || causes.include(Causes::MORE)));
@@ -175,16 +187,17 @@ impl Search<'_> {
     }
 
     /// Comes to an element that stores packets. None may get them by two ways, or give them by two.
-    fn store(&mut self, element: ElementIdx, step: Step, tells_of_more: bool) -> Option<()> {
-        let stores = &mut self.way.stores;
-        let at = stores.iter().position(|store| store.element == element).unwrap_or(stores.len());
-        if at == stores.len() {
-            stores.push(Store { element, is_filled: false, is_emptied: false, tells_of_more: false });
+    fn store(&mut self, element: ElementIdx, step: Step, tells_of_more: bool) {
+        let (is_filled, is_emptied) = (step == Step::Push, step == Step::Pull);
+        match self.way.stores.iter_mut().find(|store| store.element == element) {
+            None => self.way.stores.push(Store { element, is_filled, is_emptied, tells_of_more }),
+            Some(store) => {
+                self.shows |= (store.is_filled && is_filled) || (store.is_emptied && is_emptied);
+                store.is_filled |= is_filled;
+                store.is_emptied |= is_emptied;
+                store.tells_of_more |= tells_of_more;
+            }
         }
-        let store = stores.get_mut(at)?;
-        store.tells_of_more |= tells_of_more;
-        let place = if step == Step::Push { &mut store.is_filled } else { &mut store.is_emptied };
-        (!std::mem::replace(place, true)).then_some(())
     }
 
     fn add(&mut self, causes: Causes) {

@@ -232,7 +232,7 @@ impl Element for ToDump {
             return false;
         }
         let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
-        let (mut batch, n_idle) = ctx.pull_joint(0, burst);
+        let (mut batch, n_idle) = ctx.pull_joint(0, self.burst, burst);
         let worked = !batch.is_empty() && (self.burst > 1 || n_idle == 0);
         self.write_batch(ctx, &batch);
         batch.clear();

@@ -109,7 +109,9 @@ impl<'a> Ctx<'a> {
     /// elements whose own next step depends on it (a source that counts its queue, say): [`Ctx::emit`] is cheaper.
     /// Batches emitted earlier run first.
     pub fn emit_now(&mut self, port: PortIdx, batch: Batch) {
-        self.deliver();
+        if !self.outbox.is_empty() {
+            self.deliver();
+        }
         if !batch.is_empty() {
             self.runtime.push_now(self.element, port, batch);
         }
@@ -212,6 +214,16 @@ impl<'a> Ctx<'a> {
         self.runtime.at_once(self.element, burst, own)
     }
 
+    /// As [`Ctx::emit_now`], but what comes of the batch may wait until the method that runs has returned, where nobody notices: where no
+    /// handler is called because of it. To move packets causes `own`.
+    pub fn emit_noticed(&mut self, port: PortIdx, batch: Batch, own: Causes) {
+        if self.runtime.is_unforeseen(self.element, own) {
+            self.emit_now(port, batch);
+        } else {
+            self.emit(port, batch);
+        }
+    }
+
     /// How many packets to move in this run of a task that moves `burst` in each, and may move `left` in all. They are those of several
     /// runs, up to 32, if these would follow each other, or take turns with those of other tasks, and it shows nowhere that the packets
     /// went together. To move them causes `own`.
@@ -225,14 +237,23 @@ impl<'a> Ctx<'a> {
         left.min((burst * runs) as u64) as usize
     }
 
-    /// As [`Ctx::pull`], for the runs that [`Ctx::joint_burst`] took as one, each of which pulls a packet. Yields also how many runs found
-    /// nothing behind the last packet; of a run with a larger burst, whether it found less.
-    pub fn pull_joint(&mut self, port: PortIdx, wanted: usize) -> (Batch, usize) {
-        let Some(n_stored) = self.runtime.came_in_turn() else {
-            let batch = self.pull(port, wanted);
-            let n_idle = usize::from(batch.len() < wanted);
-            return (batch, n_idle);
-        };
+    /// As [`Ctx::pull`], of as many packets as [`Ctx::joint_burst`] told for this burst. Yields also how many of the runs that were taken
+    /// as one found nothing behind the last packet; of a run with a larger burst, whether it found less.
+    #[inline]
+    pub fn pull_joint(&mut self, port: PortIdx, burst: usize, wanted: usize) -> (Batch, usize) {
+        if burst == 1 {
+            if let Some(n_stored) = self.runtime.came_in_turn() {
+                return self.pull_in_turn(port, n_stored, wanted);
+            }
+        }
+        let batch = self.pull(port, wanted);
+        let n_idle = usize::from(batch.len() < wanted);
+        (batch, n_idle)
+    }
+
+    /// Pulls what came to be pulled in this turn, and then finds nothing as often as runs one by one would.
+    #[cold]
+    fn pull_in_turn(&mut self, port: PortIdx, n_stored: usize, wanted: usize) -> (Batch, usize) {
         let n = n_stored.min(wanted);
         let batch = if n > 0 { self.pull(port, n) } else { Batch::new() };
         let n_idle = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));

@@ -80,7 +80,7 @@ impl Element for Discard {
         let (mut left, at_once, mut worked) = (burst, ctx.at_once(burst, Causes::NOTHING), false);
         while left > 0 {
             let wanted = left.min(at_once);
-            let (mut batch, n_idle) = ctx.pull_joint(0, wanted);
+            let (mut batch, n_idle) = ctx.pull_joint(0, self.burst, wanted);
             let n = batch.len();
             batch.clear();
             left -= n;

@@ -179,7 +179,11 @@ impl<S: Source> Shared<S> {
         while left > 0 {
             let batch = self.get().make(ctx, left.min(at_once) as usize);
             left -= left.min(at_once);
-            ctx.emit_now(0, batch);
+            if left == 0 {
+                ctx.emit_noticed(0, batch, S::CAUSES);
+            } else {
+                ctx.emit_now(0, batch);
+            }
         }
         // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
         self.get().pace().count += n;

@@ -7,7 +7,8 @@
 //! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
 //! ```
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use element::{
     handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
@@ -42,16 +43,17 @@ const HANDLERS: &[Handler] = &[
 /// See the page above.
 pub struct Unqueue {
     /// Shared with its second hand: handlers that are called because of its packets may ask and stop it.
-    state: Arc<Mutex<State>>,
+    state: Arc<State>,
     signal: Signal,
 }
 
+/// One thread at a time uses it.
 struct State {
-    burst: i32,
-    is_active: bool,
-    limit: i32,
-    count: u64,
-    task: Option<TaskId>,
+    burst: AtomicI32,
+    is_active: AtomicBool,
+    limit: AtomicI32,
+    count: AtomicU64,
+    task: OnceLock<TaskId>,
 }
 
 impl Element for Unqueue {
@@ -61,49 +63,58 @@ impl Element for Unqueue {
         let is_active = conf.args.get_or("ACTIVE", true);
         let limit = conf.args.get_or("LIMIT", -1);
         conf.finish()?;
-        let state = State { burst: unlimited(burst), is_active, limit, count: 0, task: None };
-        Ok(Unqueue { state: Arc::new(Mutex::new(state)), signal: Signal::Busy })
+        let state = State {
+            burst: AtomicI32::new(unlimited(burst)),
+            is_active: AtomicBool::new(is_active),
+            limit: AtomicI32::new(limit),
+            count: AtomicU64::new(0),
+            task: OnceLock::new(),
+        };
+        Ok(Unqueue { state: Arc::new(state), signal: Signal::Busy })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let task = ctx.new_task();
-        if self.state().is_active {
+        let state = &self.state;
+        if state.is_active.load(Relaxed) {
             ctx.schedule(task);
         }
         self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-        let mut state = self.state();
-        state.task = Some(task);
-        if state.burst == 0 {
+        state.task.get_or_init(|| task);
+        if state.burst.load(Relaxed) == 0 {
             ctx.warn("BURST size 0, no packets will be pulled");
         }
         Ok(())
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        let state = self.state();
-        let joins = state.is_active && state.burst == 1;
-        (if joins { state.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
+        let joins = self.state.is_active.load(Relaxed) && self.state.burst.load(Relaxed) == 1;
+        (if joins { self.state.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let Some((burst, left)) = self.state().plan() else { return false };
+        let Some((burst, left)) = self.state.plan() else { return false };
         let mut left = ctx.joint_burst(burst, left, Causes::NOTHING) as u64;
         let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {
             let wanted = left.min(at_once as u64) as usize;
-            let (batch, n_idle) = ctx.pull_joint(0, wanted);
+            let (batch, n_idle) = ctx.pull_joint(0, burst, wanted);
             let n = batch.len();
             worked |= n > 0 && (burst > 1 || n_idle == 0);
-            self.state().count += n as u64;
+            self.state.add(n as u64);
             left -= n as u64;
-            ctx.emit_now(0, batch);
+            if left == 0 {
+                ctx.emit_noticed(0, batch, Causes::NOTHING);
+            } else {
+                ctx.emit_now(0, batch);
+            }
             if n < wanted {
                 if n_idle > 0 && !ctx.is_active(&self.signal) {
                     return worked;
                 }
                 break;
             }
-            if left > 0 && !self.state().is_active {
+            if left > 0 && !self.state.is_active.load(Relaxed) {
                 break;
             }
         }
@@ -112,29 +123,29 @@ impl Element for Unqueue {
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        let state = self.state();
+        let state = &self.state;
         Ok(match name {
-            "active" => state.is_active.to_string(),
-            "count" => state.count.to_string(),
-            "burst" => state.burst.to_string(),
-            "limit" => state.limit.to_string(),
+            "active" => state.is_active.load(Relaxed).to_string(),
+            "count" => state.count.load(Relaxed).to_string(),
+            "burst" => state.burst.load(Relaxed).to_string(),
+            "limit" => state.limit.load(Relaxed).to_string(),
             _ => return Err(format!("no {name} read handler")),
         })
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let number = || args::integer::<i32>(value).map_err(|_| "syntax error".to_string());
-        let mut state = self.state();
+        let state = &self.state;
         match name {
-            "active" => state.is_active = args::boolean(value).map_err(|_| "syntax error")?,
-            "reset" | "reset_counts" => state.count = 0,
-            "limit" => state.limit = number()?,
-            "burst" => state.burst = unlimited(number()?),
+            "active" => state.is_active.store(args::boolean(value).map_err(|_| "syntax error")?, Relaxed),
+            "reset" | "reset_counts" => state.count.store(0, Relaxed),
+            "limit" => state.limit.store(number()?, Relaxed),
+            "burst" => state.burst.store(unlimited(number()?), Relaxed),
             _ => return Err(format!("no {name} write handler")),
         }
-        let may_go_on = state.is_active && state.left() > 0;
-        if let Some(task) = state.task.filter(|task| may_go_on && !ctx.is_scheduled(*task)) {
-            ctx.schedule(task);
+        let may_go_on = state.is_active.load(Relaxed) && state.left() > 0;
+        if let Some(task) = state.task.get().filter(|task| may_go_on && !ctx.is_scheduled(**task)) {
+            ctx.schedule(*task);
         }
         Ok(())
     }
@@ -145,27 +156,26 @@ impl Element for Unqueue {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Unqueue>(ctx, old) else { return };
-        let count = old.state().count;
-        self.state().count = count;
-    }
-}
-
-impl Unqueue {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.count.store(old.state.count.load(Relaxed), Relaxed);
     }
 }
 
 impl State {
     /// Packets that may still be moved.
     fn left(&self) -> u64 {
-        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
+        let limit = u64::try_from(self.limit.load(Relaxed));
+        limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.count.load(Relaxed)))
     }
 
     /// The burst of a run and what may be moved in all; `None` if there is nothing to do.
     fn plan(&self) -> Option<(usize, u64)> {
         let left = self.left();
-        (self.is_active && left > 0).then_some((self.burst as usize, left))
+        (self.is_active.load(Relaxed) && left > 0).then(|| (self.burst.load(Relaxed) as usize, left))
+    }
+
+    /// Counts packets.
+    fn add(&self, n: u64) {
+        self.count.store(self.count.load(Relaxed).wrapping_add(n), Relaxed);
     }
 }
 
