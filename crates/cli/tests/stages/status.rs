@@ -130,12 +130,13 @@ fn what_waits_at_one_output_does_not_wait_for_another_that_nobody_reads() {
             let status = place.status();
             status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64())
         };
-        until("both wait for room", || waiting(0).min(waiting(1)) > Some(4096));
+        // One of them has as many as may wait in line, at which the other may have stopped the source.
+        until("both wait for room", || waiting(0).min(waiting(1)) >= Some(4096));
         place.output("echo > go");
-        until("some of one has gone", || waiting(0).min(waiting(1)) <= Some(4096));
+        until("some of one has gone", || waiting(0).min(waiting(1)) < Some(4096));
         place.output("echo > go");
         until("all of one has gone", || waiting(0).min(waiting(1)) == Some(0));
-        assert!(waiting(0).max(waiting(1)) > Some(4096));
+        assert!(waiting(0).max(waiting(1)) >= Some(4096));
         drop(chain);
     });
 }
