@@ -128,15 +128,16 @@ fn what_waits_at_one_output_does_not_wait_for_another_that_nobody_reads() {
         ));
         let waiting = |idx: usize| {
             let status = place.status();
-            status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64())
+            status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64()).unwrap_or(0)
         };
-        // One of them has as many as may wait in line, at which the other may have stopped the source.
-        until("both wait for room", || waiting(0).min(waiting(1)) >= Some(4096));
+        // The first that has too many stops the source: the other may have a few less.
+        until("both wait for room", || waiting(0).max(waiting(1)) > 4096 && waiting(0).min(waiting(1)) > 3000);
+        let before = waiting(0);
         place.output("echo > go");
-        until("some of one has gone", || waiting(0).min(waiting(1)) < Some(4096));
+        until("some of one has gone", || waiting(0) < before - 500);
         place.output("echo > go");
-        until("all of one has gone", || waiting(0).min(waiting(1)) == Some(0));
-        assert!(waiting(0).max(waiting(1)) >= Some(4096));
+        until("all of one has gone", || waiting(0) == 0);
+        assert!(waiting(1) > 3000);
         drop(chain);
     });
 }
