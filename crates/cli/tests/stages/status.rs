@@ -131,7 +131,9 @@ fn what_waits_at_one_output_does_not_wait_for_another_that_nobody_reads() {
             status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64()).unwrap_or(0)
         };
         // The first that has too many stops the source: the other may have a few less.
-        until("both wait for room", || waiting(0).max(waiting(1)) > 4096 && waiting(0).min(waiting(1)) > 3000);
+        until("both wait for room", || {
+            waiting(0).max(waiting(1)) > 4096 && waiting(0).min(waiting(1)) > 3000
+        });
         let before = waiting(0);
         place.output("echo > go");
         until("some of one has gone", || waiting(0) < before - 500);
