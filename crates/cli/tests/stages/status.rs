@@ -118,28 +118,27 @@ fn a_source_whose_neighbour_does_not_read_ends_when_it_is_asked_to() {
 #[test]
 fn what_waits_at_one_output_does_not_wait_for_another_that_nobody_reads() {
     as_each_user(|place| {
-        place.output("mkfifo copy go");
+        place.output("mkfifo copy first second");
         let graph = SOURCE
             .replace("ACTIVE false, ", "")
             .replace("-> ToInterface(right)", "-> t :: Tee -> ToInterface(right); t[1] -> ToInterface(copy)");
         let chain = place.start(&format!(
-            "exec 3<>copy; weir stage --if copy=fifo:copy -e '{graph}' < /dev/null | (read -r word < go; head -c 100000 > /dev/null; \
-             read -r word < go; exec cat > /dev/null)"
+            "exec 3<>copy; weir stage --if copy=fifo:copy -e '{graph}' < /dev/null | (read -r word < first; head -c 100000 > /dev/null; \
+             read -r word < second; exec cat > /dev/null)"
         ));
         let waiting = |idx: usize| {
             let status = place.status();
-            status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64()).unwrap_or(0)
+            status.first().and_then(|stage| stage["interfaces"][idx]["waiting"].as_u64())
         };
         // The first that has too many stops the source: the other may have a few less.
-        until("both wait for room", || {
-            waiting(0).max(waiting(1)) > 4096 && waiting(0).min(waiting(1)) > 3000
-        });
-        let before = waiting(0);
-        place.output("echo > go");
-        until("some of one has gone", || waiting(0) < before - 500);
-        place.output("echo > go");
-        until("all of one has gone", || waiting(0) == 0);
-        assert!(waiting(1) > 3000);
+        let are_full = |(a, b): (u64, u64)| a.max(b) > 4096 && a.min(b) > 3000;
+        until("both wait for room", || waiting(0).zip(waiting(1)).is_some_and(are_full));
+        let before = waiting(0).expect("it answers");
+        place.output("echo > first");
+        until("some of one has gone", || waiting(0).is_some_and(|n| n + 500 < before));
+        place.output("echo > second");
+        until("all of one has gone", || waiting(0) == Some(0));
+        assert!(waiting(1).is_some_and(|n| n > 3000));
         drop(chain);
     });
 }
