@@ -167,6 +167,8 @@ pub fn set_addresses(path: &str) {
         // For a moment there is no such device.
         while sys::link::add_address("right", Ipv4Addr::new(172, 30, high, low).into(), 32).is_err() {}
         file.write_all(&[high, low]).unwrap();
+        // The kernel keeps some hundred pieces of news for who reads a device meanwhile.
+        std::thread::sleep(Duration::from_micros(300));
     }
     std::thread::sleep(PATIENCE);
 }
