@@ -12,6 +12,7 @@ use sys::pipe::{Kind, PipeId};
 use sys::poll::{Interest, Poller, Waker};
 
 use super::framing::Framer;
+use super::interface::MAX_WAITING;
 use super::joint::{self, Bells, Line, RingIn, RingOut};
 use super::pipe_in::PipeIn;
 use super::pipe_out::PipeOut;
@@ -236,6 +237,30 @@ fn writers_of_one_pipe_may_follow_one_another() {
         assert!(pair.left.finish());
         pair.succeed();
         pair.send(30);
+        pair.receive();
+        assert_eq!(pair.n_received, pair.n_sent);
+    }
+}
+
+#[test]
+fn what_comes_when_as_many_wait_as_may_takes_the_room_that_there_is_since() {
+    for is_ring in [false, true] {
+        let mut pair = Pair::new();
+        if is_ring {
+            pair.upgrade();
+        }
+        let n_waiting = |pair: &Pair| pair.left.n_waiting().1;
+        while n_waiting(&pair) < MAX_WAITING {
+            pair.send(1);
+        }
+        // Reads without the writer being told.
+        let mut batch = Batch::new();
+        while pair.right.receive(&mut batch, 32) || !batch.is_empty() {
+            pair.n_received += batch.len() as u32;
+            batch.clear();
+        }
+        pair.send_batch(64);
+        assert!(n_waiting(&pair) < MAX_WAITING);
         pair.receive();
         assert_eq!(pair.n_received, pair.n_sent);
     }

@@ -51,25 +51,37 @@ impl Interface {
     /// Sends a batch; what there is no room for waits, as does what nobody is there to read yet. The packets that cannot even wait are
     /// left in the batch, for the caller to drop. [`Interface::wake_reader`] is to follow soon.
     pub fn send(&mut self, batch: &mut Batch) {
-        let n = MAX_WAITING.saturating_sub(self.waiting.len()).min(batch.len());
-        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
-        if let [output] = self.outputs.make_contiguous() {
-            if self.waiting.is_empty() {
-                output.send_now(batch);
-                if batch.is_empty() {
-                    return;
+        loop {
+            let n = self.count_next(batch, MAX_WAITING);
+            if let [output] = self.outputs.make_contiguous() {
+                if self.waiting.is_empty() {
+                    output.send_now(batch);
+                    if batch.is_empty() {
+                        return;
+                    }
                 }
             }
+            self.waiting.push_batch(batch, n);
+            self.send_waiting();
+            // As many as may wait did so, but there may be room since it was last looked.
+            if batch.is_empty() || self.waiting.len() >= MAX_WAITING {
+                return;
+            }
         }
-        self.waiting.push_batch(batch, n);
-        self.send_waiting();
+    }
+
+    /// How many packets of the batch can wait if `max` may, which are counted as sent.
+    #[inline(always)]
+    fn count_next(&mut self, batch: &Batch, max: usize) -> usize {
+        let n = max.saturating_sub(self.waiting.len()).min(batch.len());
+        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        n
     }
 
     /// Keeps packets that cannot even wait in line, behind those that do, as far as their sender stops meanwhile. What is left in the
     /// batch is too much even so.
     pub fn keep(&mut self, batch: &mut Batch) {
-        let n = MAX_KEPT.saturating_sub(self.waiting.len()).min(batch.len());
-        batch.iter().take(n).for_each(|packet| self.sent.add(packet));
+        let n = self.count_next(batch, MAX_KEPT);
         self.waiting.push_batch(batch, n);
     }
 
