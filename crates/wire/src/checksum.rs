@@ -12,6 +12,15 @@ pub fn sum(bytes: &[u8]) -> u16 {
     // RFC 1071 2(B) and (C): sums may be taken in the machine's byte order and swapped at the end, and of longer words at once.
     // Four at a time do not wait for each other.
     let (blocks, rest) = bytes.as_chunks::<32>();
+    let whole = if blocks.is_empty() { 0 } else { sum_blocks(blocks) };
+    let (words, rest) = rest.as_chunks();
+    let sum = words.iter().fold(whole, |sum, word| add_wide(sum, u64::from_ne_bytes(*word)));
+    fold(add_wide(sum, short_sum(rest))).to_be()
+}
+
+/// Sum of blocks, in the machine's byte order.
+#[inline(always)]
+fn sum_blocks(blocks: &[[u8; 32]]) -> u64 {
     let mut sums = [0; 4];
     for block in blocks {
         let (words, _) = block.as_chunks();
@@ -20,10 +29,7 @@ pub fn sum(bytes: &[u8]) -> u16 {
         }
     }
     let [a, b, c, d] = sums;
-    let (words, rest) = rest.as_chunks();
-    let whole = add_wide(add_wide(a, b), add_wide(c, d));
-    let sum = words.iter().fold(whole, |sum, word| add_wide(sum, u64::from_ne_bytes(*word)));
-    fold(add_wide(sum, short_sum(rest))).to_be()
+    add_wide(add_wide(a, b), add_wide(c, d))
 }
 
 /// Sum of fewer than eight bytes, in the machine's byte order.

@@ -58,6 +58,8 @@ pub struct UDPIPEncap {
     headers: [u8; 28],
     /// Sum of the IPv4 header.
     sum: u64,
+    /// Sum of what the UDP checksum covers but for lengths, an address from the annotation and what comes behind the headers.
+    udp_sum: u64,
 }
 
 impl Element for UDPIPEncap {
@@ -117,7 +119,6 @@ impl UDPIPEncap {
         (destination, destination_port): (Option<Ipv4Addr>, u16),
         has_checksum: bool,
     ) -> UDPIPEncap {
-        let (headers, sum) = ([0; 28], 0);
         let mut element = UDPIPEncap {
             source,
             source_port,
@@ -125,8 +126,9 @@ impl UDPIPEncap {
             destination_port,
             has_checksum,
             next_id: 0,
-            headers,
-            sum,
+            headers: [0; 28],
+            sum: 0,
+            udp_sum: 0,
         };
         element.compile();
         element
@@ -143,11 +145,14 @@ impl UDPIPEncap {
         let mut headers = [0; 28];
         [headers[0], headers[8], headers[9]] = [0x45, 250, protocol::UDP];
         headers[12..16].copy_from_slice(&self.source.octets());
-        headers[16..20].copy_from_slice(&self.destination.unwrap_or(Ipv4Addr::UNSPECIFIED).octets());
+        let destination = self.destination.unwrap_or(Ipv4Addr::UNSPECIFIED);
+        headers[16..20].copy_from_slice(&destination.octets());
         headers[20..22].copy_from_slice(&self.source_port.to_be_bytes());
         headers[22..24].copy_from_slice(&self.destination_port.to_be_bytes());
         self.headers = headers;
         self.sum = headers.first_chunk().map_or(0, |ip| u64::from(checksum::sum_20(ip)));
+        let pseudo = checksum::pseudo_ipv4(self.source, destination, protocol::UDP, 0);
+        self.udp_sum = u64::from(pseudo) + u64::from(self.source_port) + u64::from(self.destination_port);
     }
 
     /// Puts the headers in front of a packet.
@@ -155,46 +160,50 @@ impl UDPIPEncap {
     pub(super) fn process(&mut self, packet: &mut Packet) -> Verdict {
         // Length and checksum are of the inner packet, which must not change any more.
         offload::settle(packet);
-        let destination = self.destination.unwrap_or_else(|| packet.dst_ip());
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);
+        let annotated = packet.dst_ip();
         let bytes = packet.prepend(28);
         let len = bytes.len() as u16;
         let udp_len = len.wrapping_sub(20);
+        let address = if self.destination.is_none() { u64::from(annotated.to_bits()) } else { 0 };
         let udp_checksum = match self.has_checksum {
-            true => self.udp_checksum(bytes, destination, udp_len),
+            true => self.udp_checksum(bytes, address, udp_len),
             false => 0,
         };
         if let Some(headers) = bytes.first_chunk_mut::<28>() {
             *headers = self.headers;
             headers[2..4].copy_from_slice(&len.to_be_bytes());
             headers[4..6].copy_from_slice(&id.to_be_bytes());
-            let mut sum = self.sum + u64::from(len) + u64::from(id);
-            if self.destination.is_none() {
-                headers[16..20].copy_from_slice(&destination.octets());
-                sum += u64::from(destination.to_bits());
-            }
+            let sum = self.sum + u64::from(len) + u64::from(id) + address;
             headers[10..12].copy_from_slice(&(!checksum::fold(sum)).to_be_bytes());
             headers[24..26].copy_from_slice(&udp_len.to_be_bytes());
             headers[26..28].copy_from_slice(&udp_checksum.to_be_bytes());
+            if self.destination.is_none() {
+                headers[16..20].copy_from_slice(&annotated.octets());
+            }
         }
-        if self.destination.is_some() {
+        if let Some(destination) = self.destination {
             packet.set_dst_ip(destination);
         }
         packet.set_network_header(0, 20);
         Verdict::PASS
     }
 
-    /// The UDP checksum; like Click, without RFC 768's replacement of 0, which so says "none". The headers are added up from
-    /// what will be in them, because reading what was just written in other units would wait for the writes.
+    /// The UDP checksum, where `address` is that of the annotation if that is the destination; like Click, without RFC 768's
+    /// replacement of 0, which so says "none". The headers are added up from what will be in them, because reading what was just
+    /// written in other units would wait for the writes.
     #[inline(always)]
-    fn udp_checksum(&self, bytes: &[u8], destination: Ipv4Addr, udp_len: u16) -> u16 {
-        let pseudo = checksum::pseudo_ipv4(self.source, destination, protocol::UDP, udp_len);
+    fn udp_checksum(&self, bytes: &[u8], address: u64, udp_len: u16) -> u16 {
         // Longer packets than a length field can tell of: what it tells of is covered.
         let payload = usize::from(udp_len).checked_sub(8).and_then(|len| bytes.get(28..)?.get(..len));
-        let Some(payload) = payload else { return !pseudo };
-        let header = u64::from(self.source_port) + u64::from(self.destination_port) + u64::from(udp_len);
-        !checksum::fold(u64::from(pseudo) + header + u64::from(checksum::sum(payload)))
+        let Some(payload) = payload else {
+            let destination = self.destination.unwrap_or(Ipv4Addr::from_bits(address as u32));
+            return !checksum::pseudo_ipv4(self.source, destination, protocol::UDP, udp_len);
+        };
+        // The length is in the pseudo-header and in the header.
+        let sum = self.udp_sum + address + 2 * u64::from(udp_len);
+        !checksum::fold(sum + u64::from(checksum::sum(payload)))
     }
 
     /// Goes on from the identifications of the element that is replaced.
