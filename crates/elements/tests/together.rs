@@ -166,11 +166,12 @@ proptest! {
     }
 
     #[test]
-    fn pullers_that_sleep_between_packets(n in 1..400u32, rest in 2..40u32, first in 0..4u32) {
+    fn pullers_that_sleep_between_packets(n in 1..400u32, rest in 2..40u32, first in 0..9u32) {
+        let burst = first.max(1);
         let graph = format!(
             "i :: InfiniteSource({DATA}, LIMIT {n}, STOP true) -> s :: StrideSwitch({rest}, 1); s -> Discard;
              s [1] -> q :: Queue -> u :: Unqueue -> q2 :: Queue -> u2 :: Unqueue -> q3 :: Queue -> d :: Discard;
-             InfiniteSource({DATA}, LIMIT {first}) -> q; "
+             InfiniteSource({DATA}, LIMIT {first}, BURST {burst}) -> q; "
         );
         let handlers = ["q.length", "q2.length", "q3.length", "u.count", "u2.count", "d.count", "d.scheduled", "u.scheduled", "q2.highwater_length"];
         let reads = handlers.map(str::to_string);
