@@ -1,6 +1,6 @@
 //! What the elements of a graph dropped.
 
-use element::{DropReason, Runtime};
+use element::{DropReason, Runtime, TOP};
 use engine::world::World;
 
 /// Packets that an element dropped for one reason.
@@ -25,6 +25,17 @@ pub fn of(world: &World) -> Vec<Dropped> {
         }
     }
     list
+}
+
+/// What came to elements that drop all packets.
+pub fn discarded(world: &mut World) -> Vec<Dropped> {
+    let discards = (0..world.n_elements()).filter(|idx| world.class(*idx) == "Discard");
+    let names: Vec<String> = discards.map(|idx| world.name(idx).to_string()).collect();
+    let dropped = names.into_iter().filter_map(|element| {
+        let n = world.read_handler(TOP, &format!("{element}.count"), "").ok()?.trim().parse().ok()?;
+        Some(Dropped { element, class: "Discard", reason: "discarded", n })
+    });
+    dropped.filter(|dropped| dropped.n > 0).collect()
 }
 
 /// The drops that are losses.

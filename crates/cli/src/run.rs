@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use element::{failure, HandlerUse, Runtime};
+use element::{failure, HandlerUse, Runtime, TOP};
 use engine::world::World;
 use engine::Layout;
 use graph::Diagnostics;
@@ -18,9 +18,6 @@ use crate::drops::{self, Dropped};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Request};
 use crate::stop::Stop;
-
-/// No element: names are looked up from the top.
-const TOP: usize = usize::MAX;
 /// How often the progress line is renewed.
 const PROGRESS: Duration = Duration::from_millis(200);
 /// Driver rounds between looks at the clock.
@@ -225,7 +222,9 @@ impl Summary {
             let (rx, tx) = (counts(world, &element, "rx"), counts(world, &element, "tx"));
             interfaces.push(Interface { element, name: name.trim().to_string(), rx, tx });
         }
-        Summary { elapsed, interfaces, drops: drops::of(world) }
+        let mut drops = drops::of(world);
+        drops.extend(drops::discarded(world));
+        Summary { elapsed, interfaces, drops }
     }
 
     /// Looks again at what went out: what was to be written in the end may have failed.

@@ -44,9 +44,13 @@ fn nat_and_firewall_run_over_the_bundled_capture() {
     let interfaces = summary["interfaces"].as_array().expect("there are interfaces");
     let n_in = interfaces.iter().filter_map(|i| i["in"]["packets"].as_u64()).sum::<u64>();
     let n_out = interfaces.iter().filter_map(|i| i["out"]["packets"].as_u64()).sum::<u64>();
-    let denied = summary["drops"].as_array().expect("there are drops").iter();
-    let denied = denied.filter(|drop| drop["reason"] == "denied").filter_map(|drop| drop["packets"].as_u64());
-    assert!(n_in > 500 && n_out > 400 && denied.sum::<u64>() > 10, "{summary}");
+    let drops = summary["drops"].as_array().expect("there are drops");
+    let n_dropped = |reason: &str| {
+        let drops = drops.iter().filter(|drop| drop["reason"] == reason);
+        drops.filter_map(|drop| drop["packets"].as_u64()).sum::<u64>()
+    };
+    assert!(n_in > 500 && n_out > 400 && n_dropped("denied") > 10, "{summary}");
+    assert_eq!(n_in, n_out + n_dropped("denied") + n_dropped("discarded"), "{summary}");
     let bytes = std::fs::read(&out).expect("the capture was written");
     assert!(bytes.windows(4).any(|address| address == [203, 0, 113, 2]), "nothing was translated");
 }

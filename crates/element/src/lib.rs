@@ -33,7 +33,7 @@ pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
 pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
-pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx};
+pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx, TOP};
 pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;
 pub use outbox::Outbox;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use args::Names;
-use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime, TaskId};
+use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime, TaskId, TOP};
 use graph::Graph;
 
 use crate::call::LaterCall;
@@ -253,7 +253,7 @@ impl World {
     /// Whether a handler's text is to be printed as it is, without a newline added.
     pub fn handler_is_raw(&self, name: &str) -> bool {
         let found = name.rsplit_once('.').and_then(|(element, handler)| {
-            crate::handlers::facts(self, self.find(element, usize::MAX)?, handler)
+            crate::handlers::facts(self, self.find(element, TOP)?, handler)
         });
         found.is_some_and(|handler| handler.has_flag("raw"))
     }

@@ -28,6 +28,9 @@ pub use text::Text;
 
 /// Index of an element in [`Graph::elements`].
 pub type ElementIdx = usize;
+
+/// No element: names are looked up from the top.
+pub const TOP: ElementIdx = ElementIdx::MAX;
 /// Index of a port of an element.
 pub type PortIdx = usize;
 

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-use element::Runtime;
+use element::{Runtime, TOP};
 use engine::world::World;
 
 use crate::stage::{table, Format, PipeIn, PipeOut};
@@ -30,7 +30,7 @@ fn run(graphs: &[&str], reads: &[&str], mut is_done: impl FnMut(usize, &mut Worl
 
 /// The number that a handler reads.
 fn number(world: &mut World, handler: &str) -> u64 {
-    let text = world.read_handler(usize::MAX, handler, "").unwrap_or_default();
+    let text = world.read_handler(TOP, handler, "").unwrap_or_default();
     text.parse().unwrap_or(0)
 }
 

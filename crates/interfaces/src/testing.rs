@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use element::Runtime;
+use element::{Runtime, TOP};
 use engine::world::World;
 use engine::{BuildOptions, Layout};
 use testing::Library;
@@ -58,7 +58,7 @@ pub fn run_on_cores(
 /// Whether a read handler's number has come to `n`.
 pub fn has_reached(name: &'static str, n: u64) -> impl FnMut(&mut World) -> bool {
     move |world| {
-        let value = world.read_handler(usize::MAX, name, "").ok().and_then(|value| value.parse::<u64>().ok());
+        let value = world.read_handler(TOP, name, "").ok().and_then(|value| value.parse::<u64>().ok());
         value.is_some_and(|value| value >= n)
     }
 }

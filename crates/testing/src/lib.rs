@@ -5,7 +5,7 @@ mod namespace;
 
 use std::sync::{Arc, Mutex};
 
-use element::{Class, Runtime};
+use element::{Class, Runtime, TOP};
 use engine::change::Loader;
 use engine::saved::{Progress, Record};
 use engine::world::World;
@@ -53,7 +53,7 @@ impl Library {
         engine.run_while(|world| !is_done(world));
         text += &lines.lock().expect("nobody panics here");
         for name in reads {
-            let value = engine.world.read_handler(usize::MAX, name, "").unwrap_or_else(|error| error);
+            let value = engine.world.read_handler(TOP, name, "").unwrap_or_else(|error| error);
             text += &format!("{name}: {value}\n");
         }
         engine.cleanup();

@@ -3,11 +3,8 @@
 use std::io::{IsTerminal, Write};
 
 use element::output::StandardOutput;
-use element::{failure, HandlerCall, HandlerUse, Runtime};
+use element::{failure, HandlerCall, HandlerUse, Runtime, TOP};
 use engine::Engine;
-
-/// No element: names are looked up from the top.
-const TOP: usize = usize::MAX;
 
 /// Prints read handlers to the standard output, with their names if there are several; false if any failed. Unless somebody
 /// sees them at once, they follow what is told of errors, as Click's do, which wait in a buffer.

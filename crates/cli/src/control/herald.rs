@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 
-use element::{ElementIdx, HandlerUse, Runtime};
+use element::{HandlerUse, Runtime, TOP};
 use engine::change::Revision;
 use engine::world::World;
 use events::{Event, Hooks, Hub, Ports, Replaced, Threshold, Watches};
@@ -13,9 +13,6 @@ use graph::Action;
 use super::answers::listed;
 use super::protocol::is_plain;
 use super::server::Reach;
-
-/// No element: names are looked up from the top.
-const TOP: ElementIdx = ElementIdx::MAX;
 /// Classes whose elements use a network device, and the handlers that tell its name.
 const DEVICES: &[(&str, &str)] = &[
     ("FromDevice", "interface_name"),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use element::output::reason;
-use element::Runtime;
+use element::{Runtime, TOP};
 use engine::change::Subscriber;
 use engine::world::World;
 use events::Hooks;
@@ -171,7 +171,6 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
 
 /// The value that answers a request; `None` if the graph has ended.
 fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, String>> {
-    const TOP: usize = usize::MAX;
     let nothing = |result: Result<(), String>| result.map(|()| String::new());
     let told = |message: String| element::spoken(&message).into_owned();
     match ask {

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use daemon::Plane;
-use element::Runtime;
+use element::{Runtime, TOP};
 use engine::change::{Snapshot, Wish};
 use events::Ports;
 use graph::{Diagnostics, Severity};
 
 use crate::control::change::Failure;
 use crate::control::server::Reach;
-
-/// No element: names are looked up from the top.
-const TOP: usize = usize::MAX;
 /// What is told of a graph that has ended.
 const ENDED: &str = "the daemon is about to end";
 

@@ -6,7 +6,7 @@ pub mod order;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use element::Runtime;
+use element::{Runtime, TOP};
 use engine::world::World;
 use graph::{Handler, HandlerKind};
 use interfaces::stage::{table, Report};
@@ -128,7 +128,7 @@ pub fn queued(world: &mut World) -> u64 {
     let queues = (0..world.n_elements()).filter(stores).map(|idx| format!("{}.length", world.name(idx)));
     let queues: Vec<String> = queues.collect();
     let mut length =
-        |name: &String| world.read_handler(usize::MAX, name, "").ok()?.trim().parse::<u64>().ok();
+        |name: &String| world.read_handler(TOP, name, "").ok()?.trim().parse::<u64>().ok();
     queues.iter().filter_map(&mut length).sum()
 }
 

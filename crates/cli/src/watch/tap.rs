@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use element::{Batch, ElementIdx, PortIdx, Runtime};
+use element::{Batch, ElementIdx, PortIdx, Runtime, TOP};
 use engine::world::World;
 use engine::Watcher;
 
@@ -35,7 +35,7 @@ impl Tap {
             }
             None => (edge, 0),
         };
-        let Some(element) = world.find(name, usize::MAX) else {
+        let Some(element) = world.find(name, TOP) else {
             return Err(format!(
                 "no element named `{name}`\n  help: `weir handler read list` names them all"
             ));

@@ -1,6 +1,6 @@
 //! Who hears of changes.
 
-use element::{ElementIdx, HandlerUse, Runtime};
+use element::{HandlerUse, Runtime, TOP};
 use graph::Action;
 
 use super::revisions::Revision;
@@ -21,7 +21,7 @@ pub type Follower = Box<dyn FnMut(&Revision) -> bool + Send>;
 impl World {
     /// Lets a handler be written for each step of a change that concerns an element, or any; false if it is already.
     pub fn subscribe(&mut self, subscriber: Subscriber) -> Result<bool, String> {
-        self.check_handler(ElementIdx::MAX, &subscriber.handler, HandlerUse::Write)?;
+        self.check_handler(TOP, &subscriber.handler, HandlerUse::Write)?;
         let is_new = !self.subscribers.contains(&subscriber);
         if is_new {
             self.subscribers.push(subscriber);
@@ -71,7 +71,7 @@ impl World {
         let concerned = |one: &&Subscriber| one.element.as_ref().is_none_or(|element| concerns(element));
         for Subscriber { handler, .. } in subscribers.iter().filter(concerned) {
             self.forget_times();
-            if let Err(message) = self.write_handler(ElementIdx::MAX, handler, line) {
+            if let Err(message) = self.write_handler(TOP, handler, line) {
                 self.chatter.say(&format!("{handler}: {message}"));
             }
         }
@@ -84,7 +84,7 @@ impl World {
     fn forget_unheard(&mut self) {
         let subscribers = std::mem::take(&mut self.subscribers);
         let hears =
-            |one: &Subscriber| self.check_handler(ElementIdx::MAX, &one.handler, HandlerUse::Write).is_ok();
+            |one: &Subscriber| self.check_handler(TOP, &one.handler, HandlerUse::Write).is_ok();
         self.subscribers = subscribers.into_iter().filter(hears).collect();
     }
 }

@@ -1,15 +1,12 @@
 //! Handler calls in a crew: which worlds they go to.
 
-use element::{ElementIdx, HandlerCall, HandlerKind, HandlerUse, Runtime};
+use element::{ElementIdx, HandlerCall, HandlerKind, HandlerUse, Runtime, TOP};
 
 use super::board::Note;
 use super::merge::{self, Rule};
 use super::Place;
 use crate::handlers::{self, Target};
 use crate::world::World;
-
-/// No element: names are looked up from the top.
-const TOP: ElementIdx = usize::MAX;
 
 /// Where a call goes.
 enum Route {

@@ -1,14 +1,11 @@
 //! Answering commands.
 
-use element::{split_notes, ChangeOutcome, Ctx, ElementIdx, LlrpcError};
+use element::{split_notes, ChangeOutcome, Ctx, ElementIdx, LlrpcError, TOP};
 
 use super::command::Command;
 use super::connection::Connection;
 use super::reply::{Code, Reply};
 use crate::control::control_socket::ControlSocket;
-
-/// No element: names are looked up from the top.
-const TOP: ElementIdx = usize::MAX;
 
 const HELP: &[&str] = &[
     "Commands supported:",
