@@ -431,6 +431,26 @@ mod tests {
     }
 
     #[test]
+    fn a_script_that_ends_with_an_error_gives_one_status_however_it_was_called() {
+        check(
+            "s :: Script(TYPE PASSIVE, label a, error);
+            z :: Script(write s.run, set v run=$?, write s.step, set v $v step=$?, write s.goto a, set v $v goto=$?,
+                write s.step x, set v $v step=$?, write s.goto x, set v $v goto=$?, read s.run, print $(s.run), read z.get v, stop)",
+            expect![[r#"
+                While executing 'z :: Script':
+                  While calling 's.step x':
+                    syntax error
+                  While calling 's.goto x':
+                    jump to nonexistent label
+                s.run:
+
+                z.get:
+                run=-1 step=-1 goto=-1 step=-22 goto=-22
+            "#]],
+        );
+    }
+
+    #[test]
     fn endless_loops_are_given_up() {
         check(
             "s :: Script(label a, goto a); Script(wait 1, stop)",

@@ -3,6 +3,7 @@
 use args::{next_word, unquote, unquote_text};
 use element::{Ctx, HandlerUse};
 
+use super::entry::{NO_LABEL, NO_STEPS};
 use super::expand::{expand, expand_quoted, Reference};
 use super::print::{print_to, split_redirection};
 use super::program::{Op, Step};
@@ -156,10 +157,16 @@ fn with_value(name: &str, value: &str) -> String {
     }
 }
 
-/// What a write handler returns that failed with this message: those that run a script have their own number.
+/// What a write handler returns that failed with this message: a script that ended with an error has its own number, not one
+/// that did not begin.
 fn failure(ctx: &Ctx<'_>, handler: &str, name: &str, message: &str) -> i32 {
     let (element, own) = name.rsplit_once('.').unwrap_or_default();
-    let runs = !matches!(own, "goto" | "set" | "step");
+    let runs = match own {
+        "set" => false,
+        "goto" => message != NO_LABEL,
+        "step" => message != NO_STEPS,
+        _ => true,
+    };
     match ctx.find(element).map(|idx| ctx.class(idx)) {
         Some("Script" | "DriverManager") if runs => -1,
         _ => ctx.refusal(handler, message),

@@ -7,6 +7,11 @@ use super::report::Report;
 use super::steps::{How, Outcome, Runner};
 use crate::control::socket::printable;
 
+/// Why `goto` does not begin.
+pub(super) const NO_LABEL: &str = "jump to nonexistent label";
+/// Why `step` does not begin.
+pub(super) const NO_STEPS: &str = "syntax error";
+
 impl Runner {
     /// After a run: what became of it and what it returned. A signal script that came to its end waits for the next signal.
     pub fn complete(&self, ctx: &mut Ctx<'_>) -> (Outcome, String) {
@@ -63,7 +68,7 @@ impl Runner {
             "goto" => {
                 let target = state.program.label(&text);
                 let Some(Target::Step(target)) = target else {
-                    return Err("jump to nonexistent label");
+                    return Err(NO_LABEL);
                 };
                 let end = state.program.steps.len();
                 state.rewind(target, end);
@@ -75,7 +80,7 @@ impl Runner {
                 "" => Ok((1, How::Step)),
                 text => match args::integer::<i32>(text) {
                     Ok(n_steps) => Ok((n_steps.into(), How::Step)),
-                    Err(_) => Err("syntax error"),
+                    Err(_) => Err(NO_STEPS),
                 },
             },
             _ => {

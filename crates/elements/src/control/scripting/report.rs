@@ -42,8 +42,12 @@ impl Report {
         self.n_errors
     }
 
-    /// An error: a sentence, or several, a line each. Places that they begin with stand in front of the whole line.
+    /// An error: a sentence, or several, a line each. Places that they begin with stand in front of the whole line. A script that
+    /// ended with an error and did not say which gives no sentence: there is nothing to tell then.
     pub fn error(&mut self, ctx: &mut Ctx<'_>, message: &str) {
+        if message.is_empty() {
+            return;
+        }
         self.n_errors += 1;
         let mut lines = Vec::new();
         let (notes, _) = split_notes(message);
@@ -61,7 +65,6 @@ impl Report {
         }));
         match &mut self.kept {
             Some(kept) => kept.append(&mut lines),
-            None if lines.is_empty() => {}
             None => ctx.chatter(&lines.join("\n")),
         }
     }
