@@ -40,7 +40,7 @@ const FORKS: [&str; 8] = [
 ];
 
 /// Elements that store packets, and what takes them out.
-const STORES: [(&str, &str); 7] = [
+const STORES: [(&str, &str); 9] = [
     ("Queue(40)", "Unqueue"),
     ("Queue(4)", "Unqueue"),
     ("SimpleQueue(50)", "Counter -> Unqueue"),
@@ -48,6 +48,8 @@ const STORES: [(&str, &str); 7] = [
     ("QuickNoteQueue", "Unqueue"),
     ("Queue", "Unqueue(LIMIT 20)"),
     ("FrontDropQueue(9)", "Unqueue"),
+    ("Queue(30)", "CheckLength(29) -> Unqueue(BURST 3)"),
+    ("Queue(20)", "CheckLength(29) -> Unqueue"),
 ];
 
 /// A tree of elements, that ends in one of few ways.
@@ -151,6 +153,24 @@ fn packets(kinds: &[u8]) -> String {
 }
 
 const STOP: &str = "InfiniteSource(LIMIT 300, STOP true) -> Discard; ";
+
+#[test]
+fn what_is_told_of_answers_stands_where_the_requests_were() {
+    let graph = "InfiniteSource(DATA \\<ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 01000001 000000000000 01000002>,
+             LIMIT 5, STOP true) -> Print(request, 4) -> ARPResponder(0/0 2:2:2:2:2:2) -> Print(answer, 4) -> Discard";
+    let together = printed(BuildOptions::default(), graph, &[]);
+    assert_eq!(together.matches("answer:").count(), 5);
+    assert_eq!(together, printed(simulated(), graph, &[]));
+}
+
+#[test]
+fn a_pull_that_loses_its_packet_ends_a_burst() {
+    let graph = "InfiniteSource(abcd, LIMIT 40, BURST 4, STOP true) -> r :: RoundRobinSwitch -> q :: Queue -> CheckLength(3)
+             -> u :: Unqueue(BURST 4) -> Discard; r[1] -> Truncate(2) -> q; DriverManager(wait_stop, read u.count, read q.length, stop)";
+    for time in [BuildOptions::default(), simulated()] {
+        assert_eq!(printed(time, graph, &[]), "u.count:\n9\nq.length:\n21\n");
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]

@@ -102,7 +102,11 @@ impl World {
         };
         // Those who wake come on the list in the order in which they are woken.
         let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
-        let Some(Way { stores, .. }) = self.way(element) else { return false };
+        let Some(Way { stores, loses_pulled, .. }) = self.way(element) else { return false };
+        // A pull that loses its packet ends a burst; what turns take as one has several.
+        if *loses_pulled && !self.turn.is_on() {
+            return false;
+        }
         stores.iter().all(may_go) && stores.iter().filter(wakes).count() <= 1
     }
 

@@ -84,7 +84,7 @@ pub struct Wiring {
     pub ways: Vec<Known>,
     /// What is known of tasks that were on the list at the same time.
     pub lists: Vec<List>,
-    /// Whether an element shows in what order packets come.
+    /// Whether an element shows in what order packets come, or how many a burst has.
     pub shows_order: bool,
     /// For each input, the first output it is connected to.
     sources: Vec<(u32, u32)>,
@@ -171,11 +171,22 @@ impl Wiring {
         self.lists.clear();
     }
 
-    /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first.
+    /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first, or where a burst ends.
     pub fn shorten(&mut self, classes: &[&Class]) {
-        self.shows_order = classes.iter().any(|class| class.shows_order);
+        self.shows_order = classes.iter().any(|class| class.shows_order) || self.loses_pulled(classes);
         self.mark_lanes(classes);
         self.pull_through(classes);
+    }
+
+    /// Whether an element may lose packets that are pulled through it: a pull that finds its packet lost ends a burst.
+    fn loses_pulled(&self, classes: &[&Class]) -> bool {
+        let loses = |(element, class): (ElementIdx, &&Class)| {
+            let (n_inputs, n_outputs) = self.n_ports(element);
+            !class.facts.drops.is_empty()
+                && (0..n_inputs).any(|port| !self.input_is_push(element, port))
+                && (0..n_outputs).any(|port| !self.output_is_push(element, port))
+        };
+        classes.iter().enumerate().any(loses)
     }
 
     /// Marks where lanes may begin: where an element that has a fast path feeds another one.

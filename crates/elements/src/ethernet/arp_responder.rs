@@ -122,6 +122,8 @@ impl ARPResponder {
         match self.answer(packet.data()) {
             Some(mut answer) => {
                 answer.set_anno(annotation::VLAN_TCI, packet.anno::<2>(annotation::VLAN_TCI));
+                // What is told of the answer stands where the request was.
+                answer.set_place(packet.place());
                 *packet = answer;
                 Verdict::PASS
             }
