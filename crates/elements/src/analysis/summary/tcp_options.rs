@@ -111,7 +111,8 @@ pub fn parse(text: &[u8], shown: Shown) -> Option<Vec<u8>> {
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
     let fillers = shown == Shown::All;
     let text = text.get(..end)?;
-    if !fillers && (text.starts_with(b"nop") || text.starts_with(b"eol")) {
+    let is_filler = |option: &[u8]| option.starts_with(b"nop") || option.starts_with(b"eol");
+    if !fillers && text.split(|byte| matches!(byte, b',' | b';')).any(is_filler) {
         return None;
     }
     parse_list(text, |text, out| parse_one(text, shown, out))

@@ -69,6 +69,20 @@ fn options_are_printed_as_they_were_read() {
 }
 
 #[test]
+fn fillers_are_read_only_where_all_options_are() {
+    let fields = ["tcp_opt", "tcp_off"];
+    let check_field = |field: &str, text: &str, expected| {
+        check(&format!("!data proto {field}\nT {text}\n"), &fields, expected);
+    };
+    check_field("tcp_opt", "mss1400;nop;sackok", expect![["mss1400;sackok 28\n"]]);
+    check_field("tcp_ntopt", "mss1400;sackok", expect![["mss1400;sackok 28\n"]]);
+    for text in ["mss1400;nop;sackok", "nop", "mss1400;eol"] {
+        check_field("tcp_ntopt", text, expect![[". 20\n"]]);
+    }
+    check_field("tcp_sack", "sackok;nop;sack1-2", expect![[". 20\n"]]);
+}
+
+#[test]
 fn mistakes_are_told_with_their_line() {
     check(
         "!data frob src t\"us\n!flowid x\n!proto x\n!binary x y\n",
