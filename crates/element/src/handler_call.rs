@@ -1,5 +1,6 @@
 //! Handler calls: a handler and a value, as arguments name them.
 
+use crate::runtime::HandlerUse;
 use crate::Ctx;
 
 /// A handler to be called, such as `src.active false`: `element.handler`, or a global handler, and what follows it.
@@ -30,19 +31,8 @@ impl HandlerCall {
     }
 
     /// Checks that the handler can be written; in [`crate::Element::initialize`].
-    pub fn check_writable(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if ctx.handler_exists(&self.name).1 {
-            return Ok(());
-        }
-        Err(missing(ctx, &self.name, "write"))
-    }
-
-    /// Checks that the handler can be read; in [`crate::Element::initialize`].
-    pub fn check_readable(&self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if ctx.handler_exists(&self.name).0 {
-            return Ok(());
-        }
-        Err(missing(ctx, &self.name, "read"))
+    pub fn check_writable(&self, ctx: &Ctx<'_>) -> Result<(), String> {
+        ctx.check_handler(&self.name, HandlerUse::Write).map(drop)
     }
 
     /// Writes the value.
@@ -58,16 +48,5 @@ impl HandlerCall {
     /// Reads, with the value as parameter.
     pub fn read(&self, ctx: &mut Ctx<'_>) -> Result<String, String> {
         ctx.read_handler(&self.name, &self.value)
-    }
-}
-
-fn missing(ctx: &Ctx<'_>, name: &str, way: &str) -> String {
-    match name.split_once('.') {
-        Some((element, _)) if !element.is_empty() && ctx.find(element).is_none() => {
-            format!("no element named '{element}'")
-        }
-        _ if name.is_empty() => "syntax error".to_string(),
-        // A global handler may be called `.handler`.
-        _ => format!("no '{}' {way} handler", name.strip_prefix('.').unwrap_or(name)),
     }
 }

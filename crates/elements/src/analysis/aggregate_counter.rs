@@ -128,8 +128,8 @@ impl Element for AggregateCounter {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let triggers = [&self.aggregate_call, &self.count_call];
-        triggers.into_iter().flatten().try_for_each(|trigger| trigger.call.check_writable(ctx))
+        let triggers = [&mut self.aggregate_call, &mut self.count_call];
+        triggers.into_iter().flatten().try_for_each(|trigger| trigger.check(ctx))
     }
 
     fn causes(&self, usual: Causes) -> Causes {
@@ -410,6 +410,30 @@ mod tests {
             c.nagg: 2
             c.aggregate_call: 
         "#]],
+        );
+    }
+
+    #[test]
+    fn calls_are_told_by_the_full_names_of_their_handlers() {
+        check_reading(
+            "elementclass C { input -> a :: AggregateCounter(COUNT_CALL 5 b.reset, AGGREGATE_CALL 3 .stop)
+                -> b :: Counter -> output }
+             Idle -> c :: C -> d :: AggregateCounter(COUNT_CALL 3 stop, AGGREGATE_CALL 7 freeze true) -> Discard;
+             Script(read c/a.count_call, write c/a.count_call 7 b.reset 1, read c/a.count_call,
+                write c/a.count_call 7 .stop, read c/a.count_call, write c/a.count_call 7 clear, stop)",
+            &["c/a.count_call", "c/a.aggregate_call", "d.count_call", "d.aggregate_call"],
+            expect![[r#"
+                c/a.count_call:
+                5 c/b.reset
+                c/a.count_call:
+                7 c/b.reset 1
+                c/a.count_call:
+                7 stop
+                c/a.count_call: 7 c/a.clear
+                c/a.aggregate_call: 3 stop
+                d.count_call: 3 d.stop
+                d.aggregate_call: 7 d.freeze true
+            "#]],
         );
     }
 

@@ -1,6 +1,6 @@
 //! When AggregateCounter writes a handler.
 
-use element::{Ctx, HandlerCall};
+use element::{Ctx, HandlerCall, HandlerUse};
 
 /// A handler to write when a number is reached, once.
 pub struct Trigger {
@@ -8,6 +8,8 @@ pub struct Trigger {
     pub at: u64,
     /// The handler.
     pub call: HandlerCall,
+    /// Its full name, known once it was looked for.
+    full_name: String,
 }
 
 impl Trigger {
@@ -21,7 +23,7 @@ impl Trigger {
     ) -> Result<Option<Trigger>, String> {
         let own_call = |at, handler: &str, value: &str| {
             let call = HandlerCall { name: format!("{own}.{handler}"), value: value.to_string() };
-            Ok(Some(Trigger { at, call }))
+            Ok(Some(Trigger::new(at, call)))
         };
         match (freeze, stop, call) {
             (None, None, "") => Ok(None),
@@ -35,7 +37,7 @@ impl Trigger {
                     .map_err(|_| format!("{kind}_CALL first word should be unsigned ({of})"))?;
                 let call = HandlerCall::parse(call)
                     .unwrap_or(HandlerCall { name: String::new(), value: String::new() });
-                Ok(Some(Trigger { at, call }))
+                Ok(Some(Trigger::new(at, call)))
             }
             _ => Err(format!("'{kind}_FREEZE', '{kind}_STOP', and '{kind}_CALL' are mutually exclusive")),
         }
@@ -49,13 +51,23 @@ impl Trigger {
         let (number, call) = args::next_word(text);
         let at = args::bounded_integer(number, 0, max)
             .map_err(|_| format!("argument to '{name}' should be 'N HANDLER [VALUE]'"))?;
-        let call = HandlerCall::parse(call)?;
-        call.check_writable(ctx)?;
-        Ok(Some(Trigger { at, call }))
+        let mut trigger = Trigger::new(at, HandlerCall::parse(call)?);
+        trigger.check(ctx)?;
+        Ok(Some(trigger))
     }
 
-    /// The number and the call, as they are written.
+    fn new(at: u64, call: HandlerCall) -> Trigger {
+        Trigger { at, call, full_name: String::new() }
+    }
+
+    /// Looks for the handler.
+    pub fn check(&mut self, ctx: &Ctx<'_>) -> Result<(), String> {
+        self.full_name = ctx.check_handler(&self.call.name, HandlerUse::Write)?;
+        Ok(())
+    }
+
+    /// The number and the call.
     pub fn unparse(&self) -> String {
-        format!("{} {} {}", self.at, self.call.name, self.call.value).trim_end().to_string()
+        format!("{} {} {}", self.at, self.full_name, self.call.value).trim_end().to_string()
     }
 }

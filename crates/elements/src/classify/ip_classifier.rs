@@ -49,7 +49,7 @@ pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h"
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
-    .refuses(&[("config", Refusal::FailedUnless("need "))])
+    .refuses(&[("config", Refusal::FailedUnless("need ")), ("pattern#", Refusal::Failed)])
     .live();
 
 const ARGS: &[Arg] =

@@ -12,7 +12,7 @@
 use std::io::{IsTerminal, Write};
 
 use args::{Args, Raw, Seconds, Timestamp};
-use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Role, TimerId};
+use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Refusal, Role, TimerId};
 
 use super::progress_line::{Measured, Progress};
 use super::quit_watcher::{readable, tell_all};
@@ -22,6 +22,7 @@ use super::terminal;
 pub const CLASS: Class = Class::new::<ProgressBar>("ProgressBar", "0/0", "a/a", "x/x")
     .args(ARGS)
     .handlers(HANDLERS)
+    .refuses(&[("poshandler", Refusal::Failed), ("sizehandler", Refusal::Failed)])
     .role(Role::Single);
 
 const ARGS: &[Arg] = &[

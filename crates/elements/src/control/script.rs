@@ -369,6 +369,8 @@ mod tests {
             Idle -> d :: SetIPDSCP(1) -> Discard; Idle -> e :: RandomBitErrors(0.1) -> Discard; i :: RandomSeed(1);
             t :: ARPTable; Idle -> w :: StrideSwitch(1) -> Discard; Idle -> k :: Classifier(-) -> Discard;
             Idle -> a :: AggregateCounter -> Discard; Idle -> r :: IPRewriter(pass 0) -> Discard;
+            Idle -> n :: Counter(COUNT_CALL 5 stop) -> Discard; Idle -> l :: IPClassifier(-) -> Discard;
+            p :: ProgressBar(n.count, n.byte_count, ACTIVE false);
             z :: Script(write u.rate x, set v $v u.rate=$?, write u.config x, set v $v u.config=$?,
                 write u.rate 2Bps, set v $v u.rate=$?, write q.capacity x, set v $v q.capacity=$?,
                 write b.thresh x, set v $v b.thresh=$?, write s.config x, set v $v s.config=$?, write s.config 7, set v $v s.config=$?,
@@ -377,6 +379,10 @@ mod tests {
                 write i.seed x, set v $v i.seed=$?, write t.insert x, set v $v t.insert=$?, write t.config x, set v $v t.config=$?,
                 write w.config x, set v $v w.config=$?, writeq w.config "1, 2", set v $v w.config=$?,
                 write a.count_call x, set v $v a.count_call=$?, write a.count_call 1, set v $v a.count_call=$?,
+                write n.count_call x, set v $v n.count_call=$?, write n.count_call 1, set v $v n.count_call=$?,
+                write n.byte_count_call x, set v $v n.byte_count_call=$?, write n.byte_count_call 1 y.z, set v $v n.byte_count_call=$?,
+                write l.pattern0 x, set v $v l.pattern0=$?, write l.config x, set v $v l.config=$?,
+                write p.poshandler y.z, set v $v p.pos=$?, write p.sizehandler n.x, set v $v p.size=$?, write p.active x, set v $v p.active=$?,
                 write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?,
                 write k.config x, set v $v k.config=$?, write k.config, set v $v k.config=$?, read z.get v, stop)"#,
             expect![[r#"
@@ -418,6 +424,28 @@ mod tests {
                     argument to 'count_call' should be 'N HANDLER [VALUE]'
                   While calling 'a.count_call 1':
                     syntax error
+                  While calling 'n.count_call x':
+                    'count_call' first word should be unsigned (count)
+                  While calling 'n.count_call 1':
+                    syntax error
+                  While calling 'n.byte_count_call x':
+                    'byte_count_call' first word should be unsigned (count)
+                  While calling 'n.byte_count_call 1 y.z':
+                    no element named 'y'
+                  While calling 'l.pattern0 x':
+                    pattern 0: empty term near 'x'
+                    pattern 0: missing expression
+                    pattern 0: garbage after expression at 'x'
+                  While calling 'l.config x':
+                    pattern 0: empty term near 'x'
+                    pattern 0: missing expression
+                    pattern 0: garbage after expression at 'x'
+                  While calling 'p.poshandler y.z':
+                    no element named 'y'
+                  While calling 'p.sizehandler n.x':
+                    no 'n.x' read handler
+                  While calling 'p.active x':
+                    type mismatch
                   While calling 'r.pattern0 x':
                     input spec 0: unknown specification
                   While calling 'k.config x':
@@ -425,7 +453,7 @@ mod tests {
                   While calling 'k.config':
                     need 1 arguments, one per output port
                 z.get:
-                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 r.pattern0=0 stop=0 k.config=-1 k.config=-22
+                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 n.count_call=-22 n.count_call=-1 n.byte_count_call=-22 n.byte_count_call=-1 l.pattern0=-1 l.config=-1 p.pos=-1 p.size=-1 p.active=-22 r.pattern0=0 stop=0 k.config=-1 k.config=-22
             "#]],
         );
     }

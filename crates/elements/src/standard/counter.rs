@@ -9,7 +9,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{
-    llrpc, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall, LlrpcError,
+    llrpc, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall,
+    LlrpcError, Refusal,
 };
 
 use super::ewma::RateEwma;
@@ -21,7 +22,11 @@ pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
     .blind()
     .looks_at_clock(RATES as u8)
     .args(ARGS)
-    .handlers(HANDLERS);
+    .handlers(HANDLERS)
+    .refuses(&[
+        ("count_call", Refusal::FailedUnless("'count_call' first word")),
+        ("byte_count_call", Refusal::FailedUnless("'byte_count_call' first word")),
+    ]);
 
 const ARGS: &[Arg] = &[
     Arg::keyword("COUNT_CALL", "number and handler call", "A handler to write when so many packets came."),
@@ -480,6 +485,16 @@ mod tests {
             expect![[r#"
                 config:1: While initializing 'c :: Counter':
                   no 'c.nothing' write handler
+                Router could not be initialized!
+            "#]],
+        );
+        check_reading(
+            "elementclass C { input -> c :: Counter(COUNT_CALL 3 d.nothing) -> d :: Counter -> output }
+             Idle -> x :: C -> Discard; DriverManager(stop)",
+            &[],
+            expect![[r#"
+                config:1: While initializing 'x/c :: Counter':
+                  no 'x/d.nothing' write handler
                 Router could not be initialized!
             "#]],
         );
