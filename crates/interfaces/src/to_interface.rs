@@ -149,7 +149,7 @@ impl Element for ToInterface {
         }
         if !batch.is_empty() {
             let reason = if is_full { self.wait(ctx, &mut batch) } else { NO_READER };
-            ctx.drop_batch(reason, batch);
+            self.turn_away(ctx, reason, batch);
         }
     }
 
@@ -224,6 +224,14 @@ impl ToInterface {
         self.look_at_devices(ctx, state.n_sent);
         self.settle(ctx, state);
         moved
+    }
+
+    /// Drops packets that cannot even wait.
+    fn turn_away(&self, ctx: &mut Ctx<'_>, reason: usize, batch: Batch) {
+        if let Some((_, shared)) = &self.interface {
+            lock(shared).count_turned_away(batch.len());
+        }
+        ctx.drop_batch(reason, batch);
     }
 
     /// Looks whether there is room for what waits.

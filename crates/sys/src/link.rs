@@ -14,6 +14,8 @@ use crate::netlink::{attributes, Request, Socket};
 const IF_OPER_UP: u8 = 6;
 /// A cable whose other end was taken down meanwhile never runs; that is no mistake.
 const TRIES: u32 = 200;
+/// The place of `tx_dropped` in `struct rtnl_link_stats64` of linux/if_link.h.
+const TX_DROPPED: usize = 7;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The kernel's number of device `name`.
@@ -81,6 +83,16 @@ pub fn wait_until_running(tables: &mut Socket, name: &str) -> Result<()> {
         std::thread::sleep(PAUSE);
     }
     Ok(())
+}
+
+/// Packets that device `name` was to send and lost, as they came faster than it could.
+pub fn n_unsent(name: &str) -> Result<u64> {
+    let answers = Socket::open()?.ask(link_request::describe(name)?, name)?;
+    let payload = answers.first().and_then(|answer| answer.payload.get(link_request::LINK_LEN..));
+    let mut found = attributes(payload.unwrap_or_default());
+    let counters = found.find(|(kind, _)| *kind == libc::IFLA_STATS64).map(|(_, counters)| counters);
+    let n = counters.and_then(|counters| counters.chunks_exact(8).nth(TX_DROPPED)?.try_into().ok());
+    Ok(n.map_or(0, u64::from_ne_bytes))
 }
 
 /// Moves device `name` to another network namespace; it loses its addresses.

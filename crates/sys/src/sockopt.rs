@@ -21,6 +21,7 @@ macro_rules! plain {
 plain!(
     libc::c_int,
     libc::tpacket_req3,
+    libc::tpacket_stats,
     libc::tpacket_stats_v3,
     libc::packet_mreq,
     libc::ucred,

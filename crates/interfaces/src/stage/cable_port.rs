@@ -75,6 +75,10 @@ impl Input for CableIn {
         false
     }
 
+    fn n_missed(&self) -> u64 {
+        self.queue.n_dropped().unwrap_or(0)
+    }
+
     fn relay_end(&mut self) -> Option<relay::From<'_>> {
         Some(relay::From::Cable(self))
     }

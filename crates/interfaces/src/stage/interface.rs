@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use packet::Ring;
-use sys::poll::Poller;
+use sys::poll::{Poller, Waker};
 
 use super::joint::Line;
 use super::{Input, Output};
@@ -45,10 +45,18 @@ pub struct Interface {
     is_blocked: bool,
     /// Whether its outputs only finish what they began: packets take another way.
     is_left: bool,
+    /// Whether a ring to the neighbour only finishes what it began: packets wait for the one that its successor offers.
+    awaits_successor: bool,
+    /// Rings for who sends, where no output does.
+    bell: Option<Waker>,
     received: Traffic,
     sent: Traffic,
     /// Packets that the other side did not read.
     n_unread: u64,
+    /// Packets that could not even wait, which the element that sends counts as dropped.
+    n_turned_away: u64,
+    /// Packets that inputs which have ended did not receive in time.
+    n_missed: u64,
     /// Whether it has an output or leaves packets to a neighbour, did so before, or is to have no output.
     has_way_out: bool,
     /// Whether it may get an output: who feeds it may turn out to take packets.
@@ -78,7 +86,7 @@ pub struct Report {
     pub received: Traffic,
     /// Packets and bytes taken to be sent, those that wait included.
     pub sent: Traffic,
-    /// Packets that could not be read or expressed, or that the other side did not read.
+    /// Packets that could not be read or expressed, were not received in time, or that the other side did not read.
     pub n_dropped: u64,
     /// Packets that wait for room.
     pub n_waiting: usize,
@@ -104,9 +112,13 @@ impl Interface {
             is_over: false,
             is_blocked: false,
             is_left: false,
+            awaits_successor: false,
+            bell: None,
             received: Traffic::default(),
             sent: Traffic::default(),
             n_unread: 0,
+            n_turned_away: 0,
+            n_missed: 0,
             has_way_out: false,
             may_get_output: false,
             n_lost: 0,
@@ -227,6 +239,11 @@ impl Interface {
         (n, self.outputs.iter().find_map(|output| output.why_bad()))
     }
 
+    /// Packets of devices that came faster than they were received, so that the kernel dropped them.
+    pub fn n_missed(&self) -> u64 {
+        self.n_missed + self.inputs.iter().map(|input| input.n_missed()).sum::<u64>()
+    }
+
     /// Whether it has an output, or had one.
     pub fn is_written(&self) -> bool {
         !self.outputs.is_empty() || self.is_closed
@@ -242,7 +259,9 @@ impl Interface {
             output.unwatch(&mut self.tx_poller);
         }
         self.give_up_waiting();
+        let was_full = self.is_full();
         (self.is_blocked, self.is_over) = (false, true);
+        self.call_sender(was_full);
     }
 
     /// What is told of it.
@@ -263,7 +282,7 @@ impl Interface {
             neighbour: self.neighbour.filter(|_| !["pipe", "none"].contains(&joint)),
             received: self.received,
             sent: self.sent,
-            n_dropped: n_bad + self.n_unread + self.n_lost,
+            n_dropped: n_bad + self.n_unread + self.n_lost + self.n_missed(),
             n_waiting: self.waiting.len(),
             n_waiting_bytes: input.map_or(0, |input| input.n_waiting_bytes()),
         }

@@ -124,6 +124,11 @@ pub trait Input: Send {
     fn n_bad(&self) -> u64 {
         0
     }
+
+    /// Packets of a device that came faster than they were received, so that the kernel dropped them.
+    fn n_missed(&self) -> u64 {
+        0
+    }
 }
 
 /// Where packets go.

@@ -31,7 +31,7 @@ use sys::pipe::PipeId;
 use sys::poll::Waker;
 
 use super::joint::Line;
-use super::table::{lock, Shared};
+use super::table::{lock, told, Shared};
 use message::Message;
 use office::Office;
 
@@ -121,6 +121,11 @@ pub fn part(name: &str) -> Result<(), String> {
 /// Sends SWITCH; false if the neighbour is gone.
 pub fn announce(line: &Line) -> bool {
     Message::new(message::SWITCH, 0).send(line, &[]).is_ok()
+}
+
+/// Tells what went wrong with an interface.
+fn tell(name: &str, message: &str) {
+    element::output::tell(format_args!("{}", told(format_args!("{name}: {message}"))));
 }
 
 /// Answers a question: everything was heard.

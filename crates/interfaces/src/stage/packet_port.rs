@@ -115,6 +115,10 @@ impl Input for PacketIn {
     fn is_stream(&self) -> bool {
         false
     }
+
+    fn n_missed(&self) -> u64 {
+        self.ring.statistics().map_or(0, |statistics| statistics.n_dropped)
+    }
 }
 
 impl Output for PacketOut {
@@ -254,6 +258,7 @@ impl PacketOut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stage::Interface;
     use crate::testing::{cannot_run, in_namespace, make_veth};
 
     #[test]
@@ -284,6 +289,41 @@ mod tests {
             }
             assert_eq!(output.send(&mut waiting, &mut poller), Dispatch::Blocked);
             assert!(!poller.wait(None).unwrap().is_empty(), "the alarm rings");
+        });
+    }
+
+    #[test]
+    fn what_the_kernel_dropped_as_nobody_received_it_is_counted() {
+        in_namespace(|| {
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            if !make_veth("here", "there") {
+                return;
+            }
+            let (input, _output) = open("here").unwrap();
+            let mut here = Interface::new("here").unwrap();
+            here.add_input(Box::new(input)).unwrap();
+            let (_input, output) = open("there").unwrap();
+            let mut there = Interface::new("there").unwrap();
+            there.add_output(Box::new(output)).unwrap();
+            let mut n_sent = 0;
+            while here.n_missed() == 0 {
+                let mut batch = Batch::new();
+                (0..64).for_each(|_| batch.push(Packet::zeroed(1400)));
+                there.send(&mut batch);
+                n_sent += 64;
+                assert!(batch.is_empty() && n_sent < 100_000);
+            }
+            // Delivery may lag behind sending.
+            let mut n_received = 0;
+            while n_received + here.n_missed() < n_sent {
+                there.look_at_output();
+                let mut batch = Batch::new();
+                here.receive(&mut batch, 64);
+                n_received += batch.len() as u64;
+            }
+            let report = here.report();
+            assert_eq!(report.received.packets + report.n_dropped, n_sent);
+            assert!(report.received.packets > 0);
         });
     }
 }

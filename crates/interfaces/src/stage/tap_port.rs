@@ -147,6 +147,16 @@ impl Input for TapIn {
         false
     }
 
+    fn n_missed(&self) -> u64 {
+        // Those of a stack are in another network namespace, where they are asked about.
+        let is_here = self.must_stay;
+        if is_here {
+            sys::link::n_unsent(self.tap.name()).unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
     fn relay_end(&mut self) -> Option<relay::From<'_>> {
         Some(relay::From::Tap(self))
     }
@@ -257,6 +267,36 @@ mod tests {
             }
             assert_eq!(interface.take_faults(), ["t0: the device is gone"]);
             assert!(interface.has_ended() && interface.has_failed());
+        });
+    }
+
+    #[test]
+    fn what_the_kernel_dropped_as_nobody_received_it_is_counted() {
+        in_namespace(|| {
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            if !has_taps() {
+                return;
+            }
+            let addresses = vec![("10.9.0.1".parse().unwrap(), 24)];
+            let endpoint = Endpoint::Tap { name: String::new(), addresses, mtu: None };
+            let (input, _output) = open("t0", &endpoint).unwrap();
+            let mut interface = Interface::new("left").unwrap();
+            interface.add_input(Box::new(input)).unwrap();
+            let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
+            socket.set_broadcast(true).unwrap();
+            let mut n_sent = 0;
+            while interface.n_missed() < 10 {
+                // To everybody: no address is asked for.
+                socket.send_to(&[0; 100], "10.9.0.255:9").unwrap();
+                n_sent += 1;
+                assert!(n_sent < 100_000);
+            }
+            let mut batch = Batch::new();
+            while interface.receive(&mut batch, 32) {
+                batch.clear();
+            }
+            let report = interface.report();
+            assert_eq!(report.received.packets + report.n_dropped, n_sent);
         });
     }
 }

@@ -561,3 +561,41 @@ fn what_is_sent_after_packets_took_another_way_does_not_come_behind_them() {
     pair.left.flush();
     assert_eq!(move_on(&mut pair.left, &mut reader), 3);
 }
+
+/// Whether the descriptor that who sends sleeps on says that something is to be looked at.
+fn calls_sender(interface: &Interface) -> bool {
+    let mut poller = Poller::new().unwrap();
+    poller.add(interface.tx_fd(), 0, Interest::READ).unwrap();
+    !poller.wait(Some(Duration::ZERO)).unwrap().is_empty()
+}
+
+#[test]
+fn what_is_sent_until_a_successor_offers_a_ring_waits_for_it() {
+    let mut pair = Pair::new();
+    pair.upgrade();
+    pair.right.await_successor();
+    for _ in 0..3 {
+        pair.right.send(&mut Batch::of(Packet::zeroed(60)));
+    }
+    assert_eq!((pair.right.report().n_waiting, pair.right.is_full()), (3, true));
+    let ([_writer, (_input, output)], _line) = rings(64 << 10);
+    output.call_self();
+    pair.right.add_output(Box::new(output)).unwrap();
+    assert!(calls_sender(&pair.right));
+    pair.right.look_at_output();
+    assert_eq!((pair.right.report().n_waiting, pair.right.is_full()), (0, false));
+}
+
+#[test]
+fn who_waits_for_room_where_packets_take_another_way_is_called() {
+    let mut pair = Pair::new();
+    pair.send(4000);
+    while calls_sender(&pair.left) {
+        pair.left.look_at_output();
+    }
+    assert!(pair.left.is_full());
+    pair.left.clear();
+    assert!(!pair.left.is_full() && calls_sender(&pair.left));
+    pair.left.look_at_output();
+    assert!(!calls_sender(&pair.left));
+}

@@ -65,7 +65,7 @@ impl ToInterface {
             if left.is_empty() {
                 break;
             }
-            ctx.drop_batch(NO_ROOM, left);
+            self.turn_away(ctx, NO_ROOM, left);
         }
     }
 

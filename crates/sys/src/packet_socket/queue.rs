@@ -1,5 +1,6 @@
 //! The queue of a packet socket: every packet is told of at once, and copied only once, to where it goes.
 
+use std::cell::Cell;
 use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -15,6 +16,7 @@ use crate::vnet::{VnetHeader, BASIC_LEN};
 pub struct RxQueue {
     socket: OwnedFd,
     device: String,
+    n_dropped: Cell<u64>,
 }
 
 /// Where the kernel puts what it tells besides the packet.
@@ -37,7 +39,17 @@ impl RxQueue {
         sockopt::set(fd, option, &1, "setsockopt(PACKET_AUXDATA)", device)?;
         grow_buffer(fd, (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), room, device)?;
         bind(fd, index, device, libc::ETH_P_ALL as u16)?;
-        Ok(Self { socket, device: device.into() })
+        Ok(Self { socket, device: device.into(), n_dropped: Cell::default() })
+    }
+
+    /// Packets lost so far because the queue was full.
+    pub fn n_dropped(&self) -> Result<u64> {
+        let option = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        // The kernel starts again from zero at each question.
+        let new: libc::tpacket_stats =
+            sockopt::get(self.as_fd(), option, "getsockopt(PACKET_STATISTICS)", &self.device)?;
+        self.n_dropped.set(self.n_dropped.get() + u64::from(new.tp_drops));
+        Ok(self.n_dropped.get())
     }
 
     /// Reads one packet into `buf`; `None` if there is none now. A VLAN tag is where it was on the wire.

@@ -1,5 +1,6 @@
 //! The receive ring of a packet socket (TPACKET_V3).
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{
@@ -85,7 +86,7 @@ pub struct RxRing {
     /// What the device was asked to receive more.
     joined: Option<libc::c_int>,
     group: Option<u16>,
-    statistics: Statistics,
+    statistics: Cell<Statistics>,
 }
 
 impl RxRing {
@@ -125,7 +126,7 @@ impl RxRing {
             has_vnet: options.vnet,
             joined,
             group,
-            statistics: Statistics::default(),
+            statistics: Cell::default(),
             socket,
         })
     }
@@ -153,15 +154,19 @@ impl RxRing {
     }
 
     /// What was counted since the ring was opened.
-    pub fn statistics(&mut self) -> Result<Statistics> {
+    pub fn statistics(&self) -> Result<Statistics> {
         let option = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
         // The kernel starts again from zero at each question.
         let new: libc::tpacket_stats_v3 =
             sockopt::get(self.as_fd(), option, "getsockopt(PACKET_STATISTICS)", &self.device)?;
-        self.statistics.n_packets += u64::from(new.tp_packets);
-        self.statistics.n_dropped += u64::from(new.tp_drops);
-        self.statistics.n_freezes += u64::from(new.tp_freeze_q_cnt);
-        Ok(self.statistics)
+        let before = self.statistics.get();
+        let statistics = Statistics {
+            n_packets: before.n_packets + u64::from(new.tp_packets),
+            n_dropped: before.n_dropped + u64::from(new.tp_drops),
+            n_freezes: before.n_freezes + u64::from(new.tp_freeze_q_cnt),
+        };
+        self.statistics.set(statistics);
+        Ok(statistics)
     }
 
     /// A sender on the same socket. What it sends is not received by the ring, nor by its group.

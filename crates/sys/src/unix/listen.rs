@@ -53,8 +53,13 @@ pub fn listen_at(path: &Path, patience: Duration) -> io::Result<Listening> {
     let listener = UnixListener::bind(path)?;
     // Both only name it: neither needs a right to read it, and neither follows a link.
     let flags = libc::O_PATH | libc::O_NOFOLLOW;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    Ok(Listening::Here(listener, SocketFile { path: path.to_path_buf(), file }))
+    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => Ok(Listening::Here(listener, SocketFile { path: path.to_path_buf(), file })),
+        Err(error) => {
+            let _ = std::fs::remove_file(path);
+            Err(error)
+        }
+    }
 }
 
 /// Connects without waiting.

@@ -73,13 +73,17 @@ impl Interface {
     fn end_input(&mut self) {
         let Some(input) = self.inputs.pop_front() else { return };
         input.unwatch(&mut self.rx_poller);
+        self.n_missed += input.n_missed();
         match self.inputs.front() {
             Some(next) => {
                 if let Err(error) = next.watch(&mut self.rx_poller) {
                     self.faults.push(error.to_string());
                 }
             }
-            None => self.has_ended |= !input.ends_with_neighbour(),
+            None => {
+                self.has_ended |= !input.ends_with_neighbour();
+                self.await_successor_no_more();
+            }
         }
     }
 }

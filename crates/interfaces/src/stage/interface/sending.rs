@@ -1,18 +1,20 @@
 //! Sending: at once, or as soon as there is room.
 
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use element::{Batch, BATCH_MAX};
+use sys::poll::{Interest, Waker};
 
 use super::{Interface, MAX_KEPT, MAX_WAITING};
-use crate::stage::{Dispatch, Output};
+use crate::stage::{unwatch_fd, watch_fd, Dispatch, Output};
 
 impl Interface {
     /// Writes to `output` from now on; those before it finish what they began.
     pub fn add_output(&mut self, output: Box<dyn Output>) -> sys::Result<()> {
         output.watch(&mut self.tx_poller)?;
         self.outputs.push_back(output);
-        (self.is_closed, self.is_over, self.is_left) = (false, false, false);
+        (self.is_closed, self.is_over, self.is_left, self.awaits_successor) = (false, false, false, false);
         self.has_way_out = true;
         Ok(())
     }
@@ -44,7 +46,29 @@ impl Interface {
     pub fn n_lost(&self) -> u64 {
         match self.has_way_out {
             true => self.n_lost,
-            false => self.n_lost + self.waiting.len() as u64,
+            false => self.n_lost + self.waiting.len() as u64 + self.n_turned_away,
+        }
+    }
+
+    /// Packets that were sent after whoever read them from a pipe or socket had gone, unless nothing comes from there either: then both
+    /// sides part.
+    pub fn n_abandoned(&self) -> u64 {
+        match self.is_closed && !(self.is_read && self.has_ended) {
+            true => self.n_unread,
+            false => 0,
+        }
+    }
+
+    /// Counts packets that could not even wait and are dropped.
+    pub fn count_turned_away(&mut self, n: usize) {
+        self.n_turned_away += n as u64;
+    }
+
+    /// Packets that could not even wait for room, or for an output that came later.
+    pub fn n_turned_away(&self) -> u64 {
+        match self.has_way_out {
+            true => self.n_turned_away,
+            false => 0,
         }
     }
 
@@ -131,7 +155,7 @@ impl Interface {
             self.outputs.pop_front();
         }
         let Some(output) = self.outputs.front_mut() else {
-            self.is_blocked = false;
+            self.is_blocked = self.awaits_successor && !self.waiting.is_empty();
             if self.is_over || self.is_left || !(self.has_way_out || self.may_get_output) {
                 self.give_up_waiting();
             }
@@ -142,7 +166,7 @@ impl Interface {
         self.is_blocked = dispatch == Dispatch::Blocked;
         output.set_blocked(&mut self.tx_poller, self.is_blocked);
         match dispatch {
-            Dispatch::All if self.is_left && output.ends_with_neighbour() => {
+            Dispatch::All if (self.is_left || self.awaits_successor) && output.ends_with_neighbour() => {
                 output.finish(&mut self.tx_poller);
                 output.unwatch(&mut self.tx_poller);
                 self.outputs.pop_front();
@@ -174,8 +198,24 @@ impl Interface {
         self.waiting.truncate(0);
     }
 
+    /// Has the descriptor of the output tell at once that there is room, if there was none: no output is left that would.
+    pub(super) fn call_sender(&mut self, was_full: bool) {
+        if !was_full || self.is_full() || self.bell.is_some() {
+            return;
+        }
+        // Where no descriptor is free, who sends hears of it with its next packet.
+        let Ok(bell) = Waker::new() else { return };
+        if watch_fd(&mut self.tx_poller, bell.as_fd(), Interest::READ).is_ok() {
+            bell.wake();
+            self.bell = Some(bell);
+        }
+    }
+
     /// Looks at what the descriptor of the output tells.
     pub fn look_at_output(&mut self) {
+        if let Some(bell) = self.bell.take() {
+            unwatch_fd(&mut self.tx_poller, bell.as_fd());
+        }
         let is_gone = match self.tx_poller.wait(Some(Duration::ZERO)) {
             Ok(events) => events.iter().any(|event| event.closed),
             Err(_) => false,

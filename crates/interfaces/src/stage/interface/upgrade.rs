@@ -81,6 +81,24 @@ impl Interface {
         }
     }
 
+    /// Another neighbour is about to take the place of the last one: the ring to that one is finished, as its reader may be waiting for
+    /// that, and the way to the other one may be free only then. What is sent meanwhile waits.
+    pub fn await_successor(&mut self) {
+        let was_full = self.is_full();
+        self.awaits_successor = true;
+        self.flush();
+        self.call_sender(was_full);
+    }
+
+    /// The other neighbour is there, or will not come.
+    pub fn await_successor_no_more(&mut self) {
+        if std::mem::take(&mut self.awaits_successor) {
+            let was_full = self.is_full();
+            self.flush();
+            self.call_sender(was_full);
+        }
+    }
+
     /// Packets go from stack to stack in the kernel, or through one of both processes alone.
     pub fn set_kernel_joint(&mut self, joint: &'static str, neighbour: u32, line: Line) {
         self.kernel_joint = Some((joint, line));
@@ -92,8 +110,10 @@ impl Interface {
     /// [`Interface::clear`].
     pub fn leave_to(&mut self, joint: &'static str, neighbour: u32, line: Line) {
         self.set_kernel_joint(joint, neighbour, line);
-        (self.has_way_out, self.is_left) = (true, true);
+        (self.has_way_out, self.is_left, self.awaits_successor) = (true, true, false);
+        let was_full = self.is_full();
         self.flush();
+        self.call_sender(was_full);
     }
 
     fn meet(&mut self, neighbour: u32) {

@@ -11,7 +11,7 @@ use sys::process::has_ended;
 
 use super::message::{Message, CABLE, HELLO, PART, PARTED, PUMP, RING_ONLY, WELCOME};
 use super::rendezvous::{has_end, Neighbour};
-use super::{stack, Side};
+use super::{stack, tell, Side};
 use crate::stage::joint::{self, Bells, Line, RingIn, RingOut, CAPACITY, MAX_PAIR};
 use crate::stage::table::{lock, Shared};
 
@@ -19,6 +19,8 @@ use crate::stage::table::{lock, Shared};
 const LEAVING: Duration = Duration::from_secs(60);
 /// How long one may take that cannot be seen.
 const LEAVING_UNSEEN: Duration = Duration::from_millis(50);
+/// How long a pipe may outlive who had it: the program that started it may wait for its end and then end as well.
+const INHERITED: Duration = Duration::from_millis(100);
 /// How often to look whether it has.
 pub const LOOK: Duration = Duration::from_millis(1);
 
@@ -36,6 +38,8 @@ pub struct End {
 pub struct Leaving {
     neighbour: Neighbour,
     since: Instant,
+    /// When it was seen that it has ended.
+    ended: Option<Instant>,
 }
 
 /// A connection to the other end.
@@ -87,18 +91,21 @@ impl End {
         if !lock(&self.shared).has_kernel_joint() {
             return Next::Over;
         }
-        self.leaving = Some(Leaving { neighbour, since: Instant::now() });
+        self.leaving = Some(Leaving { neighbour, since: Instant::now(), ended: None });
         Next::Leaving
     }
 
     /// Whether the neighbour who was leaving is gone, but the pipe goes on: somebody else may take its place. Nothing is known as long
     /// as it is leaving.
-    pub fn is_abandoned(&self) -> Option<bool> {
-        let Leaving { neighbour, since } = self.leaving.as_ref()?;
+    pub fn is_abandoned(&mut self) -> Option<bool> {
+        let goes_on = self.goes_on();
+        let Leaving { neighbour, since, ended } = self.leaving.as_mut()?;
         let patience = if neighbour.pid == 0 { LEAVING_UNSEEN } else { LEAVING };
         // What ends closes all that it has, one after the other: the pipe counts once nothing is left.
-        let is_gone = has_ended(neighbour.pid) || since.elapsed() >= patience;
-        let goes_on = self.goes_on();
+        if ended.is_none() && has_ended(neighbour.pid) {
+            *ended = Some(Instant::now());
+        }
+        let is_gone = ended.is_some_and(|ended| ended.elapsed() >= INHERITED) || since.elapsed() >= patience;
         (is_gone || !goes_on).then_some(goes_on)
     }
 
@@ -118,7 +125,7 @@ impl End {
             Side::Reader => self.parted(None),
             Side::Writer => {
                 if let Some(Err(message)) = stack::with(|stack| Some(stack.part_alone(&name))) {
-                    element::output::tell(format_args!("weir: {name}: {message}"));
+                    tell(&name, &message);
                 }
                 let mut interface = lock(&self.shared);
                 interface.end_kernel_joint();
@@ -135,6 +142,7 @@ impl End {
         interface.set_meeting(false);
         if self.side == Side::Reader {
             interface.await_ring(self.id, false);
+            interface.await_successor_no_more();
         }
     }
 
@@ -196,7 +204,7 @@ impl End {
         // First: what the device sends from then on waits for whoever comes.
         lock(&self.shared).end_kernel_joint();
         if let Some(Err(message)) = stack::with(|stack| Some(stack.parted(&name, tap))) {
-            element::output::tell(format_args!("weir: {name}: {message}"));
+            tell(&name, &message);
         }
     }
 
@@ -233,7 +241,9 @@ impl End {
         let fds: Vec<BorrowedFd<'_>> = fds.into_iter().flatten().map(|fd| fd.as_fd()).collect();
         // From here on the end of the pipe is no end before the writer's answer, or its own end, is known.
         lock(&self.shared).await_ring(self.id, true);
-        Message { kind: WELCOME, number, name }.send(&talk.line, &fds).ok().map(drop)
+        Message { kind: WELCOME, number, name }.send(&talk.line, &fds).ok()?;
+        lock(&self.shared).await_successor();
+        Some(())
     }
 
     /// Joins both stacks in the kernel, or else by moving packets between their taps.
@@ -296,5 +306,87 @@ impl End {
         ];
         Message::new(HELLO, wish).send(line, &fds).ok()?;
         joint::ends(&memory, ring::Side::First, [forward, backward], line).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::{Arc, Mutex};
+
+    use socket2::{Domain, Type};
+
+    use element::{Batch, Packet};
+    use sys::poll::Poller;
+
+    use super::*;
+    use crate::stage::tests::rings;
+    use crate::stage::{Format, Input, Interface, PipeIn, PipeOut, Receipt};
+
+    fn neighbour(pid: u32) -> Neighbour {
+        Neighbour { pid, is_same_user: true }
+    }
+
+    fn socket() -> Socket {
+        Socket::new(Domain::UNIX, Type::SEQPACKET, None).unwrap()
+    }
+
+    #[test]
+    fn a_reader_that_meets_another_writer_finishes_the_ring_to_the_last_one() {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let pipe::Kind::Pipe(id) = pipe::kind(&reader).unwrap() else { panic!() };
+        let input = PipeIn::new(pipe::reopen_to_read(reader.as_fd()).unwrap(), "in".into()).unwrap();
+        let mut interface = Interface::new("left").unwrap();
+        interface.add_input(Box::new(input)).unwrap();
+        let ([(mut last, _output), (_input, output)], _line) = rings(64 << 10);
+        interface.add_output(Box::new(output)).unwrap();
+        let send = |interface: &mut Interface| interface.send(&mut Batch::of(Packet::zeroed(60)));
+        send(&mut interface);
+        let shared = Arc::new(Mutex::new(interface));
+        let mut end = End { shared, id, side: Side::Reader, listener: socket(), talk: None, leaving: None };
+        let (line, _other) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None).unwrap();
+        let talk = Talk { line: Arc::new(line.into()), neighbour: neighbour(1), rings: None };
+        end.welcome(&talk, RING_ONLY).unwrap();
+        let mut poller = Poller::new().unwrap();
+        let mut receive = |batch: &mut Batch| last.receive(batch, 9, &mut poller);
+        let mut batch = Batch::new();
+        assert!(matches!(receive(&mut batch), Receipt::Packets) && batch.len() == 1);
+        assert!(matches!(receive(&mut Batch::new()), Receipt::End));
+        // What is sent now waits for the other one, or until it is known that there will be none.
+        send(&mut lock(&end.shared));
+        assert!(lock(&end.shared).is_full());
+        end.talk = Some(talk);
+        end.settle();
+        assert!(!lock(&end.shared).is_full());
+        assert_eq!(lock(&end.shared).report().n_waiting, 1);
+        poller.add(lock(&end.shared).tx_fd(), 0, sys::poll::Interest::READ).unwrap();
+        assert!(!poller.wait(Some(Duration::ZERO)).unwrap().is_empty(), "who sends is called");
+    }
+
+    #[test]
+    fn a_pipe_that_outlives_its_neighbour_for_a_moment_is_not_abandoned() {
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        let pipe::Kind::Pipe(id) = pipe::kind(&writer).unwrap() else { panic!() };
+        let output = PipeOut::new(pipe::reopen_to_write(writer.as_fd()).unwrap(), "out".into(), Format::Pcap);
+        let mut interface = Interface::new("right").unwrap();
+        interface.add_output(Box::new(output.unwrap())).unwrap();
+        let leaving =
+            || Some(Leaving { neighbour: neighbour(child.id()), since: Instant::now(), ended: None });
+        let listener = socket();
+        let shared = Arc::new(Mutex::new(interface));
+        let mut end = End { shared, id, side: Side::Writer, listener, talk: None, leaving: leaving() };
+        assert_eq!(end.is_abandoned(), None);
+        let found = loop {
+            if let Some(is_abandoned) = end.is_abandoned() {
+                break is_abandoned;
+            }
+        };
+        assert!(found);
+        end.leaving = leaving();
+        assert_eq!(end.is_abandoned(), None);
+        drop(reader);
+        assert_eq!(end.is_abandoned(), Some(false));
     }
 }

@@ -10,7 +10,7 @@ use sys::poll::{Interest, Poller, Waker};
 use super::end::{End, Next, Talk, LOOK};
 use super::message::{self, Heard, Message, PART, PARTED, RING_ONLY, SWITCH};
 use super::rendezvous::{connect, listen, trusted, Neighbour};
-use super::{answer, stack, New, Side, DESK};
+use super::{answer, stack, tell, New, Side, DESK};
 use crate::stage::joint::{Line, RingIn, RingOut};
 use crate::stage::table::lock;
 use crate::stage::{unwatch_fd, watch_fd};
@@ -127,7 +127,7 @@ impl Office {
         let tap = match stack::with(|stack| Some(stack.part(&name))) {
             Some(Ok(tap)) => tap,
             Some(Err(message)) => {
-                element::output::tell(format_args!("weir: {name}: {message}"));
+                tell(&name, &message);
                 None
             }
             None => None,
