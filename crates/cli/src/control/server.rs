@@ -25,6 +25,8 @@ type Job = Box<dyn FnOnce(&mut World) + Send>;
 const BEGIN_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the end waits for answers to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// How long those who connect wait to be tried again when this process can have no more descriptors.
+const NO_ROOM: Duration = Duration::from_millis(50);
 
 /// What a graph does besides its packets: it answers on sockets, which are removed at the end, and tells what happens.
 pub struct Server {
@@ -89,7 +91,12 @@ impl Server {
         self.sockets.push(socket);
         let (reach, herald) = (self.reach.clone(), self.herald.clone());
         let listen = move || {
-            for stream in listener.incoming().flatten() {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else {
+                    // No descriptor is free, and who connects still waits: it would fail at once again.
+                    std::thread::sleep(NO_ROOM);
+                    continue;
+                };
                 let (reach, herald) = (reach.clone(), herald.clone());
                 let serve = move || serve(stream, &reach, &herald);
                 // Without a thread for it, a client finds the end.

@@ -84,7 +84,7 @@ pub fn linux(options: LinuxOptions) -> Exit {
     let created = Stack::create_beside(&stack_options, || first_look = Some(company::FirstLook::begin()));
     let mut stack = created.map_err(|error| format!("linux: {error}"))?;
     if let Some(note) = stack.note() {
-        eprintln!("weir: {note}");
+        eprintln!("weir: linux: {note}");
     }
     let mut text = String::new();
     for name in &names {

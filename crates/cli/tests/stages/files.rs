@@ -274,6 +274,26 @@ fn what_a_device_refuses_is_told() {
 }
 
 #[test]
+fn what_a_device_receives_faster_than_it_is_read_is_told() {
+    as_each_user(|place| {
+        let graph = "InfiniteSource(LENGTH 1400, LIMIT 30000, STOP true) -> ToInterface(right)";
+        let script = format!(
+            "ip link add v0 type veth peer name v1 && \
+             for dev in v0 v1; do ip link set $dev addrgenmode none && ip link set $dev up || exit; done; mkfifo go
+             sh -c 'echo $$ > pid; exec weir port v0 --side left 2> told' | {{ read line < go; wc -c > size; }} &
+             until weir status | grep -q 'port v0'; do sleep 0.02; done
+             weir stage -e '{graph}' | weir port v1 --side right && kill $(cat pid) && echo > go; wait $!"
+        );
+        place.write("script", script);
+        place.output("weir linux -- sh script");
+        let told = String::from_utf8(place.read("told")).unwrap();
+        let line =
+            told.lines().find(|line| line.contains("packets came faster than they were received; lost: "));
+        assert!(line.is_some_and(|line| line.starts_with("weir: port: interface left: ")), "{told}");
+    });
+}
+
+#[test]
 fn what_a_format_cannot_express_is_told() {
     as_each_user(|place| {
         let graph = "InfiniteSource(LENGTH 13, LIMIT 2, STOP true) -> ToInterface(right)";
@@ -288,17 +308,23 @@ fn what_a_format_cannot_express_is_told() {
 #[test]
 fn packets_sent_into_a_pipe_that_is_only_read_are_told() {
     as_each_user(|place| {
-        place.write("in.pcap", capture(300));
-        let graph = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToInterface(left);";
-        let told = "weir: stage: interface left can only be read; packets sent to it and lost: 300\n";
-        let stage = format!("weir stage -e '{graph}'");
-        for script in [
-            format!("cat in.pcap | {stage} > out.pcap"),
-            format!("mkfifo fifo; cat in.pcap > fifo & {stage} --if left=fifo:fifo > out.pcap"),
-        ] {
-            let finished = place.run(&script);
-            assert_eq!((finished.code, &*finished.stderr), (0, told), "{script}");
-            assert_eq!(n_packets(place, "out.pcap"), 300);
+        // More than may wait, as well.
+        for n in [300, 6000] {
+            place.write("in.pcap", capture(n));
+            let graph = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToInterface(left);";
+            let told =
+                format!("weir: stage: interface left can only be read; packets sent to it and lost: {n}\n");
+            let stage = format!("weir stage -e '{graph}'");
+            for script in [
+                format!("cat in.pcap | {stage} > out.pcap"),
+                format!(
+                    "rm -f fifo; mkfifo fifo; cat in.pcap > fifo & {stage} --if left=fifo:fifo > out.pcap"
+                ),
+            ] {
+                let finished = place.run(&script);
+                assert_eq!((finished.code, &*finished.stderr), (0, &*told), "{script}");
+                assert_eq!(n_packets(place, "out.pcap") as u64, n);
+            }
         }
     });
 }

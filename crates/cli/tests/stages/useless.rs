@@ -1,5 +1,9 @@
 //! Streams and graphs that no packet can come through: they are told of, and nothing waits for ever.
 
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
 use super::captures;
 use super::process::{as_each_user, until, Place};
 
@@ -159,6 +163,37 @@ fn where_descriptors_are_short_the_stage_tells_so() {
             assert!(!finished.stderr.contains("(os error "), "{finished:?}");
         }
         assert!(n_failed > 0);
+        assert_eq!(place.output("find run -type s"), "", "sockets are left behind");
+    });
+}
+
+/// How long a thread has run so far, in hundredths of a second.
+fn ticks(task: &Path) -> u64 {
+    let stat = fs::read_to_string(task.join("stat")).expect("the thread is there");
+    let numbers = stat.rsplit(')').next().unwrap_or_default();
+    numbers.split_whitespace().skip(11).take(2).map(|number| number.parse::<u64>().expect("a number")).sum()
+}
+
+#[test]
+fn who_connects_where_no_descriptor_is_left_does_not_keep_a_stage_busy() {
+    as_each_user(|place| {
+        let running = place.start("mkfifo in; exec weir count --if left=fifo:in > out");
+        let id = running.id();
+        let socket = place.path(&format!("run/weir/stage-{id}.sock"));
+        let control = || {
+            let tasks = fs::read_dir(format!("/proc/{id}/task")).expect("it runs").flatten();
+            let mut tasks = tasks.map(|task| task.path());
+            tasks.find(|task| fs::read_to_string(task.join("comm")).is_ok_and(|name| name == "control\n"))
+        };
+        until("the stage listens", || Path::new(&socket).exists() && control().is_some());
+        place.output(&format!("prlimit --pid {id} --nofile=3:3"));
+        let _waiting = UnixStream::connect(&socket).unwrap();
+        let (own, control) = (Path::new("/proc/thread-self"), control().unwrap());
+        let (before, begin) = (ticks(&control), ticks(own));
+        // As long as this thread runs, the other one could.
+        while ticks(own) - begin < 50 {}
+        let n = ticks(&control) - before;
+        assert!(n < 20, "it ran for {n} of 50");
     });
 }
 

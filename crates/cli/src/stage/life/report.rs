@@ -33,8 +33,8 @@ pub(super) fn tell_drops(world: &World) {
     }
 }
 
-/// Tells what was sent to interfaces that can only be read, and what others did not take. A stack's devices come and go as its joints
-/// do; `weir status` has their drops.
+/// Tells what was sent to interfaces that can only be read, what devices did not keep until it was received, and what others did not
+/// take. A stack's devices come and go as its joints do; `weir status` has their drops.
 pub(super) fn tell_lost() {
     for shared in table::opened() {
         let interface = lock(&shared);
@@ -42,6 +42,18 @@ pub(super) fn tell_lost() {
         if n > 0 {
             let lost = format_args!("interface {name} can only be read; packets sent to it and lost: {n}");
             eprintln!("{}", told(lost));
+        }
+        let n = interface.n_turned_away();
+        if n > 0 {
+            let lost =
+                format_args!("interface {name}: as many packets as may wait did so already; lost: {n}");
+            eprintln!("{}", told(lost));
+        }
+        let n = interface.n_missed();
+        if n > 0 && !name.starts_with(status::STACK) {
+            let missed =
+                format_args!("interface {name}: packets came faster than they were received; lost: {n}");
+            eprintln!("{}", told(missed));
         }
         let (n, why) = interface.not_taken();
         if n > 0 && !name.starts_with(status::STACK) {

@@ -156,7 +156,7 @@ impl Neighbour for Offer {
         let joined = stack.join_veth(name, &mut peer, peer_name).inspect_err(|error| {
             if let Error::Lost { .. } = error {
                 tell(format_args!(
-                    "weir: {error}\n  help: both stacks have lost these devices: start them again"
+                    "weir: linux: {error}\n  help: both stacks have lost these devices: start them again"
                 ));
             }
         });

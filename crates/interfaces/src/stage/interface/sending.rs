@@ -50,15 +50,6 @@ impl Interface {
         }
     }
 
-    /// Packets that were sent after whoever read them from a pipe or socket had gone, unless nothing comes from there either: then both
-    /// sides part.
-    pub fn n_abandoned(&self) -> u64 {
-        match self.is_closed && !(self.is_read && self.has_ended) {
-            true => self.n_unread,
-            false => 0,
-        }
-    }
-
     /// Counts packets that could not even wait and are dropped.
     pub fn count_turned_away(&mut self, n: usize) {
         self.n_turned_away += n as u64;
