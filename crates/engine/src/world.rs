@@ -252,9 +252,9 @@ impl World {
 
     /// Whether a handler's text is to be printed as it is, without a newline added.
     pub fn handler_is_raw(&self, name: &str) -> bool {
-        let found = name.rsplit_once('.').and_then(|(element, handler)| {
-            crate::handlers::facts(self, self.find(element, TOP)?, handler)
-        });
+        let found = name
+            .rsplit_once('.')
+            .and_then(|(element, handler)| crate::handlers::facts(self, self.find(element, TOP)?, handler));
         found.is_some_and(|handler| handler.has_flag("raw"))
     }
 

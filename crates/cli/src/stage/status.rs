@@ -127,8 +127,7 @@ pub fn queued(world: &mut World) -> u64 {
     let stores = |idx: &usize| stores_packets(world.class_of(*idx).facts.handlers);
     let queues = (0..world.n_elements()).filter(stores).map(|idx| format!("{}.length", world.name(idx)));
     let queues: Vec<String> = queues.collect();
-    let mut length =
-        |name: &String| world.read_handler(TOP, name, "").ok()?.trim().parse::<u64>().ok();
+    let mut length = |name: &String| world.read_handler(TOP, name, "").ok()?.trim().parse::<u64>().ok();
     queues.iter().filter_map(&mut length).sum()
 }
 

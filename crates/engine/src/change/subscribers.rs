@@ -83,8 +83,7 @@ impl World {
     /// Those whose element is gone hear no more.
     fn forget_unheard(&mut self) {
         let subscribers = std::mem::take(&mut self.subscribers);
-        let hears =
-            |one: &Subscriber| self.check_handler(TOP, &one.handler, HandlerUse::Write).is_ok();
+        let hears = |one: &Subscriber| self.check_handler(TOP, &one.handler, HandlerUse::Write).is_ok();
         self.subscribers = subscribers.into_iter().filter(hears).collect();
     }
 }
