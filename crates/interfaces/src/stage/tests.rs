@@ -574,11 +574,13 @@ fn what_is_sent_until_a_successor_offers_a_ring_waits_for_it() {
     let mut pair = Pair::new();
     pair.upgrade();
     pair.right.await_successor();
-    for _ in 0..3 {
+    pair.right.send(&mut Batch::of(Packet::zeroed(60)));
+    assert_eq!((pair.right.report().n_waiting, pair.right.is_full()), (1, false));
+    while !pair.right.is_full() {
         pair.right.send(&mut Batch::of(Packet::zeroed(60)));
     }
-    assert_eq!((pair.right.report().n_waiting, pair.right.is_full()), (3, true));
-    let ([_writer, (_input, output)], _line) = rings(64 << 10);
+    assert!(pair.right.report().n_waiting < MAX_WAITING);
+    let ([_writer, (_input, output)], _line) = rings(1 << 20);
     output.call_self();
     pair.right.add_output(Box::new(output)).unwrap();
     assert!(calls_sender(&pair.right));

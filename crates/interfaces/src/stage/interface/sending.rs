@@ -146,7 +146,8 @@ impl Interface {
             self.outputs.pop_front();
         }
         let Some(output) = self.outputs.front_mut() else {
-            self.is_blocked = self.awaits_successor && !self.waiting.is_empty();
+            // A few may wait without anybody standing still for them.
+            self.is_blocked = self.awaits_successor && self.waiting.len() >= MAX_WAITING / 2;
             if self.is_over || self.is_left || !(self.has_way_out || self.may_get_output) {
                 self.give_up_waiting();
             }

@@ -353,12 +353,12 @@ mod tests {
         assert!(matches!(receive(&mut batch), Receipt::Packets) && batch.len() == 1);
         assert!(matches!(receive(&mut Batch::new()), Receipt::End));
         // What is sent now waits for the other one, or until it is known that there will be none.
-        send(&mut lock(&end.shared));
+        (0..4000).for_each(|_| send(&mut lock(&end.shared)));
         assert!(lock(&end.shared).is_full());
         end.talk = Some(talk);
         end.settle();
         assert!(!lock(&end.shared).is_full());
-        assert_eq!(lock(&end.shared).report().n_waiting, 1);
+        assert_eq!(lock(&end.shared).report().n_waiting, 4000);
         poller.add(lock(&end.shared).tx_fd(), 0, sys::poll::Interest::READ).unwrap();
         assert!(!poller.wait(Some(Duration::ZERO)).unwrap().is_empty(), "who sends is called");
     }
