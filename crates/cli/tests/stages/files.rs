@@ -386,8 +386,8 @@ fn the_writer_of_a_descriptor_learns_that_it_is_read_no_more() {
             "FromInterface(left) -> Discard; FromInterface(aux) -> Discard; Idle -> ToInterface(right)";
         place.command("mkfifo").arg("feed").status().expect("mkfifo runs");
         let script = format!(
-            "(head -c 24 in.pcap; exec yes) > feed & sleep 1000 | weir stage -e '{graph}' --if aux=fd:5 5< feed > /dev/null & \
-             wait %1; kill $(jobs -p)"
+            "(head -c 24 in.pcap; exec yes) > feed & sleep 1000 | weir stage -e '{graph}' --if aux=fd:5 5< feed > /dev/null 2> told & \
+             wait %1; for i in $(seq 1000); do [ -s told ] && break; sleep 0.01; done; kill $(jobs -p); cat told >&2"
         );
         // It ends only if the writer is told.
         let told = place.run(&script).stderr;
