@@ -1,7 +1,9 @@
 //! What the elements of a graph dropped.
 
-use element::{DropReason, Runtime, TOP};
+use element::{DropReason, Runtime};
 use engine::world::World;
+
+use crate::numbers;
 
 /// Packets that an element dropped for one reason.
 pub struct Dropped {
@@ -32,10 +34,10 @@ pub fn discarded(world: &mut World) -> Vec<Dropped> {
     let discards = (0..world.n_elements()).filter(|idx| world.class(*idx) == "Discard");
     let names: Vec<String> = discards.map(|idx| world.name(idx).to_string()).collect();
     let dropped = names.into_iter().filter_map(|element| {
-        let n = world.read_handler(TOP, &format!("{element}.count"), "").ok()?.trim().parse().ok()?;
+        let n = numbers::read(world, &format!("{element}.count")).filter(|n| *n > 0)?;
         Some(Dropped { element, class: "Discard", reason: "discarded", n })
     });
-    dropped.filter(|dropped| dropped.n > 0).collect()
+    dropped.collect()
 }
 
 /// The drops that are losses.

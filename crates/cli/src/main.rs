@@ -21,6 +21,7 @@ mod host;
 mod libraries;
 mod live;
 mod load;
+mod numbers;
 mod pages;
 mod patience;
 mod remote;

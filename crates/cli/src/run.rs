@@ -17,7 +17,9 @@ use crate::cores;
 use crate::drops::{self, Dropped};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Request};
+use crate::numbers;
 use crate::stop::Stop;
+
 /// How often the progress line is renewed.
 const PROGRESS: Duration = Duration::from_millis(200);
 /// Driver rounds between looks at the clock.
@@ -164,11 +166,8 @@ impl Progress {
         let (mut read, mut size) = (0, 0);
         for idx in 0..world.n_elements() {
             let name = world.name(idx).to_string();
-            let number = |world: &mut World, handler: &str| {
-                let value = world.read_handler(TOP, &format!("{name}.{handler}"), "").ok()?;
-                value.trim().parse::<u64>().ok()
-            };
-            if let (Some(at), Some(of)) = (number(world, "filepos"), number(world, "filesize")) {
+            let mut number = |handler: &str| numbers::read(world, &format!("{name}.{handler}"));
+            if let (Some(at), Some(of)) = (number("filepos"), number("filesize")) {
                 read += at;
                 size += of;
             }
@@ -204,10 +203,7 @@ struct Interface {
 
 /// Packets and bytes that an element received (`rx`) or sent (`tx`).
 fn counts(world: &mut World, element: &str, way: &str) -> Option<(u64, u64)> {
-    let mut number = |what: &str| {
-        let value = world.read_handler(TOP, &format!("{element}.{way}_{what}"), "").ok()?;
-        value.trim().parse::<u64>().ok()
-    };
+    let mut number = |what: &str| numbers::read(world, &format!("{element}.{way}_{what}"));
     Some((number("packets")?, number("bytes")?))
 }
 

@@ -158,11 +158,7 @@ fn every_class_is_documented() {
             }
             for (refusing, _) in class.refusals {
                 let is_own = |own: &graph::Handler| own.name == *refusing && own.kind.is_writable();
-                // What there is one of for each port may be told of in the text alone.
-                let numbered = refusing.strip_suffix('#').map(|name| format!("`{name}0`"));
-                let is_there = class.live && *refusing == "config"
-                    || class.facts.handlers.iter().any(is_own)
-                    || numbered.is_some_and(|numbered| class.facts.page.contains(&numbered));
+                let is_there = class.live && *refusing == "config" || class.facts.handlers.iter().any(is_own);
                 assert!(
                     is_there,
                     "{name}: {refusing}, whose writes fail so, is no handler that can be written"

@@ -13,6 +13,7 @@ use graph::Action;
 use super::answers::listed;
 use super::protocol::is_plain;
 use super::server::Reach;
+
 /// Classes whose elements use a network device, and the handlers that tell its name.
 const DEVICES: &[(&str, &str)] = &[
     ("FromDevice", "interface_name"),

@@ -10,6 +10,7 @@ use graph::{Diagnostics, Severity};
 
 use crate::control::change::Failure;
 use crate::control::server::Reach;
+
 /// What is told of a graph that has ended.
 const ENDED: &str = "the daemon is about to end";
 

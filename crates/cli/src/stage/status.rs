@@ -6,12 +6,14 @@ pub mod order;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use element::{Runtime, TOP};
+use element::Runtime;
 use engine::world::World;
 use graph::{Handler, HandlerKind};
 use interfaces::stage::{table, Report};
 use serde::{Deserialize, Serialize};
 use sys::pipe::PipeId;
+
+use crate::numbers;
 
 /// What a stage tells of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -127,8 +129,7 @@ pub fn queued(world: &mut World) -> u64 {
     let stores = |idx: &usize| stores_packets(world.class_of(*idx).facts.handlers);
     let queues = (0..world.n_elements()).filter(stores).map(|idx| format!("{}.length", world.name(idx)));
     let queues: Vec<String> = queues.collect();
-    let mut length = |name: &String| world.read_handler(TOP, name, "").ok()?.trim().parse::<u64>().ok();
-    queues.iter().filter_map(&mut length).sum()
+    queues.iter().filter_map(|name| numbers::read(world, name)).sum()
 }
 
 /// Whether the handlers are those of a class that stores packets: it tells how many. A length that can be written is that of

@@ -36,8 +36,7 @@
 
 use args::Scope;
 use element::{
-    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Refusal,
-    Verdict,
+    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal, Verdict,
 };
 
 use super::ip_patterns::{headers, report};
@@ -58,6 +57,7 @@ const ARGS: &[Arg] =
 const HANDLERS: &[Handler] = &[
     Handler::read("program", "The decision program: a test of a word a line, and where to go."),
     Handler::read("config", "The patterns.").flags("calm"),
+    Handler::read_write("pattern#", "The pattern of an output."),
 ];
 
 const DROPS: &[DropReason] = &[DropReason::new("no-match", "No pattern matches.")];
@@ -90,15 +90,6 @@ impl Element for IPClassifier {
             Some(output) => Verdict::port(output),
             None => Verdict::drop(NO_MATCH),
         });
-    }
-
-    fn own_handler(&self, name: &str) -> Option<HandlerKind> {
-        pattern_number(name).filter(|number| *number < self.texts.len()).map(|_| HandlerKind::ReadWrite)
-    }
-
-    fn own_handlers(&self) -> Vec<(String, HandlerKind)> {
-        let numbers = (0..self.texts.len()).rev();
-        numbers.map(|number| (format!("pattern{number}"), HandlerKind::ReadWrite)).collect()
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -140,9 +131,7 @@ fn parse(
 
 /// The number in `pattern0` and its like.
 fn pattern_number(name: &str) -> Option<usize> {
-    let digits = name.strip_prefix("pattern")?;
-    let number = digits.parse::<usize>().ok()?;
-    (number.to_string() == digits).then_some(number)
+    name.strip_prefix("pattern")?.parse().ok()
 }
 
 #[cfg(test)]

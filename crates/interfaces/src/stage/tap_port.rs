@@ -148,13 +148,11 @@ impl Input for TapIn {
     }
 
     fn n_missed(&self) -> u64 {
-        // Those of a stack are in another network namespace, where they are asked about.
-        let is_here = self.must_stay;
-        if is_here {
-            sys::link::n_unsent(self.tap.name()).unwrap_or(0)
-        } else {
-            0
+        // A device that need not stay is that of a stack, in another network namespace, where it is asked about.
+        if !self.must_stay {
+            return 0;
         }
+        sys::link::n_unsent(self.tap.name()).unwrap_or(0)
     }
 
     fn relay_end(&mut self) -> Option<relay::From<'_>> {

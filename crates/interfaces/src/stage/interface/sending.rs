@@ -190,6 +190,13 @@ impl Interface {
         self.waiting.truncate(0);
     }
 
+    /// As [`Interface::flush`], where no output may be left that would tell who sends of the room that there is then.
+    pub(super) fn flush_and_call(&mut self) {
+        let was_full = self.is_full();
+        self.flush();
+        self.call_sender(was_full);
+    }
+
     /// Has the descriptor of the output tell at once that there is room, if there was none: no output is left that would.
     pub(super) fn call_sender(&mut self, was_full: bool) {
         if !was_full || self.is_full() || self.bell.is_some() {

@@ -84,18 +84,14 @@ impl Interface {
     /// Another neighbour is about to take the place of the last one: the ring to that one is finished, as its reader may be waiting for
     /// that, and the way to the other one may be free only then. What is sent meanwhile waits.
     pub fn await_successor(&mut self) {
-        let was_full = self.is_full();
         self.awaits_successor = true;
-        self.flush();
-        self.call_sender(was_full);
+        self.flush_and_call();
     }
 
     /// The other neighbour is there, or will not come.
     pub fn await_successor_no_more(&mut self) {
         if std::mem::take(&mut self.awaits_successor) {
-            let was_full = self.is_full();
-            self.flush();
-            self.call_sender(was_full);
+            self.flush_and_call();
         }
     }
 
@@ -111,9 +107,7 @@ impl Interface {
     pub fn leave_to(&mut self, joint: &'static str, neighbour: u32, line: Line) {
         self.set_kernel_joint(joint, neighbour, line);
         (self.has_way_out, self.is_left, self.awaits_successor) = (true, true, false);
-        let was_full = self.is_full();
-        self.flush();
-        self.call_sender(was_full);
+        self.flush_and_call();
     }
 
     fn meet(&mut self, neighbour: u32) {
