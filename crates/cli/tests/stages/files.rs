@@ -306,6 +306,27 @@ fn what_a_format_cannot_express_is_told() {
 }
 
 #[test]
+fn packets_whose_reader_has_gone_are_told_and_the_others_go_on() {
+    as_each_user(|place| {
+        // More than a pipe holds: whoever reads a little of it and goes leaves many.
+        place.write("in.pcap", capture(40_000));
+        let both = "t :: Tee -> ToInterface(right); t[1] -> ToInterface(aux)";
+        let finished = place.run(&format!(
+            "mkfifo fifo; head -c 100 fifo > start &
+             weir stage --if 'aux=- fifo:fifo' -e 'FromInterface(left) -> {both}' < in.pcap > out.pcap; wait"
+        ));
+        let told = "weir: stage: interface aux: its reader has gone; packets sent to it and lost: ";
+        let n: u64 = finished.stderr.trim_end().strip_prefix(told).expect(&finished.stderr).parse().unwrap();
+        assert!((1..40_000).contains(&n), "{n}");
+        assert_eq!((finished.code, n_packets(place, "out.pcap")), (0, 40_000));
+        // Nobody asked for these.
+        let graph = format!("FromInterface(aux) -> {both}");
+        let finished = place.run(&format!("weir stage --if 'aux=file:in.pcap -' -e '{graph}' > out.pcap"));
+        assert_eq!((finished.code, &*finished.stderr), (0, ""));
+    });
+}
+
+#[test]
 fn packets_sent_into_a_pipe_that_is_only_read_are_told() {
     as_each_user(|place| {
         // More than may wait, as well.

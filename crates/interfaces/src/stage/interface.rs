@@ -59,6 +59,8 @@ pub struct Interface {
     n_missed: u64,
     /// Whether it has an output or leaves packets to a neighbour, did so before, or is to have no output.
     has_way_out: bool,
+    /// Whether what is sent is to go nowhere.
+    is_unwanted: bool,
     /// Whether it may get an output: who feeds it may turn out to take packets.
     may_get_output: bool,
     /// Packets that were sent though it never had a way out.
@@ -120,6 +122,7 @@ impl Interface {
             n_turned_away: 0,
             n_missed: 0,
             has_way_out: false,
+            is_unwanted: false,
             may_get_output: false,
             n_lost: 0,
             neighbour: None,

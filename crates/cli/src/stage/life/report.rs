@@ -4,6 +4,7 @@ use engine::world::World;
 use interfaces::stage::table::{self, lock, told};
 
 use crate::drops;
+use crate::stage::options::{LEFT, RIGHT};
 use crate::stage::status;
 
 /// Why queues drop packets.
@@ -33,7 +34,7 @@ pub(super) fn tell_drops(world: &World) {
     }
 }
 
-/// Tells what was sent to interfaces that can only be read, what devices did not keep until it was received, and what others did not
+/// Tells what was sent to interfaces that can only be read or are read no more, what devices did not keep until it was received, and what others did not
 /// take. A stack's devices come and go as its joints do; `weir status` has their drops.
 pub(super) fn tell_lost() {
     for shared in table::opened() {
@@ -41,6 +42,13 @@ pub(super) fn tell_lost() {
         let (name, n) = (interface.name(), interface.n_lost());
         if n > 0 {
             let lost = format_args!("interface {name} can only be read; packets sent to it and lost: {n}");
+            eprintln!("{}", told(lost));
+        }
+        // That the neighbours in the pipeline read no more is their affair, as in any pipeline.
+        let n = if [LEFT, RIGHT].contains(&name) { 0 } else { interface.n_unread() };
+        if n > 0 && !name.starts_with(status::STACK) {
+            let lost =
+                format_args!("interface {name}: its reader has gone; packets sent to it and lost: {n}");
             eprintln!("{}", told(lost));
         }
         let n = interface.n_turned_away();

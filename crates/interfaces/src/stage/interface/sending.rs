@@ -15,7 +15,7 @@ impl Interface {
         output.watch(&mut self.tx_poller)?;
         self.outputs.push_back(output);
         (self.is_closed, self.is_over, self.is_left, self.awaits_successor) = (false, false, false, false);
-        self.has_way_out = true;
+        (self.has_way_out, self.is_unwanted) = (true, false);
         Ok(())
     }
 
@@ -39,7 +39,7 @@ impl Interface {
 
     /// Says that what is sent is to go nowhere.
     pub fn want_no_output(&mut self) {
-        (self.has_way_out, self.is_over) = (true, true);
+        (self.has_way_out, self.is_over, self.is_unwanted) = (true, true, true);
     }
 
     /// Packets that were sent though the interface can only be read, once nobody can come any more who would take what waits.
@@ -47,6 +47,17 @@ impl Interface {
         match self.has_way_out {
             true => self.n_lost,
             false => self.n_lost + self.waiting.len() as u64 + self.n_turned_away,
+        }
+    }
+
+    /// Packets that an output took, or would have, whose reader has gone; 0 where it was told why the output takes nothing, and where
+    /// there is to be none.
+    pub fn n_unread(&self) -> u64 {
+        let is_explained = self.is_unwanted || self.has_failed || !self.faults.is_empty();
+        if is_explained {
+            0
+        } else {
+            self.n_unread
         }
     }
 
