@@ -17,6 +17,9 @@ impl Causes {
     pub const WAKEUPS: Causes = Causes(4);
     /// Further packets by one output, or packets that it makes: nobody can tell which packet they come from.
     pub const MORE: Causes = Causes(8);
+    /// What depends on how many packets are stored behind the element: they may go together as far as all of them have room there,
+    /// while nobody takes any out.
+    pub const LOOKS_AT_STORES: Causes = Causes(16);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 

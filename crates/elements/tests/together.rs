@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 19] = [
+const LINKS: [&str; 21] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -25,6 +25,8 @@ const LINKS: [&str; 19] = [
     "StoreData(1, xy)",
     "Pad(34)",
     "IPEncap(17, 1.1.1.1, 2.2.2.2)",
+    "RED(2, 6, 0.5, STABILITY 0) -> Queue(40) -> Unqueue",
+    "RED(1, 3, 0.5, STABILITY 0) -> Queue(7) -> Unqueue(BURST 3)",
 ];
 
 /// Elements with two.
@@ -169,6 +171,21 @@ fn a_pull_that_loses_its_packet_ends_a_burst() {
              -> u :: Unqueue(BURST 4) -> Discard; r[1] -> Truncate(2) -> q; DriverManager(wait_stop, read u.count, read q.length, stop)";
     for time in [BuildOptions::default(), simulated()] {
         assert_eq!(printed(time, graph, &[]), "u.count:\n9\nq.length:\n21\n");
+    }
+}
+
+#[test]
+fn what_looks_at_a_queue_sees_it_grow_packet_by_packet() {
+    // Into a queue that is emptied meanwhile, one that is not, and one that has no room for all.
+    for graph in [
+        "InfiniteSource(LIMIT 40, STOP true) -> r :: RED(2, 6, 0.5, STABILITY 0) -> Queue -> Unqueue -> Discard",
+        "InfiniteSource(LIMIT 40, BURST 40, STOP true) -> r :: RED(2, 6, 0.5, STABILITY 0) -> Queue -> Idle",
+        "InfiniteSource(LIMIT 40, BURST 40, STOP true) -> r :: RED(5, 8, 0.5, STABILITY 0) -> Queue(5) -> Idle",
+    ] {
+        let graph = format!("RandomSeed(3); {graph}");
+        let reads = ["r.stats".to_string()];
+        let drops = printed(simulated(), &graph, &reads);
+        assert_eq!(printed(BuildOptions::default(), &graph, &reads), drops, "{graph}");
     }
 }
 

@@ -255,6 +255,10 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
     if (0..n_elements).any(|element| meet_twice(element) && !is_store(element)) {
         return None;
     }
+    let looks = ways.iter().any(|way| way.causes.include(Causes::LOOKS_AT_STORES));
+    if looks && stores.iter().any(|shared| shared.filled_by.is_some() && shared.emptied_by.is_some()) {
+        return None;
+    }
     // It is told by the last packet how many runs found none.
     let passes = |task| stores.iter().any(|shared| shared.passed_on_by() == Some(task));
     if ways.iter().enumerate().any(|(task, way)| way.loses_pulled && passes(task)) {

@@ -94,20 +94,22 @@ impl World {
     /// Whether the packets of a burst that a task of an element moves, which causes `own`, may go together.
     pub(crate) fn goes_together(&mut self, element: ElementIdx, burst: usize, own: Causes) -> bool {
         self.explore(element, own);
-        let may_go = |store: &Store| {
+        let may_go = |store: &Store, is_looked_at: bool| {
+            let needs_room = store.tells_of_more || (is_looked_at && store.is_filled);
             let Some(Stock { len, room, .. }) = self.stock(store.element) else {
-                return !store.is_ring() && !store.tells_of_more;
+                return !store.is_ring() && !needs_room;
             };
-            (!store.is_ring() || len > burst) && (!store.tells_of_more || room >= burst)
+            (!store.is_ring() || (len > burst && !is_looked_at)) && (!needs_room || room >= burst)
         };
         // Those who wake come on the list in the order in which they are woken.
         let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
-        let Some(Way { stores, loses_pulled, .. }) = self.way(element) else { return false };
+        let Some(Way { stores, loses_pulled, causes, .. }) = self.way(element) else { return false };
         // A pull that loses its packet ends a burst; what turns take as one has several.
         if *loses_pulled && !self.turn.is_on() {
             return false;
         }
-        stores.iter().all(may_go) && stores.iter().filter(wakes).count() <= 1
+        let is_looked_at = causes.include(Causes::LOOKS_AT_STORES);
+        stores.iter().all(|store| may_go(store, is_looked_at)) && stores.iter().filter(wakes).count() <= 1
     }
 
     #[cold]

@@ -10,7 +10,7 @@
 
 use args::FixedPoint;
 use element::{
-    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal,
+    same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Refusal,
 };
 
 use super::adaptive_red::AdaptiveRed;
@@ -71,6 +71,8 @@ pub struct Red {
     pub(super) decision: Decision,
     pub(super) queues: WatchedQueues,
     n_drops: u64,
+    /// Whether it knows by itself how the queues grow: all that it lets pass goes straight into the one that it looks at.
+    fills_queue: bool,
     /// Whether it was there when the graph began, rather than made for a new configuration.
     is_original: bool,
     /// Whether the queues are those of the one that it replaces.
@@ -90,7 +92,17 @@ impl Element for Red {
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         self.is_original = true;
-        self.queues.find(ctx)
+        self.queues.find(ctx)?;
+        self.fills_queue = self.queues.are_filled_by(ctx);
+        Ok(())
+    }
+
+    fn causes(&self, usual: Causes) -> Causes {
+        if self.fills_queue {
+            Causes::CHANGES.and(Causes::LOOKS_AT_STORES)
+        } else {
+            usual
+        }
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
@@ -192,7 +204,15 @@ impl Red {
         let queues = WatchedQueues::named(conf, names);
         conf.finish()?;
         let decision = Decision::new(parameters.stability);
-        Ok(Red { parameters, decision, queues, n_drops: 0, is_original: false, keeps_queues })
+        Ok(Red {
+            parameters,
+            decision,
+            queues,
+            n_drops: 0,
+            fills_queue: false,
+            is_original: false,
+            keeps_queues,
+        })
     }
 
     /// Goes on from another one's average; one that was made for a new configuration is the other one in all but that.
@@ -204,6 +224,7 @@ impl Red {
             if self.keeps_queues || self.queues.find(ctx).is_err() {
                 self.queues = old.queues;
             }
+            self.fills_queue = self.queues.are_filled_by(ctx);
         }
     }
 

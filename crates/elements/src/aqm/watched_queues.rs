@@ -45,6 +45,16 @@ impl WatchedQueues {
         self.0.iter().filter_map(|idx| len(ctx, *idx)).sum()
     }
 
+    /// Whether it is one queue, into which what the element pushes goes straight.
+    pub fn are_filled_by(&self, ctx: &mut Ctx<'_>) -> bool {
+        let element = ctx.element;
+        if !ctx.output_is_push(0) {
+            return false;
+        }
+        let ends = ctx.runtime().downstream(element, 0);
+        matches!((&self.0[..], &ends[..]), ([queue], [(end, _)]) if queue == end)
+    }
+
     /// Names of the queues.
     pub fn names(&self, ctx: &Ctx<'_>) -> Vec<String> {
         self.0.iter().map(|idx| ctx.name(*idx).to_string()).collect()
