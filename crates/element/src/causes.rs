@@ -20,6 +20,8 @@ impl Causes {
     /// What depends on how many packets are stored behind the element: they may go together as far as all of them have room there,
     /// while nobody takes any out.
     pub const LOOKS_AT_STORES: Causes = Causes(16);
+    /// Copies of a packet by several outputs.
+    pub const COPIES: Causes = Causes(32);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 

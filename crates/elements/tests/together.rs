@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 21] = [
+const LINKS: [&str; 24] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -27,10 +27,16 @@ const LINKS: [&str; 21] = [
     "IPEncap(17, 1.1.1.1, 2.2.2.2)",
     "RED(2, 6, 0.5, STABILITY 0) -> Queue(40) -> Unqueue",
     "RED(1, 3, 0.5, STABILITY 0) -> Queue(7) -> Unqueue(BURST 3)",
+    "AggregateIP(ip src) -> AggregateFirst",
+    "AggregateLast",
+    "MarkIPHeader -> IPFragmenter(28, false, VERBOSE true)",
 ];
 
+/// Where branches meet.
+const END: &str = "Print(all, 4) -> Discard";
+
 /// Elements with two.
-const FORKS: [&str; 8] = [
+const FORKS: [&str; 11] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -39,6 +45,9 @@ const FORKS: [&str; 8] = [
     "PaintTee(0)",
     "RandomSwitch",
     "StrideSwitch(30, 1)",
+    "PaintSwitch",
+    "Classifier(0/45, -)",
+    "CheckLength(28)",
 ];
 
 /// Elements that store packets, and what takes them out.
@@ -193,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn runs_of_a_source(tree in trees(), n in 1..70u32) {
-        check("Discard", &[(format!("InfiniteSource({DATA}, LIMIT {n}, STOP true)"), &tree)])?;
+        check(END, &[(format!("InfiniteSource({DATA}, LIMIT {n}, STOP true)"), &tree)])?;
     }
 
     #[test]
@@ -218,12 +227,12 @@ proptest! {
     #[test]
     fn packets_in_a_ring(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..70), capacity in 20..100u32) {
         let source = format!("{} q -> Unqueue(LIMIT 200)", packets(&kinds));
-        check(&format!("Null; q :: Queue({capacity}); end -> q"), &[(source, &tree)])?;
+        check(&format!("Print(all, 4); q :: Queue({capacity}); end -> q"), &[(source, &tree)])?;
     }
 
     #[test]
     fn bursts_of_many_kinds(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..60), burst in 2..40u32) {
         let source = format!("q :: Queue({}); {} q -> Unqueue(BURST {burst})", kinds.len(), packets(&kinds));
-        check("Discard", &[(source, &tree)])?;
+        check(END, &[(source, &tree)])?;
     }
 }

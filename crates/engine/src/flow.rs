@@ -2,7 +2,8 @@
 //!
 //! Where an element splits a batch, its parts go on one after the other. At an input where such branches meet again each waits
 //! for the next, so that what follows is done once for all of them. Where there is nothing or a fast path between the outputs and that
-//! input, the batch is not split at all (see `lanes`). What comes of a single packet never waits: it goes Click's way.
+//! input, the batch is not split at all (see `lanes`). What comes of a single packet never waits: it goes Click's way. Packets that go
+//! together where Click's go one by one are put in order again where they meet.
 
 use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
 
@@ -86,7 +87,10 @@ impl World {
     fn take_from_stack(&mut self, base: usize) -> Option<(Target, Batch)> {
         while self.stack.len() > base {
             // Where branches meet, maybe no batch has come.
-            if let Some(Step { to, batch: Some(batch), .. }) = self.stack.pop() {
+            if let Some(Step { to, batch: Some(mut batch), waits }) = self.stack.pop() {
+                if waits && self.together.is_on() {
+                    batch.sort_by_place();
+                }
                 return Some((to, batch));
             }
         }
@@ -111,7 +115,7 @@ impl World {
 
     /// Puts emitted batches on the stack, the first on top, and below them the places where they will meet.
     fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
-        if outbox.batches().any(|batch| batch.len() > 1) {
+        if self.together.is_on() || outbox.batches().any(|batch| batch.len() > 1) {
             let place = |input: &_| Step { to: Target::meeting(*input), waits: true, batch: None };
             self.stack.extend(self.wiring.meetings(from).iter().map(place));
         }

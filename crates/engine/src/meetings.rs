@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub type Input = (u32, u32);
 
 /// As many elements behind a fork are looked at, the nearest ones.
-const HORIZON: usize = 64;
+pub const HORIZON: usize = 64;
 
 /// The inputs at which branches that begin at the outputs of `fork` meet, the nearest last. `targets` tells the inputs that the
 /// push outputs of an element lead to.

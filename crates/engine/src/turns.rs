@@ -45,6 +45,8 @@ pub struct List {
     stores: Option<Vec<Shared>>,
     /// Whether several of them may have something to say about the same packet.
     converses: bool,
+    /// How many packets at most may set out together.
+    most: usize,
 }
 
 /// An element that stores packets, and the tasks that fill and empty it.
@@ -171,13 +173,13 @@ impl World {
 
     /// How many runs of each task on a list nobody can tell from as many turns of one run.
     fn allowed_runs(&self, list: usize, burst: usize, wanted: usize) -> usize {
-        let Some(List { tasks, stores: Some(stores), converses }) = self.wiring.lists.get(list) else {
+        let Some(List { tasks, stores: Some(stores), converses, most }) = self.wiring.lists.get(list) else {
             return 1;
         };
         if burst > 1 && (tasks.len() > 1 || !stores.is_empty()) {
             return 1;
         }
-        let mut n = wanted;
+        let mut n = wanted.min(most / burst.max(1));
         for task in tasks.iter().skip(1) {
             let element = self.tasks.get(*task).and_then(|task| self.slots.get(task.element)?.as_ref());
             n = n.min(element.map_or(1, |element| element.joint_runs().0));
@@ -222,10 +224,11 @@ impl World {
             elements.push(element);
         }
         let ways: Option<Vec<&Way>> = elements.iter().map(|element| self.way(*element)).collect();
+        let most = ways.iter().flatten().map(|way| way.most).min().unwrap_or(0);
         let found = ways.and_then(|ways| join(&ways));
         let (stores, converses) =
             found.map_or((None, false), |(stores, converses)| (Some(stores), converses));
-        self.wiring.lists.push(List { tasks, stores, converses });
+        self.wiring.lists.push(List { tasks, stores, converses, most });
         Some(self.wiring.lists.len() - 1)
     }
 }
@@ -269,6 +272,10 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
     }
     let n_speakers = ways.iter().filter(|way| way.causes.include(Causes::LINES)).count();
     let converses = n_speakers > 1;
+    // In which run a packet was pulled nobody can tell then.
+    if converses && ways.iter().any(|way| way.loses_pulled) {
+        return None;
+    }
     // Who speaks of a packet that was made on the way speaks of another; and more of them may be stored than came.
     let makes_more = ways.iter().any(|way| way.causes.include(Causes::MORE));
     (!makes_more || (!converses && stores.is_empty())).then_some((stores, converses))

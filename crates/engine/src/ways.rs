@@ -1,7 +1,8 @@
 //! The ways that packets may go together: where nothing shows that they did not go one by one, as they do in Click.
 
-use element::{Causes, ElementIdx, Stock};
+use element::{Causes, ElementIdx, PortIdx, Stock, BATCH_MAX};
 
+use crate::meetings;
 use crate::notify::Kind;
 use crate::world::World;
 
@@ -17,6 +18,8 @@ pub struct Way {
     pub loses_pulled: bool,
     /// Elements that change what they share with others.
     pub n_changing: u32,
+    /// How many packets at most may set out together.
+    pub most: usize,
 }
 
 /// An element that stores packets.
@@ -55,6 +58,13 @@ struct Search<'a> {
     /// Elements whose neighbours are still to be looked at, and whether packets that leave them may be others.
     next: Vec<(ElementIdx, bool)>,
     way: Way,
+    /// Inputs that packets are pushed to, and those of them that they come to by several ways.
+    inputs: Vec<(ElementIdx, PortIdx)>,
+    joins: Vec<(ElementIdx, PortIdx)>,
+    /// How often an end was met where it does not matter who is first.
+    n_ends: usize,
+    /// Copies of one packet that may be made, itself included.
+    n_copies: usize,
     /// Whether it may show that packets did not go one by one.
     shows: bool,
 }
@@ -103,7 +113,10 @@ impl World {
         };
         // Those who wake come on the list in the order in which they are woken.
         let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
-        let Some(Way { stores, loses_pulled, causes, .. }) = self.way(element) else { return false };
+        let Some(Way { stores, loses_pulled, causes, most, .. }) = self.way(element) else { return false };
+        if burst > *most {
+            return false;
+        }
         // A pull that loses its packet ends a burst; what turns take as one has several.
         if *loses_pulled && !self.turn.is_on() {
             return false;
@@ -121,8 +134,18 @@ impl World {
             causes: own,
             loses_pulled: false,
             n_changing: 0,
+            most: usize::MAX,
         };
-        let mut search = Search { world: self, next: vec![(element, false)], way, shows: false };
+        let mut search = Search {
+            world: self,
+            next: vec![(element, false)],
+            way,
+            inputs: Vec::new(),
+            joins: Vec::new(),
+            n_ends: 0,
+            n_copies: 1,
+            shows: false,
+        };
         search.add(own);
         let known = match search.run() {
             Some(()) if search.shows => Known::OneByOne,
@@ -145,20 +168,60 @@ impl Search<'_> {
             let (n_inputs, n_outputs) = self.world.wiring.n_ports(element);
             for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
                 let next = self.world.wiring.downstream(element, port);
-                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Push, more))?;
+                next.into_iter().try_for_each(|(next, port)| self.meet((next, port), Step::Push, more))?;
             }
             for port in (0..n_inputs).filter(|port| !self.world.wiring.input_is_push(element, *port)) {
                 let next = self.world.wiring.upstream(element, port);
-                next.into_iter().try_for_each(|(next, _)| self.meet(next, Step::Pull, more))?;
+                next.into_iter().try_for_each(|(next, port)| self.meet((next, port), Step::Pull, more))?;
             }
         }
         // Two elements change in another order what they share.
-        self.shows |= self.way.n_changing > 1;
+        self.shows |= self.way.n_changing > 1 || !self.keeps_order_where_ways_join();
+        if !self.joins.is_empty() {
+            // All of them have room where they wait for each other.
+            self.way.most = BATCH_MAX / self.n_copies;
+        }
         Some(())
     }
 
+    /// Whether packets that come to an input by several ways come in their order: all those of a batch that was split wait for each other
+    /// there, and are put in order.
+    fn keeps_order_where_ways_join(&self) -> bool {
+        if self.joins.is_empty() {
+            return true;
+        }
+        // Who is first of what was made of one packet, its place does not tell.
+        let causes = self.way.causes;
+        let speaks_of_copies = causes.include(Causes::COPIES.and(Causes::LINES));
+        let is_plain = !causes.include(Causes::MORE) && !speaks_of_copies;
+        let n_elements = self.n_ends + self.way.meets.iter().filter(|is_met| **is_met).count();
+        is_plain
+            && n_elements <= meetings::HORIZON
+            && self.joins.iter().all(|join| !self.leads_back_to(*join))
+    }
+
+    /// Whether packets come from an input to the same input again.
+    fn leads_back_to(&self, input: (ElementIdx, PortIdx)) -> bool {
+        let (mut seen, mut next) = (Vec::new(), vec![input.0]);
+        while let Some(element) = next.pop() {
+            let n_outputs = self.world.wiring.n_ports(element).1;
+            for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
+                for to in self.world.wiring.downstream(element, port) {
+                    if to == input {
+                        return true;
+                    }
+                    if !seen.contains(&to.0) {
+                        seen.push(to.0);
+                        next.push(to.0);
+                    }
+                }
+            }
+        }
+        false
+    }
+
     /// Comes to an element by one of its ports.
-    fn meet(&mut self, element: ElementIdx, step: Step, more: bool) -> Option<()> {
+    fn meet(&mut self, (element, port): (ElementIdx, PortIdx), step: Step, more: bool) -> Option<()> {
         let class = self.world.classes.get(element)?;
         let causes = self.world.slots.get(element)?.as_ref()?.causes(class.causes);
         if causes == Causes::ANYTHING {
@@ -166,19 +229,26 @@ impl Search<'_> {
         }
         if causes == Causes::NOTHING && !class.shows_order && self.world.wiring.n_ports(element).1 == 0 {
             // It does not matter in what order they come to an end.
+            self.n_ends += 1;
             return Some(());
+        }
+        let is_join = step == Step::Push && self.inputs.contains(&(element, port));
+        if is_join {
+            self.joins.push((element, port));
+        } else if step == Step::Push {
+            self.inputs.push((element, port));
         }
         let was_met = std::mem::replace(self.way.meets.get_mut(element)?, true);
         if causes.include(Causes::WAKEUPS) {
-            self.store(element, step, more && causes.include(Causes::LINES));
+            self.store(element, step, is_join, more && causes.include(Causes::LINES));
             if !was_met {
                 self.next.push((element, more));
             }
             return Some(());
         }
         if was_met {
-            // By two ways packets come in another order.
-            self.shows = true;
+            // By ways to two inputs packets come in another order.
+            self.shows |= !is_join;
             return Some(());
         }
         // What happens to packets before the task has them happens before all that it does with the first.
@@ -188,17 +258,20 @@ impl Search<'_> {
         self.shows |= (step == Step::Pull && has_more) || misplaces;
         self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
         self.add(causes);
+        if causes.include(Causes::COPIES) {
+            self.n_copies = self.n_copies.saturating_mul(self.world.wiring.n_ports(element).1.max(1));
+        }
         self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())
     }
 
-    /// Comes to an element that stores packets. None may get them by two ways, or give them by two.
-    fn store(&mut self, element: ElementIdx, step: Step, tells_of_more: bool) {
+    /// Comes to an element that stores packets. None may get them by two inputs, or give them by two ways.
+    fn store(&mut self, element: ElementIdx, step: Step, is_join: bool, tells_of_more: bool) {
         let (is_filled, is_emptied) = (step == Step::Push, step == Step::Pull);
         match self.way.stores.iter_mut().find(|store| store.element == element) {
             None => self.way.stores.push(Store { element, is_filled, is_emptied, tells_of_more }),
             Some(store) => {
-                self.shows |= (store.is_filled && is_filled) || (store.is_emptied && is_emptied);
+                self.shows |= (store.is_filled && is_filled && !is_join) || (store.is_emptied && is_emptied);
                 store.is_filled |= is_filled;
                 store.is_emptied |= is_emptied;
                 store.tells_of_more |= tells_of_more;

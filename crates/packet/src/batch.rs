@@ -238,6 +238,12 @@ impl Batch {
         });
     }
 
+    /// Puts the packets in the order of their places among those that they set out with ([`Packet::place`]); those of one place stay in
+    /// their order. So few are sorted without memory from the heap.
+    pub fn sort_by_place(&mut self) {
+        self.sort_by_key(Packet::place);
+    }
+
     /// Shortens the batch to `n` packets, dropping the others.
     pub fn truncate(&mut self, n: usize) {
         while self.len() > n {

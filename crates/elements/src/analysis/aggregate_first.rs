@@ -8,16 +8,18 @@
 //! ```
 
 use element::{
-    annotation, per_packet, same, Arg, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Packet, Verdict,
+    annotation, per_packet, same, Arg, Causes, Class, Configure, Ctx, DropReason, Element, ElementIdx,
+    Failed, Packet, Verdict,
 };
 
 use super::aggregate_events::{self, Listener};
 use super::aggregate_set::AggregateSet;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<AggregateFirst>("AggregateFirst", "1/1-2", "a/ah", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<AggregateFirst>("AggregateFirst", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::NOTHING)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[aggregate_events::NOTIFIER];
 

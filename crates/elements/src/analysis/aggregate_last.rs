@@ -14,8 +14,8 @@
 //! ```
 
 use element::{
-    annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
-    Packet, TaskId,
+    annotation, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
+    Handler, Packet, TaskId,
 };
 use table::flow::FlowTable;
 
@@ -23,6 +23,7 @@ use super::aggregate_events::{self, Listener};
 
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateLast>("AggregateLast", "1/1-2", "h/h", "x/x")
+    .causes(Causes::MORE)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
@@ -120,6 +121,8 @@ impl AggregateLast {
                 add(&mut packet, kept, annotation::EXTRA_PACKETS, 1);
                 add(&mut packet, kept, annotation::EXTRA_LENGTH, kept.len() as u32);
                 packet.set_anno(annotation::FIRST_TIMESTAMP, kept.anno::<8>(annotation::FIRST_TIMESTAMP));
+                // It goes where this one is.
+                kept.set_place(packet.place());
                 Some(std::mem::replace(kept, packet))
             }
             None => {

@@ -26,7 +26,7 @@ use super::stations::{stations, Key, Stations, CAPACITY, STATIONS, UNLEARNED};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch<false>>("EtherSwitch", "2-/=", "h/h", "#/[^#]")
-    .causes(Causes::NOTHING)
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

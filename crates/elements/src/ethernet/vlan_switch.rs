@@ -39,7 +39,7 @@ use port::{ports, Port};
 
 /// The class.
 pub const CLASS: Class = Class::new::<VlanSwitch>("VLANSwitch", "2-/=", "h/h", "#/[^#]")
-    .causes(Causes::NOTHING)
+    .causes(Causes::COPIES)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

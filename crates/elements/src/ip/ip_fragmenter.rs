@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
 };
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option, Ipv4};
@@ -23,6 +23,7 @@ use super::{pieces::Pieces, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
+    .causes(Causes::LINES.and(Causes::CHANGES).and(Causes::MORE))
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)
@@ -152,6 +153,7 @@ impl IPFragmenter {
             let mut fragment =
                 template.fragment(&packet, offset, len, offset + len == payload_len, self.headroom);
             put_in_front(&mut fragment, link);
+            fragment.set_place(packet.place());
             out.add(ctx, fragment);
             self.n_fragments += 1;
             offset += len;
@@ -169,7 +171,7 @@ impl IPFragmenter {
             };
             let (source, destination) = (address(12), address(16));
             let text = format!("IPFragmenter({}) DF {source} {destination} len={}", self.mtu, packet.len());
-            ctx.chatter(&text);
+            ctx.chatter_of(packet.place(), &text);
         }
         self.n_drops += 1;
         // What came before goes first.

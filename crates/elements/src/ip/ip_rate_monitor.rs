@@ -14,12 +14,13 @@
 use std::net::Ipv4Addr;
 
 use args::{FixedPoint, Word};
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, Refusal};
 
 use super::rate_tree::{epoch, RateTree, PER_SECOND};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPRateMonitor>("IPRateMonitor", "1-2/1-2", "a/a", "x/x")
+    .causes(Causes::CHANGES)
     .args(ARGS)
     .pulls_first()
     .handlers(HANDLERS)

@@ -17,7 +17,9 @@
 //! ```
 
 use args::{sized_anno, Anno};
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet};
+use element::{
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+};
 use wire::ip_flag;
 
 use super::fragments::{Fragment, Queue};
@@ -25,6 +27,7 @@ use super::unfinished::{Added, Unfinished};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPReassembler>("IPReassembler", "1/1-2", "a/ah", "x/x")
+    .causes(Causes::MORE)
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);
@@ -168,7 +171,9 @@ impl IPReassembler {
             Added::Superfluous(packet) => Fate::Dropped(SUPERFLUOUS, packet),
             Added::Whole(queue, last) => {
                 self.stats.n_whole = self.stats.n_whole.wrapping_add(1);
-                Fate::Out(queue.into_whole(last.timestamp_ns()))
+                let mut whole = queue.into_whole(last.timestamp_ns());
+                whole.set_place(last.place());
+                Fate::Out(whole)
             }
         }
     }

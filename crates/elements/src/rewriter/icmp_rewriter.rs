@@ -15,7 +15,9 @@
 //! errors :: Idle -> ICMPRewriter(rw) -> errors_inside :: Discard;
 //! ```
 
-use element::{Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, Verdict};
+use element::{
+    Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Packet, Verdict,
+};
 use wire::word::{put_u16, put_u32, u16_at};
 use wire::{checksum, protocol};
 
@@ -26,8 +28,10 @@ use super::settings::DST_ANNO;
 use super::style::{fix_zero, is_first_fragment, u32_from};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<ICMPRewriter>("ICMPRewriter", "1/1-", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<ICMPRewriter>("ICMPRewriter", "1/1-", "h/h", "x/x")
+    .causes(Causes::CHANGES)
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::required("MAPS", "names of elements", "The rewriters, each perhaps with `:PORT` behind it."),

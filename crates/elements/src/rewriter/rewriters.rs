@@ -16,6 +16,7 @@ macro_rules! rewriter {
         /// The class.
         pub const CLASS: element::Class =
             element::Class::new::<$name>(stringify!($name), "1-/1-", "h/h", "x/x")
+                .causes(element::Causes::CHANGES)
                 .args(ARGS)
                 .handlers(HANDLERS)
                 .drops($crate::rewriter::handlers::DROPS)

@@ -10,13 +10,14 @@
 //! m [2] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::ewma::{unparse_scaled, RateEwma};
 use super::jiffies;
 
 /// The class.
 pub const CLASS: Class = Class::new::<BandwidthMeter>("BandwidthMeter", "1/2-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
     .looks_at_clock(1)
     .args(ARGS)
     .handlers(HANDLERS);

@@ -10,8 +10,7 @@ use element::{Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed}
 use super::tee::emit_clones;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").causes(Causes::NOTHING).drops(DROPS);
+pub const CLASS: Class = Class::new::<Hub>("Hub", "-/=", "h/h", "#/[^#]").causes(Causes::COPIES).drops(DROPS);
 
 const NOWHERE: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new("nowhere", "There is no other output.")];

@@ -8,13 +8,16 @@
 //! m [2] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::bandwidth_meter;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x").looks_at_clock(1).args(ARGS).handlers(HANDLERS);
+pub const CLASS: Class = Class::new::<Meter>("Meter", "1/2-", "h/h", "x/x")
+    .causes(Causes::NOTHING)
+    .looks_at_clock(1)
+    .args(ARGS)
+    .handlers(HANDLERS);
 
 const ARGS: &[Arg] = &[Arg::rest(
     "RATES",

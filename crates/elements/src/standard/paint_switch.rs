@@ -15,7 +15,7 @@ use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<PaintSwitch>("PaintSwitch", "1/-", "h/h", "x/x")
-    .causes(Causes::NOTHING)
+    .causes(Causes::COPIES)
     .args(ARGS)
     .drops(DROPS);
 

@@ -8,7 +8,7 @@
 //! s [1] -> Discard;
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler};
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS, REFUSALS};
 
@@ -29,7 +29,7 @@ pub(super) const fn class(
     args: &'static [Arg],
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
-    let class = Class::new::<RatedSplitter>(name, "1/1-2", "h/h", "x/x");
+    let class = Class::new::<RatedSplitter>(name, "1/1-2", "h/h", "x/x").causes(Causes::NOTHING);
     Class { configure, ..class.args(args).handlers(HANDLERS).drops(DROPS).refuses(REFUSALS).live() }
 }
 
