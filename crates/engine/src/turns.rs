@@ -146,10 +146,15 @@ impl World {
         }
         self.explore(element, own);
         let n_tasks = self.tasks.n_listed();
-        if self.way(element).is_none() || n_tasks > MOST_TASKS || !self.tasks.take_turns() {
+        if self.way(element).is_none() || n_tasks > MOST_TASKS {
             return 1;
         }
         let known = self.wiring.lists.iter().position(|list| self.tasks.are_listed(&list.tasks));
+        let shows =
+            known.and_then(|list| self.wiring.lists.get(list)).is_some_and(|list| list.stores.is_none());
+        if shows || !self.tasks.take_turns() {
+            return 1;
+        }
         let Some(list) = known.or_else(|| self.look_at_list(element)) else { return 1 };
         let n = self.allowed_runs(list, burst, wanted.min(self.runs_left / n_tasks));
         if n <= 1 {
