@@ -88,6 +88,12 @@ pub trait Element: Any + Send {
         false
     }
 
+    /// Goes on with what a task or a timer began, when all that came of what it emitted is over: as often as [`Ctx::go_on_later`] is
+    /// called. What [`Element::run_task`] yields is what the last of these yields.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        true
+    }
+
     /// A timer has expired.
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {}
 

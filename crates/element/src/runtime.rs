@@ -132,6 +132,8 @@ pub trait Runtime {
     fn is_scheduled(&self, task: TaskId) -> bool;
     /// Whether others than the one that runs are on the list.
     fn has_other_tasks(&self) -> bool;
+    /// Has the element whose task or timer runs go on when what it emitted has been dealt with.
+    fn go_on_later(&mut self);
     /// Lets no task run on this thread but this one, and no timer, until [`Runtime::release`]: it runs whenever a descriptor is ready
     /// that its element watches, and every so often.
     fn hold(&mut self, element: ElementIdx, task: TaskId);

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use element::{failure, Runtime, TaskId};
+use element::{failure, ElementIdx, Runtime, TaskId};
 
 use crate::build::Engine;
 use crate::wake::Waker;
@@ -153,6 +153,7 @@ impl World {
             }
             let begin = self.balance.map(|_| Instant::now());
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
+            let worked = if self.goes_on { self.go_on_with(element) } else { worked };
             let (runs, is_over) = self.turn.ran();
             if is_over {
                 self.have_arrived();
@@ -174,6 +175,15 @@ impl World {
         if self.acts_for_threads() {
             self.thread = 0;
         }
+    }
+
+    /// Lets an element go on with its task or timer as long as it asks for that.
+    fn go_on_with(&mut self, element: ElementIdx) -> bool {
+        let mut worked = false;
+        while std::mem::take(&mut self.goes_on) {
+            worked = self.call(element, |element, ctx| element.go_on(ctx)).unwrap_or(false);
+        }
+        worked
     }
 
     /// Whether this world runs the tasks of several threads in turn, as in simulated time.
@@ -219,6 +229,9 @@ impl World {
             let Some((timer, element)) = self.timers.pop(now) else { return };
             self.forget_times();
             self.call(element, |element, ctx| element.run_timer(ctx, timer));
+            if self.goes_on {
+                self.go_on_with(element);
+            }
             if self.runcount <= 0 || self.is_held() {
                 return;
             }
@@ -235,6 +248,9 @@ impl World {
             self.timers.unschedule(timer);
             self.forget_times();
             self.call(element, |element, ctx| element.run_timer(ctx, timer));
+            if self.goes_on {
+                self.go_on_with(element);
+            }
         }
     }
 

@@ -209,6 +209,11 @@ impl Runtime for World {
         self.tasks.has_others()
     }
 
+    #[inline]
+    fn go_on_later(&mut self) {
+        self.goes_on = true;
+    }
+
     fn hold(&mut self, element: ElementIdx, task: TaskId) {
         if !self.holders.iter().any(|(holder, _)| *holder == element) {
             self.holders.push((element, task));

@@ -60,6 +60,8 @@ pub struct World {
     pub(crate) n_flows: usize,
     /// Handler calls that wait for the elements that asked for them.
     pub(crate) later: Vec<LaterCall>,
+    /// Whether the element whose task or timer runs wants to go on when what it emitted has been dealt with.
+    pub(crate) goes_on: bool,
     /// Storage of outboxes for reuse.
     pub(crate) spare_outboxes: Vec<Outbox>,
     /// Storage of what descriptors are ready for, for reuse.
@@ -175,6 +177,7 @@ impl World {
             stack: Vec::new(),
             n_flows: 0,
             later: Vec::new(),
+            goes_on: false,
             spare_outboxes: Vec::new(),
             spare_events: Vec::new(),
             runcount: 1,

@@ -109,6 +109,8 @@ pub struct FromDump {
     timing_offset_ns: i64,
     next: Next,
     count: u64,
+    /// Packets on their way, which `count` is behind.
+    n_on_way: u64,
     traffic: Traffic,
     output: Output,
 }
@@ -162,6 +164,7 @@ impl Element for FromDump {
             timing_offset_ns: 0,
             next: Next::Nothing,
             count: 0,
+            n_on_way: 0,
             traffic: Traffic::default(),
             output: Output::Unknown,
         })
@@ -213,11 +216,11 @@ impl Element for FromDump {
                     return false;
                 }
                 Step::Wait => {
-                    ctx.emit(0, batch);
+                    self.send(ctx, batch);
                     return n > 0;
                 }
                 _ if n < wanted || left == 0 => {
-                    ctx.emit(0, batch);
+                    self.send(ctx, batch);
                     break;
                 }
                 _ => ctx.emit_now(0, batch),
@@ -231,6 +234,11 @@ impl Element for FromDump {
         }
         ctx.schedule(task);
         left < burst
+    }
+
+    fn go_on(&mut self, _ctx: &mut Ctx<'_>) -> bool {
+        self.n_on_way = 0;
+        true
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
@@ -266,7 +274,7 @@ impl Element for FromDump {
             "active" => self.is_active.to_string(),
             "encap" => link::unparse(source.link_type()),
             "packet_filepos" => source.packet_filepos.to_string(),
-            "count" => self.count.to_string(),
+            "count" => (self.count - self.n_on_way).to_string(),
             "rx_packets" => self.traffic.packets.to_string(),
             "rx_bytes" => self.traffic.bytes.to_string(),
             _ => return Err(format!("no {name} read handler")),
@@ -298,7 +306,7 @@ impl Element for FromDump {
                 let offset = args::integer(value).map_err(|_| "argument must be file offset")?;
                 self.source.seek(offset)?;
             }
-            "reset_counts" => self.count = 0,
+            "reset_counts" => self.count = self.n_on_way,
             "reset_timing" => self.source.window.reset(),
             _ => return Err(format!("no {name} write handler")),
         }
@@ -338,6 +346,15 @@ impl FromDump {
             self.burst
         } else {
             ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING)
+        }
+    }
+
+    /// Sends packets. Where somebody may ask, they are counted when all that comes of them is over.
+    fn send(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
+        let n = batch.len() as u64;
+        ctx.emit(0, batch);
+        if n > 0 && ctx.go_on_noticed(Causes::NOTHING) {
+            self.n_on_way = n;
         }
     }
 
@@ -729,5 +746,24 @@ mod tests {
             let text = testing::run(&format!("f :: FromDump({path}, {args}) -> Discard;"), &["f.scheduled"]);
             prop_assert!(text.ends_with("f.scheduled: false\n") || text.contains("could not be initialized"), "{}", text);
         }
+    }
+
+    #[test]
+    fn packets_are_counted_behind_what_comes_of_them() {
+        check_reading(
+            &format!(
+                "f :: FromDump({LAN}) -> Counter(COUNT_CALL 3 s.run) -> Discard;
+                 s :: Script(TYPE PASSIVE, read f.count, read f.scheduled, write f.reset_counts, write f.active false);
+                 DriverManager(wait 1ms, stop)"
+            ),
+            &["f.count"],
+            expect![[r#"
+                f.count:
+                2
+                f.scheduled:
+                true
+                f.count: 1
+            "#]],
+        );
     }
 }

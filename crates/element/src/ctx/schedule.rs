@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use graph::PortIdx;
 
-use super::{Ctx, Ready, Signal, TaskId, TimerId, Wake};
+use super::{Causes, Ctx, Ready, Signal, TaskId, TimerId, Wake};
 use crate::Clock;
 
 impl Ctx<'_> {
@@ -72,6 +72,24 @@ impl Ctx<'_> {
     /// Unschedules a task until [`Ctx::schedule`]; notifiers do not wake it.
     pub fn strong_unschedule(&mut self, task: TaskId) {
         self.runtime.unschedule(task, true);
+    }
+
+    /// Has [`Element::go_on`](crate::Element::go_on) called when all that comes of what was emitted so far is over. Only for methods that
+    /// run a task or a timer: what they do behind their packets (count them, set a task anew) is seen by nobody whom these reach.
+    #[inline]
+    pub fn go_on_later(&mut self) {
+        self.runtime.go_on_later();
+    }
+
+    /// As [`Ctx::go_on_later`], but only where somebody notices: where handlers may be called because of what was emitted. To move
+    /// packets causes `own`. Yields whether it is so.
+    #[inline]
+    pub fn go_on_noticed(&mut self, own: Causes) -> bool {
+        let is_noticed = self.runtime.is_unforeseen(self.element, own);
+        if is_noticed {
+            self.runtime.go_on_later();
+        }
+        is_noticed
     }
 
     /// Whether a task is scheduled.

@@ -376,4 +376,17 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn microseconds_of_more_than_a_second_are_counted_with_32_bits() {
+        check(
+            "FromIPSummaryDump(DATA \"!data ts_sec ts_usec ip_src\n5 4294967 1.0.0.1\n5 4294968 1.0.0.1\n5 9589094 1.0.0.1\n\",
+             STOP true) -> Print(x, 0, TIMESTAMP true) -> Discard",
+            expect![[r#"
+                x: 9.294967:   40
+                x: 5.000000704:   40
+                x: 5.999159408:   40
+            "#]],
+        );
+    }
 }

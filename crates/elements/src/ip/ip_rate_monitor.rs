@@ -122,7 +122,7 @@ impl Element for IPRateMonitor {
                 let [kb] = args::split_args(value).try_into().map_err(|_| "expecting 1 integer")?;
                 let kb: i32 = args::integer(&kb).map_err(|_| "not an integer")?;
                 self.tree.memory_max = bytes(u64::try_from(kb).unwrap_or(KB_MIN));
-                self.tree.shrink(now, ctx.random() & 1 == 0);
+                self.tree.shrink(now, || ctx.random_between(0, 1) == 1);
                 self.look_as_often(ctx);
             }
             _ => return Err(format!("no {name} write handler")),
@@ -134,7 +134,7 @@ impl Element for IPRateMonitor {
         let Some(old) = same::<IPRateMonitor>(ctx, old) else { return };
         if old.counts_bytes == self.counts_bytes {
             self.tree.take_over(old.tree);
-            self.tree.shrink(epoch(ctx.now_ns()), ctx.random() & 1 == 0);
+            self.tree.shrink(epoch(ctx.now_ns()), || ctx.random_between(0, 1) == 1);
         }
     }
 }
@@ -160,7 +160,7 @@ impl IPRateMonitor {
             packet.set_anno(TO_RATE, to.to_ne_bytes());
         }
         if self.tree.is_fold_due(now) {
-            self.tree.fold_now(now, ctx.random() & 1 == 0);
+            self.tree.fold_now(now, ctx.random_between(0, 1) == 1);
         }
         self.look_as_often(ctx);
     }
@@ -238,6 +238,25 @@ mod tests {
             m.memmax: 102400
         "#]]
         .assert_eq(&run(graph, &["m.look", "m.memmax"]));
+    }
+
+    #[test]
+    fn a_seed_decides_where_folding_begins() {
+        let source = |limit, rate, address| {
+            format!("RatedSource(RATE {rate}, LENGTH 20, LIMIT {limit}) -> UDPIPEncap({address}, 5, 6.7.8.9, 10) -> m;")
+        };
+        let graph = format!(
+            "RandomSeed(7); m :: IPRateMonitor(BYTES, 1, 5, 100) -> Discard; {}{}{}{}
+            DriverManager(wait 2.95s, stop)",
+            source(100, 1000, "1.2.3.4"),
+            source(100, 1000, "2.2.3.4"),
+            source(100, 1000, "3.2.3.4"),
+            source(-1, 10, "4.2.3.4"),
+        );
+        expect![[r#"
+            m.mem: 14960
+        "#]]
+        .assert_eq(&run(&graph, &["m.mem"]));
     }
 
     #[test]

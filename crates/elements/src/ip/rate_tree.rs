@@ -15,6 +15,9 @@ const SCALE: u32 = 10;
 const PAIR_SIZE: usize = 40;
 const NODE_SIZE: usize = 2080;
 
+/// Steps of one length by which the threshold rises while too much memory is used.
+const MOST_STEPS: i32 = 1000;
+
 /// The root's place; it is always there.
 const ROOT: usize = 0;
 
@@ -249,12 +252,14 @@ impl RateTree {
         }
     }
 
-    /// Folds higher and higher rates until the limit of memory is kept.
-    pub fn shrink(&mut self, now: u32, oldest_first: bool) {
+    /// Folds higher and higher rates until the limit of memory is kept, each time the oldest or the newest first.
+    pub fn shrink(&mut self, now: u32, mut oldest_first: impl FnMut() -> bool) {
         let mut threshold = self.threshold.max(0);
+        let step = (threshold / 5).max(1);
         while self.memory_max > 0 && self.memory > self.memory_max && threshold < i32::MAX {
-            self.fold(threshold, now, oldest_first);
-            threshold = threshold.saturating_add((threshold / 5).max(1));
+            self.fold(threshold, now, oldest_first());
+            // Steps grow where there would be too many of one length.
+            threshold = threshold.saturating_add(step.max(threshold / MOST_STEPS));
         }
     }
 

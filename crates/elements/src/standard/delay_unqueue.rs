@@ -9,8 +9,8 @@
 
 use args::Timestamp;
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId,
-    TimerId, Wake, BATCH_MAX,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId, TimerId,
+    Wake, BATCH_MAX,
 };
 
 /// The class.
@@ -30,6 +30,8 @@ const HANDLERS: &[Handler] = &[
 pub struct DelayUnqueue {
     delay: Timestamp,
     held: Option<Packet>,
+    /// Packets that this run of the task has sent.
+    n_sent: usize,
     wakers: Option<(TaskId, TimerId)>,
     signal: Signal,
 }
@@ -38,7 +40,7 @@ impl Element for DelayUnqueue {
     fn configure(conf: &mut Configure<'_>) -> Result<DelayUnqueue, Failed> {
         let delay = conf.args.need("DELAY");
         conf.finish()?;
-        Ok(DelayUnqueue { delay, held: None, wakers: None, signal: Signal::Busy })
+        Ok(DelayUnqueue { delay, held: None, n_sent: 0, wakers: None, signal: Signal::Busy })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -55,28 +57,35 @@ impl Element for DelayUnqueue {
         }
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let Some((_, timer)) = self.wakers else { return false };
-        let mut worked = false;
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
+        self.n_sent = 0;
+        self.go_on(ctx)
+    }
+
+    /// Sends a packet that is due, and goes on behind it.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some((task, timer)) = self.wakers else { return false };
         // An end, so that others get their turn even if what is sent comes back at once.
-        for _ in 0..BATCH_MAX {
-            let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
-                if ctx.is_active(&self.signal) {
-                    ctx.schedule(task);
-                }
-                return worked;
-            };
-            let due_ns = packet.timestamp_ns();
-            if due_ns > ctx.now_ns() {
-                self.held = Some(packet);
-                ctx.schedule_at_wall(timer, due_ns);
-                return false;
-            }
-            ctx.emit_now(0, Batch::of(packet));
-            worked = true;
+        if self.n_sent >= BATCH_MAX {
+            ctx.schedule(task);
+            return true;
         }
-        ctx.schedule(task);
-        worked
+        let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
+            if ctx.is_active(&self.signal) {
+                ctx.schedule(task);
+            }
+            return self.n_sent > 0;
+        };
+        let due_ns = packet.timestamp_ns();
+        if due_ns > ctx.now_ns() {
+            self.held = Some(packet);
+            ctx.schedule_at_wall(timer, due_ns);
+            return false;
+        }
+        ctx.emit_packet(0, packet);
+        self.n_sent += 1;
+        ctx.go_on_later();
+        true
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -146,6 +155,26 @@ mod tests {
                     expected time in seconds
                 c.count: 8
                 d.delay: -1.000000s
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_its_packets_cause_to_be_called_may_ask_and_change_it() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> q :: Queue -> u :: DelayUnqueue(0.1) -> Counter(COUNT_CALL 2 s.run) -> c :: Counter -> Discard;
+             s :: Script(TYPE PASSIVE, read u.delay, write u.delay 0.2, read u.scheduled, read q.length);
+             DriverManager(wait 1, stop)",
+            &["u.delay", "c.count"],
+            expect![[r#"
+                u.delay:
+                100ms
+                u.scheduled:
+                false
+                q.length:
+                4
+                u.delay: 200ms
+                c.count: 6
             "#]],
         );
     }

@@ -10,8 +10,8 @@
 
 use args::Timestamp;
 use element::{
-    annotation, handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    annotation, handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed,
+    Handler, Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use packet::Ring;
 
@@ -50,8 +50,20 @@ pub struct LinkUnqueue {
     last: Timestamp,
     /// Whether the next packet is sent right behind the last one.
     is_back_to_back: bool,
+    /// Packets on their way behind the line.
+    n_arriving: usize,
+    run: Run,
     wakers: Option<(TaskId, TimerId)>,
     signal: Signal,
+}
+
+/// A run of the task.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    now: Timestamp,
+    /// Whether the line has room for packets that may be there.
+    has_room: bool,
+    worked: bool,
 }
 
 impl Element for LinkUnqueue {
@@ -69,6 +81,8 @@ impl Element for LinkUnqueue {
             line: Ring::new(),
             last: Timestamp::default(),
             is_back_to_back: false,
+            n_arriving: 0,
+            run: Run::default(),
             wakers: None,
             signal: Signal::Busy,
         })
@@ -88,10 +102,25 @@ impl Element for LinkUnqueue {
         }
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
         let now = Timestamp::from_nanos(ctx.now_ns());
         let (n_sent, has_room) = self.send(ctx, now);
-        let n_arrived = self.arrive(ctx, now);
+        self.run = Run { now, has_room, worked: n_sent > 0 };
+        self.go_on(ctx)
+    }
+
+    /// Pushes on what has arrived, and goes on behind it until there is no more.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some((task, _)) = self.wakers else { return false };
+        let Run { now, has_room, .. } = self.run;
+        let batch = self.arrived(ctx, now);
+        self.n_arriving = batch.len();
+        if !batch.is_empty() {
+            self.run.worked = true;
+            ctx.emit(0, batch);
+            ctx.go_on_later();
+            return true;
+        }
         let is_active = ctx.is_active(&self.signal);
         match self.next_arrival() {
             _ if has_room => ctx.schedule(task),
@@ -100,14 +129,14 @@ impl Element for LinkUnqueue {
             None if is_active => ctx.schedule(task),
             None => {}
         }
-        n_sent + n_arrived > 0
+        self.run.worked
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         match name {
             "latency" => Ok(self.latency.unparse_interval()),
             "bandwidth" => Ok((self.bandwidth * 100).to_string()),
-            "size" => Ok(self.line.len().to_string()),
+            "size" => Ok((self.line.len() + self.n_arriving).to_string()),
             _ => Err(format!("no {name} read handler")),
         }
     }
@@ -162,19 +191,14 @@ impl LinkUnqueue {
         Timestamp::from_micros(i64::from(us))
     }
 
-    /// Pushes on the packets that have arrived; yields how many.
-    fn arrive(&mut self, ctx: &mut Ctx<'_>, now: Timestamp) -> usize {
-        let mut n_arrived = 0;
+    /// Takes packets that have arrived, as many as may move at a time.
+    fn arrived(&mut self, ctx: &mut Ctx<'_>, now: Timestamp) -> Batch {
+        let at_once = ctx.at_once(BATCH_MAX, Causes::NOTHING);
         let mut batch = Batch::new();
-        while self.next_arrival().is_some_and(|arrival| arrival <= now) {
+        while batch.len() < at_once && self.next_arrival().is_some_and(|arrival| arrival <= now) {
             batch.extend(self.line.pop_front());
-            n_arrived += 1;
-            if batch.room() == 0 {
-                ctx.emit_now(0, std::mem::replace(&mut batch, Batch::new()));
-            }
         }
-        ctx.emit_now(0, batch);
-        n_arrived
+        batch
     }
 
     fn next_arrival(&self) -> Option<Timestamp> {
@@ -195,6 +219,7 @@ impl LinkUnqueue {
     fn empty(&mut self, ctx: &mut Ctx<'_>) {
         ctx.count_drops(RESET, self.line.len() as u64);
         self.line = Ring::new();
+        self.n_arriving = 0;
         if let Some((task, timer)) = self.wakers {
             ctx.unschedule_timer(timer);
             ctx.schedule(task);
@@ -293,6 +318,29 @@ mod tests {
               BANDWIDTH: required argument missing
             Router could not be initialized!
         "#]],
+        );
+    }
+
+    #[test]
+    fn what_its_packets_cause_to_be_called_may_ask_and_change_it() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> q :: Queue -> u :: LinkUnqueue(0.2, 1kBps) -> Counter(COUNT_CALL 2 s.run) -> c :: Counter -> Discard;
+             s :: Script(TYPE PASSIVE, read u.size, read u.latency, write u.bandwidth 2kBps, read u.size, read u.scheduled, read q.length);
+             DriverManager(wait 2, stop)",
+            &["c.count"],
+            expect![[r#"
+                u.size:
+                4
+                u.latency:
+                200ms
+                u.size:
+                0
+                u.scheduled:
+                true
+                q.length:
+                1
+                c.count: 3
+            "#]],
         );
     }
 }

@@ -107,6 +107,7 @@ impl Element for Queue {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        let n_before = self.len();
         match self.kind {
             Kind::FrontDrop => self.storage.add_and_drop_oldest(&mut batch),
             Kind::Mixed if port == 1 => self.storage.add_in_front(&mut batch),
@@ -115,7 +116,8 @@ impl Element for Queue {
         if !self.storage.packets.is_empty() {
             ctx.set_empty_signal(true);
         }
-        if self.storage.is_full() {
+        // As in Click, a packet that finds no room makes nobody sleep.
+        if self.storage.is_full() && self.len() > n_before {
             ctx.set_full_signal(false);
         }
         if !batch.is_empty() {
@@ -128,11 +130,7 @@ impl Element for Queue {
         if !batch.is_empty() && !self.storage.is_full() {
             ctx.set_full_signal(true);
         }
-        let sleeps = match self.kind {
-            Kind::Quick => self.storage.packets.is_empty(),
-            _ => self.storage.is_sleepy(batch.len(), max),
-        };
-        if sleeps {
+        if self.sleeps(batch.len(), max) {
             ctx.set_empty_signal(false);
         }
         batch
@@ -143,10 +141,18 @@ impl Element for Queue {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let n_before = self.len();
         if !self.storage.write(ctx, name, value, FULL)? {
             return Err(format!("no {name} write handler"));
         }
-        ctx.set_full_signal(!self.storage.is_full());
+        // As in Click, all packets are pulled, and once there is none.
+        if name == "reset" && self.sleeps(n_before, usize::MAX) {
+            ctx.set_empty_signal(false);
+        }
+        // As in Click, a capacity that leaves no room makes nobody sleep.
+        if !self.storage.is_full() {
+            ctx.set_full_signal(true);
+        }
         Ok(())
     }
 
@@ -173,6 +179,15 @@ impl Queue {
             _ => Storage::new(capacity as usize),
         };
         Ok(Queue { storage, kind })
+    }
+
+    /// Whether the pullers should sleep after a pull of `n` packets of `max` wanted.
+    #[inline]
+    fn sleeps(&mut self, n: usize, max: usize) -> bool {
+        match self.kind {
+            Kind::Quick => self.storage.packets.is_empty(),
+            _ => self.storage.is_sleepy(n, max),
+        }
     }
 
     /// How many more packets it holds.
@@ -293,6 +308,55 @@ mod tests {
                    1 | 01
                    1 | 00
                 q.drops: 4
+            "#]],
+        );
+    }
+
+    #[test]
+    fn only_packets_that_take_the_last_room_make_a_source_sleep() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 10, BURST 3) -> q :: Queue(0) -> Discard;
+             j :: InfiniteSource(LIMIT 10, BURST 3) -> p :: Queue(4) -> TimedUnqueue(0.5) -> Discard;
+             DriverManager(wait 1ms, read i.count, read q.drops, read j.count, write p.capacity 2, wait 1ms, read j.count,
+                 read p.drops, write p.reset, wait 1ms, read j.count, stop)",
+            &["p.length"],
+            expect![[r#"
+                p :: Queue: overflow
+                i.count:
+                10
+                q.drops:
+                10
+                j.count:
+                6
+                j.count:
+                6
+                p.drops:
+                1
+                j.count:
+                9
+                p.length: 2
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_reset_finds_the_queue_empty_once() {
+        check_reading(
+            "InfiniteSource(LIMIT 3) -> q :: Queue -> s :: PullSwitch(-1) -> u :: RatedUnqueue(1000000) -> Discard;
+             InfiniteSource(LIMIT 3) -> r :: QuickNoteQueue -> t :: PullSwitch(-1) -> v :: RatedUnqueue(1000000) -> Discard;
+             DriverManager(wait 100us, write q.reset, write r.reset, write s.switch 0, write t.switch 0, wait 1ms, stop)",
+            &["u.calls", "v.calls"],
+            expect![[r#"
+                u.calls: 10 calls to run_task()
+                8 empty runs
+                0 pushes
+                10 failed pulls
+
+                v.calls: 1 calls to run_task()
+                0 empty runs
+                0 pushes
+                1 failed pulls
+
             "#]],
         );
     }

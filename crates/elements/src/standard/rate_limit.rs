@@ -97,6 +97,11 @@ impl RateLimit {
         }
     }
 
+    /// Whether bytes are limited.
+    pub fn is_in_bytes(&self) -> bool {
+        self.unit == Unit::Bytes
+    }
+
     /// Adds the tokens that have come by now.
     #[inline]
     pub fn refill(&mut self, now_ns: i64) {

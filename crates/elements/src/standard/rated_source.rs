@@ -11,7 +11,8 @@
 //! ```
 
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, TaskId, TimerId, BATCH_MAX,
+    handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, TaskId, TimerId,
+    BATCH_MAX,
 };
 
 use super::jiffies;
@@ -59,6 +60,8 @@ pub struct RatedSource {
     is_active: bool,
     stops: bool,
     count: u64,
+    /// Packets on their way, which are counted behind it.
+    n_sent: u64,
     burst: usize,
     timer: Option<TimerId>,
     /// Only with a push output.
@@ -89,6 +92,7 @@ impl Element for RatedSource {
             is_active,
             stops,
             count: 0,
+            n_sent: 0,
             burst: conf.environment.default_burst(),
             timer: None,
             task: None,
@@ -112,7 +116,7 @@ impl Element for RatedSource {
         }
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
         if !self.may_send(ctx) {
             return false;
         }
@@ -123,8 +127,19 @@ impl Element for RatedSource {
             }
             return false;
         }
+        self.n_sent = batch.len() as u64;
         ctx.emit(0, batch);
-        ctx.schedule(task);
+        if !ctx.go_on_noticed(Causes::NOTHING) {
+            self.go_on(ctx);
+        }
+        true
+    }
+
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        self.count += self.n_sent;
+        if let Some(task) = self.task {
+            ctx.schedule(task);
+        }
         true
     }
 
@@ -132,7 +147,9 @@ impl Element for RatedSource {
         if !self.may_send(ctx) {
             return Batch::new();
         }
-        self.make(ctx, max)
+        let batch = self.make(ctx, max);
+        self.count += batch.len() as u64;
+        batch
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -209,7 +226,6 @@ impl RatedSource {
             return Batch::new();
         }
         self.bucket.remove(n as u32);
-        self.count += n as u64;
         self.template.packet.set_timestamp_ns(ctx.now_ns());
         self.template.clones(n)
     }
@@ -275,6 +291,24 @@ mod tests {
             &["c.count"],
             expect![[r#"
                 c.count: 101
+            "#]],
+        );
+    }
+
+    #[test]
+    fn packets_are_counted_behind_what_comes_of_them() {
+        check_reading(
+            "r :: RatedSource(RATE 1000, LIMIT 3) -> Counter(COUNT_CALL 2 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read r.count, read r.scheduled, write r.active false);
+             DriverManager(wait 10ms, stop)",
+            &["r.count", "r.scheduled"],
+            expect![[r#"
+                r.count:
+                1
+                r.scheduled:
+                false
+                r.count: 2
+                r.scheduled: false
             "#]],
         );
     }

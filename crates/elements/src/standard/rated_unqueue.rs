@@ -47,6 +47,8 @@ pub struct RatedUnqueue {
     burst: usize,
     is_active: bool,
     calls: Calls,
+    /// Packets on their way, which are counted behind it.
+    n_moved: u64,
     wakers: Option<Wakers>,
 }
 
@@ -98,16 +100,29 @@ impl Element for RatedUnqueue {
             return false;
         }
         let n_moved = move_packets(&mut self.limit, ctx, self.burst);
-        self.calls.pushes += n_moved;
         if n_moved == 0 {
             self.calls.failed_pulls += 1;
-            if !ctx.is_active(&wakers.signal) {
-                return false;
+            if ctx.is_active(&wakers.signal) {
+                self.calls.empty_runs += 1;
+                ctx.schedule(task);
             }
-            self.calls.empty_runs += 1;
+            return false;
         }
-        ctx.schedule(task);
-        n_moved > 0
+        // As in Click, bytes are limited by one that counts a packet before it goes.
+        self.n_moved = if self.limit.is_in_bytes() { 0 } else { n_moved };
+        self.calls.pushes += n_moved - self.n_moved;
+        if !ctx.go_on_noticed(Causes::NOTHING) {
+            self.go_on(ctx);
+        }
+        true
+    }
+
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        self.calls.pushes += self.n_moved;
+        if let Some(wakers) = &self.wakers {
+            ctx.schedule(wakers.task);
+        }
+        true
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -149,7 +164,7 @@ impl RatedUnqueue {
     fn new(conf: &mut Configure<'_>, unit: Unit) -> Result<RatedUnqueue, Failed> {
         let limit = RateLimit::configure(conf, unit)?;
         let burst = conf.environment.default_burst();
-        Ok(RatedUnqueue { limit, burst, is_active: true, calls: Calls::default(), wakers: None })
+        Ok(RatedUnqueue { limit, burst, is_active: true, calls: Calls::default(), n_moved: 0, wakers: None })
     }
 }
 
@@ -229,6 +244,41 @@ mod tests {
                 config:1: While configuring 'RatedUnqueue@2 :: RatedUnqueue':
                   cannot specify both BURST_DURATION and BURST_SIZE
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn packets_are_counted_behind_what_comes_of_them_but_bytes_before() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> Queue -> u :: RatedUnqueue(1000) -> Counter(COUNT_CALL 2 s.run) -> Discard;
+             InfiniteSource(LIMIT 6) -> Queue -> b :: BandwidthRatedUnqueue(69kBps) -> Counter(COUNT_CALL 2 t.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read u.calls, read u.scheduled, write u.active false);
+             t :: Script(TYPE PASSIVE, read b.calls, read b.scheduled);
+             DriverManager(wait 1, stop)",
+            &["u.calls"],
+            expect![[r#"
+                u.calls:
+                2 calls to run_task()
+                0 empty runs
+                1 pushes
+                0 failed pulls
+
+                u.scheduled:
+                false
+                b.calls:
+                2 calls to run_task()
+                0 empty runs
+                2 pushes
+                0 failed pulls
+
+                b.scheduled:
+                false
+                u.calls: 3 calls to run_task()
+                0 empty runs
+                2 pushes
+                0 failed pulls
+
             "#]],
         );
     }

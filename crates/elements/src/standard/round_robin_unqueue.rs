@@ -35,6 +35,18 @@ pub struct RoundRobinUnqueue {
     burst: usize,
     n_packets: u32,
     next: usize,
+    run: Run,
+    task: Option<TaskId>,
+}
+
+/// A run of the task.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// Packets that may still be moved.
+    left: usize,
+    at_once: usize,
+    /// Packets on their way, which are counted behind it.
+    n_sent: usize,
 }
 
 impl Element for RoundRobinUnqueue {
@@ -44,7 +56,13 @@ impl Element for RoundRobinUnqueue {
             burst => burst.max(1),
         };
         conf.finish()?;
-        Ok(RoundRobinUnqueue { burst: burst as usize, n_packets: 0, next: 0 })
+        Ok(RoundRobinUnqueue {
+            burst: burst as usize,
+            n_packets: 0,
+            next: 0,
+            run: Run::default(),
+            task: None,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -53,30 +71,40 @@ impl Element for RoundRobinUnqueue {
         }
         let task = ctx.new_task();
         ctx.schedule(task);
+        self.task = Some(task);
         Ok(())
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
         // Click has no input to look at then, and ends by a fault.
         if ctx.n_inputs() == 0 {
             return false;
         }
+        let at_once = ctx.at_once(self.burst, Causes::NOTHING);
+        self.run = Run { left: self.burst, at_once, n_sent: 0 };
+        self.go_on(ctx)
+    }
+
+    /// Moves as many packets as may move at a time, and goes on behind them.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let port = self.next;
-        let (mut left, at_once) = (self.burst, ctx.at_once(self.burst, Causes::NOTHING));
-        while left > 0 {
-            let wanted = left.min(at_once);
+        self.n_packets = self.n_packets.wrapping_add(std::mem::take(&mut self.run.n_sent) as u32);
+        let wanted = self.run.left.min(self.run.at_once);
+        if wanted > 0 {
             let batch = ctx.pull(port, wanted);
             let n = batch.len();
-            self.n_packets = self.n_packets.wrapping_add(n as u32);
-            left = if n < wanted { 0 } else { left - n };
-            if left == 0 {
+            self.run.left = if n < wanted { 0 } else { self.run.left - n };
+            self.run.n_sent = n;
+            if n > 0 {
                 ctx.emit(port, batch);
-            } else {
-                ctx.emit_now(port, batch);
+                ctx.go_on_later();
+                return true;
             }
         }
         self.next = if port + 1 < ctx.n_inputs() { port + 1 } else { 0 };
-        ctx.schedule(task);
+        if let Some(task) = self.task {
+            ctx.schedule(task);
+        }
         true
     }
 
@@ -152,6 +180,22 @@ mod tests {
               number of outputs must equal to number of inputs
             Router could not be initialized!
         "#]],
+        );
+    }
+
+    #[test]
+    fn packets_are_counted_behind_what_comes_of_them() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> Queue -> u :: RoundRobinUnqueue -> Counter(COUNT_CALL 2 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read u.packets, read u.scheduled, stop)",
+            &[],
+            expect![[r#"
+                u.packets:
+                1 packets
+
+                u.scheduled:
+                false
+            "#]],
         );
     }
 }

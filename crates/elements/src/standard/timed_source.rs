@@ -9,7 +9,7 @@
 //! ```
 
 use args::Timestamp;
-use element::{same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
+use element::{same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Packet, TimerId};
 
 use super::source::{DEFAULT_DATA, MAX_LENGTH};
 
@@ -75,7 +75,7 @@ impl Element for TimedSource {
         Ok(())
     }
 
-    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
         if !self.is_active {
             return;
         }
@@ -88,8 +88,17 @@ impl Element for TimedSource {
         let mut packet = self.packet.clone();
         packet.set_timestamp_ns(ctx.now_ns());
         ctx.emit_packet(0, packet);
+        if !ctx.go_on_noticed(Causes::NOTHING) {
+            self.go_on(ctx);
+        }
+    }
+
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
         self.count = self.count.wrapping_add(1);
-        ctx.reschedule_after(timer, self.interval.as_nanos());
+        if let Some(timer) = self.timer {
+            ctx.reschedule_after(timer, self.interval.as_nanos());
+        }
+        true
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -194,6 +203,20 @@ mod tests {
             expect![[r#"
             c.count: 2
         "#]],
+        );
+    }
+
+    #[test]
+    fn packets_are_counted_behind_what_comes_of_them() {
+        check_reading(
+            "t :: TimedSource(0.1) -> Counter(COUNT_CALL 2 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read t.count, write t.reset); DriverManager(wait 0.45, stop)",
+            &["t.count"],
+            expect![[r#"
+                t.count:
+                1
+                t.count: 3
+            "#]],
         );
     }
 }

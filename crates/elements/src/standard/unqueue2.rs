@@ -53,7 +53,20 @@ pub struct Unqueue2 {
     /// Names that were given.
     queues: Option<Vec<ElementIdx>>,
     count: u32,
+    run: Run,
+    task: Option<TaskId>,
     signal: Signal,
+}
+
+/// A run of the task.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// Packets that may still be moved.
+    left: usize,
+    at_once: usize,
+    n_moved: usize,
+    /// Whether there were no more packets.
+    is_empty: bool,
 }
 
 impl Element for Unqueue2 {
@@ -72,7 +85,7 @@ impl Element for Unqueue2 {
         }
         conf.finish()?;
         let burst = if burst == 0 { i32::MAX } else { burst };
-        Ok(Unqueue2 { burst, queues, count: 0, signal: Signal::Busy })
+        Ok(Unqueue2 { burst, queues, count: 0, run: Run::default(), task: None, signal: Signal::Busy })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -82,29 +95,37 @@ impl Element for Unqueue2 {
         }
         let task = ctx.new_task();
         ctx.schedule(task);
+        self.task = Some(task);
         self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
         Ok(())
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let limit = self.limit(ctx);
-        let (mut n_moved, at_once) = (0, ctx.at_once(limit, Causes::NOTHING));
-        while n_moved < limit {
-            let wanted = (limit - n_moved).min(at_once);
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
+        let left = self.limit(ctx);
+        self.run = Run { left, at_once: ctx.at_once(left, Causes::NOTHING), ..Run::default() };
+        self.go_on(ctx)
+    }
+
+    /// Moves as many packets as may move at a time, and goes on behind them.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let wanted = self.run.left.min(self.run.at_once);
+        if wanted > 0 && !self.run.is_empty {
             let batch = ctx.pull(0, wanted);
             let n = batch.len();
-            n_moved += n;
             self.count = self.count.wrapping_add(n as u32);
-            ctx.emit_now(0, batch);
-            if n < wanted {
-                if !ctx.is_active(&self.signal) {
-                    return n_moved > 0;
-                }
-                break;
+            self.run.left -= n;
+            self.run.n_moved += n;
+            self.run.is_empty = n < wanted;
+            if n > 0 {
+                ctx.emit(0, batch);
+                ctx.go_on_later();
+                return true;
             }
         }
-        ctx.schedule(task);
-        n_moved > 0
+        if let Some(task) = self.task.filter(|_| !self.run.is_empty || ctx.is_active(&self.signal)) {
+            ctx.schedule(task);
+        }
+        self.run.n_moved > 0
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
@@ -183,6 +204,27 @@ mod tests {
                 config:1: While configuring 'Unqueue2@2 :: Unqueue2':
                   too many arguments
                 Router could not be initialized!
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_its_packets_cause_to_be_called_may_ask_it() {
+        check_reading(
+            "InfiniteSource(LIMIT 6) -> q :: Queue -> u :: Unqueue2(3, QUIET true) -> Counter(COUNT_CALL 2 s.run) -> Discard;
+             s :: Script(TYPE PASSIVE, read u.packets, read u.scheduled, read q.length);
+             DriverManager(wait 1, stop)",
+            &["u.packets"],
+            expect![[r#"
+                u.packets:
+                2 packets
+
+                u.scheduled:
+                false
+                q.length:
+                0
+                u.packets: 6 packets
+
             "#]],
         );
     }

@@ -134,7 +134,9 @@ fn set_seconds(composer: &mut Composer, value: Value<'_>) {
 
 fn set_microseconds(composer: &mut Composer, value: Value<'_>) {
     let old = Timestamp::from_nanos(composer.packet.timestamp_ns());
-    set_time(composer, Timestamp::new(old.sec(), 0) + Timestamp::from_micros(value.number() as i64));
+    // In nanoseconds with 32 bits, as in Click.
+    let nanoseconds = (value.number() as u32).wrapping_mul(1000);
+    set_time(composer, Timestamp::new(old.sec(), 0) + Timestamp::from_nanos(nanoseconds.into()));
 }
 
 fn set_all_microseconds(composer: &mut Composer, value: Value<'_>) {
