@@ -198,8 +198,8 @@ impl Runtime for World {
         self.tasks.schedule(task);
     }
 
-    fn unschedule(&mut self, task: TaskId, strong: bool) {
-        self.tasks.unschedule(task, strong);
+    fn unschedule(&mut self, task: TaskId) {
+        self.tasks.unschedule(task, false);
     }
 
     fn is_scheduled(&self, task: TaskId) -> bool {

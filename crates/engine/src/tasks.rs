@@ -214,7 +214,7 @@ impl TaskList {
         }
     }
 
-    /// Unschedules a task.
+    /// Unschedules a task; `strong`: so that notifiers do not wake it.
     pub fn unschedule(&mut self, id: TaskId, strong: bool) {
         if let Some(task) = self.get_mut(id) {
             task.scheduled = false;

@@ -66,12 +66,7 @@ impl Ctx<'_> {
 
     /// Unschedules a task until it is scheduled or a notifier wakes it.
     pub fn unschedule(&mut self, task: TaskId) {
-        self.runtime.unschedule(task, false);
-    }
-
-    /// Unschedules a task until [`Ctx::schedule`]; notifiers do not wake it.
-    pub fn strong_unschedule(&mut self, task: TaskId) {
-        self.runtime.unschedule(task, true);
+        self.runtime.unschedule(task);
     }
 
     /// Whether a task is scheduled.
