@@ -290,7 +290,7 @@ impl ToIpSummaryDump {
     }
 
     fn dump_one(&mut self, packet: &mut Packet, restored: usize) {
-        let is_ip = self.fields.iter().any(|field| field.is_ip);
+        let is_ip = self.fields.iter().any(|field| field.is_ip());
         let lengths = is_ip.then(|| prepare(packet, self.is_careful));
         let wishes = Wishes {
             complains: self.complains,
