@@ -9,8 +9,8 @@
 
 use args::Timestamp;
 use element::{
-    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId,
-    TimerId, Wake, BATCH_MAX,
+    handlers, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Puller, TaskId,
+    TimerId, BATCH_MAX,
 };
 
 /// The class.
@@ -30,38 +30,35 @@ const HANDLERS: &[Handler] = &[
 pub struct DelayUnqueue {
     delay: Timestamp,
     held: Option<Packet>,
-    wakers: Option<(TaskId, TimerId)>,
-    signal: Signal,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
 }
 
 impl Element for DelayUnqueue {
     fn configure(conf: &mut Configure<'_>) -> Result<DelayUnqueue, Failed> {
         let delay = conf.args.need("DELAY");
         conf.finish()?;
-        Ok(DelayUnqueue { delay, held: None, wakers: None, signal: Signal::Busy })
+        Ok(DelayUnqueue { delay, held: None, wakers: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.wakers = Some((task, ctx.new_timer()));
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some((task, _)) = self.wakers {
-            ctx.schedule(task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let Some((_, timer)) = self.wakers else { return false };
+        let Some((puller, timer)) = &self.wakers else { return false };
         let mut worked = false;
         // An end, so that others get their turn even if what is sent comes back at once.
         for _ in 0..BATCH_MAX {
             let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
-                if ctx.is_active(&self.signal) {
+                if ctx.is_active(&puller.signal) {
                     ctx.schedule(task);
                 }
                 return worked;
@@ -69,7 +66,7 @@ impl Element for DelayUnqueue {
             let due_ns = packet.timestamp_ns();
             if due_ns > ctx.now_ns() {
                 self.held = Some(packet);
-                ctx.schedule_at_wall(timer, due_ns);
+                ctx.schedule_at_wall(*timer, due_ns);
                 return false;
             }
             ctx.emit_now(0, Batch::of(packet));

@@ -11,7 +11,7 @@
 use args::Timestamp;
 use element::{
     annotation, handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler,
-    Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Packet, Puller, TaskId, TimerId, BATCH_MAX,
 };
 use packet::Ring;
 
@@ -50,8 +50,8 @@ pub struct LinkUnqueue {
     last: Timestamp,
     /// Whether the next packet is sent right behind the last one.
     is_back_to_back: bool,
-    wakers: Option<(TaskId, TimerId)>,
-    signal: Signal,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
 }
 
 impl Element for LinkUnqueue {
@@ -70,21 +70,17 @@ impl Element for LinkUnqueue {
             last: Timestamp::default(),
             is_back_to_back: false,
             wakers: None,
-            signal: Signal::Busy,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.wakers = Some((task, ctx.new_timer()));
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some((task, _)) = self.wakers {
-            ctx.schedule(task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
@@ -92,7 +88,7 @@ impl Element for LinkUnqueue {
         let now = Timestamp::from_nanos(ctx.now_ns());
         let (n_sent, has_room) = self.send(ctx, now);
         let n_arrived = self.arrive(ctx, now);
-        let is_active = ctx.is_active(&self.signal);
+        let is_active = self.wakers.as_ref().is_some_and(|(puller, _)| ctx.is_active(&puller.signal));
         match self.next_arrival() {
             _ if has_room => ctx.schedule(task),
             Some(arrival) if is_active => self.wait(ctx, now, arrival.min(self.last - self.latency)),
@@ -183,21 +179,21 @@ impl LinkUnqueue {
 
     /// Has the task run again at a time.
     fn wait(&self, ctx: &mut Ctx<'_>, now: Timestamp, until: Timestamp) {
-        let Some((task, timer)) = self.wakers else { return };
+        let Some((puller, timer)) = &self.wakers else { return };
         if until <= now {
-            ctx.schedule(task);
+            ctx.schedule(puller.task);
         } else {
             // As in Click, the two clocks are read one after the other.
-            ctx.schedule_at_wall(timer, until.as_nanos());
+            ctx.schedule_at_wall(*timer, until.as_nanos());
         }
     }
 
     fn empty(&mut self, ctx: &mut Ctx<'_>) {
         ctx.count_drops(RESET, self.line.len() as u64);
         self.line = Ring::new();
-        if let Some((task, timer)) = self.wakers {
-            ctx.unschedule_timer(timer);
-            ctx.schedule(task);
+        if let Some((puller, timer)) = &self.wakers {
+            ctx.unschedule_timer(*timer);
+            ctx.schedule(puller.task);
         }
     }
 }

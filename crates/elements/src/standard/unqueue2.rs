@@ -9,7 +9,6 @@
 
 use element::{
     handlers, same, Arg, Causes, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId,
-    Wake,
 };
 
 use super::neighbours::{nearest, Towards};
@@ -80,9 +79,7 @@ impl Element for Unqueue2 {
             let is_queue = |ctx: &mut Ctx<'_>, idx| ctx.with(idx, |_: &mut Queue, _| ()).is_some();
             self.queues = Some(nearest(ctx, Towards::Outputs, 0, is_queue));
         }
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.signal = ctx.new_puller(0).signal;
         Ok(())
     }
 
