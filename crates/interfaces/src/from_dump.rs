@@ -63,7 +63,11 @@ const ARGS: &[Arg] = &[
         "offset",
         "Where in the uncompressed file to begin; a record must start there. Default 0.",
     ),
-    Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "unsigned",
+        "Most packets to emit each time scheduled. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[

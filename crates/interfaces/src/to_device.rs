@@ -44,7 +44,11 @@ const ARGS: &[Arg] = &[
         "word",
         "`PCAP` or `LINUX`, which lets the device be down. Default that of FromDevice, or PCAP.",
     ),
-    Arg::keyword("BURST", "int", "Most packets to send each time scheduled, at least 1. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to send each time scheduled, at least 1. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[

@@ -33,7 +33,11 @@ pub const CLASS: Class = Class::new::<ToInterface>("ToInterface", "1/0", "a/h", 
 
 const ARGS: &[Arg] = &[
     Arg::required("NAME", "word", "The interface."),
-    Arg::keyword("BURST", "int", "Most packets to pull each time scheduled, 1 to 256. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to pull each time scheduled, 1 to 256. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[

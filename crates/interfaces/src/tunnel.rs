@@ -28,7 +28,7 @@ pub const ARGS: &[Arg] = &[
     Arg::keyword(
         "BURST",
         "int",
-        "Most packets to read each time the device has some, at least 1. Default 1.",
+        "Most packets to read each time the device has some, at least 1. Default what `--burst` says, 1 with `weir click`.",
     ),
     Arg::keyword(
         "ETHER",

@@ -22,7 +22,11 @@ pub const CLASS: Class = Class::new::<Unqueue2>("Unqueue2", "1/1", "l/h", "x/x")
     .looks_around();
 
 const ARGS: &[Arg] = &[
-    Arg::optional("BURST", "int", "Most packets to move each time scheduled; 0 is no limit. Default 1."),
+    Arg::optional(
+        "BURST",
+        "int",
+        "Most packets to move each time scheduled; 0 is no limit. Default what `--burst` says, 1 with `weir click`.",
+    ),
     Arg::keyword("QUEUES", "names", "The queues whose room matters. Default the nearest downstream."),
     Arg::keyword("QUIET", "bool", "Whether not to say that the class is old. Default false."),
 ];
