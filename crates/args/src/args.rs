@@ -230,8 +230,7 @@ impl<'a> Args<'a> {
     }
 
     fn is_required(&self, idx: usize) -> bool {
-        let kind = self.facts.get(idx).map(|fact| fact.kind);
-        matches!(kind, Some(ArgKind::Required | ArgKind::RequiredKeyword))
+        self.facts.get(idx).is_some_and(|fact| fact.kind == ArgKind::Required)
     }
 
     fn tell_if_missing(&mut self, idx: usize) {
@@ -503,7 +502,7 @@ mod tests {
         #[test]
         fn any_configuration_is_matched(config in "[A-C1-3, \"é]{0,30}") {
             const FACTS: &[Arg] = &[
-                arg("A", ArgKind::Required), arg("B", ArgKind::Optional), arg("C", ArgKind::RequiredKeyword),
+                arg("A", ArgKind::Required), arg("B", ArgKind::Optional), arg("C", ArgKind::Keyword),
             ];
             let scope = Scope::builtin();
             let n_items = split_args(&config).len();

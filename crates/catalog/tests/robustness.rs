@@ -530,7 +530,7 @@ proptest! {
 #[test]
 fn every_required_argument_is_asked_for() {
     for class in classes() {
-        let is_required = |arg: &graph::Arg| matches!(arg.kind, ArgKind::Required | ArgKind::RequiredKeyword);
+        let is_required = |arg: &graph::Arg| arg.kind == ArgKind::Required;
         if facts(class).args.iter().any(is_required) {
             let messages = build(&graph_of(class, "", "Idle")).err().expect(class);
             assert!(messages.iter().any(|message| message.contains("required")), "{class}: {messages:?}");

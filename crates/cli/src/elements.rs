@@ -65,7 +65,6 @@ fn kind_name(kind: ArgKind) -> &'static str {
         ArgKind::Required => "required",
         ArgKind::Optional => "optional",
         ArgKind::Keyword => "keyword",
-        ArgKind::RequiredKeyword => "required keyword",
         ArgKind::Rest => "rest",
     }
 }

@@ -80,10 +80,15 @@ fn main() -> ExitCode {
         // The other outputs of a graph are to be complete even if the reader of one goes away.
         sys::signals::ignore_broken_pipe();
     }
-    let exit = match cli.command {
+    report(dispatch(cli.command, args))
+}
+
+/// Runs a command; `args` are the words of the command line.
+fn dispatch(command: Command, args: Vec<String>) -> Exit {
+    match command {
         Command::Packets(command) => match command {
             PacketCommand::Run(options) => run::run(options),
-            PacketCommand::Click { .. } => return click::main(args),
+            PacketCommand::Click { .. } => Ok(click::main(args)),
             PacketCommand::Stage(options) => stage::simple::graph(options),
             PacketCommand::Read(options) => stage::simple::read(options),
             PacketCommand::Write(options) => stage::simple::write(options),
@@ -114,8 +119,7 @@ fn main() -> ExitCode {
         Command::Completions { shell, fixed } => pages::completions(shell, fixed),
         Command::Man { what } => pages::man(what.as_deref()),
         Command::Reference => elements::reference(),
-    };
-    report(exit)
+    }
 }
 
 /// What is told of a word of the command line that is no text, where one is needed.

@@ -32,7 +32,7 @@ pub use causes::{Causes, Stock};
 pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
-pub use ctx::{Ctx, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
+pub use ctx::{Ctx, Puller, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx, TOP};
 pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;

@@ -126,8 +126,8 @@ pub trait Runtime {
     fn new_task(&mut self, element: ElementIdx) -> TaskId;
     /// Puts a task on its thread's list.
     fn schedule(&mut self, task: TaskId);
-    /// Takes a task off the list; `strong` forbids notifiers to wake it.
-    fn unschedule(&mut self, task: TaskId, strong: bool);
+    /// Takes a task off the list, until it is scheduled or a notifier wakes it.
+    fn unschedule(&mut self, task: TaskId);
     /// Whether a task is on the list.
     fn is_scheduled(&self, task: TaskId) -> bool;
     /// Whether others than the one that runs are on the list.

@@ -10,7 +10,7 @@ use crate::chatter::Chatter;
 use crate::clock::Time;
 use crate::configured::{Configured, Setup};
 use crate::crew;
-use crate::told::{remark, tell};
+use crate::told::{remark, tell, NOT_INITIALIZED};
 use crate::world::World;
 
 /// Finds a class by name.
@@ -80,7 +80,7 @@ impl Engine {
     ) -> Option<Engine> {
         let engine = Engine::try_build(graph, registry, options, diagnostics);
         if engine.is_none() {
-            diagnostics.error(&Place::default(), "Router could not be initialized!");
+            diagnostics.error(&Place::default(), NOT_INITIALIZED);
         }
         engine
     }

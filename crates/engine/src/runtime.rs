@@ -9,6 +9,7 @@ use element::{
     Balance, Batch, Causes, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall,
     HandlerUse, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
+use graph::{context_of, contexts};
 use rustix::event::{poll, Timespec};
 
 use crate::call::LaterCall;
@@ -197,8 +198,8 @@ impl Runtime for World {
         self.tasks.schedule(task);
     }
 
-    fn unschedule(&mut self, task: TaskId, strong: bool) {
-        self.tasks.unschedule(task, strong);
+    fn unschedule(&mut self, task: TaskId) {
+        self.tasks.unschedule(task, false);
     }
 
     fn is_scheduled(&self, task: TaskId) -> bool {
@@ -303,8 +304,7 @@ impl Runtime for World {
     }
 
     fn define_tickets(&mut self, from: ElementIdx, name: &str, tickets: u32) {
-        let own = Runtime::name(self, from);
-        let context = own.rfind('/').map_or("", |slash| &own[..=slash]).to_string();
+        let context = context_of(Runtime::name(self, from)).to_string();
         self.schedule.define(context, name, tickets);
         for idx in 0..self.slots.len() {
             let tickets = self.schedule.tickets(Runtime::name(self, idx));
@@ -344,18 +344,8 @@ impl Runtime for World {
     }
 
     fn find(&self, name: &str, from: ElementIdx) -> Option<ElementIdx> {
-        let own = self.graph.elements.get(from).map_or("", |element| element.name.as_str());
-        let mut context = own.rfind('/').map_or("", |slash| &own[..=slash]);
-        loop {
-            if let Some(found) = self.by_name.get(&format!("{context}{name}")) {
-                return Some(*found);
-            }
-            if context.is_empty() {
-                return None;
-            }
-            let outer = context.strip_suffix('/').unwrap_or(context);
-            context = outer.rfind('/').map_or("", |slash| &context[..=slash]);
-        }
+        let found = |context| self.by_name.get(&format!("{context}{name}")).copied();
+        contexts(context_of(Runtime::name(self, from))).find_map(found)
     }
 
     fn names(&self) -> &Names {

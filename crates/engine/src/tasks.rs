@@ -49,6 +49,15 @@ impl Task {
             on_list: false,
         }
     }
+
+    fn is_scheduled(&self) -> bool {
+        self.scheduled && !self.strongly_unscheduled
+    }
+
+    /// Whether it is to run, and somewhere.
+    fn may_run(&self) -> bool {
+        self.is_scheduled() && self.home_thread >= 0
+    }
 }
 
 /// The tasks of a thread.
@@ -173,7 +182,7 @@ impl TaskList {
 
     /// Whether a task is to run.
     pub fn is_scheduled(&self, id: TaskId) -> bool {
-        self.get(id).is_some_and(|task| task.scheduled && !task.strongly_unscheduled)
+        self.get(id).is_some_and(Task::is_scheduled)
     }
 
     /// Sets tickets, within 1 to [`MAX_TICKETS`].
@@ -214,7 +223,7 @@ impl TaskList {
         }
     }
 
-    /// Unschedules a task.
+    /// Unschedules a task; `strong`: so that notifiers do not wake it.
     pub fn unschedule(&mut self, id: TaskId, strong: bool) {
         if let Some(task) = self.get_mut(id) {
             task.scheduled = false;
@@ -288,8 +297,7 @@ impl TaskList {
         let mut all = self.list.iter().filter_map(|id| self.get(*id));
         let Some(first) = all.next() else { return false };
         let again = first.pass.wrapping_add(first.stride);
-        let is_next = |task: &Task| task.scheduled && !task.strongly_unscheduled && task.home_thread >= 0;
-        all.all(|task| is_next(task) && task.stride == first.stride && !later(task.pass, again))
+        all.all(|task| task.may_run() && task.stride == first.stride && !later(task.pass, again))
     }
 
     /// Takes up the next task that is to run: marks it unscheduled, so that it must schedule itself again, and leaves it
@@ -298,7 +306,7 @@ impl TaskList {
     pub fn begin(&mut self) -> Option<(TaskId, ElementIdx)> {
         while let Some(id) = self.list.front().copied() {
             let task = self.tasks.get_mut(id.0 as usize)?;
-            if task.scheduled && !task.strongly_unscheduled && task.home_thread >= 0 {
+            if task.may_run() {
                 task.scheduled = false;
                 return Some((id, task.element));
             }
@@ -314,7 +322,7 @@ impl TaskList {
     pub fn done(&mut self, id: TaskId, worked: bool, runs: usize) -> bool {
         let next_pass = self.list.get(1).and_then(|next| self.get(*next)).map(|next| next.pass);
         let Some(task) = self.tasks.get_mut(id.0 as usize) else { return true };
-        if !task.scheduled || task.strongly_unscheduled {
+        if !task.is_scheduled() {
             task.on_list = false;
             self.list.pop_front();
             return true;

@@ -4,6 +4,9 @@ use args::{Names, Told};
 use element::{split_notes, Placed};
 use graph::{Diagnostics, Place, Severity};
 
+/// What is told last when a graph cannot be.
+pub(crate) const NOT_INITIALIZED: &str = "Router could not be initialized!";
+
 /// What is told, as a line; notes stay in front.
 pub(crate) fn line((severity, message): &Told) -> String {
     match severity {

@@ -40,8 +40,6 @@ pub enum ArgKind {
     Optional,
     /// By keyword only, optional.
     Keyword,
-    /// By keyword only, required.
-    RequiredKeyword,
     /// All remaining positional arguments.
     Rest,
 }
@@ -117,11 +115,6 @@ impl Arg {
     /// A keyword argument that may be left out.
     pub const fn keyword(name: &str, ty: &str, doc: &str) -> Arg {
         Arg::new(name, ArgKind::Keyword, ty, doc)
-    }
-
-    /// A keyword argument that is required.
-    pub const fn required_keyword(name: &str, ty: &str, doc: &str) -> Arg {
-        Arg::new(name, ArgKind::RequiredKeyword, ty, doc)
     }
 
     /// All further positional arguments.

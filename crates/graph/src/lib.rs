@@ -24,6 +24,7 @@ pub use flow::{port_flow, FlowCode};
 pub use picture::{dot, json, mermaid};
 pub use ports::{OutputRule, PortCode, PortRange};
 pub use processing::{Processing, ProcessingCode};
+pub use query::{context_of, contexts};
 pub use text::Text;
 
 /// Index of an element in [`Graph::elements`].

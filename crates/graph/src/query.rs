@@ -13,18 +13,9 @@ impl Graph {
     /// Index of the element that `name` means inside the compound element `context` (empty, or ending in `/`): it is
     /// looked for there, then in each enclosing compound.
     pub fn find_in(&self, name: &str, context: &str) -> Option<ElementIdx> {
-        let mut context = context;
-        loop {
-            let found = self
-                .elements
-                .iter()
-                .position(|element| element.name.strip_prefix(context).is_some_and(|rest| rest == name));
-            if found.is_some() || context.is_empty() {
-                return found;
-            }
-            let outer = context.strip_suffix('/').unwrap_or(context);
-            context = outer.rfind('/').map_or("", |slash| &context[..=slash]);
-        }
+        let position =
+            |context| self.elements.iter().position(|e| e.name.strip_prefix(context) == Some(name));
+        contexts(context).find_map(position)
     }
 
     /// The connections that leave output `from`, in the order in which they were written.
@@ -75,8 +66,18 @@ impl Element {
 
     /// The compound element that holds this one, ending in `/`; empty at the top.
     pub fn context(&self) -> &str {
-        self.name.rfind('/').map_or("", |slash| &self.name[..=slash])
+        context_of(&self.name)
     }
+}
+
+/// The compound element that holds the element called `name`, ending in `/`; empty at the top.
+pub fn context_of(name: &str) -> &str {
+    name.rfind('/').map_or("", |slash| &name[..=slash])
+}
+
+/// The compound element `context` (empty, or ending in `/`) and those that enclose it, from the inside out; the top is last.
+pub fn contexts(context: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(context), |inner| inner.strip_suffix('/').map(context_of))
 }
 
 #[cfg(test)]

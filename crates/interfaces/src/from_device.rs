@@ -62,7 +62,11 @@ const ARGS: &[Arg] = &[
     ),
     Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8190. Default 128."),
     Arg::keyword("ENCAP", "word", "Link type of the packets. Default: the device's."),
-    Arg::keyword("BURST", "int", "Most packets to emit each time scheduled, at least 1. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to emit each time scheduled, at least 1. Default what `--burst` says, 1 with `weir click`.",
+    ),
     Arg::keyword("TIMESTAMP", "bool", "Whether to set the packets' timestamps. Default true."),
 ];
 

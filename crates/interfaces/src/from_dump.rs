@@ -27,6 +27,7 @@ use crate::dump_end::EndCall;
 use crate::dump_source::{DumpSource, ALWAYS, SAMPLE_BITS};
 use crate::dump_window::Window;
 use crate::stage::table;
+use crate::trace;
 use crate::traffic::Traffic;
 
 /// The class.
@@ -37,46 +38,42 @@ pub const CLASS: Class = Class::new::<FromDump>("FromDump", "0/1-2", "a/ah", "x/
     .role(Role::Input);
 
 const ARGS: &[Arg] = &[
-    Arg::keyword(
-        "MMAP",
-        "bool",
-        "Accepted for compatibility; the way the file is read does not depend on it.",
-    ),
+    trace::MMAP,
     Arg::required("FILENAME", "filename", "The capture; `-` is standard input."),
     Arg::optional("TIMING", "bool", "Whether to keep the time between packets. Default false."),
-    Arg::keyword("STOP", "bool", "Whether to stop the driver at the end. Default false."),
-    Arg::keyword("ACTIVE", "bool", "Whether to emit packets. Default true."),
-    Arg::keyword("SAMPLE", "fraction", "Probability with which a packet is emitted. Default 1."),
+    trace::STOP,
+    trace::ACTIVE,
+    trace::SAMPLE,
     Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
-    Arg::keyword("START", "time", "Time since the epoch before which packets are passed over."),
-    Arg::keyword("START_AFTER", "time", "As START, from the first packet's time."),
-    Arg::keyword("END", "time", "Time since the epoch at which to end."),
-    Arg::keyword("END_AFTER", "time", "As END, from the first packet's time."),
-    Arg::keyword("INTERVAL", "time", "As END, from the first emitted packet's time."),
-    Arg::keyword(
-        "END_CALL",
-        "handler call",
-        "A handler to write at the end. Default with an end time: `active false`.",
-    ),
+    trace::START,
+    trace::START_AFTER,
+    trace::END,
+    trace::END_AFTER,
+    trace::INTERVAL,
+    trace::END_CALL,
     Arg::keyword(
         "FILEPOS",
         "offset",
         "Where in the uncompressed file to begin; a record must start there. Default 0.",
     ),
-    Arg::keyword("BURST", "unsigned", "Most packets to emit each time scheduled. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "unsigned",
+        "Most packets to emit each time scheduled. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("filename", "The file's name.").flags("alike"),
-    Handler::read("filesize", "The file's length in bytes, or `-` where it cannot be known.").flags("alike"),
+    trace::FILE[0],
+    trace::FILE[1],
     Handler::read_write("filepos", "Position in the uncompressed file, in bytes."),
-    Handler::read("sampling_prob", "Probability with which a packet is emitted.").flags("alike"),
-    Handler::read_write("active", "Whether packets are emitted.").flags("checkbox"),
+    trace::SAMPLING_PROB,
+    trace::IS_ACTIVE,
     Handler::read("encap", "The capture's link type.").flags("alike"),
     Handler::write("stop", "Becomes inactive and stops the driver.").flags("button"),
     Handler::read("packet_filepos", "Where in the uncompressed file the last packet's record starts.")
         .flags("alike"),
-    Handler::write("extend_interval", "Moves the end time by this interval and becomes active."),
+    trace::EXTEND_INTERVAL,
     Handler::read("count", "Packets emitted."),
     Handler::write("reset_counts", "Sets the count to 0.").flags("button"),
     Handler::write("reset_timing", "Takes the next packet as the first for TIMING.").flags("button"),

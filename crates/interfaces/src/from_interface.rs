@@ -32,7 +32,11 @@ pub const CLASS: Class = Class::new::<FromInterface>("FromInterface", "0/1", "h/
 
 const ARGS: &[Arg] = &[
     Arg::required("NAME", "word", "The interface."),
-    Arg::keyword("BURST", "int", "Most packets to receive each time scheduled, 1 to 256. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to receive each time scheduled, 1 to 256. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[

@@ -23,7 +23,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::intake::Intake;
 use crate::send_queue::{Progress, SendQueue, Way};
-use crate::transport::{declaration, during, Receiving, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
+use crate::transport::{during, Receiving, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
 use element::output::reason;
 
 /// The class.
@@ -100,7 +100,7 @@ impl Element for McastSocket {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.declaration = declaration(ctx);
+        self.declaration = ctx.own_declaration();
         let (receiver, sender) = match (self.receiver.take(), self.sender.take()) {
             (Some(receiver), Some(sender)) => (receiver, sender),
             _ => self.open()?,

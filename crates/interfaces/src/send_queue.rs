@@ -5,7 +5,7 @@ use std::io::{self, Error, ErrorKind, IoSlice};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 
-use element::{Batch, Ctx, Packet, Ready, Signal, TaskId, Wake, BATCH_MAX};
+use element::{Batch, Ctx, Packet, Puller, Ready, BATCH_MAX};
 use socket2::{SockAddr, Socket};
 use sys::datagrams::{self, BATCH};
 
@@ -30,12 +30,6 @@ pub struct SendQueue {
     is_blocked: bool,
     /// What the task tells where nothing is pulled.
     pub idle: IdleTask,
-}
-
-/// Who pulls.
-struct Puller {
-    task: TaskId,
-    signal: Signal,
 }
 
 /// Where and how packets are sent.
@@ -80,10 +74,7 @@ impl SendQueue {
     /// Makes the task that pulls, if input 0 is to be pulled from.
     pub fn look_upstream(&mut self, ctx: &mut Ctx<'_>) {
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-            self.puller = Some(Puller { task, signal });
+            self.puller = Some(ctx.new_puller(0));
         } else {
             self.idle.settle();
         }

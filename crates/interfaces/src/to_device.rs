@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use args::{Timestamp, Word};
 use element::{
     handlers, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Phase,
-    Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Puller, Ready, TaskId, TimerId, BATCH_MAX,
 };
 use smallvec::SmallVec;
 use sys::packet_socket::{Tx, TxFrame, TxOptions};
@@ -44,7 +44,11 @@ const ARGS: &[Arg] = &[
         "word",
         "`PCAP` or `LINUX`, which lets the device be down. Default that of FromDevice, or PCAP.",
     ),
-    Arg::keyword("BURST", "int", "Most packets to send each time scheduled, at least 1. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to send each time scheduled, at least 1. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -83,12 +87,7 @@ pub struct ToDevice {
     n_pulls: u64,
     traffic: Traffic,
     puller: Option<Puller>,
-}
-
-struct Puller {
-    task: TaskId,
-    timer: TimerId,
-    signal: Signal,
+    timer: Option<TimerId>,
 }
 
 impl Element for ToDevice {
@@ -117,6 +116,7 @@ impl Element for ToDevice {
             n_pulls: 0,
             traffic: Traffic::default(),
             puller: None,
+            timer: None,
         })
     }
 
@@ -129,10 +129,7 @@ impl Element for ToDevice {
             return Err(format!("duplicate writer for device '{}'", self.device));
         }
         self.tx = Some(tx);
-        let (task, timer) = (ctx.new_task(), ctx.new_timer());
-        ctx.schedule(task);
-        let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-        self.puller = Some(Puller { task, timer, signal });
+        (self.puller, self.timer) = (Some(ctx.new_puller(0)), Some(ctx.new_timer()));
         Ok(())
     }
 
@@ -316,14 +313,14 @@ impl ToDevice {
 
     /// The device has no room: waits for it, the longer the more often this happens in a row.
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        let (Some(tx), Some(puller)) = (&self.tx, &self.puller) else { return };
+        let (Some(tx), Some(timer)) = (&self.tx, self.timer) else { return };
         if self.backoff_us == 0 {
             self.backoff_us = 1;
             if ctx.add_select(tx.as_fd(), Ready::WRITE).is_ok() {
                 return;
             }
         }
-        ctx.schedule_after(puller.timer, i64::from(self.backoff_us) * 1000);
+        ctx.schedule_after(timer, i64::from(self.backoff_us) * 1000);
         if self.backoff_us < MAX_BACKOFF_US {
             self.backoff_us *= 2;
         }

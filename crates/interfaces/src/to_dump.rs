@@ -21,7 +21,7 @@ mod writing;
 use args::{Filename, Word};
 use element::{
     handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, Phase,
-    Role, Signal, TaskId, Wake, BATCH_MAX,
+    Puller, Role, TaskId, BATCH_MAX,
 };
 
 use crate::capture::{is_named_pcapng, link, Format, Output, Precision, Writer};
@@ -125,7 +125,7 @@ pub struct ToDump {
     traffic: Traffic,
     /// What of it is no longer in this process.
     written: Traffic,
-    puller: Option<(TaskId, Signal)>,
+    puller: Option<Puller>,
 }
 
 impl Element for ToDump {
@@ -201,9 +201,7 @@ impl Element for ToDump {
             self.filename = STDOUT.to_string();
         }
         if !ctx.input_is_push(0) && ctx.n_outputs() == 0 {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.puller = Some((task, ctx.upstream_empty_signal(0, Wake::Task(task))));
+            self.puller = Some(ctx.new_puller(0));
         }
         Ok(())
     }
@@ -236,7 +234,7 @@ impl Element for ToDump {
         let worked = !batch.is_empty() && (self.burst > 1 || n_idle == 0);
         self.write_batch(ctx, &batch);
         batch.clear();
-        if !worked && !self.puller.as_ref().is_some_and(|(_, signal)| ctx.is_active(signal)) {
+        if !worked && !self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {
             return false;
         }
         ctx.schedule(task);

@@ -15,8 +15,8 @@ mod room;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use element::{
-    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Ready, Role, SearchOp,
-    Signal, TaskId, Wake, BATCH_MAX,
+    Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Notifies, Puller, Ready, Role,
+    SearchOp, TaskId, BATCH_MAX,
 };
 
 use crate::from_interface::FromInterface;
@@ -33,7 +33,11 @@ pub const CLASS: Class = Class::new::<ToInterface>("ToInterface", "1/0", "a/h", 
 
 const ARGS: &[Arg] = &[
     Arg::required("NAME", "word", "The interface."),
-    Arg::keyword("BURST", "int", "Most packets to pull each time scheduled, 1 to 256. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "int",
+        "Most packets to pull each time scheduled, 1 to 256. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -68,7 +72,7 @@ pub struct ToInterface {
     interface: Option<(usize, Shared)>,
     watched: Option<OwnedFd>,
     /// Who pulls, if the input is pull.
-    puller: Option<(TaskId, Signal)>,
+    puller: Option<Puller>,
     /// Who wakes the reader.
     bell: Option<TaskId>,
     /// When that became due.
@@ -116,10 +120,7 @@ impl Element for ToInterface {
         self.interface = Some((idx, shared));
         self.bell = Some(ctx.new_task());
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-            self.puller = Some((task, signal));
+            self.puller = Some(ctx.new_puller(0));
         }
         ctx.set_full_signal(!is_full);
         Ok(())
@@ -170,7 +171,7 @@ impl Element for ToInterface {
         if has_worked {
             self.push(ctx, 0, batch);
         }
-        if self.puller.as_ref().is_some_and(|(_, signal)| has_worked || ctx.is_active(signal)) {
+        if self.puller.as_ref().is_some_and(|puller| has_worked || ctx.is_active(&puller.signal)) {
             ctx.schedule(task);
         }
         has_worked
@@ -298,8 +299,8 @@ impl ToInterface {
         }
         // They pause while packets wait here.
         FromInterface::each(ctx, FromInterface::go_on);
-        if let Some((task, _)) = &self.puller {
-            ctx.schedule(*task);
+        if let Some(puller) = &self.puller {
+            ctx.schedule(puller.task);
         }
     }
 }

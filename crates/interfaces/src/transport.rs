@@ -15,7 +15,7 @@ use socket2::{SockAddr, Socket};
 use crate::intake::Intake;
 use crate::send_queue::SendQueue;
 
-pub use opening::{declaration, during};
+pub use opening::during;
 pub use place::Place;
 pub use settings::{Receiving, Settings, ARGS, HEADROOM, RCVBUF, SNAPLEN, SNDBUF, TIMESTAMP};
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
 use args::{EtherAddr, Prefix};
-use element::{handlers, Arg, Configure, Ctx, DropReason, Failed, Handler, Ready, Signal, Wake};
+use element::{handlers, Arg, Configure, Ctx, DropReason, Failed, Handler, Puller, Ready};
 use sys::buffer::Buffer;
 use sys::tap::{Kind, Tap};
 
@@ -28,7 +28,7 @@ pub const ARGS: &[Arg] = &[
     Arg::keyword(
         "BURST",
         "int",
-        "Most packets to read each time the device has some, at least 1. Default 1.",
+        "Most packets to read each time the device has some, at least 1. Default what `--burst` says, 1 with `weir click`.",
     ),
     Arg::keyword(
         "ETHER",
@@ -105,7 +105,7 @@ pub struct Tunnel {
     n_selected: u64,
     received: Traffic,
     sent: Traffic,
-    puller: Option<Signal>,
+    puller: Option<Puller>,
     /// Whether the arguments name the device.
     is_named: bool,
     /// What another element has given the device, if it was that one's before.
@@ -232,9 +232,7 @@ impl Tunnel {
         self.tap = Some(tap);
         self.buffer = Some(Buffer::for_packet().map_err(|error| error.to_string())?);
         if ctx.n_inputs() > 0 && !ctx.input_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.puller = Some(ctx.upstream_empty_signal(0, Wake::Task(task)));
+            self.puller = Some(ctx.new_puller(0));
         }
         Ok(())
     }

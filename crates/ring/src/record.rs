@@ -1,7 +1,6 @@
 //! A record that is taken out of a ring.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use sys::span::Source;
 
@@ -52,31 +51,10 @@ impl<'a> Record<'a> {
     /// # Panics
     /// If `to` is shorter than the data.
     #[inline]
-    pub fn copy_to<'t>(&self, to: &'t mut [MaybeUninit<u8>]) -> &'t mut [u8] {
-        let to = &mut to[..self.len];
-        // SAFETY: the data is readable and `to` writable for `self.len` bytes; private and shared memory do not overlap.
-        unsafe { out_of_shared(self.data, to.as_mut_ptr().cast(), self.len) };
-        // SAFETY: all of it was just written.
-        unsafe { &mut *(std::ptr::from_mut(to) as *mut [u8]) }
-    }
-
-    /// Copies the data to the start of `to`; the part of `to` that now is the data.
-    ///
-    /// # Panics
-    /// If `to` is shorter than the data.
-    #[inline]
     pub fn copy_into_slice<'t>(&self, to: &'t mut [u8]) -> &'t mut [u8] {
         let to = &mut to[..self.len];
-        // SAFETY: as in `copy_to`.
+        // SAFETY: the data is readable and `to` writable for `self.len` bytes; private and shared memory do not overlap.
         unsafe { out_of_shared(self.data, to.as_mut_ptr(), self.len) };
         to
-    }
-
-    /// Appends the data to `to`.
-    pub fn append_to(&self, to: &mut Vec<u8>) {
-        to.reserve(self.len);
-        self.copy_to(to.spare_capacity_mut());
-        // SAFETY: `copy_to` wrote that many bytes behind the vector's end.
-        unsafe { to.set_len(to.len() + self.len) };
     }
 }

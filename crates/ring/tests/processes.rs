@@ -70,8 +70,8 @@ fn start(mode: &str) -> (Child, PipeReader, Consumer) {
 /// Reads and checks all there is.
 fn read(consumer: &mut Consumer, number: &mut u64) {
     while let Some(found) = consumer.next().unwrap() {
-        let mut data = Vec::new();
-        found.append_to(&mut data);
+        let mut data = vec![0; found.len()];
+        found.copy_into_slice(&mut data);
         let (header, expected) = record(*number);
         assert!(data == expected, "record {number} arrives as it was written");
         assert_eq!(found.header.timestamp_ns, header.timestamp_ns);

@@ -34,8 +34,8 @@ fn read(consumer: &mut Consumer) -> Option<(Header, Vec<u8>)> {
         return Some((header, short[..len].to_vec()));
     }
     let record = consumer.next().expect("the producer is honest")?;
-    let mut data = Vec::new();
-    record.append_to(&mut data);
+    let mut data = vec![0; record.len()];
+    record.copy_into_slice(&mut data);
     Some((record.header, data))
 }
 

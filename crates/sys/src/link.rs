@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use crate::error::{check, Result, SysError};
@@ -93,13 +93,6 @@ pub fn n_unsent(name: &str) -> Result<u64> {
     let counters = found.find(|(kind, _)| *kind == libc::IFLA_STATS64).map(|(_, counters)| counters);
     let n = counters.and_then(|counters| counters.chunks_exact(8).nth(TX_DROPPED)?.try_into().ok());
     Ok(n.map_or(0, u64::from_ne_bytes))
-}
-
-/// Moves device `name` to another network namespace; it loses its addresses.
-pub fn move_to_namespace(name: &str, namespace: BorrowedFd<'_>) -> Result<()> {
-    let mut request = change(name, 0, 0)?;
-    request.attr(libc::IFLA_NET_NS_FD, &namespace.as_raw_fd().to_ne_bytes());
-    request.send(name).map_err(|e| e.with_remedy(remedy))
 }
 
 /// Removes device `name`, if it is one that software made.
@@ -236,8 +229,6 @@ mod tests {
     use super::*;
     use crate::testing::in_namespace;
     use proptest::prelude::*;
-    use std::fs::File;
-    use std::os::fd::AsFd;
 
     #[test]
     fn names_that_the_kernel_would_refuse_are_named() {
@@ -320,26 +311,5 @@ mod tests {
         let (v4, v6) = ("10.0.0.1".parse().unwrap(), "fd00::1".parse().unwrap());
         assert!(add_address("lo", v4, 33).is_err() && add_address("lo", v6, 129).is_err());
         assert!(add_route("lo", v4, 8, v6).unwrap_err().to_string().contains("another IP version"));
-    }
-
-    #[test]
-    fn a_device_moves_to_another_namespace() {
-        in_namespace(|| {
-            create_veth("left", "right").unwrap();
-            let (to_main, from_there) = std::sync::mpsc::channel();
-            let (moved, wait_moved) = std::sync::mpsc::channel();
-            let other = std::thread::spawn(move || {
-                // SAFETY: unshare takes flags only.
-                assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0);
-                to_main.send(File::open("/proc/thread-self/ns/net").unwrap()).unwrap();
-                wait_moved.recv().unwrap();
-                index("right").unwrap();
-            });
-            let namespace = from_there.recv().unwrap();
-            move_to_namespace("right", namespace.as_fd()).unwrap();
-            assert!(index("right").is_err());
-            moved.send(()).unwrap();
-            other.join().unwrap();
-        });
     }
 }

@@ -61,13 +61,11 @@ pub struct Options {
     /// A name, or a pattern such as `weir%d` for the first number that is free.
     pub name: String,
     pub vnet: VnetMode,
-    /// Whether several threads will each open a queue of their own.
-    pub multi_queue: bool,
 }
 
 impl Options {
     pub fn tap(name: impl Into<String>) -> Self {
-        Self { kind: Kind::Tap, name: name.into(), vnet: VnetMode::Off, multi_queue: false }
+        Self { kind: Kind::Tap, name: name.into(), vnet: VnetMode::Off }
     }
 
     pub fn tun(name: impl Into<String>) -> Self {
@@ -135,11 +133,6 @@ impl Tap {
             tap.ioctl(libc::TUNSETVNETHDRSZ, &mut len, "ioctl(TUNSETVNETHDRSZ)")?;
         }
         Ok(tap)
-    }
-
-    /// Another queue of the same device, which was opened with `multi_queue`.
-    pub fn open_queue(&self) -> Result<Self> {
-        Self::open(&self.options)
     }
 
     /// The name that the device got.
@@ -247,8 +240,7 @@ fn flags(options: &Options) -> libc::c_int {
         Kind::Tun => libc::IFF_TUN,
     };
     let vnet = if options.vnet == VnetMode::Off { 0 } else { libc::IFF_VNET_HDR };
-    let queues = if options.multi_queue { libc::IFF_MULTI_QUEUE } else { 0 };
-    kind | libc::IFF_NO_PI | vnet | queues
+    kind | libc::IFF_NO_PI | vnet
 }
 
 fn name_of(request: &libc::ifreq) -> String {
@@ -454,17 +446,6 @@ mod tests {
             let Some(tap) = open(&Options::tap("tap0")) else { return };
             assert!(tap.set_offload(Offload::ALL).unwrap_err().to_string().contains("virtio-net header"));
             tap.set_offload(Offload::default()).unwrap();
-        });
-    }
-
-    #[test]
-    fn several_queues_belong_to_one_device() {
-        in_namespace(|| {
-            let Some(first) = open(&Options { multi_queue: true, ..Options::tap("tap0") }) else { return };
-            let second = first.open_queue().unwrap();
-            assert_eq!(second.name(), "tap0");
-            bring_up(&first);
-            assert!(second.send(VnetHeader::default(), &[0xff; 64]).unwrap());
         });
     }
 

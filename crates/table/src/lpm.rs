@@ -95,12 +95,6 @@ impl<A: Address, const STRIDE: u32, V: Copy + From<u32> + Into<u32>> Lpm<A, STRI
         self.trie.lookup_batch(addrs, out);
     }
 
-    /// The longest route that `addr` lies in, with its prefix. Slow (a search for each length in use): for handlers.
-    pub fn lookup_route(&self, addr: A) -> Option<(Prefix<A>, V)> {
-        let host = Prefix::new(addr, A::BITS as u8)?;
-        self.longest(host, A::BITS as usize + 1).map(|(prefix, value)| (prefix, V::from(value)))
-    }
-
     /// The routes, ordered by address, then by length.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Prefix<A>, V)> + '_ {
         self.routes.iter().map(|(prefix, value)| (*prefix, V::from(*value)))

@@ -189,7 +189,18 @@ pub fn tap(options: TapOptions) -> Exit {
     if is_stdout {
         print::end_with_reader();
     }
-    let mut copy = |reader: &mut BufReader<UnixStream>, len: usize| -> Result<Option<Vec<u8>>, String> {
+    copy_capture(&mut reader, &mut *out, out_name, options.count.unwrap_or(u64::MAX))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Copies a capture, of which no more than `count` records are wanted; what reads it may go away.
+fn copy_capture(
+    reader: &mut BufReader<UnixStream>,
+    out: &mut dyn Write,
+    out_name: &str,
+    count: u64,
+) -> Result<(), String> {
+    let mut copy = |len: usize| -> Result<Option<Vec<u8>>, String> {
         let mut bytes = vec![0; len];
         match reader.read_exact(&mut bytes) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -200,17 +211,17 @@ pub fn tap(options: TapOptions) -> Exit {
             result => result.map(|()| Some(bytes)).map_err(|error| format!("{out_name}: {}", reason(&error))),
         }
     };
-    let mut left = options.count.unwrap_or(u64::MAX);
-    let mut go_on = copy(&mut reader, 24)?.is_some();
+    let mut left = count;
+    let mut go_on = copy(24)?.is_some();
     while go_on && left > 0 {
         // A record's header: two words of time, then the length of the data that follows.
-        let header = copy(&mut reader, 16)?;
+        let header = copy(16)?;
         let len = header.and_then(|header| header[8..12].try_into().ok()).map(u32::from_le_bytes);
         go_on = match len {
-            Some(len) => copy(&mut reader, len as usize)?.is_some(),
+            Some(len) => copy(len as usize)?.is_some(),
             None => false,
         };
         left -= 1;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

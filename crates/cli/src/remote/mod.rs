@@ -1,8 +1,10 @@
 //! Commands that ask a daemon: create, show, set, delete, connect, attach, topology, function.
 
 mod api;
+mod apply;
 mod candidate;
 mod change;
+mod create;
 mod function;
 mod show;
 mod target;
@@ -16,7 +18,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 pub use api::Daemon;
-pub use change::create_command;
+pub use create::create_command;
 pub use function::names as functions;
 pub use target::{assignment, function, instances, split, Target};
 pub use topology::{attached, connections, ports};
@@ -55,7 +57,7 @@ fn text<'v>(entry: &'v Value, name: &str) -> &'v str {
 #[derive(Subcommand)]
 pub enum RemoteCommand {
     /// Make an instance of a function in the daemon.
-    Create(change::CreateOptions),
+    Create(create::CreateOptions),
     /// Show the daemon's instances, or what one is and how it fares.
     Show(show::ShowOptions),
     /// Change an instance: all of the given values at once.
@@ -66,7 +68,7 @@ pub enum RemoteCommand {
     #[command(mut_arg("candidate", hidden))]
     Call(change::CallOptions),
     /// Apply a configuration, written as `weir show --json` or --yaml prints it: all of it at once. What it does not have stays.
-    Apply(change::ApplyOptions),
+    Apply(apply::ApplyOptions),
     /// Join two ports of instances, or a port and a device.
     Connect(topology::ConnectOptions),
     /// End what joins a port.
@@ -117,12 +119,12 @@ fn check_candidate(command: &RemoteCommand) -> Result<(), Failure> {
 pub fn run(command: RemoteCommand) -> Exit {
     check_candidate(&command)?;
     let done = match command {
-        RemoteCommand::Create(options) => return change::create(&options),
+        RemoteCommand::Create(options) => return create::create(&options),
         RemoteCommand::Show(options) => return show::show(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Set(options) => return change::set(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Delete(options) => return change::delete(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Call(options) => return change::call(&options).map(|()| ExitCode::SUCCESS),
-        RemoteCommand::Apply(options) => change::apply(&options),
+        RemoteCommand::Apply(options) => apply::apply(&options),
         RemoteCommand::Connect(options) => return topology::connect(&options).map(|()| ExitCode::SUCCESS),
         RemoteCommand::Disconnect(options) => topology::disconnect(&options),
         RemoteCommand::Attach(options) => return topology::attach(&options).map(|()| ExitCode::SUCCESS),

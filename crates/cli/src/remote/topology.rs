@@ -6,7 +6,7 @@ use daemon::path::encoded;
 use daemon::topology::Endpoint;
 use serde_json::{json, Value};
 
-use super::change::{creation, daemon_of};
+use super::create::{creation, daemon_of};
 use super::target::{self, edit, instance_name, instances};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;

@@ -19,6 +19,7 @@ use daemon::http::tls::{Files, Tls};
 use daemon::logs::Logs;
 use daemon::metrics::push::{self, Collector};
 use daemon::{Journal, Service, Store};
+use engine::world::World;
 use events::{Hooks, Level};
 use functions::{Functions, Package};
 use graph::Diagnostics;
@@ -115,11 +116,7 @@ fn address_and_port(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs the daemon until it is told to stop.
 pub fn run(options: ServeOptions) -> Exit {
-    if options.listen.is_some() && options.client_ca.is_none() && options.tokens.is_none() {
-        return Err(Failure::Usage(
-            "--listen: over TCP, clients must show who they are; give --client-ca FILE, --tokens FILE, or both".to_string(),
-        ));
-    }
+    check_clients(&options)?;
     let logs = Logs::install(&options.log, options.log_json);
     let logs = logs.map_err(|message| Failure::Usage(format!("--log {message}")))?;
     let mut engine = empty_graph(&options)?;
@@ -129,14 +126,7 @@ pub fn run(options: ServeOptions) -> Exit {
         .hear_elements(Box::new(move |element, text, is_failure| heard.hear(element, text, is_failure)));
     let given = activation::socket()?;
     let place = sockets::place(&options, given.as_ref())?;
-    let mut control = Server::nameless(&mut engine.world, hooks(&options, &place)?)?;
-    control.set_configured();
-    control.listen_unless(GRAPH, |other| {
-        let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
-        format!(
-            "a daemon of this user, or `weir run --name {GRAPH}`, runs already{process}; a user has one: ask it, or end it first"
-        )
-    })?;
+    let control = control(&options, &mut engine.world, &place)?;
     let herald = control.herald().clone();
     let plane = Arc::new(plane::Running::new(control.reach(), herald.ports.clone()));
     let stop = Stop::listen_to([Signal::Interrupt, Signal::Terminate], &mut engine.world);
@@ -152,21 +142,20 @@ pub fn run(options: ServeOptions) -> Exit {
     let keeper =
         state.as_deref().zip(options.keep_state).map(|(state, every)| Arc::new(Keeper::new(state, every)));
     let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
-    let (ended, graph) = (Arc::new(AtomicBool::new(false)), control.reach());
-    let (has_ended, started) = (ended.clone(), Arc::new(AtomicBool::new(false)));
-    let has_started = started.clone();
+    let (graph, progress) = (control.reach(), Arc::new(Progress::default()));
+    let reached = progress.clone();
     // The store asks the graph, which runs on this thread: it starts beside.
     let serving = sys::thread::start("serve", sys::thread::STACK, move || {
         let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
         let result = service(state.as_deref(), options.startup, plane, logs, &herald).and_then(|service| {
             kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
-            started.store(true, Ordering::Release);
+            reached.has_started.store(true, Ordering::Release);
             sockets::serve(service, listeners, tls, collector)
         });
         if let Err(message) = &result {
             eprintln!("weir: {message}");
         }
-        ended.store(true, Ordering::Release);
+        reached.has_ended.store(true, Ordering::Release);
         // The graph may be asleep.
         graph.ask(|_| ());
         result
@@ -176,11 +165,11 @@ pub fn run(options: ServeOptions) -> Exit {
     engine.run_while(|world| {
         control.work(world);
         reload.work();
-        !stop.is_asked() && !has_ended.load(Ordering::Acquire) && !serving.is_finished()
+        !stop.is_asked() && !progress.has_ended.load(Ordering::Acquire) && !serving.is_finished()
     });
     activation::tell(activation::State::Stopping);
     let asked = stop.is_asked();
-    if asked || has_started.load(Ordering::Acquire) {
+    if asked || progress.has_started.load(Ordering::Acquire) {
         tracing::info!(target: "weir", asked, "stops");
     }
     if let Some(keeper) = keeper {
@@ -196,6 +185,36 @@ pub fn run(options: ServeOptions) -> Exit {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),
     }
+}
+
+/// How far the thread that serves has come.
+#[derive(Default)]
+struct Progress {
+    has_started: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+/// Checks that who comes over TCP has a way to show who he is.
+fn check_clients(options: &ServeOptions) -> Result<(), Failure> {
+    if options.listen.is_some() && options.client_ca.is_none() && options.tokens.is_none() {
+        return Err(Failure::Usage(
+            "--listen: over TCP, clients must show who they are; give --client-ca FILE, --tokens FILE, or both".to_string(),
+        ));
+    }
+    Ok(())
+}
+
+/// What lets users look into the graph. A user has one daemon.
+fn control(options: &ServeOptions, world: &mut World, socket: &Path) -> Result<Server, String> {
+    let mut control = Server::nameless(world, hooks(options, socket)?)?;
+    control.set_configured();
+    control.listen_unless(GRAPH, |other| {
+        let process = other.map(|pid| format!(" in process {pid}")).unwrap_or_default();
+        format!(
+            "a daemon of this user, or `weir run --name {GRAPH}`, runs already{process}; a user has one: ask it, or end it first"
+        )
+    })?;
+    Ok(control)
 }
 
 /// A graph without instances, which runs.

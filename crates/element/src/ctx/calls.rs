@@ -41,6 +41,16 @@ impl<'a> Ctx<'a> {
         self.runtime.name(self.element)
     }
 
+    /// This element as messages name it: `name :: Class`.
+    pub fn own_declaration(&self) -> String {
+        self.declaration(self.element)
+    }
+
+    /// As [`Ctx::own_declaration`], of another element.
+    pub fn declaration(&self, idx: ElementIdx) -> String {
+        format!("{} :: {}", self.runtime.name(idx), self.runtime.class(idx))
+    }
+
     /// The names that this element's arguments may use, for handlers that read arguments.
     pub fn scope(&self) -> args::Scope<'_> {
         args::Scope::new(self.runtime.names(), self.runtime.name(self.element))

@@ -73,6 +73,15 @@ pub enum Signal {
     Found(u32),
 }
 
+/// The task of an element that pulls; see [`Ctx::new_puller`].
+#[derive(Debug)]
+pub struct Puller {
+    /// The task.
+    pub task: TaskId,
+    /// Whether there may be packets to pull.
+    pub signal: Signal,
+}
+
 /// What an element can ask of the engine while one of its methods runs.
 pub struct Ctx<'a> {
     /// The element whose method runs.

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use graph::PortIdx;
 
-use super::{Causes, Ctx, Ready, Signal, TaskId, TimerId, Wake};
+use super::{Causes, Ctx, Puller, Ready, Signal, TaskId, TimerId, Wake};
 use crate::Clock;
 
 impl Ctx<'_> {
@@ -66,12 +66,7 @@ impl Ctx<'_> {
 
     /// Unschedules a task until it is scheduled or a notifier wakes it.
     pub fn unschedule(&mut self, task: TaskId) {
-        self.runtime.unschedule(task, false);
-    }
-
-    /// Unschedules a task until [`Ctx::schedule`]; notifiers do not wake it.
-    pub fn strong_unschedule(&mut self, task: TaskId) {
-        self.runtime.unschedule(task, true);
+        self.runtime.unschedule(task);
     }
 
     /// Has [`Element::go_on`](crate::Element::go_on) called when all that comes of what was emitted so far is over. Only for methods that
@@ -197,6 +192,14 @@ impl Ctx<'_> {
     /// The empty notifiers upstream of input `port`; in [`Element::initialize`].
     pub fn upstream_empty_signal(&mut self, port: PortIdx, wake: Wake) -> Signal {
         self.runtime.upstream_empty_signal(self.element, port, wake)
+    }
+
+    /// Makes a task that pulls from input `port`, which is scheduled at once and whenever there may be packets again; in
+    /// [`Element::initialize`].
+    pub fn new_puller(&mut self, port: PortIdx) -> Puller {
+        let task = self.new_task();
+        self.schedule(task);
+        Puller { task, signal: self.upstream_empty_signal(port, Wake::Task(task)) }
     }
 
     /// The full notifiers downstream of output `port`; in [`Element::initialize`].

@@ -127,9 +127,7 @@ impl AggregateIpAddrPair {
             return;
         }
         if !std::mem::replace(&mut self.has_warned, true) {
-            let name = ctx.own_name();
-            let text = format!("{name} :: AggregateIPAddrPair: warning: packet received without timestamp");
-            ctx.chatter(&text);
+            ctx.chatter(&format!("{}: warning: packet received without timestamp", ctx.own_declaration()));
         }
         let now_ns = ctx.now_ns();
         packet.set_timestamp_ns(now_ns);

@@ -239,9 +239,7 @@ impl AggregateIPFlows {
     #[cold]
     fn stamp(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
         if !std::mem::replace(&mut self.has_warned, true) {
-            let text =
-                format!("{} :: AggregateIPFlows: warning: packet received without timestamp", ctx.own_name());
-            ctx.chatter(&text);
+            ctx.chatter(&format!("{}: warning: packet received without timestamp", ctx.own_declaration()));
         }
         let now = ctx.now_ns();
         packet.set_timestamp_ns(now);

@@ -17,6 +17,8 @@ use args::{Anno, Word};
 use element::{annotation, same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
 use table::flow::FlowTable;
 
+use super::aggregates_seen::AggregatesSeen;
+
 /// The class.
 pub const CLASS: Class =
     Class::new::<AggregatePacketCounter>("AggregatePacketCounter", "1-/1-", "a/a", "#/#")
@@ -55,8 +57,7 @@ struct Key {
 pub struct AggregatePacketCounter {
     counts: FlowTable<Key, u32>,
     anno: Option<usize>,
-    has_packets: bool,
-    has_aggregates: bool,
+    seen: AggregatesSeen,
 }
 
 impl Element for AggregatePacketCounter {
@@ -72,7 +73,7 @@ impl Element for AggregatePacketCounter {
         conf.finish()?;
         let anno = anno.map(|anno| usize::from(anno.offset));
         let counts = FlowTable::new(u32::MAX);
-        Ok(AggregatePacketCounter { counts, anno, has_packets: false, has_aggregates: false })
+        Ok(AggregatePacketCounter { counts, anno, seen: AggregatesSeen::default() })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
@@ -117,18 +118,12 @@ impl Element for AggregatePacketCounter {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        if self.has_packets && !self.has_aggregates {
-            let name = ctx.own_name();
-            let text = format!(
-                "{name} :: AggregatePacketCounter: warning: saw no packets with aggregate annotations"
-            );
-            ctx.chatter(&text);
-        }
+        self.seen.warn(ctx);
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        let Some(old) = same::<AggregatePacketCounter>(ctx, old) else { return };
-        (self.has_packets, self.has_aggregates) = (old.has_packets, old.has_aggregates);
+        let Some(mut old) = same::<AggregatePacketCounter>(ctx, old) else { return };
+        self.seen.take_over(&mut old.seen);
         if old.anno == self.anno {
             self.counts = old.counts;
         }
@@ -138,13 +133,12 @@ impl Element for AggregatePacketCounter {
 impl AggregatePacketCounter {
     #[inline]
     fn count(&mut self, port: usize, batch: &Batch) {
-        self.has_packets |= !batch.is_empty();
         for packet in batch.iter() {
             let aggregate = packet.anno_u32(annotation::AGGREGATE);
+            self.seen.note(aggregate);
             if aggregate == 0 {
                 continue;
             }
-            self.has_aggregates = true;
             let number = self.anno.map_or(0, |anno| packet.anno_u32(anno));
             let key = Key { aggregate, port: port as u32, number };
             let hash = self.counts.hash_of(&key);
@@ -164,7 +158,9 @@ impl AggregatePacketCounter {
             "" => 0,
             _ => args::integer(&args::uncomment(param)).map_err(|_| "argument should be aggregate number")?,
         };
-        self.has_aggregates |= aggregate != 0;
+        if aggregate != 0 {
+            self.seen.note(aggregate);
+        }
         Ok(aggregate)
     }
 

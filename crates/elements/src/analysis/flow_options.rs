@@ -1,7 +1,7 @@
 //! The TCP options that a flow's dump tells.
 
 use super::summary::describe::u8_at;
-use super::summary::option_text::{self, next, Next};
+use super::summary::option_text::{self, each_option};
 use super::summary::tcp_options::{self, Shown, MSS, SACK, SACK_PERMITTED, TIMESTAMP, WINDOW_SCALE};
 
 /// Which options are told.
@@ -21,30 +21,24 @@ const TIMESTAMP_ALONE_LEN: usize = 12;
 
 /// Appends the options that are to be told, or nothing if any is wrong. Selective acknowledgements are counted from the first
 /// sequence number in the other direction, which they may tell.
-pub fn choose(mut options: &[u8], wanted: Options, other: &mut Option<u32>, chosen: &mut Vec<u8>) {
+pub fn choose(options: &[u8], wanted: Options, other: &mut Option<u32>, chosen: &mut Vec<u8>) {
     let is_usual = options.len() == TIMESTAMP_ALONE_LEN && options.starts_with(&TIMESTAMP_ALONE);
     if wanted == Options::Nothing || is_usual && wanted != Options::All {
         return;
     }
-    while let Some(option) = next(&mut options) {
-        let option = match option {
-            Next::Padding(_) => continue,
-            Next::Option(option) if tcp_options::is_right(option) => option,
-            _ => return chosen.clear(),
-        };
-        match u8_at(option, 0) {
-            MSS | WINDOW_SCALE | SACK_PERMITTED => chosen.extend_from_slice(option),
-            TIMESTAMP if wanted == Options::All => chosen.extend_from_slice(option),
-            SACK => {
-                chosen.extend_from_slice(option.get(..2).unwrap_or_default());
-                let (edges, _) = option.get(2..).unwrap_or_default().as_chunks::<4>();
-                let edges = edges.iter().map(|edge| u32::from_be_bytes(*edge));
-                chosen.extend(
-                    edges.flat_map(|edge| edge.wrapping_sub(*other.get_or_insert(edge)).to_be_bytes()),
-                );
-            }
-            _ => {}
+    let are_right = each_option(options, tcp_options::is_right, |option| match u8_at(option, 0) {
+        MSS | WINDOW_SCALE | SACK_PERMITTED => chosen.extend_from_slice(option),
+        TIMESTAMP if wanted == Options::All => chosen.extend_from_slice(option),
+        SACK => {
+            chosen.extend_from_slice(option.get(..2).unwrap_or_default());
+            let (edges, _) = option.get(2..).unwrap_or_default().as_chunks::<4>();
+            let edges = edges.iter().map(|edge| u32::from_be_bytes(*edge));
+            chosen.extend(edges.flat_map(|edge| edge.wrapping_sub(*other.get_or_insert(edge)).to_be_bytes()));
         }
+        _ => {}
+    });
+    if !are_right {
+        chosen.clear();
     }
 }
 

@@ -44,7 +44,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("sampling_prob", "Probability that a packet is emitted.").flags("alike"),
+    text_source::SAMPLING_PROB,
     text_source::IS_ACTIVE,
     text_source::ENCAP,
     Handler::write("stop", "Becomes inactive and stops the driver."),

@@ -26,7 +26,9 @@ use super::summary::dump::{Dump, Next, Remark};
 use super::summary::input::Input;
 use super::summary::multipacket::Series;
 use super::summary::VERSION;
-use super::text_source::{checked_sampling, read_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS};
+use super::text_source::{
+    self, checked_sampling, read_sampling, Step, ALWAYS, DROPS, NOT_SAMPLED, SAMPLE_BITS,
+};
 use super::turn::Turn;
 
 /// The class.
@@ -39,7 +41,7 @@ pub const CLASS: Class = Class::new::<FromIpSummaryDump>("FromIPSummaryDump", "0
 const ARGS: &[Arg] = &[
     Arg::optional("FILENAME", "file name", "The dump; `-` is standard input. Required unless DATA is given."),
     Arg::keyword("STOP", "bool", "Whether to stop the driver at the end of the dump. Default false."),
-    Arg::keyword("ACTIVE", "bool", "Whether to make packets. Default true."),
+    text_source::ACTIVE,
     Arg::keyword("ZERO", "bool", "Whether bytes that no field sets are zero. Default true."),
     Arg::keyword("TIMING", "bool", "Whether to keep the time between packets. Default false."),
     Arg::keyword(
@@ -47,7 +49,7 @@ const ARGS: &[Arg] = &[
         "bool",
         "Whether to set checksums, and make packets as long as they say. Default false.",
     ),
-    Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1."),
+    text_source::SAMPLE,
     Arg::keyword("PROTO", "unsigned", "IP protocol of packets whose fields do not tell it. Default 6."),
     Arg::keyword("MULTIPACKET", "bool", "Whether a packet's count makes as many packets. Default false."),
     Arg::keyword("DEFAULT_CONTENTS", "words", "An old name of FIELDS."),
@@ -61,9 +63,9 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("sampling_prob", "The probability that a packet is emitted.").flags("alike"),
-    Handler::read_write("active", "Whether packets are made.").flags("checkbox"),
-    Handler::read("encap", "The kind of packets: IP.").flags("alike"),
+    text_source::SAMPLING_PROB,
+    text_source::IS_ACTIVE,
+    text_source::ENCAP,
     Handler::write("stop", "Stops making packets, and the driver.").flags("button"),
     Handler::read("filename", "Name of the dump.").flags("alike"),
     Handler::read("filesize", "Size of the dump in bytes, or `-`.").flags("alike"),
@@ -121,13 +123,7 @@ impl Element for FromIpSummaryDump {
         };
         let defaults = Defaults { protocol, has_flow: false, minor_version: VERSION.1, zeroes };
         let mut dump = Dump::new(input, defaults, sets_checksums);
-        let mut remarks = Vec::new();
-        if let Some(Raw(contents)) = contents.filter(|Raw(contents)| !contents.is_empty()) {
-            dump.set_fields(&contents, &mut remarks);
-        }
-        if let Some(Raw(flow)) = flow.filter(|Raw(flow)| !flow.is_empty()) {
-            dump.set_flow(&flow, &mut remarks);
-        }
+        let remarks = begin_with(&mut dump, contents, flow);
         let name = if is_named { dump.input.name() } else { "<stdin>" };
         for remark in remarks {
             match remark {
@@ -284,6 +280,18 @@ impl Element for FromIpSummaryDump {
         self.goes_on =
             same_ref::<FromIpSummaryDump>(old).is_some_and(|old| old.dump.input.is_of_same(&self.dump.input));
     }
+}
+
+/// Lets a dump begin with the fields and the flow that arguments say; what is to be told of them.
+fn begin_with(dump: &mut Dump, fields: Option<Raw>, flow: Option<Raw>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    if let Some(Raw(fields)) = fields.filter(|Raw(fields)| !fields.is_empty()) {
+        dump.set_fields(&fields, &mut remarks);
+    }
+    if let Some(Raw(flow)) = flow.filter(|Raw(flow)| !flow.is_empty()) {
+        dump.set_flow(&flow, &mut remarks);
+    }
+    remarks
 }
 
 impl FromIpSummaryDump {

@@ -34,7 +34,7 @@ const ARGS: &[Arg] = &[
 ];
 
 const HANDLERS: &[Handler] = &[
-    Handler::read("sampling_prob", "The probability that a packet is emitted.").flags("alike"),
+    text_source::SAMPLING_PROB,
     text_source::IS_ACTIVE,
     text_source::ENCAP,
     Handler::write("stop", "Stops making packets, and the driver.").flags("button"),

@@ -34,13 +34,14 @@ use std::os::fd::{AsFd, AsRawFd};
 use element::output::reason;
 use element::{
     annotation, handlers, offload, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx,
-    Failed, Handler, Packet, Ready, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Failed, Handler, Packet, Puller, Ready, TaskId, TimerId, BATCH_MAX,
 };
 use packet::DEFAULT_HEADROOM;
 use sys::datagrams::{Datagram, Inbox};
 use wire::Ipv4;
 
 use super::aggregate_events::{self, Ended, Listener};
+use super::aggregates_seen::AggregatesSeen;
 use flow::{Ends, Flow};
 
 /// The class.
@@ -88,10 +89,8 @@ pub struct IpFlowRawSockets {
     by_descriptor: HashMap<i32, u32>,
     inbox: Inbox,
     ended: Ended,
-    saw_aggregate: bool,
-    saw_others: bool,
-    task: Option<TaskId>,
-    signal: Signal,
+    seen: AggregatesSeen,
+    puller: Option<Puller>,
 }
 
 impl Element for IpFlowRawSockets {
@@ -110,19 +109,14 @@ impl Element for IpFlowRawSockets {
             by_descriptor: HashMap::new(),
             inbox: Inbox::new(snaplen as usize),
             ended: Ended::default(),
-            saw_aggregate: false,
-            saw_others: false,
-            task: None,
-            signal: Signal::Busy,
+            seen: AggregatesSeen::default(),
+            puller: None,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !ctx.input_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-            self.task = Some(task);
+            self.puller = Some(ctx.new_puller(0));
         }
         aggregate_events::listen::<IpFlowRawSockets>(ctx, self.notifier);
         self.ended.initialize(ctx);
@@ -140,7 +134,7 @@ impl Element for IpFlowRawSockets {
         let batch = ctx.pull(0, burst);
         let worked = !batch.is_empty();
         self.push(ctx, 0, batch);
-        if worked || ctx.is_active(&self.signal) {
+        if worked || self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {
             ctx.schedule(task);
         }
         worked
@@ -150,7 +144,7 @@ impl Element for IpFlowRawSockets {
         let aggregate = self.by_descriptor.get(&fd);
         let Some(flow) = aggregate.and_then(|aggregate| self.flows.get(aggregate)) else { return };
         if let Err(error) = self.inbox.receive(flow) {
-            let text = format!("{}: read: {}", declaration(ctx), reason(&error));
+            let text = format!("{}: read: {}", ctx.own_declaration(), reason(&error));
             return ctx.chatter(&text);
         }
         let (now_ns, burst) = (ctx.now_ns(), ctx.default_burst().clamp(1, BATCH_MAX));
@@ -175,7 +169,7 @@ impl Element for IpFlowRawSockets {
     }
 
     fn has_handler(&self, name: &str) -> bool {
-        self.task.is_some() || !TASK.iter().any(|handler| handler.name == name)
+        self.puller.is_some() || !TASK.iter().any(|handler| handler.name == name)
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, _value: &str) -> Result<(), String> {
@@ -188,10 +182,7 @@ impl Element for IpFlowRawSockets {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         self.end_all(ctx);
-        if self.saw_others && !self.saw_aggregate {
-            let text = format!("{}: warning: saw no packets with aggregate annotations", declaration(ctx));
-            ctx.chatter(&text);
-        }
+        self.seen.warn(ctx);
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
@@ -205,7 +196,7 @@ impl Element for IpFlowRawSockets {
             }
             self.ended.take_over(ctx, &mut old.ended);
         }
-        (self.saw_aggregate, self.saw_others) = (old.saw_aggregate, std::mem::take(&mut old.saw_others));
+        self.seen.take_over(&mut old.seen);
         old.cleanup(ctx);
     }
 }
@@ -216,10 +207,6 @@ impl Listener for IpFlowRawSockets {
             self.ended.add(ctx, aggregate);
         }
     }
-}
-
-fn declaration(ctx: &Ctx<'_>) -> String {
-    format!("{} :: {}", ctx.own_name(), CLASS.facts.name)
 }
 
 /// The packet of what was received, with its header marked; `None` if it has none.
@@ -241,17 +228,18 @@ impl IpFlowRawSockets {
         offload::settle(&mut packet);
         let aggregate = packet.anno_u32(annotation::AGGREGATE);
         if aggregate == 0 {
-            self.saw_others = true;
+            self.seen.note(0);
             return ctx.drop_packet(NO_FLOW, packet);
         }
         if !self.flows.contains_key(&aggregate) {
             self.begin(ctx, aggregate, &packet);
         }
         let Some(flow) = self.flows.get(&aggregate) else {
-            self.saw_others = true;
+            // It counts as one of no aggregate.
+            self.seen.note(0);
             return ctx.drop_packet(NO_SOCKET, packet);
         };
-        self.saw_aggregate = true;
+        self.seen.note(aggregate);
         if let Err(error) = flow.send(packet.data()) {
             if error.kind() != ErrorKind::WouldBlock {
                 ctx.chatter(&format!("sendto: {}", reason(&error)));

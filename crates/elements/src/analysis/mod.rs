@@ -8,6 +8,7 @@ mod aggregate_events;
 mod aggregate_ranges;
 mod aggregate_set;
 mod aggregate_trigger;
+mod aggregates_seen;
 mod compressor;
 mod flow_dump;
 mod flow_file_name;

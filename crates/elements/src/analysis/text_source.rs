@@ -28,6 +28,9 @@ pub const ZERO: Arg = Arg::keyword(
 pub const SAMPLE: Arg =
     Arg::keyword("SAMPLE", "fraction", "Probability that a packet is emitted, 0 to 1. Default 1.");
 
+/// The handler `sampling_prob`.
+pub const SAMPLING_PROB: Handler =
+    Handler::read("sampling_prob", "Probability that a packet is emitted.").flags("alike");
 /// The handler `active`.
 pub const IS_ACTIVE: Handler = Handler::read_write("active", "Whether packets are made.").flags("checkbox");
 /// The handler `encap`.

@@ -20,11 +20,12 @@
 use args::Filename;
 use element::{
     annotation, same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed, Handler,
-    Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Packet, Puller, TaskId, TimerId, BATCH_MAX,
 };
 use table::flow::FlowTable;
 
 use super::aggregate_events::{self, Ended, Listener};
+use super::aggregates_seen::AggregatesSeen;
 use super::compressor::Compressor;
 use super::flow_dump::{FlowDump, Form};
 use super::flow_file_name::NamePattern;
@@ -79,11 +80,9 @@ pub struct ToIpFlowDumps {
     compressor: Option<Compressor>,
     flows: FlowTable<u32, Box<FlowDump>>,
     n_uses: u64,
-    saw_aggregate: bool,
-    saw_others: bool,
+    seen: AggregatesSeen,
     ended: Ended,
-    task: Option<TaskId>,
-    signal: Signal,
+    puller: Option<Puller>,
 }
 
 impl Element for ToIpFlowDumps {
@@ -121,20 +120,15 @@ impl Element for ToIpFlowDumps {
             compressor,
             flows: FlowTable::new(u32::MAX),
             n_uses: 0,
-            saw_aggregate: false,
-            saw_others: false,
+            seen: AggregatesSeen::default(),
             ended: Ended::default(),
-            task: None,
-            signal: Signal::Busy,
+            puller: None,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         if !ctx.input_is_push(0) && ctx.n_outputs() == 0 {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-            self.task = Some(task);
+            self.puller = Some(ctx.new_puller(0));
         }
         aggregate_events::listen::<ToIpFlowDumps>(ctx, self.notifier);
         self.ended.initialize(ctx);
@@ -159,7 +153,7 @@ impl Element for ToIpFlowDumps {
         if worked {
             self.push(ctx, 0, batch);
         }
-        if worked || ctx.is_active(&self.signal) {
+        if worked || self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {
             ctx.schedule(task);
         }
         worked
@@ -181,12 +175,9 @@ impl Element for ToIpFlowDumps {
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         self.complete_all(ctx);
-        if self.saw_others && !self.saw_aggregate {
-            let text = format!("{}: warning: saw no packets with aggregate annotations", declaration(ctx));
-            ctx.chatter(&text);
-        }
+        self.seen.warn(ctx);
         if let Some(Err(error)) = self.compressor.as_mut().map(Compressor::finish) {
-            let text = format!("{}: {error}; cancelling compression", declaration(ctx));
+            let text = format!("{}: {error}; cancelling compression", ctx.own_declaration());
             ctx.chatter(&text);
         }
     }
@@ -196,7 +187,7 @@ impl Element for ToIpFlowDumps {
         std::mem::swap(&mut self.flows, &mut old.flows);
         self.ended.take_over(ctx, &mut old.ended);
         self.n_uses = old.n_uses;
-        (self.saw_aggregate, self.saw_others) = (old.saw_aggregate, std::mem::take(&mut old.saw_others));
+        self.seen.take_over(&mut old.seen);
         if self.compressor.is_some() {
             self.compressor = old.compressor.take().or(self.compressor.take());
         }
@@ -212,10 +203,6 @@ impl Listener for ToIpFlowDumps {
     }
 }
 
-fn declaration(ctx: &Ctx<'_>) -> String {
-    format!("{} :: {}", ctx.own_name(), CLASS.facts.name)
-}
-
 fn tell(ctx: &mut Ctx<'_>, result: Result<(), String>) {
     if let Err(error) = result {
         ctx.chatter(&error);
@@ -226,11 +213,10 @@ impl ToIpFlowDumps {
     fn dump(&mut self, ctx: &mut Ctx<'_>, batch: &mut Batch) {
         for packet in batch.iter_mut() {
             let aggregate = packet.anno_u32(annotation::AGGREGATE);
+            self.seen.note(aggregate);
             if aggregate == 0 {
-                self.saw_others = true;
                 continue;
             }
-            self.saw_aggregate = true;
             if self.touch(aggregate) || self.begin(ctx, aggregate, packet) {
                 let idx = self.flows.find(&aggregate);
                 if let Some((_, flow)) = idx.and_then(|idx| self.flows.get_mut(idx)) {
@@ -277,7 +263,7 @@ impl ToIpFlowDumps {
         tell(ctx, written);
         if let Some(Err(error)) = compressor.map(|compressor| compressor.add(flow.name)) {
             self.compressor = None;
-            let text = format!("{}: {error}; cancelling compression", declaration(ctx));
+            let text = format!("{}: {error}; cancelling compression", ctx.own_declaration());
             ctx.chatter(&text);
         }
     }

@@ -17,7 +17,7 @@
 use args::{Filename, Raw, Timestamp};
 use element::{
     annotation, handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element,
-    Failed, Handler, Packet, RecordFile, Role, Signal, TaskId, Wake, BATCH_MAX,
+    Failed, Handler, Packet, Puller, RecordFile, Role, TaskId, BATCH_MAX,
 };
 
 use super::summary::describe::{prepare, Described, Wishes};
@@ -85,8 +85,7 @@ pub struct ToIpSummaryDump {
     /// Whether the file is one that another element has begun.
     goes_on: bool,
     buf: Vec<u8>,
-    task: Option<TaskId>,
-    signal: Signal,
+    puller: Option<Puller>,
 }
 
 impl Element for ToIpSummaryDump {
@@ -108,7 +107,7 @@ impl Element for ToIpSummaryDump {
         let is_binary = conf.args.get_or("BINARY", false);
         conf.finish()?;
         let fields = find_fields(&words.0, is_binary)?;
-        let (file, buf, task, signal) = (None, Vec::new(), None, Signal::Busy);
+        let (file, buf) = (None, Vec::new());
         Ok(ToIpSummaryDump {
             filename,
             banner,
@@ -123,8 +122,7 @@ impl Element for ToIpSummaryDump {
             file,
             goes_on: false,
             buf,
-            task,
-            signal,
+            puller: None,
         })
     }
 
@@ -133,10 +131,7 @@ impl Element for ToIpSummaryDump {
             self.file = Some(RecordFile::create(&self.filename)?);
         }
         if !ctx.input_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-            self.task = Some(task);
+            self.puller = Some(ctx.new_puller(0));
         }
         if self.has_header && !self.goes_on {
             // Only who tells the time looks at the clock: simulated time shows it.
@@ -162,7 +157,7 @@ impl Element for ToIpSummaryDump {
         if worked {
             self.push(ctx, 0, batch);
         }
-        if n == burst || ctx.is_active(&self.signal) {
+        if n == burst || self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {
             ctx.schedule(task);
         }
         worked
@@ -290,7 +285,7 @@ impl ToIpSummaryDump {
     }
 
     fn dump_one(&mut self, packet: &mut Packet, restored: usize) {
-        let is_ip = self.fields.iter().any(|field| field.is_ip);
+        let is_ip = self.fields.iter().any(|field| field.is_ip());
         let lengths = is_ip.then(|| prepare(packet, self.is_careful));
         let wishes = Wishes {
             complains: self.complains,

@@ -232,7 +232,7 @@ impl ChatterSocket {
     /// Accepts a client.
     fn accept(&mut self, ctx: &mut Ctx<'_>) {
         let (Some(listener), Some(audience)) = (&self.listener, &self.audience) else { return };
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
+        let declaration = ctx.own_declaration();
         let fd: OwnedFd = match listener.accept() {
             Ok((fd, _)) => fd,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,

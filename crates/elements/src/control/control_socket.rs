@@ -315,8 +315,7 @@ impl ControlSocket {
     }
 
     fn tell(&self, ctx: &mut Ctx<'_>, message: &str) {
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
-        ctx.chatter(&format!("{declaration}: {message}"));
+        ctx.chatter(&format!("{}: {message}", ctx.own_declaration()));
     }
 
     fn welcome(&mut self, ctx: &mut Ctx<'_>, fd: OwnedFd) -> Option<i32> {

@@ -290,7 +290,7 @@ impl Script {
     }
 
     fn executing(&self, ctx: &Ctx<'_>) -> Report {
-        Report::told(format!("While executing '{} :: {}':", ctx.own_name(), ctx.class(ctx.element)))
+        Report::told(format!("While executing '{}':", ctx.own_declaration()))
     }
 
     /// Runs the script for a packet; gives the output it returns.

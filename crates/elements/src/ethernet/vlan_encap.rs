@@ -69,7 +69,7 @@ impl Element for VlanEncap {
 
     /// Click has these handlers too, and refuses them likewise.
     fn write(&mut self, ctx: &mut Ctx<'_>, _name: &str, _value: &str) -> Result<(), String> {
-        Err(format!("cannot reconfigure {} :: {} live", ctx.own_name(), CLASS.facts.name))
+        Err(format!("cannot reconfigure {} live", ctx.own_declaration()))
     }
 }
 

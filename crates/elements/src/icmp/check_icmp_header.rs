@@ -68,7 +68,7 @@ impl Payload for Icmp {
     }
 
     fn sentence(ctx: &Ctx<'_>, fault: &str) -> String {
-        format!("{} :: {}: ICMP header check failed: {fault}", ctx.own_name(), CLASS.facts.name)
+        format!("{}: ICMP header check failed: {fault}", ctx.own_declaration())
     }
 }
 

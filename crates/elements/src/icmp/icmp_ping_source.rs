@@ -222,7 +222,7 @@ impl Element for ICMPPingSource {
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
         let Some(trips) = self.trips.take().filter(|_| self.is_verbose) else { return };
         for line in trips.summary(self.count).lines() {
-            ctx.chatter(&format!("{}: {line}", declaration(ctx)));
+            ctx.chatter(&format!("{}: {line}", ctx.own_declaration()));
         }
     }
 
@@ -308,7 +308,7 @@ impl ICMPPingSource {
         if let Some(trip_us) = trip.filter(|_| self.is_verbose) {
             let Reply { len, source, number, ttl, .. } = reply;
             let (ms, us) = (trip_us / 1000, trip_us % 1000);
-            let declaration = declaration(ctx);
+            let declaration = ctx.own_declaration();
             ctx.chatter(&format!(
                 "{declaration}: {len} bytes from {source}: icmp_seq={number} ttl={ttl} time={ms}.{us:03} ms"
             ));
@@ -323,10 +323,6 @@ impl ICMPPingSource {
         ctx.emit_packet(0, packet);
         self.count = self.count.wrapping_add(1);
     }
-}
-
-fn declaration(ctx: &Ctx<'_>) -> String {
-    format!("{} :: ICMPPingSource", ctx.own_name())
 }
 
 /// What an echo reply says.

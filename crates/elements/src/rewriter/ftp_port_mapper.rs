@@ -77,7 +77,7 @@ impl Element for FTPPortMapper {
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
         let found = nearest(ctx, Towards::Outputs, 0, |ctx, idx| TCP_REWRITERS.contains(&ctx.class(idx)));
         if !found.contains(&self.control) {
-            let declaration = format!("{} :: {}", ctx.name(self.control), ctx.class(self.control));
+            let declaration = ctx.declaration(self.control);
             ctx.warn(&format!("control packet rewriter '{declaration}' is not downstream"));
         }
         Ok(())

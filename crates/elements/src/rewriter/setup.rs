@@ -103,7 +103,7 @@ impl Base {
             }
         }
         if let Action::Mapper(idx) = input.action {
-            let declaration = format!("{} :: {}", ctx.name(idx), ctx.class(idx));
+            let declaration = ctx.declaration(idx);
             for pattern in mappers::out_of_range(ctx, idx, n_outputs) {
                 errors.push(format!(
                     "input spec {number}: output port out of range in {declaration} pattern {pattern}"

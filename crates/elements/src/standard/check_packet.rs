@@ -104,8 +104,7 @@ impl CheckPacket {
     fn check_all(&self, ctx: &mut Ctx<'_>, mut batch: Batch) {
         for packet in batch.drain() {
             self.check(&packet, &mut |what: &dyn Display| {
-                let text = format!("{} :: {}: {what}", ctx.own_name(), ctx.class(ctx.element));
-                ctx.chatter(&text);
+                ctx.chatter(&format!("{}: {what}", ctx.own_declaration()));
             });
             ctx.drop_packet(CHECKED, packet);
         }

@@ -9,8 +9,8 @@
 
 use args::Timestamp;
 use element::{
-    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Signal, TaskId, TimerId,
-    Wake, BATCH_MAX,
+    handlers, same, Arg, Class, Configure, Ctx, Element, Failed, Handler, Packet, Puller, TaskId, TimerId,
+    BATCH_MAX,
 };
 
 /// The class.
@@ -32,28 +32,25 @@ pub struct DelayUnqueue {
     held: Option<Packet>,
     /// Packets that this run of the task has sent.
     n_sent: usize,
-    wakers: Option<(TaskId, TimerId)>,
-    signal: Signal,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
 }
 
 impl Element for DelayUnqueue {
     fn configure(conf: &mut Configure<'_>) -> Result<DelayUnqueue, Failed> {
         let delay = conf.args.need("DELAY");
         conf.finish()?;
-        Ok(DelayUnqueue { delay, held: None, n_sent: 0, wakers: None, signal: Signal::Busy })
+        Ok(DelayUnqueue { delay, held: None, n_sent: 0, wakers: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.wakers = Some((task, ctx.new_timer()));
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some((task, _)) = self.wakers {
-            ctx.schedule(task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
@@ -64,22 +61,22 @@ impl Element for DelayUnqueue {
 
     /// Sends a packet that is due, and goes on behind it.
     fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let Some((task, timer)) = self.wakers else { return false };
+        let Some((puller, timer)) = &self.wakers else { return false };
         // An end, so that others get their turn even if what is sent comes back at once.
         if self.n_sent >= BATCH_MAX {
-            ctx.schedule(task);
+            ctx.schedule(puller.task);
             return true;
         }
         let Some(packet) = self.held.take().or_else(|| pull_delayed(ctx, self.delay)) else {
-            if ctx.is_active(&self.signal) {
-                ctx.schedule(task);
+            if ctx.is_active(&puller.signal) {
+                ctx.schedule(puller.task);
             }
             return self.n_sent > 0;
         };
         let due_ns = packet.timestamp_ns();
         if due_ns > ctx.now_ns() {
             self.held = Some(packet);
-            ctx.schedule_at_wall(timer, due_ns);
+            ctx.schedule_at_wall(*timer, due_ns);
             return false;
         }
         ctx.emit_packet(0, packet);

@@ -11,7 +11,7 @@
 use args::Timestamp;
 use element::{
     annotation, handlers, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Packet, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    Handler, Packet, Puller, TaskId, TimerId, BATCH_MAX,
 };
 use packet::Ring;
 
@@ -53,8 +53,8 @@ pub struct LinkUnqueue {
     /// Packets on their way behind the line.
     n_arriving: usize,
     run: Run,
-    wakers: Option<(TaskId, TimerId)>,
-    signal: Signal,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
 }
 
 /// A run of the task.
@@ -84,21 +84,17 @@ impl Element for LinkUnqueue {
             n_arriving: 0,
             run: Run::default(),
             wakers: None,
-            signal: Signal::Busy,
         })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.wakers = Some((task, ctx.new_timer()));
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some((task, _)) = self.wakers {
-            ctx.schedule(task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
@@ -111,7 +107,6 @@ impl Element for LinkUnqueue {
 
     /// Pushes on what has arrived, and goes on behind it until there is no more.
     fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let Some((task, _)) = self.wakers else { return false };
         let Run { now, has_room, .. } = self.run;
         let batch = self.arrived(ctx, now);
         self.n_arriving = batch.len();
@@ -121,7 +116,8 @@ impl Element for LinkUnqueue {
             ctx.go_on_later();
             return true;
         }
-        let is_active = ctx.is_active(&self.signal);
+        let Some((puller, _)) = &self.wakers else { return false };
+        let (task, is_active) = (puller.task, ctx.is_active(&puller.signal));
         match self.next_arrival() {
             _ if has_room => ctx.schedule(task),
             Some(arrival) if is_active => self.wait(ctx, now, arrival.min(self.last - self.latency)),
@@ -207,12 +203,12 @@ impl LinkUnqueue {
 
     /// Has the task run again at a time.
     fn wait(&self, ctx: &mut Ctx<'_>, now: Timestamp, until: Timestamp) {
-        let Some((task, timer)) = self.wakers else { return };
+        let Some((puller, timer)) = &self.wakers else { return };
         if until <= now {
-            ctx.schedule(task);
+            ctx.schedule(puller.task);
         } else {
             // As in Click, the two clocks are read one after the other.
-            ctx.schedule_at_wall(timer, until.as_nanos());
+            ctx.schedule_at_wall(*timer, until.as_nanos());
         }
     }
 
@@ -220,9 +216,9 @@ impl LinkUnqueue {
         ctx.count_drops(RESET, self.line.len() as u64);
         self.line = Ring::new();
         self.n_arriving = 0;
-        if let Some((task, timer)) = self.wakers {
-            ctx.unschedule_timer(timer);
-            ctx.schedule(task);
+        if let Some((puller, timer)) = &self.wakers {
+            ctx.unschedule_timer(*timer);
+            ctx.schedule(puller.task);
         }
     }
 }

@@ -8,8 +8,7 @@
 //! ```
 
 use element::{
-    handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, TimerId,
-    Wake,
+    handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Puller, TaskId, TimerId,
 };
 
 use super::rate_limit::{RateLimit, Unit, PACKET_ARGS, REFUSALS};
@@ -49,7 +48,8 @@ pub struct RatedUnqueue {
     calls: Calls,
     /// Packets on their way, which are counted behind it.
     n_moved: u64,
-    wakers: Option<Wakers>,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
 }
 
 /// How often the task ran, and with what result.
@@ -61,50 +61,40 @@ struct Calls {
     failed_pulls: u64,
 }
 
-/// What wakes the element.
-struct Wakers {
-    task: TaskId,
-    timer: TimerId,
-    signal: Signal,
-}
-
 impl Element for RatedUnqueue {
     fn configure(conf: &mut Configure<'_>) -> Result<RatedUnqueue, Failed> {
         RatedUnqueue::new(conf, Unit::Packets)
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-        self.wakers = Some(Wakers { task, timer: ctx.new_timer(), signal });
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some(wakers) = &self.wakers {
-            ctx.schedule(wakers.task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
-    fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let Some(wakers) = &self.wakers else { return false };
+    fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
+        let Some((puller, timer)) = &self.wakers else { return false };
         self.calls.runs += 1;
         if !self.is_active {
             return false;
         }
         self.limit.refill(ctx.now_ns());
         if self.limit.n_wanted(1) == 0 {
-            ctx.schedule_after(wakers.timer, self.limit.ns_until_next());
+            ctx.schedule_after(*timer, self.limit.ns_until_next());
             self.calls.empty_runs += 1;
             return false;
         }
         let n_moved = move_packets(&mut self.limit, ctx, self.burst);
         if n_moved == 0 {
             self.calls.failed_pulls += 1;
-            if ctx.is_active(&wakers.signal) {
+            if ctx.is_active(&puller.signal) {
                 self.calls.empty_runs += 1;
-                ctx.schedule(task);
+                ctx.schedule(puller.task);
             }
             return false;
         }
@@ -119,8 +109,8 @@ impl Element for RatedUnqueue {
 
     fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
         self.calls.pushes += self.n_moved;
-        if let Some(wakers) = &self.wakers {
-            ctx.schedule(wakers.task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
         true
     }

@@ -8,7 +8,7 @@
 //! ```
 
 use args::Seconds;
-use element::{Arg, Class, Configure, Ctx, Element, Failed, Signal, TaskId, TimerId, Wake, BATCH_MAX};
+use element::{Arg, Class, Configure, Ctx, Element, Failed, Puller, TaskId, TimerId, BATCH_MAX};
 
 /// The class.
 pub const CLASS: Class = class("TimedUnqueue", ARGS, configure);
@@ -36,16 +36,10 @@ pub struct TimedUnqueue {
     burst: usize,
     /// Packets to pull from the input in one go.
     at_once: usize,
-    wakers: Option<Wakers>,
+    /// What wakes the element.
+    wakers: Option<(Puller, TimerId)>,
     /// Whether the next interval begins where the last one ended.
     is_periodic: bool,
-}
-
-/// What wakes the element.
-struct Wakers {
-    task: TaskId,
-    timer: TimerId,
-    signal: Signal,
 }
 
 impl Element for TimedUnqueue {
@@ -54,27 +48,24 @@ impl Element for TimedUnqueue {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        let signal = ctx.upstream_empty_signal(0, Wake::Task(task));
-        self.wakers = Some(Wakers { task, timer: ctx.new_timer(), signal });
+        self.wakers = Some((ctx.new_puller(0), ctx.new_timer()));
         Ok(())
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        if let Some(wakers) = &self.wakers {
-            ctx.schedule(wakers.task);
+        if let Some((puller, _)) = &self.wakers {
+            ctx.schedule(puller.task);
         }
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, _task: TaskId) -> bool {
-        let Some(wakers) = &self.wakers else { return false };
+        let Some((puller, timer)) = &self.wakers else { return false };
         // It was woken by packets that came before their time.
-        if ctx.timer_is_scheduled(wakers.timer) {
+        if ctx.timer_is_scheduled(*timer) {
             return false;
         }
         let n_moved = move_packets(ctx, self.burst, self.at_once);
-        if n_moved == 0 && !ctx.is_active(&wakers.signal) {
+        if n_moved == 0 && !ctx.is_active(&puller.signal) {
             self.is_periodic = false;
             return false;
         }
@@ -82,9 +73,9 @@ impl Element for TimedUnqueue {
             true => {
                 // Click looks at both clocks to tell that the timer has been set; simulated time shows it.
                 ctx.let_pass(2);
-                ctx.reschedule_after(wakers.timer, self.interval_ns);
+                ctx.reschedule_after(*timer, self.interval_ns);
             }
-            false => ctx.schedule_after(wakers.timer, self.interval_ns),
+            false => ctx.schedule_after(*timer, self.interval_ns),
         }
         self.is_periodic = true;
         true

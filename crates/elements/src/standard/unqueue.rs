@@ -22,7 +22,7 @@ const ARGS: &[Arg] = &[
     Arg::optional(
         "BURST",
         "int",
-        "Most packets to move each time scheduled; negative is no limit. Default 1.",
+        "Most packets to move each time scheduled; negative is no limit. Default what `--burst` says, 1 with `weir click`.",
     ),
     Arg::keyword("ACTIVE", "bool", "Whether packets are moved. Default true."),
     Arg::keyword("LIMIT", "int", "Most packets to move in all; negative is no limit. Default -1."),

@@ -9,7 +9,6 @@
 
 use element::{
     handlers, same, Arg, Causes, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Signal, TaskId,
-    Wake,
 };
 
 use super::neighbours::{nearest, Towards};
@@ -23,7 +22,11 @@ pub const CLASS: Class = Class::new::<Unqueue2>("Unqueue2", "1/1", "l/h", "x/x")
     .looks_around();
 
 const ARGS: &[Arg] = &[
-    Arg::optional("BURST", "int", "Most packets to move each time scheduled; 0 is no limit. Default 1."),
+    Arg::optional(
+        "BURST",
+        "int",
+        "Most packets to move each time scheduled; 0 is no limit. Default what `--burst` says, 1 with `weir click`.",
+    ),
     Arg::keyword("QUEUES", "names", "The queues whose room matters. Default the nearest downstream."),
     Arg::keyword("QUIET", "bool", "Whether not to say that the class is old. Default false."),
 ];
@@ -93,10 +96,8 @@ impl Element for Unqueue2 {
             let is_queue = |ctx: &mut Ctx<'_>, idx| ctx.with(idx, |_: &mut Queue, _| ()).is_some();
             self.queues = Some(nearest(ctx, Towards::Outputs, 0, is_queue));
         }
-        let task = ctx.new_task();
-        ctx.schedule(task);
-        self.task = Some(task);
-        self.signal = ctx.upstream_empty_signal(0, Wake::Task(task));
+        let puller = ctx.new_puller(0);
+        (self.task, self.signal) = (Some(puller.task), puller.signal);
         Ok(())
     }
 

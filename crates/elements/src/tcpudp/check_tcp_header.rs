@@ -53,7 +53,7 @@ impl Payload for Tcp {
     }
 
     fn sentence(ctx: &Ctx<'_>, fault: &str) -> String {
-        format!("{} :: {}: TCP header check failed: {fault}", ctx.own_name(), ctx.class(ctx.element))
+        format!("{}: TCP header check failed: {fault}", ctx.own_declaration())
     }
 }
 

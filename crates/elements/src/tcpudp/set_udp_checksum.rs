@@ -77,7 +77,7 @@ impl SetUDPChecksum {
     fn tell_once(&mut self, ctx: &mut Ctx<'_>, place: u32) {
         self.failures.settle();
         if ctx.n_said(CLASS.facts.name) == 0 {
-            let text = format!("{} :: {}: fragment or short packet", ctx.own_name(), ctx.class(ctx.element));
+            let text = format!("{}: fragment or short packet", ctx.own_declaration());
             ctx.chatter_of(place, &text);
         }
     }

@@ -70,8 +70,7 @@ fn named(conf: &Configure<'_>, name: &str) -> (Vec<ElementIdx>, String) {
     if name.is_empty() {
         return (Vec::new(), String::new());
     }
-    let own = environment.name(conf.element);
-    let context = own.rfind('/').and_then(|slash| own.get(..=slash)).unwrap_or("");
+    let context = graph::context_of(environment.name(conf.element));
     let prefix = format!("{context}{name}/");
     let inside = (0..environment.n_elements()).filter(|idx| environment.name(*idx).starts_with(&prefix));
     (inside.collect(), prefix)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use element::ElementIdx;
-use graph::Graph;
+use graph::{contexts, Graph};
 
 use super::present;
 use crate::configured::words;
@@ -44,15 +44,8 @@ impl<'g> ByName<'g> {
     }
 
     /// As [`Graph::find_in`].
-    fn find_in(&self, name: &str, mut context: &str) -> Option<ElementIdx> {
-        while !context.is_empty() {
-            if let Some(idx) = self.places.get(format!("{context}{name}").as_str()) {
-                return Some(*idx);
-            }
-            let outer = context.strip_suffix('/').unwrap_or(context);
-            context = outer.rfind('/').map_or("", |slash| &context[..=slash]);
-        }
-        self.places.get(name).copied()
+    fn find_in(&self, name: &str, context: &str) -> Option<ElementIdx> {
+        contexts(context).find_map(|context| self.places.get(format!("{context}{name}").as_str()).copied())
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use element::{at_place, ChangeOutcome, Class, Configure, Element, ElementIdx, Failed, Runtime};
 use graph::{Action, Diagnostic, Diagnostics, Graph, Place};
 
+use crate::told::NOT_INITIALIZED;
 use crate::world::World;
 
 pub(crate) use plan::{compact, How, New};
@@ -31,9 +32,6 @@ pub trait Loader: Send + Sync {
     /// What is to be printed of a diagnostic.
     fn text(&self, told: &Diagnostic) -> String;
 }
-
-/// What is told last when a graph cannot be.
-const NOT_INITIALIZED: &str = "Router could not be initialized!";
 
 /// A loader that a world shares with its snapshots.
 type SharedLoader = Arc<dyn Loader>;

@@ -31,7 +31,7 @@ pub fn write_task(
     Some(match handler {
         "scheduled" => args::boolean(value).map_err(|_| "syntax error".to_string()).map(|on| match on {
             true => world.schedule(task),
-            false => world.unschedule(task, true),
+            false => world.tasks.unschedule(task, true),
         }),
         "tickets" => {
             args::saturating_integer::<i32>(value).map_err(|_| "syntax error".to_string()).map(|n| {

@@ -135,6 +135,50 @@ impl PipeIn {
         }
         (!batch.is_empty()).then_some(Receipt::Packets)
     }
+
+    /// Reads what is in the pipe; what is to be told if there is nothing.
+    fn read(&mut self, poller: &mut Poller) -> Option<Receipt> {
+        // Asked before reading: a writer may come, write and go at any moment.
+        let is_unused = self.awaits_writer && !sys::pipe::has_hung_up(&self.stream);
+        let max = self.ring.as_ref().map_or(usize::MAX, |(_, n_left)| *n_left);
+        let stream = &mut self.stream;
+        let read = |room: &mut [u8]| {
+            let n = max.min(room.len());
+            stream.read(&mut room[..n])
+        };
+        let result = self.deframer.read(read);
+        if let (Some((_, n_left)), Ok(0) | Err(_)) = (&mut self.ring, &result) {
+            // Another process has the pipe too, and took some.
+            *n_left = 0;
+            return None;
+        }
+        match result {
+            // A named pipe without a writer so far has none to lose.
+            Ok(0) if is_unused => return Some(Receipt::Nothing),
+            Ok(0) if self.awaits_ring => {
+                self.is_paused = true;
+                unwatch_fd(poller, self.stream.as_fd());
+                return Some(Receipt::Nothing);
+            }
+            Ok(0) => self.end(),
+            Ok(n) => {
+                self.awaits_writer = false;
+                if let Some((_, n_left)) = &mut self.ring {
+                    *n_left -= n;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let is_over = self.has_left_ring && self.ends_with_ring;
+                return Some(if is_over { Receipt::End } else { Receipt::Nothing });
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => self.end(),
+            Err(error) => {
+                self.is_at_end = true;
+                return Some(Receipt::Fault(self.stream.fault(&error)));
+            }
+        }
+        None
+    }
 }
 
 impl Input for PipeIn {
@@ -162,44 +206,8 @@ impl Input for PipeIn {
             if self.is_at_end {
                 return Receipt::End;
             }
-            // Asked before reading: a writer may come, write and go at any moment.
-            let is_unused = self.awaits_writer && !sys::pipe::has_hung_up(&self.stream);
-            let max = self.ring.as_ref().map_or(usize::MAX, |(_, n_left)| *n_left);
-            let stream = &mut self.stream;
-            let read = |room: &mut [u8]| {
-                let n = max.min(room.len());
-                stream.read(&mut room[..n])
-            };
-            let result = self.deframer.read(read);
-            if let (Some((_, n_left)), Ok(0) | Err(_)) = (&mut self.ring, &result) {
-                // Another process has the pipe too, and took some.
-                *n_left = 0;
-                continue;
-            }
-            match result {
-                // A named pipe without a writer so far has none to lose.
-                Ok(0) if is_unused => return Receipt::Nothing,
-                Ok(0) if self.awaits_ring => {
-                    self.is_paused = true;
-                    unwatch_fd(poller, self.stream.as_fd());
-                    return Receipt::Nothing;
-                }
-                Ok(0) => self.end(),
-                Ok(n) => {
-                    self.awaits_writer = false;
-                    if let Some((_, n_left)) = &mut self.ring {
-                        *n_left -= n;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let is_over = self.has_left_ring && self.ends_with_ring;
-                    return if is_over { Receipt::End } else { Receipt::Nothing };
-                }
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => self.end(),
-                Err(error) => {
-                    self.is_at_end = true;
-                    return Receipt::Fault(self.stream.fault(&error));
-                }
+            if let Some(receipt) = self.read(poller) {
+                return receipt;
             }
         }
     }

@@ -129,8 +129,8 @@ impl ToDump {
         }
         self.is_active = result.is_ok();
         result.map_err(|error| format!("{}: {}", self.filename, reason(&error)))?;
-        if let Some(task) = self.puller.as_ref().map(|(task, _)| *task) {
-            ctx.schedule(task);
+        if let Some(puller) = &self.puller {
+            ctx.schedule(puller.task);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use self::cells::Cells;
 use crate::dump_end::EndCall;
 use crate::dump_window::Window;
 
-/// The arguments of all sources: MMAP and FILENAME come first.
+/// The arguments of all sources, most of which `FromDump` has as well: MMAP and FILENAME come first.
 pub const MMAP: Arg = Arg::keyword(
     "MMAP",
     "bool",
@@ -35,7 +35,7 @@ pub const SAMPLE: Arg =
 pub const TIMING: Arg =
     Arg::keyword("TIMING", "bool", "Whether to keep the time between packets. Default false.");
 
-/// The handlers of all sources.
+/// Their handlers.
 pub const SAMPLING_PROB: Handler =
     Handler::read("sampling_prob", "Probability with which a packet is emitted.").flags("alike");
 pub const IS_ACTIVE: Handler =

@@ -147,8 +147,7 @@ impl<T: Trace> TraceSource<T> {
 
     fn tell(&self, ctx: &mut Ctx<'_>, doubt: &Doubt) {
         if self.is_started {
-            let text = format!("{} :: {}: {}", ctx.own_name(), ctx.class(ctx.element), doubt.later);
-            return ctx.chatter(&text);
+            return ctx.chatter(&format!("{}: {}", ctx.own_declaration(), doubt.later));
         }
         let [warning, advice] = &doubt.at_start;
         ctx.warn(warning);

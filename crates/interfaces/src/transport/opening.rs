@@ -18,7 +18,7 @@ const BACKLOG: i32 = 2;
 impl Transport {
     /// Opens the socket and listens, connects or just begins.
     pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.declaration = declaration(ctx);
+        self.declaration = ctx.own_declaration();
         if self.active.is_some() || self.listener.is_some() {
             return self.go_on(ctx);
         }
@@ -117,11 +117,6 @@ impl Transport {
         self.queue.look_upstream(ctx);
         Ok(())
     }
-}
-
-/// How an element calls itself in what it tells.
-pub fn declaration(ctx: &Ctx<'_>) -> String {
-    format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element))
 }
 
 /// An error in Click's words, after the call that failed.

@@ -20,7 +20,7 @@ impl Tunnel {
             (name, _) => name,
         };
         let vnet = if self.offloads { VnetMode::Basic } else { VnetMode::Off };
-        let options = Options { kind: self.kind, name: name.to_string(), vnet, multi_queue: false };
+        let options = Options { kind: self.kind, name: name.to_string(), vnet };
         let tap = Tap::open(&options).map_err(|error| open_refusal(&error))?;
         if self.offloads {
             tap.set_offload(Offload::ALL).map_err(|error| error.to_string())?;

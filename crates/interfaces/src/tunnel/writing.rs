@@ -15,7 +15,7 @@ impl Tunnel {
         let batch = ctx.pull(0, ctx.default_burst().clamp(1, BATCH_MAX));
         let worked = !batch.is_empty();
         self.write(ctx, batch);
-        if worked || self.puller.as_ref().is_some_and(|signal| ctx.is_active(signal)) {
+        if worked || self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {
             ctx.schedule(task);
         }
         worked

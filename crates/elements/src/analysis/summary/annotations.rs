@@ -6,6 +6,7 @@ use element::annotation;
 use super::compose::Composer;
 use super::describe::Described;
 use super::{append, order, parse_u32, parse_u64, print_number, word, Binary, Field, Value};
+use super::{Extract, Inject, Parse, Print};
 
 pub(super) const FIELDS: &[Field] = &[
     field("timestamp", Binary::Micro, timestamp, print_time, parse_time, set_timestamp),
@@ -40,13 +41,12 @@ pub(super) const SYNONYMS: &[(&str, &str)] = &[
 const fn field(
     name: &'static str,
     binary: Binary,
-    extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
-    print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
-    parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
-    inject: fn(&mut Composer, Value<'_>),
+    extract: Extract,
+    print: Print,
+    parse: Parse,
+    inject: Inject,
 ) -> Field {
-    let order = order::ANNOTATION;
-    Field { name, binary, order, is_ip: false, extract, print, parse, inject: Some(inject) }
+    super::field(name, binary, order::ANNOTATION, extract, print, parse, inject)
 }
 
 fn time_of(described: &Described<'_>) -> Timestamp {

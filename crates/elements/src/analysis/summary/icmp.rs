@@ -6,6 +6,7 @@ use wire::protocol;
 use super::compose::Composer;
 use super::describe::Described;
 use super::{append, order, parse_u16, print_number, word, Binary, Field, Value};
+use super::{Extract, Inject, Parse, Print};
 
 const ICMP: u16 = order::TRANSPORT;
 
@@ -34,13 +35,12 @@ const fn field(
     name: &'static str,
     len: usize,
     order: u16,
-    extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
-    print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
-    parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
-    inject: fn(&mut Composer, Value<'_>),
+    extract: Extract,
+    print: Print,
+    parse: Parse,
+    inject: Inject,
 ) -> Field {
-    let binary = Binary::Number(len);
-    Field { name, binary, order, is_ip: true, extract, print, parse, inject: Some(inject) }
+    super::field(name, Binary::Number(len), order, extract, print, parse, inject)
 }
 
 fn is_sequenced(kind: u8) -> bool {

@@ -8,7 +8,8 @@ use wire::protocol;
 use super::compose::{Composer, IP_HEADER};
 use super::describe::{Described, Part};
 use super::{
-    append, ip_options, order, parse_u16, parse_u32, parse_u8, print_number, word, Binary, Field, Value,
+    append, field, ip_options, order, parse_u16, parse_u32, parse_u8, print_number, word, Binary, Field,
+    Value,
 };
 
 const NET: u16 = order::NETWORK;
@@ -50,18 +51,6 @@ pub(super) const FIELDS: &[Field] = &[
         set_options,
     ),
 ];
-
-const fn field(
-    name: &'static str,
-    binary: Binary,
-    order: u16,
-    extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
-    print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
-    parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
-    inject: fn(&mut Composer, Value<'_>),
-) -> Field {
-    Field { name, binary, order, is_ip: true, extract, print, parse, inject: Some(inject) }
-}
 
 fn ip_u8<'p>(described: &mut Described<'p>, at: usize) -> Option<Value<'p>> {
     described.has_ip(at + 1).then(|| Value::Number(described.ip_u8(at).into()))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::compose::Composer;
 use super::describe::u8_at;
-use super::option_text::{next, parse_list, parse_unknown, print_unknown, Next, Text};
+use super::option_text::{parse_list, parse_unknown, print_list, print_unknown, Text};
 use super::{append, Value};
 
 const RECORD_ROUTE: u8 = 7;
@@ -17,19 +17,9 @@ const WITH_ADDRESS: u8 = 1;
 const PRESPECIFIED: u8 = 3;
 
 /// Prints options; `?` if one is wrong, `.` if there are none but fillers.
-pub fn print(mut options: &[u8], out: &mut Vec<u8>) {
-    let start = out.len();
-    while let Some(option) = next(&mut options) {
-        let option = match option {
-            Next::Padding(_) => continue,
-            Next::Option(option) if is_right(option) => option,
-            _ => {
-                out.truncate(start);
-                out.push(b'?');
-                return;
-            }
-        };
-        if out.len() > start {
+pub fn print(options: &[u8], out: &mut Vec<u8>) {
+    print_list(options, is_right, out, |option, is_first, out| {
+        if !is_first {
             out.push(b';');
         }
         match u8_at(option, 0) {
@@ -37,10 +27,7 @@ pub fn print(mut options: &[u8], out: &mut Vec<u8>) {
             TIMESTAMP => print_timestamps(option, out),
             _ => print_unknown(option, out),
         }
-    }
-    if out.len() == start {
-        out.push(b'.');
-    }
+    });
 }
 
 /// Whether length and pointer can be right.

@@ -5,6 +5,7 @@ use wire::ethertype;
 use super::compose::Composer;
 use super::describe::{u16_at, Described, Part};
 use super::{append, order, word, Binary, Field, Value};
+use super::{Extract, Inject, Parse, Print};
 
 pub(super) const FIELDS: &[Field] = &[
     field("eth_src", Binary::Ether, source, print_address, parse_address, set_source),
@@ -18,12 +19,12 @@ pub(super) const SYNONYMS: &[(&str, &str)] =
 const fn field(
     name: &'static str,
     binary: Binary,
-    extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
-    print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
-    parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
-    inject: fn(&mut Composer, Value<'_>),
+    extract: Extract,
+    print: Print,
+    parse: Parse,
+    inject: Inject,
 ) -> Field {
-    Field { name, binary, order: order::LINK, is_ip: false, extract, print, parse, inject: Some(inject) }
+    super::field(name, binary, order::LINK, extract, print, parse, inject)
 }
 
 /// The header, if it ends where the network header begins, or the packet ends.

@@ -62,6 +62,11 @@ pub enum Binary {
     Never,
 }
 
+type Extract = for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>;
+type Print = fn(&Value<'_>, &Described<'_>, &mut Vec<u8>);
+type Parse = fn(&[u8], &Composer) -> Option<Value<'static>>;
+type Inject = fn(&mut Composer, Value<'_>);
+
 /// A field of a dump: a row of the table.
 pub struct Field {
     /// Its name.
@@ -70,16 +75,27 @@ pub struct Field {
     pub binary: Binary,
     /// When it is put into a packet, relative to others; lower comes first.
     pub order: u16,
-    /// Whether it concerns the IP header or what is behind it.
-    pub is_ip: bool,
     /// What it says of a packet; `None` if it does not apply.
-    pub extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
+    pub extract: Extract,
     /// Prints what it says.
-    pub print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
+    pub print: Print,
     /// Reads what was printed.
-    pub parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
+    pub parse: Parse,
     /// Puts what was read into a packet; `None` if the field cannot be read.
-    pub inject: Option<fn(&mut Composer, Value<'_>)>,
+    pub inject: Option<Inject>,
+}
+
+/// A field that can be read.
+const fn field(
+    name: &'static str,
+    binary: Binary,
+    order: u16,
+    extract: Extract,
+    print: Print,
+    parse: Parse,
+    inject: Inject,
+) -> Field {
+    Field { name, binary, order, extract, print, parse, inject: Some(inject) }
 }
 
 /// Annotations, then the layers from the bottom up: [`Field::order`].
@@ -146,6 +162,11 @@ impl Value<'_> {
 }
 
 impl Field {
+    /// Whether it concerns the IP header or what is behind it.
+    pub fn is_ip(&self) -> bool {
+        self.order > order::LINK
+    }
+
     /// Appends what the field says in binary; zeros if it does not apply.
     pub fn write_binary(&self, value: Option<&Value<'_>>, out: &mut Vec<u8>) {
         let time = value.map(Value::time).unwrap_or_default();

@@ -37,6 +37,35 @@ pub fn next<'o>(options: &mut &'o [u8]) -> Option<Next<'o>> {
     }
 }
 
+/// Calls `each` with the options of a list that are no fillers, up to the first that is wrong; whether all are right.
+pub fn each_option(mut options: &[u8], is_right: fn(&[u8]) -> bool, mut each: impl FnMut(&[u8])) -> bool {
+    while let Some(option) = next(&mut options) {
+        match option {
+            Next::Padding(_) => {}
+            Next::Option(option) if is_right(option) => each(option),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Prints options by `print`, which is told whether nothing was printed before; `?` if one is wrong, `.` if nothing is printed.
+pub fn print_list(
+    options: &[u8],
+    is_right: fn(&[u8]) -> bool,
+    out: &mut Vec<u8>,
+    print: impl Fn(&[u8], bool, &mut Vec<u8>),
+) {
+    let start = out.len();
+    let are_right = each_option(options, is_right, |option| print(option, out.len() == start, out));
+    if !are_right {
+        out.truncate(start);
+        out.push(b'?');
+    } else if out.len() == start {
+        out.push(b'.');
+    }
+}
+
 /// Appends the options whose kind is to be kept, up to the first that is wrong, after a byte that says how long they are.
 pub fn write_known(mut options: &[u8], keeps: impl Fn(u8) -> bool, out: &mut Vec<u8>) {
     let start = out.len();

@@ -7,7 +7,7 @@ use wire::protocol;
 
 use super::compose::{Composer, IP_HEADER, TCP_HEADER};
 use super::describe::Described;
-use super::{append, order, parse_nothing, parse_u32, print_number, Binary, Field, Value};
+use super::{append, field, order, parse_nothing, parse_u32, print_number, Binary, Field, Print, Value};
 
 /// Most bytes of payload that a packet is made with.
 const MAX_LEN: usize = 1 << 24;
@@ -15,38 +15,19 @@ const MAX_LEN: usize = 1 << 24;
 const LONGEST_HEADER: usize = 60;
 
 pub(super) const FIELDS: &[Field] = &[
-    Field {
-        name: "payload_len",
-        binary: Binary::Number(4),
-        order: order::PAYLOAD + 1,
-        is_ip: true,
-        extract: len,
-        print: print_number,
-        parse: parse_u32,
-        inject: Some(set_len),
-    },
-    Field {
-        name: "payload",
-        binary: Binary::Never,
-        order: order::PAYLOAD,
-        is_ip: true,
-        extract: payload,
-        print: print_payload,
-        parse: parse_payload,
-        inject: Some(set_payload),
-    },
+    field("payload_len", Binary::Number(4), order::PAYLOAD + 1, len, print_number, parse_u32, set_len),
+    field("payload", Binary::Never, order::PAYLOAD, payload, print_payload, parse_payload, set_payload),
     digest("payload_md5", print_md5),
     digest("payload_md5_hex", print_md5_hex),
 ];
 
 pub(super) const SYNONYMS: &[(&str, &str)] = &[("payload_length", "payload_len")];
 
-const fn digest(name: &'static str, print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>)) -> Field {
+const fn digest(name: &'static str, print: Print) -> Field {
     Field {
         name,
         binary: Binary::Special(write_md5),
         order: order::PAYLOAD,
-        is_ip: true,
         extract: payload,
         print,
         parse: parse_nothing,

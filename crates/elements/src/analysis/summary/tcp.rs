@@ -7,7 +7,7 @@ use wire::protocol;
 use super::compose::{Composer, TCP_HEADER};
 use super::describe::{Described, Part};
 use super::tcp_options::{self, Shown};
-use super::{order, parse_u16, parse_u32, parse_u8, print_number, word, Binary, Field, Value};
+use super::{field, order, parse_u16, parse_u32, parse_u8, print_number, word, Binary, Field, Value};
 
 const TCP: u16 = order::TRANSPORT;
 
@@ -47,18 +47,6 @@ const TIMESTAMP_ALONE: u32 = 0x0101_080A;
 
 /// Letters of the flags, from the lowest bit.
 pub const FLAGS: &[u8; 9] = b"FSRPAUECN";
-
-const fn field(
-    name: &'static str,
-    binary: Binary,
-    order: u16,
-    extract: for<'p> fn(&mut Described<'p>) -> Option<Value<'p>>,
-    print: fn(&Value<'_>, &Described<'_>, &mut Vec<u8>),
-    parse: fn(&[u8], &Composer) -> Option<Value<'static>>,
-    inject: fn(&mut Composer, Value<'_>),
-) -> Field {
-    Field { name, binary, order, is_ip: true, extract, print, parse, inject: Some(inject) }
-}
 
 fn tcp_u16<'p>(described: &mut Described<'p>, at: usize) -> Option<Value<'p>> {
     let is_here = described.has_protocol(protocol::TCP, at + 2);

@@ -2,7 +2,7 @@
 
 use super::append;
 use super::describe::u8_at;
-use super::option_text::{next, parse_list, parse_unknown, print_unknown, Next, Text};
+use super::option_text::{parse_list, parse_unknown, print_list, print_unknown, Text};
 
 /// Kinds of options: RFC 9293, RFC 7323 and RFC 2018.
 pub const MSS: u8 = 2;
@@ -33,29 +33,17 @@ impl Shown {
 }
 
 /// Prints options; `?` if one is wrong, `.` if there are none to show.
-pub fn print(mut options: &[u8], shown: Shown, out: &mut Vec<u8>) {
-    let start = out.len();
-    while let Some(option) = next(&mut options) {
-        let option = match option {
-            Next::Padding(_) => continue,
-            Next::Option(option) if is_right(option) => option,
-            _ => {
-                out.truncate(start);
-                out.push(b'?');
-                return;
-            }
-        };
+pub fn print(options: &[u8], shown: Shown, out: &mut Vec<u8>) {
+    print_list(options, is_right, out, |option, is_first, out| {
         if !shown.shows(u8_at(option, 0)) {
-            continue;
+            return;
         }
-        if out.len() > start && !(u8_at(option, 0) == SACK && option.len() == 2) {
+        let is_empty = u8_at(option, 0) == SACK && option.len() == 2;
+        if !is_first && !is_empty {
             out.push(b';');
         }
         print_one(option, out);
-    }
-    if out.len() == start {
-        out.push(b'.');
-    }
+    });
 }
 
 /// Whether an option of a known kind has the right length.

@@ -4,41 +4,31 @@ use wire::protocol;
 
 use super::compose::Composer;
 use super::describe::{Described, Part};
-use super::{order, parse_u16, parse_u32, print_number, Binary, Field, Value};
+use super::{field, order, parse_u16, parse_u32, print_number, Binary, Field, Value};
 
 pub(super) const FIELDS: &[Field] = &[
-    Field {
-        name: "sport",
-        binary: Binary::Number(2),
-        order: order::TRANSPORT,
-        is_ip: true,
-        extract: source_port,
-        print: print_number,
-        parse: parse_u16,
-        inject: Some(set_source_port),
-    },
-    Field {
-        name: "dport",
-        binary: Binary::Number(2),
-        order: order::TRANSPORT,
-        is_ip: true,
-        extract: destination_port,
-        print: print_number,
-        parse: parse_u16,
-        inject: Some(set_destination_port),
-    },
+    field(
+        "sport",
+        Binary::Number(2),
+        order::TRANSPORT,
+        source_port,
+        print_number,
+        parse_u16,
+        set_source_port,
+    ),
+    field(
+        "dport",
+        Binary::Number(2),
+        order::TRANSPORT,
+        destination_port,
+        print_number,
+        parse_u16,
+        set_destination_port,
+    ),
 ];
 
-pub(super) const UDP_FIELDS: &[Field] = &[Field {
-    name: "udp_len",
-    binary: Binary::Number(4),
-    order: order::TRANSPORT,
-    is_ip: true,
-    extract: udp_len,
-    print: print_number,
-    parse: parse_u32,
-    inject: Some(set_udp_len),
-}];
+pub(super) const UDP_FIELDS: &[Field] =
+    &[field("udp_len", Binary::Number(4), order::TRANSPORT, udp_len, print_number, parse_u32, set_udp_len)];
 
 fn has_ports(protocol: u8) -> bool {
     matches!(protocol, protocol::TCP | protocol::UDP | protocol::DCCP | protocol::UDPLITE)

@@ -142,8 +142,7 @@ impl Runner {
     }
 
     fn give_up(&self, ctx: &mut Ctx<'_>) {
-        let declaration = format!("{} :: {}", ctx.own_name(), ctx.class(ctx.element));
-        ctx.chatter(&format!("{declaration}: too many jumps, giving up"));
+        ctx.chatter(&format!("{}: too many jumps, giving up", ctx.own_declaration()));
         element::failure::note();
         let timer = {
             let mut state = self.state();
