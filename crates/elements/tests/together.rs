@@ -126,7 +126,7 @@ fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
     let graph = format!("RandomSeed(3); Idle -> end :: {end}; {more} {}", ways.concat());
     // A source that waits for room for ever does not stop the graph.
     let graph = if graph.contains("Queue") { graph + STOP } else { graph };
-    let words = more.split([' ', ';']);
+    let words = graph.split([' ', ';']);
     let reads: Vec<String> = words
         .flat_map(|word| match word {
             store if store.starts_with("store") => {
@@ -228,6 +228,15 @@ proptest! {
     fn packets_in_a_ring(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..70), capacity in 20..100u32) {
         let source = format!("{} q -> Unqueue(LIMIT 200)", packets(&kinds));
         check(&format!("Print(all, 4); q :: Queue({capacity}); end -> q"), &[(source, &tree)])?;
+    }
+
+    #[test]
+    fn branches_that_meet_in_a_queue(tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..60), room in 1..60u32) {
+        let source = format!("q :: Queue({}); {} q -> Unqueue", kinds.len(), packets(&kinds));
+        let rest = "-> from_stored :: Unqueue -> Print(out, 4) -> Discard";
+        let far = format!("Null; stored :: Queue({room}); end -> stored {rest}");
+        check(&far, &[(source.clone(), &tree)])?;
+        check(&format!("Queue({room}) {rest}"), &[(source, &tree)])?;
     }
 
     #[test]

@@ -282,6 +282,6 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
         return None;
     }
     // Who speaks of a packet that was made on the way speaks of another; and more of them may be stored than came.
-    let makes_more = ways.iter().any(|way| way.causes.include(Causes::MORE));
+    let makes_more = ways.iter().any(|way| way.causes.include(Causes::MORE) || way.joins_copies());
     (!makes_more || (!converses && stores.is_empty())).then_some((stores, converses))
 }

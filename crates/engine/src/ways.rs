@@ -32,6 +32,13 @@ pub struct Store {
     pub tells_of_more: bool,
 }
 
+impl Way {
+    /// Whether copies of a packet come to the same input.
+    pub fn joins_copies(&self) -> bool {
+        self.most < BATCH_MAX
+    }
+}
+
 impl Store {
     /// Whether packets come from it and go to it.
     fn is_ring(&self) -> bool {
@@ -104,25 +111,23 @@ impl World {
     /// Whether the packets of a burst that a task of an element moves, which causes `own`, may go together.
     pub(crate) fn goes_together(&mut self, element: ElementIdx, burst: usize, own: Causes) -> bool {
         self.explore(element, own);
-        let may_go = |store: &Store, is_looked_at: bool| {
-            let needs_room = store.tells_of_more || (is_looked_at && store.is_filled);
+        let Some(way) = self.way(element) else { return false };
+        // A pull that loses its packet ends a burst; what turns take as one has several.
+        if burst > way.most || (way.loses_pulled && !self.turn.is_on()) {
+            return false;
+        }
+        let looks = way.causes.include(Causes::LOOKS_AT_STORES);
+        let may_be_ring = !looks && !way.joins_copies();
+        let may_go = |store: &Store| {
+            let needs_room = store.tells_of_more || (looks && store.is_filled);
             let Some(Stock { len, room, .. }) = self.stock(store.element) else {
                 return !store.is_ring() && !needs_room;
             };
-            (!store.is_ring() || (len > burst && !is_looked_at)) && (!needs_room || room >= burst)
+            (!store.is_ring() || (len > burst && may_be_ring)) && (!needs_room || room >= burst)
         };
         // Those who wake come on the list in the order in which they are woken.
         let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
-        let Some(Way { stores, loses_pulled, causes, most, .. }) = self.way(element) else { return false };
-        if burst > *most {
-            return false;
-        }
-        // A pull that loses its packet ends a burst; what turns take as one has several.
-        if *loses_pulled && !self.turn.is_on() {
-            return false;
-        }
-        let is_looked_at = causes.include(Causes::LOOKS_AT_STORES);
-        stores.iter().all(|store| may_go(store, is_looked_at)) && stores.iter().filter(wakes).count() <= 1
+        way.stores.iter().all(may_go) && way.stores.iter().filter(wakes).count() <= 1
     }
 
     #[cold]
