@@ -209,9 +209,10 @@ fn graphs_that_random_ones_were_found_to_differ_in() {
         format!("t :: Tee; s :: Queue(5) -> u :: Unqueue -> Print(out, 4) -> Discard;
              InfiniteSource({data}, LIMIT 30) -> q :: Queue -> Unqueue -> t -> s; t[1] -> s; {STOP}"),
         // One of two tasks that take turns loses packets that it pulls.
-        format!("t :: Tee; s :: Queue(50) -> Unqueue -> Print(all, 4) -> Discard; t[1] -> r :: Queue(50) -> CheckLength(39) -> Unqueue
-             -> Print(short, 4) -> Discard; q :: Queue -> Unqueue(BURST 17) -> t -> s;
-             InfiniteSource({data}, LENGTH 40, LIMIT 16) -> q; InfiniteSource({data}, LENGTH 20, LIMIT 1) -> q; {STOP}"),
+        format!("t :: Tee; s :: SimpleQueue(50) -> Unqueue -> Print(all, 4) -> Discard;
+             t[1] -> Queue -> CheckLength(29) -> Unqueue -> Print(short, 4) -> Discard; q :: Queue -> Unqueue(BURST 12) -> t -> s;
+             InfiniteSource({data}, LENGTH 40, LIMIT 15, BURST 15) -> q; InfiniteSource({data}, LENGTH 20, LIMIT 1) -> q;
+             InfiniteSource({data}, LENGTH 40, LIMIT 1) -> q; {STOP}"),
         // What is told of a fragment stands where its packet was.
         format!("p :: PaintTee(0); p[1] -> MarkIPHeader -> IPFragmenter(28, false) -> Queue(3) -> Idle;
              InfiniteSource({data}, LENGTH 30, LIMIT 3, STOP true) -> CheckIPHeader(0, CHECKSUM false) -> p -> Print(end, 4) -> Discard"),
