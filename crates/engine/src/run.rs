@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use element::{failure, ElementIdx, Runtime, TaskId};
+use element::{failure, ElementIdx, Runtime, TaskId, TimerId};
 
 use crate::build::Engine;
 use crate::wake::Waker;
@@ -227,11 +227,7 @@ impl World {
         pace.adapt(now - expiry >= late_from);
         for _ in 0..=MAX_TIMERS {
             let Some((timer, element)) = self.timers.pop(now) else { return };
-            self.forget_times();
-            self.call(element, |element, ctx| element.run_timer(ctx, timer));
-            if self.goes_on {
-                self.go_on_with(element);
-            }
+            self.run_timer(timer, element);
             if self.runcount <= 0 || self.is_held() {
                 return;
             }
@@ -246,11 +242,15 @@ impl World {
                 continue;
             }
             self.timers.unschedule(timer);
-            self.forget_times();
-            self.call(element, |element, ctx| element.run_timer(ctx, timer));
-            if self.goes_on {
-                self.go_on_with(element);
-            }
+            self.run_timer(timer, element);
+        }
+    }
+
+    fn run_timer(&mut self, timer: TimerId, element: ElementIdx) {
+        self.forget_times();
+        self.call(element, |element, ctx| element.run_timer(ctx, timer));
+        if self.goes_on {
+            self.go_on_with(element);
         }
     }
 

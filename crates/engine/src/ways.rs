@@ -65,9 +65,10 @@ struct Search<'a> {
     /// Elements whose neighbours are still to be looked at, and whether packets that leave them may be others.
     next: Vec<(ElementIdx, bool)>,
     way: Way,
-    /// Inputs that packets are pushed to, and those of them that they come to by several ways.
+    /// Inputs that packets are pushed to.
     inputs: Vec<(ElementIdx, PortIdx)>,
-    joins: Vec<(ElementIdx, PortIdx)>,
+    /// Elements that they come to by several ways, at one input.
+    joins: Vec<ElementIdx>,
     /// How often an end was met where it does not matter who is first.
     n_ends: usize,
     /// Copies of one packet that may be made, itself included.
@@ -200,29 +201,8 @@ impl Search<'_> {
         let speaks_of_copies = causes.include(Causes::COPIES.and(Causes::LINES));
         let is_plain = !causes.include(Causes::MORE) && !speaks_of_copies;
         let n_elements = self.n_ends + self.way.meets.iter().filter(|is_met| **is_met).count();
-        is_plain
-            && n_elements <= meetings::HORIZON
-            && self.joins.iter().all(|join| !self.leads_back_to(*join))
-    }
-
-    /// Whether packets come from an input to the same input again.
-    fn leads_back_to(&self, input: (ElementIdx, PortIdx)) -> bool {
-        let (mut seen, mut next) = (Vec::new(), vec![input.0]);
-        while let Some(element) = next.pop() {
-            let n_outputs = self.world.wiring.n_ports(element).1;
-            for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
-                for to in self.world.wiring.downstream(element, port) {
-                    if to == input {
-                        return true;
-                    }
-                    if !seen.contains(&to.0) {
-                        seen.push(to.0);
-                        next.push(to.0);
-                    }
-                }
-            }
-        }
-        false
+        let leads_back = |join: &ElementIdx| self.world.wiring.is_behind(*join, |element| element == *join);
+        is_plain && n_elements <= meetings::HORIZON && !self.joins.iter().any(leads_back)
     }
 
     /// Comes to an element by one of its ports.
@@ -239,7 +219,7 @@ impl Search<'_> {
         }
         let is_join = step == Step::Push && self.inputs.contains(&(element, port));
         if is_join {
-            self.joins.push((element, port));
+            self.joins.push(element);
         } else if step == Step::Push {
             self.inputs.push((element, port));
         }

@@ -237,18 +237,22 @@ impl Wiring {
 
     #[cold]
     fn find_reader(&mut self, element: ElementIdx, classes: &[&Class]) -> bool {
+        let found = self.is_behind(element, |element| classes.get(element).is_none_or(|class| !class.blind));
+        if let Some(place) = self.leads_to_reader.get_mut(element) {
+            *place = Some(found);
+        }
+        found
+    }
+
+    /// Whether packets that leave an element come to one of those that are sought before they are stored again.
+    pub fn is_behind(&self, from: ElementIdx, is_sought: impl Fn(ElementIdx) -> bool) -> bool {
         let next = |element: u32| {
             let of_port = |port| self.downstream(element as usize, port);
             let all = (0..self.n_ports(element as usize).1).flat_map(of_port);
             all.map(|(next, _)| next as u32).collect()
         };
         let stores = |element: u32| self.stores(element as usize);
-        let reads = |element: u32| classes.get(element as usize).is_none_or(|class| !class.blind);
-        let found = readers::is_behind(element as u32, next, stores, reads);
-        if let Some(place) = self.leads_to_reader.get_mut(element) {
-            *place = Some(found);
-        }
-        found
+        readers::is_behind(from as u32, next, stores, |element| is_sought(element as usize))
     }
 
     /// The input that a push output leads to.

@@ -29,7 +29,7 @@ const ARGS: &[Arg] = &[
     trace::FILENAME,
     trace::STOP,
     trace::ACTIVE,
-    Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
+    trace::FORCE_IP,
     trace::START,
     trace::START_AFTER,
     trace::END,

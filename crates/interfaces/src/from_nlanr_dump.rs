@@ -38,11 +38,7 @@ const ARGS: &[Arg] = &[
     trace::END_AFTER,
     trace::INTERVAL,
     trace::END_CALL,
-    Arg::keyword(
-        "FILEPOS",
-        "offset",
-        "Where in the uncompressed file to begin; a record must start there. Default 0.",
-    ),
+    trace::FILEPOS,
     trace::SAMPLE,
     trace::TIMING,
 ];

@@ -19,6 +19,13 @@ pub const MMAP: Arg = Arg::keyword(
 pub const FILENAME: Arg = Arg::required("FILENAME", "filename", "The trace; `-` is standard input.");
 pub const STOP: Arg = Arg::keyword("STOP", "bool", "Whether to stop the driver at the end. Default false.");
 pub const ACTIVE: Arg = Arg::keyword("ACTIVE", "bool", "Whether to emit packets. Default true.");
+pub const FORCE_IP: Arg =
+    Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false.");
+pub const FILEPOS: Arg = Arg::keyword(
+    "FILEPOS",
+    "offset",
+    "Where in the uncompressed file to begin; a record must start there. Default 0.",
+);
 pub const START: Arg =
     Arg::keyword("START", "time", "Time since the epoch before which packets are passed over.");
 pub const START_AFTER: Arg = Arg::keyword("START_AFTER", "time", "As START, from the first packet's time.");

@@ -1,5 +1,7 @@
 //! What a stage tells in the end.
 
+use std::fmt;
+
 use engine::world::World;
 use interfaces::stage::table::{self, lock, told};
 
@@ -37,37 +39,29 @@ pub(super) fn tell_drops(world: &World) {
 /// Tells what was sent to interfaces that can only be read or are read no more, what devices did not keep until it was received, and what others did not
 /// take. A stack's devices come and go as its joints do; `weir status` has their drops.
 pub(super) fn tell_lost() {
+    let tell = |n: u64, lost: fmt::Arguments<'_>| {
+        if n > 0 {
+            eprintln!("{}", told(lost));
+        }
+    };
     for shared in table::opened() {
         let interface = lock(&shared);
-        let (name, n) = (interface.name(), interface.n_lost());
-        if n > 0 {
-            let lost = format_args!("interface {name} can only be read; packets sent to it and lost: {n}");
-            eprintln!("{}", told(lost));
+        let name = interface.name();
+        let n = interface.n_lost();
+        tell(n, format_args!("interface {name} can only be read; packets sent to it and lost: {n}"));
+        let n = interface.n_turned_away();
+        tell(n, format_args!("interface {name}: as many packets as may wait did so already; lost: {n}"));
+        if name.starts_with(status::STACK) {
+            continue;
         }
         // That the neighbours in the pipeline read no more is their affair, as in any pipeline.
         let n = if [LEFT, RIGHT].contains(&name) { 0 } else { interface.n_unread() };
-        if n > 0 && !name.starts_with(status::STACK) {
-            let lost =
-                format_args!("interface {name}: its reader has gone; packets sent to it and lost: {n}");
-            eprintln!("{}", told(lost));
-        }
-        let n = interface.n_turned_away();
-        if n > 0 {
-            let lost =
-                format_args!("interface {name}: as many packets as may wait did so already; lost: {n}");
-            eprintln!("{}", told(lost));
-        }
+        tell(n, format_args!("interface {name}: its reader has gone; packets sent to it and lost: {n}"));
         let n = interface.n_missed();
-        if n > 0 && !name.starts_with(status::STACK) {
-            let missed =
-                format_args!("interface {name}: packets came faster than they were received; lost: {n}");
-            eprintln!("{}", told(missed));
-        }
+        tell(n, format_args!("interface {name}: packets came faster than they were received; lost: {n}"));
         let (n, why) = interface.not_taken();
-        if n > 0 && !name.starts_with(status::STACK) {
-            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-            eprintln!("{}", told(format_args!("interface {name} did not take all packets{why}; lost: {n}")));
-        }
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        tell(n, format_args!("interface {name} did not take all packets{why}; lost: {n}"));
     }
 }
 

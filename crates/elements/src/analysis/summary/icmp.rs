@@ -5,8 +5,7 @@ use wire::protocol;
 
 use super::compose::Composer;
 use super::describe::Described;
-use super::{append, order, parse_u16, print_number, word, Binary, Field, Value};
-use super::{Extract, Inject, Parse, Print};
+use super::{append, field, order, parse_u16, print_number, word, Binary, Field, Value};
 
 const ICMP: u16 = order::TRANSPORT;
 
@@ -22,26 +21,14 @@ const INFORMATION_REPLY: u8 = 16;
 const FRAGMENTATION_NEEDED: u8 = 4;
 
 pub(super) const FIELDS: &[Field] = &[
-    field("icmp_type", 1, ICMP, kind, print_number, parse_kind, set_kind),
-    field("icmp_code", 1, ICMP + 1, code, print_number, parse_code, set_code),
-    field("icmp_type_name", 1, ICMP, kind, print_kind, parse_kind, set_kind),
-    field("icmp_code_name", 1, ICMP + 1, code, print_code, parse_code, set_code),
-    field("icmp_flowid", 2, ICMP + 2, identifier, print_number, parse_u16, set_identifier),
-    field("icmp_seq", 2, ICMP + 2, sequence, print_number, parse_u16, set_sequence),
-    field("icmp_nextmtu", 2, ICMP + 2, next_mtu, print_number, parse_u16, set_next_mtu),
+    field("icmp_type", Binary::Number(1), ICMP, kind, print_number, parse_kind, set_kind),
+    field("icmp_code", Binary::Number(1), ICMP + 1, code, print_number, parse_code, set_code),
+    field("icmp_type_name", Binary::Number(1), ICMP, kind, print_kind, parse_kind, set_kind),
+    field("icmp_code_name", Binary::Number(1), ICMP + 1, code, print_code, parse_code, set_code),
+    field("icmp_flowid", Binary::Number(2), ICMP + 2, identifier, print_number, parse_u16, set_identifier),
+    field("icmp_seq", Binary::Number(2), ICMP + 2, sequence, print_number, parse_u16, set_sequence),
+    field("icmp_nextmtu", Binary::Number(2), ICMP + 2, next_mtu, print_number, parse_u16, set_next_mtu),
 ];
-
-const fn field(
-    name: &'static str,
-    len: usize,
-    order: u16,
-    extract: Extract,
-    print: Print,
-    parse: Parse,
-    inject: Inject,
-) -> Field {
-    super::field(name, Binary::Number(len), order, extract, print, parse, inject)
-}
 
 fn is_sequenced(kind: u8) -> bool {
     matches!(kind, ECHO | ECHO_REPLY | TIMESTAMP | TIMESTAMP_REPLY | INFORMATION | INFORMATION_REPLY)
