@@ -15,13 +15,15 @@ impl Causes {
     pub const CHANGES: Causes = Causes(2);
     /// Tasks that wake up, for packets are stored.
     pub const WAKEUPS: Causes = Causes(4);
-    /// Further packets by one output, or packets that it makes: nobody can tell which packet they come from.
+    /// Further packets by one output, or packets that it makes.
     pub const MORE: Causes = Causes(8);
     /// What depends on how many packets are stored behind the element: they may go together as far as all of them have room there,
     /// while nobody takes any out.
     pub const LOOKS_AT_STORES: Causes = Causes(16);
     /// Copies of a packet by several outputs.
     pub const COPIES: Causes = Causes(32);
+    /// Lines of which those of several elements are counted together: further ones are not said.
+    pub const COUNTED_LINES: Causes = Causes(64 | 1);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 

@@ -101,6 +101,8 @@ pub struct Class {
     /// Whether it shows in what order packets came to it and to others: it prints or writes them, or what becomes of them
     /// depends on what others drew at random.
     pub shows_order: bool,
+    /// Whether it does the same to each packet, whichever came before, but for counts that only handlers tell.
+    pub is_stateless: bool,
     /// What packets that come to its elements cause, if an element does not say otherwise.
     pub causes: Causes,
     /// How often Click looks at the clock while it makes an element: simulated time passes by that.
@@ -142,6 +144,7 @@ impl Class {
             locks: false,
             blind: false,
             shows_order: false,
+            is_stateless: false,
             causes: Causes::ANYTHING,
             n_clock_looks: 0,
             fast_path: None,
@@ -226,6 +229,12 @@ impl Class {
     /// Shows in what order packets came.
     pub const fn shows_order(mut self) -> Class {
         self.shows_order = true;
+        self
+    }
+
+    /// Does the same to each packet, whichever came before.
+    pub const fn stateless(mut self) -> Class {
+        self.is_stateless = true;
         self
     }
 

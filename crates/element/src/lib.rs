@@ -121,6 +121,11 @@ pub trait Element: Any + Send {
         usual
     }
 
+    /// How many packets it may make of one, if it makes [more](Causes::MORE).
+    fn most_made(&self) -> usize {
+        usize::MAX
+    }
+
     /// Which notifiers the element has.
     fn notifies(&self) -> Notifies {
         Notifies::default()

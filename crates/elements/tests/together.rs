@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 24] = [
+const LINKS: [&str; 26] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -30,13 +30,15 @@ const LINKS: [&str; 24] = [
     "AggregateIP(ip src) -> AggregateFirst",
     "AggregateLast",
     "MarkIPHeader -> IPFragmenter(28, false, VERBOSE true)",
+    "Paint(1)",
+    "Strip(2) -> MarkIPHeader -> GetIPAddress(16)",
 ];
 
 /// Where branches meet.
 const END: &str = "Print(all, 4) -> Discard";
 
 /// Elements with two.
-const FORKS: [&str; 11] = [
+const FORKS: [&str; 14] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -48,6 +50,13 @@ const FORKS: [&str; 11] = [
     "PaintSwitch",
     "Classifier(0/45, -)",
     "CheckLength(28)",
+    "{ input -> rt :: RadixIPLookup(10.0.0.0/24 0, 0/0 1) -> p :: PaintTee(1) -> d :: DecIPTTL -> f :: IPFragmenter(28, VERBOSE true) -> output;
+       p[1] -> ICMPError(10.0.0.2, redirect, host) -> rt; d[1] -> ICMPError(1.1.1.1, timeexceeded) -> rt;
+       f[1] -> ICMPError(1.1.1.1, unreachable, needfrag) -> rt; rt[1] -> Print(other, 4) -> [1] output }",
+    "{ input -> c :: CheckLength(28) -> l :: DirectIPLookup(10.0.0.2/32 0, 0/0 1) -> d :: DecIPTTL -> IPFragmenter(28, false) -> output;
+       c[1] -> Paint(2) -> l; d[1] -> Print(expired, 4) -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
+    "{ input -> p :: PaintSwitch; p[0] -> t :: Tee -> c :: Counter -> output; p[1] -> Paint(0) -> Print(again, 4) -> p; t[1] -> c;
+       Idle -> [1] output }",
 ];
 
 /// Elements that store packets, and what takes them out.
@@ -156,8 +165,9 @@ fn packets(kinds: &[u8]) -> String {
     for kind in kinds {
         let len = [40, 20, 28, 12][usize::from(kind & 3)];
         let sum = if kind & 4 == 0 { "0000" } else { "66cd" };
+        let ttl = if kind & 8 == 0 { "40" } else { "01" };
         sources += &format!(
-            "InfiniteSource(DATA \\<{kind:02x} 45 4500001e 00010000 4011{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
+            "InfiniteSource(DATA \\<{kind:02x} 45 4500001e 00010000 {ttl}11{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
         );
     }
     sources

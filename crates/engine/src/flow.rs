@@ -3,7 +3,7 @@
 //! Where an element splits a batch, its parts go on one after the other. At an input where such branches meet again each waits
 //! for the next, so that what follows is done once for all of them. Where there is nothing or a fast path between the outputs and that
 //! input, the batch is not split at all (see `lanes`). What comes of a single packet never waits: it goes Click's way. Packets that go
-//! together where Click's go one by one are put in order again where they meet.
+//! together where Click's go one by one are put in order again where they meet, or go in single file (see `single_file`).
 
 use element::{Batch, Ctx, ElementIdx, Outbox, Runtime};
 
@@ -72,8 +72,12 @@ impl World {
                 continue;
             };
             from = to.element();
+            let alone = self.comes_alone(to, &mut batch);
             taken.push(&mut Ctx::new(from, self, &mut outbox), to.port(), batch);
             self.put_back(from, taken);
+            if let Some(place) = alone {
+                self.follow_at(from, place, &mut outbox);
+            }
         }
         self.n_flows -= 1;
         if self.together.is_on() && self.n_flows == 0 && !self.turn.is_on() {
@@ -99,7 +103,7 @@ impl World {
 
     /// Finds where a batch goes; one that goes nowhere is dropped.
     #[inline(always)]
-    fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<(Target, Batch)> {
+    pub(crate) fn address(&mut self, from: ElementIdx, port: u32, batch: Batch) -> Option<(Target, Batch)> {
         if !self.watchers.is_empty() {
             self.show(from, port as usize, &batch);
         }
@@ -115,6 +119,9 @@ impl World {
 
     /// Puts emitted batches on the stack, the first on top, and below them the places where they will meet.
     fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
+        if self.together.is_in_single_file() {
+            return self.line_up(from, outbox);
+        }
         if self.together.is_on() || outbox.batches().any(|batch| batch.len() > 1) {
             let place = |input: &_| Step { to: Target::meeting(*input), waits: true, batch: None };
             self.stack.extend(self.wiring.meetings(from).iter().map(place));

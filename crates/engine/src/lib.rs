@@ -29,6 +29,7 @@ pub mod saved;
 mod schedule;
 mod select;
 mod signals;
+mod single_file;
 mod tasks;
 mod timers;
 mod together;

@@ -154,7 +154,7 @@ impl Runtime for World {
             if self.clock.is_simulated() || !self.goes_together(element, burst, own) {
                 return 1;
             }
-            self.together.begin();
+            self.go_together(element);
         }
         BATCH_MAX
     }

@@ -9,6 +9,8 @@ use crate::world::World;
 pub struct Together {
     /// Whether the task that runs now moves packets together.
     is_on: bool,
+    /// Whether they go in single file.
+    in_single_file: bool,
     /// Whether packets are on their way together.
     are_out: bool,
     held: Vec<Held>,
@@ -24,8 +26,15 @@ struct Held {
 
 impl Together {
     /// The task that runs now moves packets together.
-    pub fn begin(&mut self) {
+    fn begin(&mut self, in_single_file: bool) {
         self.is_on = true;
+        self.in_single_file = in_single_file;
+    }
+
+    /// Whether packets that part go on one behind the other, and what was made of one before the next.
+    #[inline]
+    pub fn is_in_single_file(&self) -> bool {
+        self.in_single_file
     }
 
     /// Whether the task that runs now moves packets together.
@@ -54,10 +63,17 @@ impl Together {
 }
 
 impl World {
+    /// The task that an element runs now moves packets together, the way that was explored.
+    pub(crate) fn go_together(&mut self, element: ElementIdx) {
+        let in_single_file = self.way(element).is_some_and(|way| way.in_single_file);
+        self.together.begin(in_single_file);
+    }
+
     /// No more packets go together with those that did: says what was held back.
     #[inline]
     pub(crate) fn have_arrived(&mut self) {
         if std::mem::take(&mut self.together.is_on) {
+            self.together.in_single_file = false;
             self.say_held();
         }
     }

@@ -55,6 +55,8 @@ struct Shared {
     element: ElementIdx,
     filled_by: Option<usize>,
     emptied_by: Option<usize>,
+    /// How many packets at most come of each that the task that fills it moves.
+    growth: usize,
 }
 
 impl Shared {
@@ -66,8 +68,9 @@ impl Shared {
     /// How many packets may come and leave in a turn.
     fn limit(&self, Stock { len, room, .. }: Stock) -> usize {
         match self.emptied_by {
-            Some(_) if self.passed_on_by().is_none() => len,
-            _ => room,
+            Some(_) if self.passed_on_by().is_none() && self.growth == 1 => len,
+            Some(_) if self.passed_on_by().is_none() => len.min(room / self.growth),
+            _ => room / self.growth,
         }
     }
 }
@@ -138,7 +141,7 @@ impl World {
         wanted: usize,
     ) -> usize {
         if self.turn.is_on() {
-            self.together.begin();
+            self.go_together(element);
             return self.turn.n;
         }
         if self.clock.is_simulated() || self.runs_left == 0 {
@@ -167,7 +170,7 @@ impl World {
             let len = self.stock(shared.element).map_or(0, |stock| stock.len);
             self.turn.passed.push(Passed { element: shared.element, by, len });
         }
-        self.together.begin();
+        self.go_together(element);
         n
     }
 
@@ -246,9 +249,12 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
         for store in &way.stores {
             let at = stores.iter().position(|shared| shared.element == store.element).unwrap_or(stores.len());
             if at == stores.len() {
-                stores.push(Shared { element: store.element, filled_by: None, emptied_by: None });
+                stores.push(Shared { element: store.element, filled_by: None, emptied_by: None, growth: 1 });
             }
             let shared = stores.get_mut(at)?;
+            if store.is_filled {
+                shared.growth = way.growth;
+            }
             if store.is_filled && shared.filled_by.replace(task).is_some()
                 || store.is_emptied && shared.emptied_by.replace(task).is_some()
             {
@@ -272,16 +278,17 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
     if ways.iter().enumerate().any(|(task, way)| way.loses_pulled && passes(task)) {
         return None;
     }
-    if ways.iter().map(|way| way.n_changing).sum::<u32>() > 1 {
+    let n_causing = |causes| ways.iter().filter(|way| way.causes.include(causes)).count();
+    if n_causing(Causes::CHANGES) > 1 || n_causing(Causes::COUNTED_LINES) > 1 {
         return None;
     }
-    let n_speakers = ways.iter().filter(|way| way.causes.include(Causes::LINES)).count();
-    let converses = n_speakers > 1;
+    let converses = n_causing(Causes::LINES) > 1;
     // In which run a packet was pulled nobody can tell then.
     if converses && ways.iter().any(|way| way.loses_pulled) {
         return None;
     }
-    // Who speaks of a packet that was made on the way speaks of another; and more of them may be stored than came.
-    let makes_more = ways.iter().any(|way| way.causes.include(Causes::MORE) || way.joins_copies());
-    (!makes_more || (!converses && stores.is_empty())).then_some((stores, converses))
+    // Who speaks of a packet that was made on the way speaks of another; and in which run one leaves that came with others is not known.
+    let grows = ways.iter().any(|way| way.growth > 1);
+    let passes_on = stores.iter().any(|shared| shared.passed_on_by().is_some());
+    (!grows || (!converses && !passes_on)).then_some((stores, converses))
 }

@@ -16,10 +16,13 @@ pub struct Way {
     pub causes: Causes,
     /// Whether packets may be lost before the task has them.
     pub loses_pulled: bool,
-    /// Elements that change what they share with others.
-    pub n_changing: u32,
     /// How many packets at most may set out together.
     pub most: usize,
+    /// How many packets at most may come to an element of each that sets out.
+    pub growth: usize,
+    /// Whether packets that part go on one behind the other, and what was made of a packet before the next, as that would show
+    /// otherwise.
+    pub in_single_file: bool,
 }
 
 /// An element that stores packets.
@@ -30,13 +33,6 @@ pub struct Store {
     pub is_emptied: bool,
     /// Whether it may tell, when it is full, of a packet that has no place among the others.
     pub tells_of_more: bool,
-}
-
-impl Way {
-    /// Whether copies of a packet come to the same input.
-    pub fn joins_copies(&self) -> bool {
-        self.most < BATCH_MAX
-    }
 }
 
 impl Store {
@@ -67,14 +63,20 @@ struct Search<'a> {
     way: Way,
     /// Inputs that packets are pushed to.
     inputs: Vec<(ElementIdx, PortIdx)>,
+    /// Elements that they come to, but for those that store them, and what they cause there.
+    met: Vec<(ElementIdx, Causes)>,
     /// Elements that they come to by several ways, at one input.
     joins: Vec<ElementIdx>,
     /// How often an end was met where it does not matter who is first.
     n_ends: usize,
     /// Copies of one packet that may be made, itself included.
     n_copies: usize,
+    /// Packets that may be made of one.
+    n_made: usize,
     /// Whether it may show that packets did not go one by one.
     shows: bool,
+    /// Whether it may, unless they go in single file.
+    mixes: bool,
 }
 
 /// How a search comes to an element.
@@ -118,13 +120,14 @@ impl World {
             return false;
         }
         let looks = way.causes.include(Causes::LOOKS_AT_STORES);
-        let may_be_ring = !looks && !way.joins_copies();
         let may_go = |store: &Store| {
-            let needs_room = store.tells_of_more || (looks && store.is_filled);
+            let grows = store.is_ring() && way.growth > 1;
+            let needs_room = store.tells_of_more || (looks && store.is_filled) || grows;
             let Some(Stock { len, room, .. }) = self.stock(store.element) else {
                 return !store.is_ring() && !needs_room;
             };
-            (!store.is_ring() || (len > burst && may_be_ring)) && (!needs_room || room >= burst)
+            (!store.is_ring() || (len > burst && !looks))
+                && (!needs_room || room >= burst.saturating_mul(way.growth))
         };
         // Those who wake come on the list in the order in which they are woken.
         let wakes = |store: &&Store| store.is_filled && self.notifiers.may_wake(store.element, Kind::Empty);
@@ -139,20 +142,23 @@ impl World {
             stores: Vec::new(),
             causes: own,
             loses_pulled: false,
-            n_changing: 0,
             most: usize::MAX,
+            growth: 1,
+            in_single_file: false,
         };
         let mut search = Search {
             world: self,
             next: vec![(element, false)],
             way,
             inputs: Vec::new(),
+            met: vec![(element, own)],
             joins: Vec::new(),
             n_ends: 0,
             n_copies: 1,
+            n_made: 1,
             shows: false,
+            mixes: false,
         };
-        search.add(own);
         let known = match search.run() {
             Some(()) if search.shows => Known::OneByOne,
             Some(()) => Known::Together(Box::new(search.way)),
@@ -181,13 +187,42 @@ impl Search<'_> {
                 next.into_iter().try_for_each(|(next, port)| self.meet((next, port), Step::Pull, more))?;
             }
         }
-        // Two elements change in another order what they share.
-        self.shows |= self.way.n_changing > 1 || !self.keeps_order_where_ways_join();
-        if !self.joins.is_empty() {
+        self.way.causes = self.met.iter().fold(Causes::NOTHING, |all, (_, causes)| all.and(*causes));
+        let comes_again = self.mixes || !self.joins.is_empty();
+        self.way.growth = self.n_made.saturating_mul(if comes_again { self.n_copies } else { 1 });
+        if self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(false) {
+            self.way.in_single_file = true;
+            self.shows |= !self.keeps_order_in_single_file();
+        } else if !self.joins.is_empty() {
             // All of them have room where they wait for each other.
             self.way.most = BATCH_MAX / self.n_copies;
         }
         Some(())
+    }
+
+    /// Whether what several elements share changes in order. In single file it does where packets come to all of them one by one.
+    fn keeps_order_of_changes(&self, in_single_file: bool) -> bool {
+        [Causes::CHANGES, Causes::COUNTED_LINES].into_iter().all(|change| {
+            let changing = || self.met.iter().filter(|(_, causes)| causes.include(change));
+            let come_alone = in_single_file && changing().all(|(_, causes)| causes.include(Causes::MORE));
+            come_alone || changing().count() <= 1
+        })
+    }
+
+    /// Whether packets come to each element in order if they go in single file: to elements behind one that parts them they do. Those
+    /// that come back to an element that they came to together come late, but may find one there that keeps nothing in mind.
+    fn keeps_order_in_single_file(&self) -> bool {
+        let comes_late = |(element, causes): &(ElementIdx, Causes)| {
+            let is_stateless = self.world.classes.get(*element).is_some_and(|class| class.is_stateless);
+            !is_stateless && !causes.include(Causes::MORE) && self.leads_back(*element)
+        };
+        self.met.len() <= meetings::HORIZON
+            && self.keeps_order_of_changes(true)
+            && !self.met.iter().any(comes_late)
+    }
+
+    fn leads_back(&self, begin: ElementIdx) -> bool {
+        self.world.wiring.is_behind(begin, |element| element == begin)
     }
 
     /// Whether packets that come to an input by several ways come in their order: all those of a batch that was split wait for each other
@@ -201,7 +236,8 @@ impl Search<'_> {
         let speaks_of_copies = causes.include(Causes::COPIES.and(Causes::LINES));
         let is_plain = !causes.include(Causes::MORE) && !speaks_of_copies;
         let n_elements = self.n_ends + self.way.meets.iter().filter(|is_met| **is_met).count();
-        let leads_back = |join: &ElementIdx| self.world.wiring.is_behind(*join, |element| element == *join);
+        let is_store = |element| self.way.stores.iter().any(|store| store.element == element);
+        let leads_back = |join: &ElementIdx| !is_store(*join) && self.leads_back(*join);
         is_plain && n_elements <= meetings::HORIZON && !self.joins.iter().any(leads_back)
     }
 
@@ -233,18 +269,22 @@ impl Search<'_> {
         }
         if was_met {
             // By ways to two inputs packets come in another order.
-            self.shows |= !is_join;
+            self.mixes |= !is_join;
             return Some(());
         }
         // What happens to packets before the task has them happens before all that it does with the first.
         let has_more = causes.include(Causes::LINES) || self.world.wiring.n_ports(element).1 > 1;
         // Lines about those that were made on the way have no place among the others.
-        let misplaces = more && causes.include(Causes::LINES);
-        self.shows |= (step == Step::Pull && has_more) || misplaces;
+        self.mixes |= more && causes.include(Causes::LINES);
+        self.shows |= step == Step::Pull && has_more;
         self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
-        self.add(causes);
+        self.met.push((element, causes));
         if causes.include(Causes::COPIES) {
             self.n_copies = self.n_copies.saturating_mul(self.world.wiring.n_ports(element).1.max(1));
+        }
+        if causes.include(Causes::MORE) {
+            let n_made = self.world.slots.get(element)?.as_ref()?.most_made();
+            self.n_made = self.n_made.saturating_mul(n_made);
         }
         self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())
@@ -256,16 +296,12 @@ impl Search<'_> {
         match self.way.stores.iter_mut().find(|store| store.element == element) {
             None => self.way.stores.push(Store { element, is_filled, is_emptied, tells_of_more }),
             Some(store) => {
-                self.shows |= (store.is_filled && is_filled && !is_join) || (store.is_emptied && is_emptied);
+                self.mixes |= store.is_filled && is_filled && !is_join;
+                self.shows |= store.is_emptied && is_emptied;
                 store.is_filled |= is_filled;
                 store.is_emptied |= is_emptied;
                 store.tells_of_more |= tells_of_more;
             }
         }
-    }
-
-    fn add(&mut self, causes: Causes) {
-        self.way.causes = self.way.causes.and(causes);
-        self.way.n_changing += u32::from(causes.include(Causes::CHANGES));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use args::Names;
-use element::{Balance, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime, TaskId, TOP};
+use element::{Balance, Batch, Class, Element, ElementIdx, Notifies, Outbox, PortIdx, Runtime, TaskId, TOP};
 use graph::Graph;
 
 use crate::call::LaterCall;
@@ -56,6 +56,8 @@ pub struct World {
     pub(crate) drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     pub(crate) stack: Vec<Step>,
+    /// Storage for what an element emitted, while it is lined up.
+    pub(crate) parts: Vec<(u32, Batch)>,
     /// How many calls of [`World::flow`] work on it: the last one on its top part, the others wait for that.
     pub(crate) n_flows: usize,
     /// Handler calls that wait for the elements that asked for them.
@@ -175,6 +177,7 @@ impl World {
             steady_ns: None,
             drops,
             stack: Vec::new(),
+            parts: Vec::new(),
             n_flows: 0,
             later: Vec::new(),
             goes_on: false,

@@ -26,6 +26,7 @@ use crate::control::alignment_info;
 /// The class.
 pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

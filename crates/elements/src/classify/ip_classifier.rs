@@ -45,6 +45,7 @@ use super::scope_names::ScopeNames;
 /// The class.
 pub const CLASS: Class = Class::new::<IPClassifier>("IPClassifier", "1/-", "h/h", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -23,6 +23,7 @@ use super::scope_names::ScopeNames;
 /// The class.
 pub const CLASS: Class = Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

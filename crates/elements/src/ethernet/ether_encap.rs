@@ -17,6 +17,7 @@ use wire::Ethernet;
 /// The class.
 pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[

@@ -11,7 +11,7 @@ use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet, Ver
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
+    Class::new::<EtherMirror>("EtherMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless();
 
 /// See the page above.
 pub struct EtherMirror;

@@ -136,6 +136,10 @@ impl Element for ICMPError {
         Ok(())
     }
 
+    fn most_made(&self) -> usize {
+        1
+    }
+
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<ICMPError>(ctx, old) {
             self.next_id = old.next_id;

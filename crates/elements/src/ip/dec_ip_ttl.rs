@@ -18,6 +18,7 @@ use element::{
 /// The class.
 pub const CLASS: Class = Class::new::<DecIPTTL>("DecIPTTL", "1/1-2", "a/ah", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -19,6 +19,7 @@ use super::set_ip_checksum;
 /// The class.
 pub const CLASS: Class = Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .fast_path::<FixIPSrc>();
 

@@ -14,6 +14,7 @@ use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Fa
 /// The class.
 pub const CLASS: Class = Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .fast_path::<GetIPAddress>();
 

@@ -103,6 +103,12 @@ impl Element for IPFragmenter {
         }
     }
 
+    fn most_made(&self) -> usize {
+        let longest_header = 60;
+        let least = self.mtu.saturating_sub(longest_header) & !7;
+        u16::MAX as usize / least.max(8) + 1
+    }
+
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<IPFragmenter>(ctx, old) else { return };
         (self.n_drops, self.n_fragments) = (old.n_drops, old.n_fragments);

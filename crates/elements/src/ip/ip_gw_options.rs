@@ -24,6 +24,7 @@ use super::set_ip_checksum;
 /// The class.
 pub const CLASS: Class = Class::new::<IPGWOptions>("IPGWOptions", "1/1-2", "a/ah", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

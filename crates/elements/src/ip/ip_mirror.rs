@@ -13,7 +13,7 @@ use wire::protocol;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
+    Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("DST_ANNO", "bool", "Whether to set the destination annotation. Default true.")];

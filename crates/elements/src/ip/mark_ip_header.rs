@@ -11,7 +11,7 @@ use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
+    Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "OFFSET",

@@ -15,6 +15,7 @@ use element::{
 /// The class.
 pub const CLASS: Class = Class::new::<SetIPAddress>("SetIPAddress", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .refuses(&[("config", Refusal::Misread)])

@@ -11,7 +11,7 @@ use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Pa
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
+    Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless();
 
 /// See the page above.
 pub struct StripIPHeader;

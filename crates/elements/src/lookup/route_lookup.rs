@@ -65,7 +65,8 @@ macro_rules! lookup {
         /// The class.
         pub const CLASS: element::Class =
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
-                .causes(element::Causes::LINES.and(element::Causes::CHANGES))
+                .causes(element::Causes::COUNTED_LINES)
+                .stateless()
                 .args($crate::lookup::route_lookup::ARGS)
                 .handlers($handlers)
                 .refuses($crate::lookup::route_lookup::refusals($handlers))

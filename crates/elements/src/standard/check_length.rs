@@ -15,6 +15,7 @@ use element::{
 /// The class.
 pub const CLASS: Class = Class::new::<CheckLength>("CheckLength", "1/1-2", "a/ah", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS);

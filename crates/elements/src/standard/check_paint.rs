@@ -17,6 +17,7 @@ use super::color;
 /// The class.
 pub const CLASS: Class = Class::new::<CheckPaint>("CheckPaint", "1/1-2", "a/ah", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -19,6 +19,7 @@ use super::jiffies;
 /// The class.
 pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .blind()
     .looks_at_clock(RATES as u8)
     .args(ARGS)

@@ -17,6 +17,7 @@ use super::color;
 /// The class.
 pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x")
     .causes(Causes::NOTHING)
+    .stateless()
     .blind()
     .args(ARGS)
     .handlers(HANDLERS)

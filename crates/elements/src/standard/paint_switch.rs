@@ -16,6 +16,7 @@ use super::color;
 /// The class.
 pub const CLASS: Class = Class::new::<PaintSwitch>("PaintSwitch", "1/-", "h/h", "x/x")
     .causes(Causes::COPIES)
+    .stateless()
     .args(ARGS)
     .drops(DROPS);
 

@@ -17,6 +17,7 @@ use super::color;
 /// The class.
 pub const CLASS: Class = Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x")
     .causes(Causes::COPIES)
+    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .fast_path::<PaintTee>();

@@ -10,7 +10,7 @@ use element::{offload, per_packet, Arg, Causes, Class, Configure, Element, Faile
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<StoreData>("StoreData", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
+    Class::new::<StoreData>("StoreData", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::required("OFFSET", "unsigned", "The first byte to overwrite, counted from 0."),

@@ -12,7 +12,7 @@ use element::{offload, Arg, Batch, Causes, Class, Configure, Ctx, Element, Faile
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").causes(Causes::LINES).args(ARGS).fast_path::<Strip>();
+    Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").causes(Causes::LINES).stateless().args(ARGS).fast_path::<Strip>();
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to remove.")];
 

@@ -18,7 +18,7 @@ use crate::ip::failures::Failures;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x")
-    .causes(Causes::LINES.and(Causes::CHANGES))
+    .causes(Causes::COUNTED_LINES)
     .drops(DROPS);
 
 const FRAGMENT: usize = 0;

@@ -1,0 +1,70 @@
+//! Packets that go together, but in single file: where they part they go on in order, one output and then another, and all that comes of
+//! the first ones is done before the next go on. Elements that make more of a packet get them one by one.
+
+use element::{Batch, Causes, ElementIdx, Outbox, Packet};
+
+use crate::flow::Step;
+use crate::wiring::Target;
+use crate::world::World;
+
+impl World {
+    /// Whether a batch comes, in single file, to an element that makes more of its packets: then only its first packet comes there now,
+    /// whose place is yielded.
+    #[inline]
+    pub(crate) fn comes_alone(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
+        if !self.together.is_in_single_file() {
+            return None;
+        }
+        self.leave_first(to, batch)
+    }
+
+    #[inline(never)]
+    fn leave_first(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
+        let makes_more = self.classes.get(to.element())?.causes.include(Causes::MORE);
+        let place = batch.iter().next().filter(|_| makes_more)?.place();
+        if batch.len() > 1 {
+            let first = batch.split_first(1);
+            self.stack.push(Step::new(to, std::mem::replace(batch, first)));
+        }
+        Some(place)
+    }
+
+    /// Lets all that an element made of a packet follow at the packet's place.
+    #[inline(never)]
+    pub(crate) fn follow_at(&mut self, from: ElementIdx, place: u32, outbox: &mut Outbox) {
+        outbox.batches_mut().flat_map(|batch| batch.iter_mut()).for_each(|packet| packet.set_place(place));
+        self.line_up(from, outbox);
+    }
+
+    /// Puts emitted packets on the stack, the first on top: together as many as follow each other at one output.
+    #[inline(never)]
+    pub(crate) fn line_up(&mut self, from: ElementIdx, outbox: &mut Outbox) {
+        let begin = self.stack.len();
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.extend(outbox.drain());
+        while let Some((port, run)) = take_first(&mut parts) {
+            if let Some((to, run)) = self.address(from, port, run) {
+                self.stack.push(Step::new(to, run));
+            }
+        }
+        self.stack[begin..].reverse();
+        parts.clear();
+        self.parts = parts;
+    }
+}
+
+/// Takes the first packets of all parts, as many as follow each other in one, no two at one place; of those at one place the first
+/// part's.
+fn take_first(parts: &mut [(u32, Batch)]) -> Option<(u32, Batch)> {
+    let first_place = |(_, batch): &(u32, Batch)| batch.iter().next().map(Packet::place);
+    let firsts = || parts.iter().enumerate().filter_map(|(at, part)| Some((first_place(part)?, at)));
+    let (mut last, at) = firsts().min()?;
+    let end = firsts().filter(|first| first.1 != at).map(|(place, _)| place).min().unwrap_or(u32::MAX);
+    let (port, batch) = parts.get_mut(at)?;
+    let follows = |packet: &&Packet| {
+        let place = packet.place();
+        std::mem::replace(&mut last, place) < place && place < end
+    };
+    let n = 1 + batch.iter().skip(1).take_while(follows).count();
+    Some((*port, batch.split_first(n)))
+}
