@@ -126,6 +126,9 @@ pub trait Element: Any + Send {
         usize::MAX
     }
 
+    /// Packets come that are stored; one by one, as others take some out, it would hold so many at a time.
+    fn would_hold(&mut self, most: usize) {}
+
     /// Which notifiers the element has.
     fn notifies(&self) -> Notifies {
         Notifies::default()

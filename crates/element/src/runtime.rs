@@ -116,7 +116,7 @@ pub trait Runtime {
     fn took_runs(&mut self, n: usize);
     /// How many packets came to where the present task takes them out since several runs were taken as one, if they came from another
     /// task that these take turns with.
-    fn came_in_turn(&self) -> Option<usize>;
+    fn came_in_turn(&mut self) -> Option<usize>;
     /// How many runs of those that were taken as one there are behind that of the packet at this place.
     fn runs_behind(&self, place: Option<u32>) -> usize;
     /// See [`Ctx::most_stored`].

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 26] = [
+const LINKS: [&str; 27] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -31,6 +31,7 @@ const LINKS: [&str; 26] = [
     "AggregateLast",
     "MarkIPHeader -> IPFragmenter(28, false, VERBOSE true)",
     "Paint(1)",
+    "MarkIPHeader -> IPFragmenter(1000, VERBOSE true)",
     "Strip(2) -> MarkIPHeader -> GetIPAddress(16)",
 ];
 
@@ -50,7 +51,7 @@ const FORKS: [&str; 14] = [
     "PaintSwitch",
     "Classifier(0/45, -)",
     "CheckLength(28)",
-    "{ input -> rt :: RadixIPLookup(10.0.0.0/24 0, 0/0 1) -> p :: PaintTee(1) -> d :: DecIPTTL -> f :: IPFragmenter(28, VERBOSE true) -> output;
+    "{ input -> rt :: RadixIPLookup(10.0.0.0/24 0, 0/0 1) -> p :: PaintTee(1) -> d :: DecIPTTL -> f :: IPFragmenter(1000, VERBOSE true) -> output;
        p[1] -> ICMPError(10.0.0.2, redirect, host) -> rt; d[1] -> ICMPError(1.1.1.1, timeexceeded) -> rt;
        f[1] -> ICMPError(1.1.1.1, unreachable, needfrag) -> rt; rt[1] -> Print(other, 4) -> [1] output }",
     "{ input -> c :: CheckLength(28) -> l :: DirectIPLookup(10.0.0.2/32 0, 0/0 1) -> d :: DecIPTTL -> IPFragmenter(28, false) -> output;
@@ -60,9 +61,11 @@ const FORKS: [&str; 14] = [
 ];
 
 /// Elements that store packets, and what takes them out.
-const STORES: [(&str, &str); 9] = [
+const STORES: [(&str, &str); 11] = [
     ("Queue(40)", "Unqueue"),
     ("Queue(4)", "Unqueue"),
+    ("Queue(400)", "Unqueue"),
+    ("Queue(1000)", "Null -> Unqueue"),
     ("SimpleQueue(50)", "Counter -> Unqueue"),
     ("NotifierQueue(45)", "Null -> Null -> Unqueue"),
     ("QuickNoteQueue", "Unqueue"),
@@ -141,6 +144,7 @@ fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
             store if store.starts_with("store") => {
                 vec![format!("{store}.length"), format!("{store}.highwater_length"), format!("{store}.drops")]
             }
+            "q" => vec!["q.length".to_string(), "q.highwater_length".to_string()],
             puller if puller.starts_with("from_") => {
                 vec![format!("{puller}.count"), format!("{puller}.scheduled")]
             }
@@ -163,11 +167,12 @@ const DATA: &str =
 fn packets(kinds: &[u8]) -> String {
     let mut sources = String::new();
     for kind in kinds {
-        let len = [40, 20, 28, 12][usize::from(kind & 3)];
+        let len = [40, 20, 28, 12, 2120][if kind & 0x30 == 0 { 4 } else { usize::from(kind & 3) }];
+        let total_len = if len > 40 { "083c" } else { "001e" };
         let sum = if kind & 4 == 0 { "0000" } else { "66cd" };
         let ttl = if kind & 8 == 0 { "40" } else { "01" };
         sources += &format!(
-            "InfiniteSource(DATA \\<{kind:02x} 45 4500001e 00010000 {ttl}11{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
+            "InfiniteSource(DATA \\<{kind:02x} 45 4500{total_len} 00010000 {ttl}11{sum} 0a000001 0a000002 00010002>, LENGTH {len}, LIMIT 1, TIMESTAMP false) -> q; "
         );
     }
     sources

@@ -66,13 +66,14 @@ impl World {
                     continue;
                 }
             }
+            let in_single_file = self.together.is_in_single_file();
+            let alone = if in_single_file { self.come_in_single_file(to, &mut batch) } else { None };
             // An element that is busy further up the call path gets the batch when it is free again.
             let Some(mut taken) = self.slots.get_mut(to.element()).and_then(Option::take) else {
                 base += self.postpone(below, to, batch);
                 continue;
             };
             from = to.element();
-            let alone = self.comes_alone(to, &mut batch);
             taken.push(&mut Ctx::new(from, self, &mut outbox), to.port(), batch);
             self.put_back(from, taken);
             if let Some(place) = alone {

@@ -171,9 +171,10 @@ impl Runtime for World {
         self.turn.shorten(n);
     }
 
-    fn came_in_turn(&self) -> Option<usize> {
+    fn came_in_turn(&mut self) -> Option<usize> {
         let store = self.turn.emptied_now()?;
-        Some(self.stock(store)?.len)
+        let len = self.stock(store)?.len;
+        Some(self.turn.n_to_take(store, len))
     }
 
     fn runs_behind(&self, place: Option<u32>) -> usize {

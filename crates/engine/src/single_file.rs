@@ -8,20 +8,17 @@ use crate::wiring::Target;
 use crate::world::World;
 
 impl World {
-    /// Whether a batch comes, in single file, to an element that makes more of its packets: then only its first packet comes there now,
-    /// whose place is yielded.
-    #[inline]
-    pub(crate) fn comes_alone(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
-        if !self.together.is_in_single_file() {
+    /// A batch comes to an element in single file. If that makes more of its packets, only the first one comes there now, whose place is
+    /// yielded.
+    #[inline(never)]
+    pub(crate) fn come_in_single_file(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
+        let causes = self.classes.get(to.element())?.causes;
+        if causes.include(Causes::WAKEUPS) {
+            let most = self.turn.come(to.element(), batch)?;
+            self.slots.get_mut(to.element())?.as_mut()?.would_hold(most);
             return None;
         }
-        self.leave_first(to, batch)
-    }
-
-    #[inline(never)]
-    fn leave_first(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
-        let makes_more = self.classes.get(to.element())?.causes.include(Causes::MORE);
-        let place = batch.iter().next().filter(|_| makes_more)?.place();
+        let place = batch.iter().next().filter(|_| causes.include(Causes::MORE))?.place();
         if batch.len() > 1 {
             let first = batch.split_first(1);
             self.stack.push(Step::new(to, std::mem::replace(batch, first)));

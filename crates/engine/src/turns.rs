@@ -3,7 +3,7 @@
 //! A source that fills a queue and a task that empties it run in turn. When the source runs, it may move the packets of several runs, and
 //! then the other those of as many: the queue gives them in the same order, and is never as empty or full that somebody would notice.
 
-use element::{Causes, ElementIdx, Stock, TaskId};
+use element::{Batch, Causes, ElementIdx, Packet, Stock, TaskId};
 
 use crate::notify::Kind;
 use crate::ways::Way;
@@ -30,10 +30,43 @@ pub struct Turn {
 #[derive(Debug)]
 struct Passed {
     element: ElementIdx,
-    /// The task that takes them out.
-    by: usize,
+    /// The task that takes them out, if that is a later one than that which fills it.
+    by: Option<usize>,
     /// Packets that it held when the turn began.
     len: usize,
+    /// Where more than one packet may come of one: what would have happened had they come one by one.
+    one_by_one: Option<OneByOne>,
+}
+
+/// An element that packets come to in several runs, of each any number, and leave one at the end of each run.
+#[derive(Debug, Default)]
+struct OneByOne {
+    /// The present run, and packets that the element holds in it.
+    run: usize,
+    len: usize,
+    /// Packets that have left it.
+    n_left: usize,
+}
+
+impl OneByOne {
+    /// Ends the runs before this one.
+    fn begin(&mut self, run: usize) {
+        let n = self.len.min(run.saturating_sub(self.run));
+        self.len -= n;
+        self.n_left += n;
+        self.run = self.run.max(run);
+    }
+
+    /// Packets come, each in the run of its place. The most that the element holds at a time then.
+    fn come(&mut self, places: impl Iterator<Item = u32>) -> usize {
+        let mut most = 0;
+        for place in places {
+            self.begin(place as usize);
+            self.len += 1;
+            most = most.max(self.len);
+        }
+        most
+    }
 }
 
 /// What is known of a list of tasks.
@@ -95,7 +128,26 @@ impl Turn {
     /// Where the packets of the present task came to in this turn, each in the run of its place.
     pub fn emptied_now(&self) -> Option<ElementIdx> {
         let mut passed = self.passed.iter().filter(|_| self.is_on());
-        Some(passed.find(|passed| passed.by == self.at && passed.len == 0)?.element)
+        Some(passed.find(|passed| passed.by == Some(self.at) && passed.len == 0)?.element)
+    }
+
+    /// Packets come in single file to an element. If more than one may come of each: how many it would hold at a time, one by one.
+    pub fn come(&mut self, element: ElementIdx, batch: &Batch) -> Option<usize> {
+        Some(self.one_by_one(element)?.come(batch.iter().map(Packet::place)))
+    }
+
+    /// How many packets the present task takes out of this element, which held none when the turn began and holds `len` now.
+    pub fn n_to_take(&mut self, element: ElementIdx, len: usize) -> usize {
+        let n = self.n;
+        let Some(one_by_one) = self.one_by_one(element) else { return len };
+        one_by_one.begin(n);
+        std::mem::take(&mut one_by_one.n_left)
+    }
+
+    fn one_by_one(&mut self, element: ElementIdx) -> Option<&mut OneByOne> {
+        let is_on = self.is_on();
+        let mut passed = self.passed.iter_mut().filter(|passed| is_on && passed.element == element);
+        passed.next()?.one_by_one.as_mut()
     }
 
     /// How many runs there are behind that of the packet at this place.
@@ -106,7 +158,7 @@ impl Turn {
     /// How many packets an element would have at most, if those that come to it and leave it in this turn did so one by one.
     pub fn most_stored(&self, element: ElementIdx) -> Option<usize> {
         let passed = self.passed.iter().filter(|_| self.is_on()).find(|passed| passed.element == element);
-        passed.map(|passed| passed.len + 1)
+        passed.map(|passed| if passed.one_by_one.is_none() { passed.len + 1 } else { 0 })
     }
 
     /// The first task had no packets for more than `n` runs.
@@ -166,9 +218,15 @@ impl World {
         self.turn.begin(n, n_tasks);
         let stores = self.wiring.lists.get(list).and_then(|list| list.stores.as_deref()).unwrap_or(&[]);
         for shared in stores {
-            let Some(by) = shared.passed_on_by() else { continue };
+            let by = shared.passed_on_by();
+            if by.is_none() && (shared.growth == 1 || shared.emptied_by.is_none()) {
+                continue;
+            }
             let len = self.stock(shared.element).map_or(0, |stock| stock.len);
-            self.turn.passed.push(Passed { element: shared.element, by, len });
+            // What others take out first, they do at the beginning of each run.
+            let left = if by.is_some() { len } else { len.saturating_sub(1) };
+            let one_by_one = (shared.growth > 1).then(|| OneByOne { len: left, ..OneByOne::default() });
+            self.turn.passed.push(Passed { element: shared.element, by, len, one_by_one });
         }
         self.go_together(element);
         n
@@ -287,8 +345,8 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
     if converses && ways.iter().any(|way| way.loses_pulled) {
         return None;
     }
-    // Who speaks of a packet that was made on the way speaks of another; and in which run one leaves that came with others is not known.
-    let grows = ways.iter().any(|way| way.growth > 1);
-    let passes_on = stores.iter().any(|shared| shared.passed_on_by().is_some());
-    (!grows || (!converses && !passes_on)).then_some((stores, converses))
+    // Of what comes of a packet, in single file the run is known that it comes in.
+    let passes = stores.iter().any(|shared| shared.filled_by.is_some() && shared.emptied_by.is_some());
+    let may_grow = |way: &Way| way.in_single_file || (!converses && !passes);
+    ways.iter().all(|way| way.growth == 1 || may_grow(way)).then_some((stores, converses))
 }

@@ -115,18 +115,21 @@ impl World {
     pub(crate) fn goes_together(&mut self, element: ElementIdx, burst: usize, own: Causes) -> bool {
         self.explore(element, own);
         let Some(way) = self.way(element) else { return false };
-        // A pull that loses its packet ends a burst; what turns take as one has several.
-        if burst > way.most || (way.loses_pulled && !self.turn.is_on()) {
+        if self.turn.is_on() {
+            return true;
+        }
+        // A pull that loses its packet ends a burst.
+        if burst > way.most || way.loses_pulled {
             return false;
         }
         let looks = way.causes.include(Causes::LOOKS_AT_STORES);
         let may_go = |store: &Store| {
-            let grows = store.is_ring() && way.growth > 1;
-            let needs_room = store.tells_of_more || (looks && store.is_filled) || grows;
+            let may_be_ring = !looks && way.growth == 1;
+            let needs_room = store.tells_of_more || (looks && store.is_filled);
             let Some(Stock { len, room, .. }) = self.stock(store.element) else {
                 return !store.is_ring() && !needs_room;
             };
-            (!store.is_ring() || (len > burst && !looks))
+            (!store.is_ring() || (len > burst && may_be_ring))
                 && (!needs_room || room >= burst.saturating_mul(way.growth))
         };
         // Those who wake come on the list in the order in which they are woken.
@@ -190,9 +193,12 @@ impl Search<'_> {
         self.way.causes = self.met.iter().fold(Causes::NOTHING, |all, (_, causes)| all.and(*causes));
         let comes_again = self.mixes || !self.joins.is_empty();
         self.way.growth = self.n_made.saturating_mul(if comes_again { self.n_copies } else { 1 });
-        if self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(false) {
+        let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(false);
+        let ring_grows = self.way.growth > 1 && self.way.stores.iter().any(Store::is_ring);
+        let may_file = (mixes || ring_grows || self.n_made > 1) && self.keeps_order_in_single_file();
+        self.shows |= mixes && !may_file;
+        if may_file {
             self.way.in_single_file = true;
-            self.shows |= !self.keeps_order_in_single_file();
         } else if !self.joins.is_empty() {
             // All of them have room where they wait for each other.
             self.way.most = BATCH_MAX / self.n_copies;

@@ -264,7 +264,14 @@ impl<'a> Ctx<'a> {
     #[cold]
     fn pull_in_turn(&mut self, port: PortIdx, n_stored: usize, wanted: usize) -> (Batch, usize) {
         let n = n_stored.min(wanted);
-        let batch = if n > 0 { self.pull(port, n) } else { Batch::new() };
+        let mut batch = if n > 0 { self.pull(port, n) } else { Batch::new() };
+        let mut run = 0;
+        for packet in batch.iter_mut() {
+            // Of those that come at once each leaves in another run.
+            run = packet.place().max(run);
+            packet.set_place(run);
+            run += 1;
+        }
         let n_idle = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
         for _ in 0..n_idle {
             self.pull(port, 1);

@@ -106,6 +106,10 @@ impl Element for Queue {
         is_fifo.then(|| Stock { len: self.len(), room: self.space(), patience })
     }
 
+    fn would_hold(&mut self, most: usize) {
+        self.storage.would_hold(most);
+    }
+
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
         let n_before = self.len();
         match self.kind {

@@ -52,6 +52,11 @@ impl Storage {
         self.packets.len() >= self.capacity
     }
 
+    /// Of packets that come, so many would be here at a time if there is room.
+    pub fn would_hold(&mut self, most: usize) {
+        self.highwater = self.highwater.max(most.min(self.capacity));
+    }
+
     /// Adds as many packets as there is room for; the rest stay in the batch. `most` tells how many there would have been at a time,
     /// where so many are there now.
     #[inline]
