@@ -64,34 +64,27 @@ fn text(list: &[Status], silent: &[u32], order: &[usize]) -> String {
     text
 }
 
-/// The lines of a stage, one an interface. What is told of the whole stage stands in the first, which is there without interfaces, too.
-fn lines(status: &Status, now_s: f64) -> Vec<[String; 10]> {
-    let interface = |interface: &Interface| {
+/// The lines of a stage: one an interface, or one if it has none. What is told of the whole stage stands in the first.
+fn lines(status: &Status, now_s: f64) -> impl Iterator<Item = [String; 10]> + '_ {
+    let none = status.interfaces.is_empty().then_some(None);
+    let interfaces = status.interfaces.iter().map(Some).chain(none);
+    interfaces.enumerate().map(move |(n, interface)| {
+        let stage = Some(status).filter(|_| n == 0);
+        let told = |of: fn(&Interface) -> String| interface.map_or("-".to_string(), of);
         [
-            String::new(),
-            String::new(),
-            interface.name.clone(),
-            interface.joint.clone(),
-            interface.neighbour.map_or("-".to_string(), |id| id.to_string()),
-            traffic(interface.rx_packets, interface.rx_bytes),
-            traffic(interface.tx_packets, interface.tx_bytes),
-            interface.drops.to_string(),
-            interface.waiting.to_string(),
-            String::new(),
+            stage.map_or(String::new(), |status| status.id.to_string()),
+            stage.map_or(String::new(), |status| uptime(now_s - status.started_s)),
+            told(|one| one.name.clone()),
+            told(|one| one.joint.clone()),
+            told(|one| one.neighbour.map_or("-".to_string(), |id| id.to_string())),
+            told(|one| traffic(one.rx_packets, one.rx_bytes)),
+            told(|one| traffic(one.tx_packets, one.tx_bytes)),
+            (interface.map_or(0, |one| one.drops) + stage.map_or(0, |status| status.drops)).to_string(),
+            (interface.map_or(0, |one| one.waiting as u64) + stage.map_or(0, |status| status.queued))
+                .to_string(),
+            stage.map_or(String::new(), |status| status.function.clone()),
         ]
-    };
-    let mut lines: Vec<[String; 10]> = status.interfaces.iter().map(interface).collect();
-    if lines.is_empty() {
-        lines.push(["-"; 10].map(str::to_string));
-    }
-    let (drops, queued) = status.interfaces.first().map_or((0, 0), |one| (one.drops, one.waiting as u64));
-    let first = &mut lines[0];
-    first[0] = status.id.to_string();
-    first[1] = uptime(now_s - status.started_s);
-    first[7] = (drops + status.drops).to_string();
-    first[8] = (queued + status.queued).to_string();
-    first[9].clone_from(&status.function);
-    lines
+    })
 }
 
 /// The line of a stage that does not answer.
