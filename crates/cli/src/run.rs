@@ -99,9 +99,8 @@ fn build(request: &Request) -> Result<Option<Engine>, Failure> {
     let mut diagnostics = Diagnostics::default();
     let graph = load::parse(request, &text, &mut diagnostics);
     // Later changes may well write what was read before.
-    table::guard_inputs(true);
-    let engine = graph.and_then(|graph| load::build(request, text, graph, &mut diagnostics));
-    table::guard_inputs(false);
+    let begin = || graph.and_then(|graph| load::build(request, text, graph, &mut diagnostics));
+    let engine = table::guarding_inputs(begin);
     load::tell(&diagnostics);
     Ok(engine)
 }

@@ -1,5 +1,7 @@
 //! Looking at packets on their way: traces and taps.
 
+mod filter;
+mod followed;
 mod numbers;
 mod tap;
 
@@ -12,14 +14,11 @@ use element::{Batch, ElementIdx, Packet, PortIdx, Runtime};
 use engine::world::World;
 use engine::Watcher;
 use serde::{Deserialize, Serialize};
-use sys::bpf::Program;
 
-use numbers::Numbers;
+use filter::ip_of;
+pub use filter::Filter;
+use followed::Followed;
 pub use tap::{Tap, Tapped};
-
-const ETHERNET: i32 = 1;
-/// Raw IP for libpcap's compiler.
-const RAW_IP: i32 = 12;
 
 /// What a trace tells.
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,14 +79,7 @@ impl fmt::Display for Seen {
 
 /// Follows the first packets that match a filter through the graph.
 pub struct Trace {
-    /// The filter for frames and for IP packets.
-    filter: Option<(Program, Program)>,
-    left: u32,
-    n_begun: u32,
-    /// Packets that are followed, by identity.
-    followed: Numbers,
-    /// The numbers of packets that were ever followed, by family: those of their clones.
-    families: Numbers,
+    followed: Followed,
     /// `None` when all has been told.
     out: Option<SyncSender<Told>>,
     /// Steps that the reader was too slow for, and that it was not told of yet.
@@ -99,60 +91,14 @@ pub struct Trace {
 pub struct SharedTrace(Arc<Mutex<Trace>>);
 
 impl Trace {
-    /// A trace of `count` packets that match a tcpdump filter (empty: any).
-    pub fn new(count: u32, filter: &str, out: SyncSender<Told>) -> Result<Trace, String> {
-        let compile = |link_type| {
-            sys::bpf::compile(filter, link_type, 262_144).map_err(|error| {
-                let help = error.remedy().map(|remedy| format!("\n  help: {remedy}"));
-                format!("`{filter}`: {error}{}", help.unwrap_or_default())
-            })
-        };
-        let filter = match filter.trim() {
-            "" => None,
-            _ => Some((compile(ETHERNET)?, compile(RAW_IP)?)),
-        };
-        Ok(Trace {
-            filter,
-            left: count,
-            n_begun: 0,
-            followed: Numbers::default(),
-            families: Numbers::default(),
-            out: Some(out),
-            left_out: Arc::default(),
-        })
+    /// A trace of `count` packets that match a filter.
+    pub fn new(count: u32, filter: Filter, out: SyncSender<Told>) -> Trace {
+        Trace { followed: Followed::new(count, filter), out: Some(out), left_out: Arc::default() }
     }
 
     /// How many steps were left out at the end: what the trace itself could not tell any more.
     pub fn left_out(&self) -> Arc<AtomicU64> {
         self.left_out.clone()
-    }
-
-    fn matches(&self, packet: &Packet) -> bool {
-        let Some((frames, ip)) = &self.filter else { return true };
-        let network = ip_of(packet);
-        match network.is_empty() {
-            true => frames.matches(packet.data(), packet.len() as u32),
-            false => ip.matches(network, network.len() as u32),
-        }
-    }
-
-    /// The number of a packet, if it is followed or is to be from now on. Clones of a followed packet are followed too.
-    fn number(&mut self, packet: &Packet, is_new: bool) -> Option<u32> {
-        let known = self.followed.get(packet.id()).or_else(|| self.families.get(packet.family()));
-        if let Some(number) = known.filter(|_| !is_new) {
-            self.followed.insert(packet.id(), number);
-            return Some(number);
-        }
-        self.followed.remove(packet.id());
-        self.families.remove(packet.family());
-        if self.left == 0 || !self.matches(packet) {
-            return None;
-        }
-        self.left -= 1;
-        self.n_begun += 1;
-        self.followed.insert(packet.id(), self.n_begun);
-        self.families.insert(packet.family(), self.n_begun);
-        Some(self.n_begun)
     }
 
     /// Tells of a step, or counts it if the reader is too far behind: packets do not wait for it.
@@ -175,17 +121,25 @@ impl Trace {
 
     /// Lets the reader go when all has been told, though threads that see no packets still hold the trace.
     fn finish(&mut self) {
-        if self.left == 0 && self.followed.is_empty() {
+        if self.followed.is_over() {
             self.out = None;
         }
     }
 
     fn passes(&mut self, world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
-        // What a source emits is new, even in memory that a followed packet had.
         let is_source = world.n_ports(element).0 == 0;
         let to = world.downstream(element, port).first().copied();
+        // An element without outputs keeps or ends the packet.
+        let ends = to.is_some_and(|(e, _)| world.n_ports(e).1 == 0);
         for packet in batch.iter() {
-            let Some(number) = self.number(packet, is_source) else { continue };
+            if is_source {
+                self.followed.begin(packet);
+            }
+            let number = self.followed.number(packet);
+            if ends {
+                self.followed.forget(packet);
+            }
+            let Some(number) = number else { continue };
             let to = to.map(|(e, input)| (world.name(e).to_string(), world.class(e).to_string(), input));
             self.tell(Seen {
                 packet: number,
@@ -197,16 +151,12 @@ impl Trace {
                 len: packet.len(),
                 summary: summary(packet),
             });
-            // An element without outputs keeps or ends the packet.
-            if world.downstream(element, port).first().is_some_and(|(e, _)| world.n_ports(*e).1 == 0) {
-                self.followed.remove(packet.id());
-            }
         }
     }
 
     fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch) {
         for packet in batch.iter() {
-            let Some(number) = self.followed.remove(packet.id()) else { continue };
+            let Some(number) = self.followed.forget(packet) else { continue };
             let reason = world.class_of(element).facts.drops.get(reason).map_or("?", |reason| &*reason.name);
             self.tell(Seen {
                 packet: number,
@@ -251,20 +201,6 @@ impl Watcher for SharedTrace {
     }
 }
 
-/// The packet from its IP header on: the network header if it is set, else where Ethernet or plain IP puts it.
-fn ip_of(packet: &Packet) -> &[u8] {
-    let network = packet.network();
-    if !network.is_empty() {
-        return network;
-    }
-    let data = packet.data();
-    match (data.get(12..14), data.first()) {
-        (Some([0x08, 0x00]), _) => data.get(14..).unwrap_or(&[]),
-        (_, Some(0x45)) => data,
-        _ => &[],
-    }
-}
-
 /// Addresses, protocol and ports.
 fn summary(packet: &Packet) -> String {
     let Some(ip) = wire::Ipv4::new(ip_of(packet)) else {
@@ -303,7 +239,7 @@ mod tests {
     #[test]
     fn a_slow_reader_is_told_how_much_it_missed() {
         let (sender, receiver) = sync_channel(2);
-        let mut trace = Trace::new(10, "", sender).unwrap();
+        let mut trace = Trace::new(10, Filter::new("").unwrap(), sender);
         let mut told = Vec::new();
         let mut take = |n: usize| {
             let shown = |line: String| line.split(',').next().unwrap_or_default().to_string();

@@ -802,6 +802,7 @@ fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
         (&["graph"], "no configuration; name a file"),
         (&["fmt", ""], "a value is required for '[FILES]...'"),
         (&["help", "Quueue"], "did you mean `Queue`?"),
+        (&["trace", "not", "a", "filter"], "can't parse filter expression"),
         (&["trace", "-c", "x"], "expected a number of packets, such as 100"),
         (
             &["live", "g", "rollback", "x"],

@@ -128,15 +128,8 @@ async fn respond(
         request.who = tls.who_has(request.header("authorization"));
         // The page holds no data, and has a place for a token.
         if request.who.role == Role::Nobody && crate::page::page(&request).is_none() {
-            let message = match request.header("authorization") {
-                Some(_) => "the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all",
-                None => "a client certificate or a token is needed: Authorization: Bearer TOKEN",
-            };
-            let fault = Fault { status: 401, ..Fault::denied(message) };
             service.note(&request, 401);
-            return answer(
-                Reply::json(401, &fault.body()).with("www-authenticate", "Bearer, Basic realm=\"weir\""),
-            );
+            return answer(of_nobody(&request));
         }
     }
     if let Some(name) = request.path.strip_prefix("/restconf/streams/") {
@@ -157,6 +150,16 @@ async fn respond(
     answer(
         done.unwrap_or_else(|_| Reply::json(500, &Fault::broken("the request could not be finished").body())),
     )
+}
+
+/// The answer to one of whom nothing is known.
+fn of_nobody(request: &Request) -> Reply {
+    let message = match request.header("authorization") {
+        Some(_) => "the token is not known, or belongs to another name; `weir serve --tokens` names the file that has all",
+        None => "a client certificate or a token is needed: Authorization: Bearer TOKEN",
+    };
+    let fault = Fault { status: 401, ..Fault::denied(message) };
+    Reply::json(401, &fault.body()).with("www-authenticate", "Bearer, Basic realm=\"weir\"")
 }
 
 fn answer(reply: Reply) -> Answer {

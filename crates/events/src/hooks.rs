@@ -83,11 +83,12 @@ impl Hooks {
     /// Runs the program of an event, if there is one, when those before have ended. Never waits.
     pub fn offer(&self, event: &Arc<Event>) {
         let Some(path) = self.0.program(&event.event) else { return };
+        let checked = check(&path);
         let mut state = self.0.lock();
         if state.is_closing {
             return;
         }
-        if let Err(problem) = check(&path) {
+        if let Err(problem) = checked {
             // Once is enough, until it is right again.
             if state.complained.insert(event.event.clone()) {
                 drop(state);

@@ -17,17 +17,13 @@ const TAG_LEN: usize = 4;
 
 /// What is told of a device that cannot be opened, by the method: LINUX looks for it in another way.
 pub fn refusal(device: &str, is_linux: bool, error: &SysError) -> String {
-    let is_missing = error.errno() == Some(ENODEV) || is_no_name(error);
-    match is_missing {
+    // A name that no device can have, with a slash or a colon, is refused before it is looked for.
+    let is_no_name = matches!(error, SysError::Invalid { what: "device name", .. });
+    match error.errno() == Some(ENODEV) || is_no_name {
         true if is_linux => format!("{device}: SIOCGIFINDEX: No such device"),
         true => format!("{device}: No such device exists"),
         false => error.to_string(),
     }
-}
-
-/// Whether the name is one that no device can have, with a slash or a colon: it is refused before it is looked for.
-fn is_no_name(error: &SysError) -> bool {
-    error.errno().is_none() && error.to_string().starts_with("device name")
 }
 
 /// The system's words for an error at run time.
@@ -39,11 +35,11 @@ pub fn words(error: &SysError) -> String {
 }
 
 /// Checks that a device exists and is up, which a sniffer needs from the start.
-pub fn check_up(device: &str, is_linux: bool) -> Result<(), String> {
+pub fn check_up(device: &str) -> Result<(), String> {
     match sys::link::is_up(device) {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("{device}: That device is not up")),
-        Err(error) => Err(refusal(device, is_linux, &error)),
+        Err(error) => Err(refusal(device, false, &error)),
     }
 }
 
@@ -66,10 +62,18 @@ pub fn iptables() -> Option<&'static str> {
     programs.into_iter().find(|path| std::path::Path::new(path).exists())
 }
 
-/// Hides the packets that arrive on a device from the kernel's own IP stack, or no longer does.
-pub fn hide_from_kernel(device: &str, hides: bool) -> Result<(), String> {
+/// Hides the packets that arrive on a device from the kernel's own IP stack.
+pub fn hide_from_kernel(device: &str) -> Result<(), String> {
+    change_input_rules("-A", device)
+}
+
+/// Undoes [`hide_from_kernel`].
+pub fn show_to_kernel(device: &str) -> Result<(), String> {
+    change_input_rules("-D", device)
+}
+
+fn change_input_rules(action: &str, device: &str) -> Result<(), String> {
     let program = iptables().ok_or("no 'iptables' executable found")?;
-    let action = if hides { "-A" } else { "-D" };
     let arguments = [action, "INPUT", "-i", device, "-j", "DROP"];
     let output = Command::new(program).args(arguments).output();
     let output = output.map_err(|error| format!("{program}: {}", reason(&error)))?;

@@ -23,7 +23,7 @@ use element::{
 use sys::packet_socket::{RxRing, Tx, TxOptions};
 
 use crate::capture::link;
-use crate::device::{check_up, hide_from_kernel, refusal, words};
+use crate::device::{check_up, hide_from_kernel, refusal, show_to_kernel, words};
 use crate::traffic::Traffic;
 
 /// The class. Devices are opened while the process may.
@@ -181,7 +181,7 @@ impl Element for FromDevice {
             return Err("interface not set".to_string());
         }
         if !self.is_linux {
-            check_up(&self.device, false)?;
+            check_up(&self.device)?;
         }
         self.settle_link_type()?;
         let netmask = if self.is_linux { [0; 4] } else { self.netmask(ctx) };
@@ -199,7 +199,7 @@ impl Element for FromDevice {
         }
         self.is_sniffer |= ctx.runtime().replica().0 > 0;
         if !self.is_sniffer && !self.is_hidden {
-            if let Err(message) = hide_from_kernel(&self.device, true) {
+            if let Err(message) = hide_from_kernel(&self.device) {
                 ctx.chatter(&message);
                 self.is_sniffer = true;
             }
@@ -260,7 +260,7 @@ impl Element for FromDevice {
         let Some(ring) = self.ring.take() else { return };
         ctx.remove_select(ring.as_fd().as_raw_fd(), Ready::READ);
         if !self.is_sniffer && !self.is_hidden {
-            if let Err(message) = hide_from_kernel(&self.device, false) {
+            if let Err(message) = show_to_kernel(&self.device) {
                 ctx.chatter(&message);
             }
         }
@@ -279,7 +279,7 @@ impl Element for FromDevice {
         if self.is_hidden && !self.is_sniffer {
             old.is_sniffer = true;
         } else if self.goes_on && self.is_hidden {
-            if let Err(message) = hide_from_kernel(&self.device, false) {
+            if let Err(message) = show_to_kernel(&self.device) {
                 ctx.chatter(&message);
             }
         }

@@ -87,6 +87,7 @@ const NOT_IP: usize = 0;
 
 /// Records to look at for each packet that a task may emit, so that a task ends although nothing is to be emitted.
 const TRIES_PER_PACKET: usize = 16;
+
 /// See the page above.
 pub struct FromDump {
     source: DumpSource,

@@ -11,6 +11,7 @@
 //! ```
 
 use element::{Batch, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TaskId};
+use sys::tap::Kind;
 
 use crate::tunnel::{Tunnel, ARGS, DROPS, HANDLERS};
 
@@ -27,7 +28,7 @@ pub struct KernelTap(Tunnel);
 
 impl Element for KernelTap {
     fn configure(conf: &mut Configure<'_>) -> Result<KernelTap, Failed> {
-        Tunnel::configure(conf, "KernelTap", true).map(KernelTap)
+        Tunnel::configure(conf, "KernelTap", Kind::Tap).map(KernelTap)
     }
 
     crate::tunnel::methods!();

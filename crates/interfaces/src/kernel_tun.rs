@@ -9,6 +9,7 @@
 //! ```
 
 use element::{Batch, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TaskId};
+use sys::tap::Kind;
 
 use crate::tunnel::{Tunnel, ARGS, DROPS, HANDLERS};
 
@@ -25,7 +26,7 @@ pub struct KernelTun(Tunnel);
 
 impl Element for KernelTun {
     fn configure(conf: &mut Configure<'_>) -> Result<KernelTun, Failed> {
-        Tunnel::configure(conf, "KernelTun", false).map(KernelTun)
+        Tunnel::configure(conf, "KernelTun", Kind::Tun).map(KernelTun)
     }
 
     crate::tunnel::methods!();

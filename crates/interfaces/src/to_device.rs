@@ -233,7 +233,7 @@ impl ToDevice {
 
     fn open(&self) -> Result<Tx, String> {
         if self.is_linux != Some(true) {
-            check_up(&self.device, false)?;
+            check_up(&self.device)?;
         }
         self.open_even_if_down()
     }

@@ -139,16 +139,7 @@ impl Element for ToDump {
         let is_nano = conf.args.get_or("NANO", true);
         conf.args.get::<bool>("PER_NODE");
         let segments = conf.args.get_or("SEGMENT", true);
-        let format = match conf.args.get::<Word>("FORMAT").as_ref().map(|word| word.0.as_str()) {
-            None | Some("pcap") => Format::Pcap,
-            Some("pcapng") => Format::Pcapng,
-            Some("auto") if is_named_pcapng(&filename) => Format::Pcapng,
-            Some("auto") => Format::Pcap,
-            Some(other) => {
-                conf.args.fail(format!("FORMAT: `{other}` is no format; choose pcap, pcapng or auto"));
-                Format::Pcap
-            }
-        };
+        let format = format(conf, &filename);
         let rotation = Rotation::new(
             conf.args.get_or("MAX_PACKETS", 0),
             conf.args.get_or("MAX_BYTES", 0),
@@ -290,6 +281,20 @@ impl Element for ToDump {
         let Some(old) = same_ref::<ToDump>(old).filter(|old| old.writer.is_some()) else { return };
         if old.filename == self.filename || old.filename == STDOUT && self.filename == "-" {
             self.goes_on = Some((old.link_type, old.precision, old.format));
+        }
+    }
+}
+
+/// Reads FORMAT.
+fn format(conf: &mut Configure<'_>, filename: &str) -> Format {
+    match conf.args.get::<Word>("FORMAT").as_ref().map(|word| word.0.as_str()) {
+        None | Some("pcap") => Format::Pcap,
+        Some("pcapng") => Format::Pcapng,
+        Some("auto") if is_named_pcapng(filename) => Format::Pcapng,
+        Some("auto") => Format::Pcap,
+        Some(other) => {
+            conf.args.fail(format!("FORMAT: `{other}` is no format; choose pcap, pcapng or auto"));
+            Format::Pcap
         }
     }
 }

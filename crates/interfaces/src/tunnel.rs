@@ -169,10 +169,10 @@ pub(crate) use methods;
 
 impl Tunnel {
     /// Reads the arguments.
-    pub fn configure(conf: &mut Configure<'_>, class: &'static str, is_tap: bool) -> Result<Tunnel, Failed> {
+    pub fn configure(conf: &mut Configure<'_>, class: &'static str, kind: Kind) -> Result<Tunnel, Failed> {
         let near = conf.args.need::<Prefix>("ADDR");
         let gateway = conf.args.get::<Ipv4Addr>("GATEWAY").filter(|gateway| !gateway.is_unspecified());
-        let is_tap = conf.args.get_or("TAP", is_tap);
+        let is_tap = conf.args.get_or("TAP", kind == Kind::Tap);
         let headroom: u32 = conf.args.get_or("HEADROOM", packet::DEFAULT_HEADROOM as u32);
         let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(i32::MAX as usize) as i32);
         let hardware_address = conf.args.get("ETHER");

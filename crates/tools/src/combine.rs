@@ -178,6 +178,28 @@ fn grouped(
     components: &[Component],
     told: &mut Diagnostics,
 ) -> Option<Vec<(Ends, Ends)>> {
+    if !go_one_way(links, components, told) {
+        return None;
+    }
+    let (mut numbers, mut groups) = (Vec::new(), Vec::<(Ends, Ends)>::new());
+    for ((from, to), number) in links.iter().zip(group_numbers(links)) {
+        let idx = numbers.iter().position(|known| *known == number).unwrap_or(numbers.len());
+        if idx == numbers.len() {
+            numbers.push(number);
+            groups.push((Vec::new(), Vec::new()));
+        }
+        let (sources, destinations) = &mut groups[idx];
+        for (list, end) in [(sources, from), (destinations, to)] {
+            if !list.contains(end) {
+                list.push(end.clone());
+            }
+        }
+    }
+    Some(groups)
+}
+
+/// Refuses ends that links begin at and others end at.
+fn go_one_way(links: &[(End, End)], components: &[Component], told: &mut Diagnostics) -> bool {
     let mut ok = true;
     for (i, (from, to)) in links.iter().enumerate() {
         for (other_from, other_to) in &links[..i] {
@@ -190,37 +212,25 @@ fn grouped(
             }
         }
     }
-    let mut ids: Vec<usize> = (0..links.len()).collect();
-    let mut changed = ok;
+    ok
+}
+
+/// A number for each link, which those have in common that share an end, or are joined by such links.
+fn group_numbers(links: &[(End, End)]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..links.len()).collect();
+    let mut changed = true;
     while std::mem::take(&mut changed) {
         for i in 1..links.len() {
             for j in 0..i {
                 let share = links[i].0 == links[j].0 || links[i].1 == links[j].1;
-                if share && ids[i] != ids[j] {
-                    ids[i] = ids[j];
+                if share && numbers[i] != numbers[j] {
+                    numbers[i] = numbers[j];
                     changed = true;
                 }
             }
         }
     }
-    let mut groups = Vec::new();
-    let mut done = Vec::new();
-    for id in &ids {
-        if done.contains(id) {
-            continue;
-        }
-        done.push(*id);
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        for (link, _) in links.iter().zip(&ids).filter(|(_, other)| *other == id) {
-            for (list, end) in [(&mut from, &link.0), (&mut to, &link.1)] {
-                if !list.contains(end) {
-                    list.push(end.clone());
-                }
-            }
-        }
-        groups.push((from, to));
-    }
-    ok.then_some(groups)
+    numbers
 }
 
 fn make_link(combined: &mut Router, components: &[Component], number: usize, from: &[End], to: &[End]) {

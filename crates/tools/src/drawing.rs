@@ -8,7 +8,7 @@ use crate::elements::{Elements, Subject};
 use crate::pretty::{Page, TagsLeft};
 use crate::router::{port, Router};
 use crate::templates::Tag;
-use crate::wiring::Wiring;
+use crate::wiring::{Mode, Wiring};
 use crate::Facts;
 
 /// A way to write a graph.
@@ -86,6 +86,17 @@ fn gml(router: &Router, label: &dyn Fn(usize) -> String) -> String {
     text + "]\n"
 }
 
+/// A port's letter in GraphML.
+fn letter(mode: Mode) -> char {
+    match (mode.processing, mode.is_agnostic) {
+        (Processing::Push, false) => 'h',
+        (Processing::Push, true) => 'H',
+        (Processing::Pull, false) => 'l',
+        (Processing::Pull, true) => 'L',
+        (Processing::Agnostic, _) => 'a',
+    }
+}
+
 fn graphml(router: &Router, wiring: &Wiring, label: &dyn Fn(usize) -> String) -> String {
     let mut text = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
@@ -110,13 +121,7 @@ fn graphml(router: &Router, wiring: &Wiring, label: &dyn Fn(usize) -> String) ->
         let inputs = (0..n_inputs).map(|number| ('i', number, wiring.input(port(idx, number))));
         let outputs = (0..n_outputs).map(|number| ('o', number, wiring.output(port(idx, number))));
         for (side, number, mode) in inputs.chain(outputs) {
-            let letter = match (mode.processing, mode.is_agnostic) {
-                (Processing::Push, false) => 'h',
-                (Processing::Push, true) => 'H',
-                (Processing::Pull, false) => 'l',
-                (Processing::Pull, true) => 'L',
-                (Processing::Agnostic, _) => 'a',
-            };
+            let letter = letter(mode);
             let _ =
                 writeln!(text, "    <port name=\"{side}{number}\"> <data key=\"kp\">{letter}</data> </port>");
         }

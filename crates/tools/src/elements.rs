@@ -7,7 +7,7 @@ use lang::Kind;
 
 use crate::markup::{class_name, NAMELESS};
 use crate::pretty::{Page, TagsLeft, MAX_DEPTH};
-use crate::router::{port, Port, Side};
+use crate::router::{port, Element, Port, Side};
 use crate::templates::{quote, split, Tag};
 use crate::wiring::Wiring;
 
@@ -118,28 +118,13 @@ impl<'a> Elements<'a> {
         let element = &self.page.router.elements[subject.element];
         let class = self.class(subject.element);
         match (tag.name.as_str(), subject.is_class) {
-            ("name", is_class) => {
-                let name = if is_class { &class } else { &element.name };
-                let link = tag.get("link").to_lowercase();
-                let href = match link.as_str() {
-                    "" => None,
-                    "type" => self.page.class_href(&class),
-                    _ if is_class => self.page.class_href(&class),
-                    _ => Some(format!("#e-{}", element.name)),
-                };
-                self.put(&linked(name, href));
-            }
-            ("anonymous", _) => {
-                let number = element.name.strip_prefix(&class).and_then(|rest| rest.strip_prefix('@'));
-                let is_anonymous =
-                    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-                self.put(if is_anonymous || matches!(element.kind, Kind::Tunnel) { "yes" } else { "" });
-            }
+            ("name", _) => self.name(tag, subject, &class),
+            ("anonymous", _) => self.put(if is_anonymous(element, &class) { "yes" } else { "" }),
             ("type", _) => {
                 let href = self.page.class_href(&class).filter(|_| tag.find("link").is_some());
                 self.put(&linked(&class, href));
             }
-            ("config", false) => self.config(tag, &element.config.clone()),
+            ("config", false) => self.config(tag, &element.config),
             ("typerefs", _) => self.references(tag, subject, depth),
             ("configlink", false) => {
                 let text = tag.find("text").unwrap_or(self.tag.get("configlink"));
@@ -156,16 +141,7 @@ impl<'a> Elements<'a> {
             ("inputconnections", _) if subject.side == Side::Input => self.connections(tag, subject, depth),
             ("outputconnections", _) if subject.side == Side::Output => self.connections(tag, subject, depth),
             ("port", _) => self.put(&subject.port.map_or(String::new(), |port| port.to_string())),
-            ("processing", _) => {
-                if let Some(number) = subject.port {
-                    let end = port(subject.element, number);
-                    let mode = match subject.side {
-                        Side::Input => self.wiring.input(end),
-                        Side::Output => self.wiring.output(end),
-                    };
-                    self.put(mode.processing.name());
-                }
-            }
+            ("processing", _) => self.processing(subject),
             ("if", _) => {
                 let template = if self.test(tag, subject, depth) { tag.get("then") } else { tag.get("else") };
                 self.run(template, subject, depth);
@@ -173,6 +149,28 @@ impl<'a> Elements<'a> {
             (name, _) => self.own(tag, name, subject, depth),
         }
         String::new()
+    }
+
+    /// The name of an element or a class, with the link that the tag wants.
+    fn name(&mut self, tag: &Tag, subject: &Subject, class: &str) {
+        let name = if subject.is_class { class } else { &self.page.router.elements[subject.element].name };
+        let href = match tag.get("link").to_lowercase().as_str() {
+            "" => None,
+            "type" => self.page.class_href(class),
+            _ if subject.is_class => self.page.class_href(class),
+            _ => Some(format!("#e-{name}")),
+        };
+        self.put(&linked(name, href));
+    }
+
+    fn processing(&mut self, subject: &Subject) {
+        let Some(number) = subject.port else { return };
+        let end = port(subject.element, number);
+        let mode = match subject.side {
+            Side::Input => self.wiring.input(end),
+            Side::Output => self.wiring.output(end),
+        };
+        self.put(mode.processing.name());
     }
 
     /// A tag that the user defined.
@@ -277,6 +275,13 @@ impl<'a> Elements<'a> {
         }
         !value.is_empty()
     }
+}
+
+/// Whether an element was given its name by its class.
+fn is_anonymous(element: &Element, class: &str) -> bool {
+    let number = element.name.strip_prefix(class).and_then(|rest| rest.strip_prefix('@'));
+    let is_numbered = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    is_numbered || matches!(element.kind, Kind::Tunnel)
 }
 
 fn linked(name: &str, href: Option<String>) -> String {

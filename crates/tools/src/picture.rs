@@ -23,57 +23,87 @@ struct Place {
     width: usize,
 }
 
+/// A picture in the making.
+struct Picture<'a> {
+    page: &'a Page<'a>,
+    places: HashMap<usize, Place>,
+    text: String,
+}
+
 /// The picture.
 pub(crate) fn svg(page: &Page, wiring: &Wiring) -> String {
-    let router = page.router;
-    let label = |idx: usize| {
-        let element = &router.elements[idx];
-        (element.name.clone(), class_name(&element.kind, page.outline))
-    };
-    let layers = layers(router);
-    let mut places = HashMap::new();
-    let mut width = 0;
-    for (number, layer) in layers.iter().enumerate() {
-        let mut x = GAP;
-        for idx in layer {
-            let (name, class) = label(*idx);
-            let n_letters = name.chars().count().max(class.chars().count());
-            let n_ports = router.elements[*idx].n_inputs.max(router.elements[*idx].n_outputs);
-            let box_width = (n_letters * LETTER_WIDTH + 16).max(n_ports * 12);
-            places.insert(*idx, Place { x, y: GAP + number * LAYER_HEIGHT, width: box_width });
-            x += box_width + GAP;
-        }
-        width = width.max(x);
-    }
+    let layers = layers(page.router);
+    let mut picture = Picture { page, places: HashMap::new(), text: String::new() };
+    let width = picture.arrange(&layers);
     let height = 2 * GAP + layers.len() * LAYER_HEIGHT;
-    // Writing to a String cannot fail.
-    let mut text = format!(
+    picture.text = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' \
          font-family='monospace' font-size='13'>\n\
          <defs><marker id='arrow' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>\
          <path d='M0,0 L8,4 L0,8 z'/></marker></defs>\n"
     );
-    for wire in router.wires() {
-        let (Some(from), Some(to)) = (places.get(&wire.from.element), places.get(&wire.to.element)) else {
-            continue;
-        };
-        let x1 = port_x(from, wire.from.port, router.elements[wire.from.element].n_outputs);
-        let x2 = port_x(to, wire.to.port, router.elements[wire.to.element].n_inputs);
-        let (y1, y2) = (from.y + BOX_HEIGHT, to.y);
-        let colour = if wiring.output(wire.from).processing == Processing::Pull { "blue" } else { "black" };
-        let (c1, c2) = (y1 + LAYER_HEIGHT / 2, y2.saturating_sub(LAYER_HEIGHT / 2));
-        let _ = writeln!(
-            text,
-            "<path d='M{x1},{y1} C{x1},{c1} {x2},{c2} {x2},{y2}' fill='none' stroke='{colour}' marker-end='url(#arrow)'/>"
-        );
+    picture.draw_wires(wiring);
+    layers.iter().flatten().for_each(|idx| picture.draw_box(*idx));
+    picture.text + "</svg>\n"
+}
+
+impl Picture<'_> {
+    /// An element's name, and that of its class.
+    fn label(&self, idx: usize) -> (String, String) {
+        let element = &self.page.router.elements[idx];
+        (element.name.clone(), class_name(&element.kind, self.page.outline))
     }
-    for (idx, place) in layers.iter().flatten().filter_map(|idx| Some((*idx, places.get(idx)?))) {
-        let (name, class) = label(idx);
+
+    /// Gives each element its place; how wide the picture becomes.
+    fn arrange(&mut self, layers: &[Vec<usize>]) -> usize {
+        let mut width = 0;
+        for (number, layer) in layers.iter().enumerate() {
+            let mut x = GAP;
+            for idx in layer {
+                let (name, class) = self.label(*idx);
+                let n_letters = name.chars().count().max(class.chars().count());
+                let element = &self.page.router.elements[*idx];
+                let n_ports = element.n_inputs.max(element.n_outputs);
+                let box_width = (n_letters * LETTER_WIDTH + 16).max(n_ports * 12);
+                self.places.insert(*idx, Place { x, y: GAP + number * LAYER_HEIGHT, width: box_width });
+                x += box_width + GAP;
+            }
+            width = width.max(x);
+        }
+        width
+    }
+
+    fn draw_wires(&mut self, wiring: &Wiring) {
+        let Picture { page, places, text } = self;
+        let elements = &page.router.elements;
+        for wire in page.router.wires() {
+            let (Some(from), Some(to)) = (places.get(&wire.from.element), places.get(&wire.to.element))
+            else {
+                continue;
+            };
+            let x1 = port_x(from, wire.from.port, elements[wire.from.element].n_outputs);
+            let x2 = port_x(to, wire.to.port, elements[wire.to.element].n_inputs);
+            let (y1, y2) = (from.y + BOX_HEIGHT, to.y);
+            let is_pull = wiring.output(wire.from).processing == Processing::Pull;
+            let colour = if is_pull { "blue" } else { "black" };
+            let (c1, c2) = (y1 + LAYER_HEIGHT / 2, y2.saturating_sub(LAYER_HEIGHT / 2));
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "<path d='M{x1},{y1} C{x1},{c1} {x2},{c2} {x2},{y2}' fill='none' stroke='{colour}' \
+                 marker-end='url(#arrow)'/>"
+            );
+        }
+    }
+
+    fn draw_box(&mut self, idx: usize) {
+        let (name, class) = self.label(idx);
         let (name, class) = (quote(&name), quote(&class));
-        let Place { x, y, width } = place;
+        let Some(Place { x, y, width }) = self.places.get(&idx) else { return };
         let middle = x + width / 2;
+        // As above.
         let _ = writeln!(
-            text,
+            self.text,
             "<a href='#et-{name}'><rect x='{x}' y='{y}' width='{width}' height='{BOX_HEIGHT}' rx='4' fill='#fff' \
              stroke='#333'/><text x='{middle}' y='{}' text-anchor='middle' font-weight='bold'>{name}</text>\
              <text x='{middle}' y='{}' text-anchor='middle'>{class}</text></a>",
@@ -81,7 +111,6 @@ pub(crate) fn svg(page: &Page, wiring: &Wiring) -> String {
             y + 33
         );
     }
-    text + "</svg>\n"
 }
 
 fn port_x(place: &Place, port: usize, n_ports: usize) -> usize {

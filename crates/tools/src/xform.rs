@@ -224,6 +224,11 @@ impl Rewriter<'_> {
         }
         // Ports that the replacement leaves out are nothing to tell.
         self.body.remove_tunnels(&mut Diagnostics::default());
+        self.close_gaps();
+    }
+
+    /// Closes the gaps that elements and connections which were taken out have left, when there are many.
+    fn close_gaps(&mut self) {
         if self.body.n_wires_ever() > 4 * self.body.wires().count() + 1000 {
             self.body.drop_dead_connections();
         }

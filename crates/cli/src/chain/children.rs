@@ -16,6 +16,7 @@ use super::plan::{Chain, Segment};
 use super::ChainOptions;
 use crate::failure::Exit;
 use crate::stage::options::{LEFT, RIGHT};
+use crate::stage::status::command_line;
 use crate::stop;
 
 /// This program.
@@ -255,8 +256,7 @@ impl Chain {
                     let side = if segment.first == 0 { LEFT } else { RIGHT };
                     words.splice(1..1, ["--side", side]);
                 }
-                // No word of a command line has a zero byte.
-                shlex::try_join(words).unwrap_or_default()
+                command_line(words)
             }
             parts => parts.iter().map(|part| part.written.text.as_str()).collect::<Vec<_>>().join(" | "),
         }

@@ -7,6 +7,7 @@ use super::children;
 use super::part::{GraphPart, Part, Work};
 use super::plan::Chain;
 use super::ChainOptions;
+use crate::stage::status::command_line;
 
 /// Prints each stage, each joint, and each process.
 pub fn explain(chain: &Chain, options: &ChainOptions, graphs: &[Option<Graph>]) {
@@ -47,7 +48,7 @@ fn as_text(chain: &Chain, options: &ChainOptions) -> String {
     if chain.only_graph().is_none() {
         for idx in 0..chain.segments.len() {
             let words = children::shown(chain, idx, options);
-            let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
+            let command = command_line(words.iter().map(String::as_str));
             text += &format!("process {}: {command}\n", idx + 1);
         }
     }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::functions;
 use crate::load::{self, Origin};
 use crate::stage::options::{Declared, StageOptions, LEFT, RIGHT};
+use crate::stage::status::command_line;
 use crate::stage::{has_no_source, simple, Plan, NOTHING};
 
 /// A stage.
@@ -224,7 +225,8 @@ fn graph_part(
     stage.interfaces.extend(chain.interfaces.iter().filter(|text| is_for(text, position)).cloned());
     stage.refuse_unknown(&graph).map_err(Failure::Usage)?;
     let is_plain = PLAIN.contains(&written.words[0].as_str());
-    let function = if is_plain { plan.function } else { written.words.join(" ") };
+    let function =
+        if is_plain { plan.function } else { command_line(written.words.iter().map(String::as_str)) };
     let declared = stage.declared(&|name| variable(written, position, name));
     Ok(Some(GraphPart {
         name: written.words[0].clone(),

@@ -140,31 +140,30 @@ fn apply(
         "allow-reconfigure" => options.allow_reconfigure = !negated,
         "clickpath" => options.clickpath = value,
         "threads" => options.n_threads = number(told, &text)?.clamp(1, crate::cores::MAX.into()) as usize,
-        "cores" => {
-            let is_possible = |n: &i64| (1..=i64::from(crate::cores::MAX)).contains(n);
-            let n = number(told, &text).ok().filter(is_possible).ok_or_else(|| {
-                Stop::BadOption(format!(
-                    "‘{told}’ expects a number from 1 to {}, not ‘{text}’",
-                    crate::cores::MAX
-                ))
-            })?;
-            options.n_cores = n as usize;
-        }
+        "cores" => options.n_cores = n_cores(told, &text)?,
         "cpu" | "affinity" => {
             let first = value.map_or(Ok(0), |text| number(told, &text))?;
             options.affinity = usize::try_from(first).ok().filter(|_| !negated);
             options.no_affinity = options.affinity.is_none();
         }
         _ => {
-            let begin = match value {
-                None => SIMULATION_BEGINS,
-                Some(text) => args::double(&text)
-                    .map_err(|_| Stop::BadOption(format!("‘{told}’ expects a real number, not ‘{text}’")))?,
-            };
-            options.simulated_from_ns = Some((begin * 1e9) as i64);
+            let begin_s = value.map_or(Ok(SIMULATION_BEGINS), |text| real_number(told, &text))?;
+            options.simulated_from_ns = Some((begin_s * 1e9) as i64);
         }
     }
     Ok(())
+}
+
+fn n_cores(told: &str, text: &str) -> Result<usize, Stop> {
+    let most = crate::cores::MAX;
+    let is_possible = |n: &i64| (1..=i64::from(most)).contains(n);
+    let n = number(told, text).ok().filter(is_possible);
+    let wrong = || Stop::BadOption(format!("‘{told}’ expects a number from 1 to {most}, not ‘{text}’"));
+    n.map(|n| n as usize).ok_or_else(wrong)
+}
+
+fn real_number(told: &str, text: &str) -> Result<f64, Stop> {
+    args::double(text).map_err(|_| Stop::BadOption(format!("‘{told}’ expects a real number, not ‘{text}’")))
 }
 
 fn number(told: &str, text: &str) -> Result<i64, Stop> {

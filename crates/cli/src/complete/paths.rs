@@ -63,7 +63,7 @@ fn nodes(daemon: &Daemon, target: &Target, text: &str, usage: Use) -> Result<Vec
         let Some(cut) = cut_words(way, n_missing - 1) else { break };
         let Ok(place) = target.place(cut) else { continue };
         if place.node.kind == Kind::List && !place.is_entry {
-            let given = target_words(&way[cut.len()..]);
+            let given = crate::remote::split(&way[cut.len()..]);
             let url = format!("{}{}", target.url(), place.path);
             let keys = keys(daemon, &url, place.node, &given)?;
             let end = if place.node.keys.len() > given.len() + 1 || usage != Use::Read { "/" } else { "" };
@@ -179,11 +179,6 @@ fn cut_words(way: &str, n: usize) -> Option<&str> {
         0 => Some(""),
         left => Some(&way[..=slashes[left - 1]]),
     }
-}
-
-/// The words of a path, without quotes.
-fn target_words(path: &str) -> Vec<String> {
-    crate::remote::split(path)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, Trace
 use crate::failure::{Exit, Failure};
 use crate::print::{self, counted};
 use crate::stage::others::name_of;
-use crate::watch::Told;
+use crate::watch::{Filter, Told};
 use element::output::reason;
 
 /// How long a graph may say nothing before the user is told that it does.
@@ -136,6 +136,7 @@ pub fn handler(options: HandlerOptions) -> Exit {
 /// `weir trace`.
 pub fn trace(options: TraceOptions) -> Exit {
     let filter = options.filter.join(" ");
+    Filter::new(&filter).map_err(Failure::Usage)?;
     let reader = follow(&options.graph, &Ask::Trace { count: options.count, filter })?;
     let mut last = None;
     for line in reader.lines() {

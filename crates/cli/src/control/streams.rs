@@ -11,7 +11,7 @@ use interfaces::capture::{Precision, Timestamp, Writer};
 use super::herald::Herald;
 use super::protocol::Answer;
 use super::server::{answer, answer_of, Reach};
-use crate::watch::{SharedTrace, Tap, Tapped, Told, Trace};
+use crate::watch::{Filter, SharedTrace, Tap, Tapped, Told, Trace};
 
 /// Packets that a slow reader of a tap may be behind; more are left out of its copy.
 const TAP_BACKLOG: usize = 4096;
@@ -52,8 +52,8 @@ fn write_line(mut stream: &UnixStream, value: &impl serde::Serialize) -> std::io
 /// Tells what elements do with packets.
 pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
     let (sender, receiver) = sync_channel(TRACE_BACKLOG);
-    let trace = match Trace::new(count, filter, sender) {
-        Ok(trace) => trace,
+    let trace = match Filter::new(filter) {
+        Ok(filter) => Trace::new(count, filter, sender),
         Err(message) => return answer(stream, &Answer::Error(message)),
     };
     let left_out = trace.left_out();

@@ -21,6 +21,7 @@ use serde_json::{json, Value};
 
 use crate::failure::{Exit, Failure};
 use crate::stage::options::StageOptions;
+use crate::stage::status::command_line;
 use crate::stage::{self, Plan};
 
 /// The interfaces that every stage has: standard input and standard output.
@@ -104,8 +105,8 @@ pub fn run(name: &'static str, matches: &ArgMatches, words: &[String]) -> Exit {
         return Ok(ExitCode::SUCCESS);
     }
     let options = options(matches, &graph)?;
-    let function = format!("{name} {}", words.join(" "));
-    stage::run(Plan::of_text(function.trim_end().to_string(), graph.text), &options)
+    let function = command_line([name].into_iter().chain(words.iter().map(String::as_str)));
+    stage::run(Plan::of_text(function, graph.text), &options)
 }
 
 /// The graph of a function for what was given on its command line.

@@ -76,12 +76,16 @@ pub fn watches(graph: &GraphName, json: bool) -> Exit {
         println!("{text}");
         return Ok(ExitCode::SUCCESS);
     }
-    let all: Vec<Told> = parse(&text)?;
+    print(&parse::<Vec<Told>>(&text)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints watches, a line each.
+pub fn print(all: &[Told]) {
     let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
-    for one in &all {
+    for one in all {
         println!("{:width$}  {}", one.name, words(one));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// A watch in a line.

@@ -242,7 +242,15 @@ impl Daemon {
                 stream.set_nonblocking(true)?;
                 tokio::net::TcpStream::from_std(stream)
             })
-            .map_err(|error| failed(&element::output::reason(&error)))?;
+            .map_err(|error| {
+                let remedy = match error.kind() {
+                    ErrorKind::ConnectionRefused => {
+                        "; no daemon answers there: start one with `weir serve --listen`, or wait for one that starts with --wait"
+                    }
+                    _ => "",
+                };
+                failed(&format!("{}{remedy}", element::output::reason(&error)))
+            })?;
         let name = ServerName::try_from(name).map_err(|error| failed(&error))?;
         let connector = tokio_rustls::TlsConnector::from(Arc::new(self.tls_config()?));
         connector.connect(name, stream).await.map_err(|error| failed(&reason_of_tls(&error)))
@@ -298,7 +306,7 @@ fn reason_of_tls(error: &std::io::Error) -> String {
     let Some(TlsError::InvalidCertificate(wrong)) = inner else { return error.to_string() };
     let why = match wrong {
         Wrong::UnknownIssuer => "nobody who is trusted has signed it; give the certificate of who did with --ca FILE",
-        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => "it is for another host",
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => "it is for another host; name it in --server as the certificate does",
         Wrong::Expired | Wrong::ExpiredContext { .. } => "it has expired; renew it",
         Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => "it is not valid yet; look at the clocks",
         Wrong::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {

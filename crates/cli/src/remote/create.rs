@@ -94,24 +94,28 @@ pub fn create(options: &CreateOptions) -> Exit {
             ))
         }
     };
-    let (daemon, edit) = creation(name, &options.words, &options.daemon)?;
+    let (daemon, edit) = creation(name, &options.words, &options.daemon, create_command)?;
     target::patch(&daemon, "/restconf/data", vec![edit])?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The edit that makes an instance of function `name` of words, its name and the function's flags; and the daemon that they and
-/// `before` mean.
-pub fn creation(name: &str, words: &[String], before: &Daemon) -> Result<(Daemon, Value), Failure> {
+/// `before` mean. `command` is what they are read as.
+pub fn creation(
+    name: &str,
+    words: &[String],
+    before: &Daemon,
+    command: fn(&functions::Function<'_>) -> Command,
+) -> Result<(Daemon, Value), Failure> {
     let wants_help = words.iter().any(|word| word == "--help" || word == "-h");
     let shipped = functions::Functions::shipped_one(name);
-    let own =
-        shipped.as_ref().and_then(|functions| functions.get(name)).map(|function| create_command(&function));
+    let own = shipped.as_ref().and_then(|functions| functions.get(name)).map(|function| command(&function));
     let (daemon, _) = daemon_of(before, words, own.as_ref());
     // Help is there without a daemon, too.
     let shipped = shipped.filter(|_| wants_help);
     let functions = shipped.map_or_else(|| target::function(&daemon, name), Ok)?;
     let function = functions.get(name).ok_or_else(|| format!("no function `{name}`"))?;
-    let own = create_command(&function);
+    let own = command(&function);
     let (daemon, words) = daemon_of(before, words, Some(&own));
     let words = std::iter::once(name.to_string()).chain(words);
     let matches = own.try_get_matches_from(words).unwrap_or_else(|error| error.exit());

@@ -1,12 +1,12 @@
 //! `weir connect`, `disconnect`, `attach`, `detach` and `topology`.
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
 use daemon::topology::Endpoint;
 use serde_json::{json, Value};
 
-use super::create::{creation, daemon_of};
+use super::create::{create_command, creation, daemon_of};
 use super::target::{self, edit, instance_name, instances};
 use super::{text, Daemon, Format};
 use crate::complete::instances as complete;
@@ -157,7 +157,7 @@ pub fn attach(options: &AttachOptions) -> Result<(), Failure> {
             )));
         }
         Some(_) => {}
-        None => edits.push(creation(function, &words, &options.daemon)?.1),
+        None => edits.push(creation(function, &words, &options.daemon, attach_command)?.1),
     }
     let value = json!([{ "function": instance, "port": port }]);
     let target = format!("/weir:topology/attachment={}", encoded(instance));
@@ -165,6 +165,12 @@ pub fn attach(options: &AttachOptions) -> Result<(), Failure> {
     put["where"] = if first { "first" } else { "last" }.into();
     edits.push(put);
     Ok(target::patch(&daemon, "/restconf/data", edits)?)
+}
+
+/// The command that makes an instance, as it is written behind a port.
+fn attach_command(function: &functions::Function<'_>) -> Command {
+    let usage = format!("weir attach {} <INSTANCE> <PORT> [FLAGS]...", function.name());
+    create_command(function).override_usage(usage)
 }
 
 /// Takes an instance away from a port.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
+use events::{Crossing, Sample, Startup, Threshold, Told};
+use serde::Deserialize;
 use serde_json::{json, Value};
 
 use super::target::{self, edit, Target};
@@ -13,7 +15,7 @@ use crate::complete::instances as complete;
 use crate::control::hooks::time;
 use crate::control::listed;
 use crate::failure::Failure;
-use crate::live::watch::Bounds;
+use crate::live::watch::{self as live, Bounds};
 
 /// Where the thresholds are.
 const THRESHOLDS: &str = "/restconf/data/weir:thresholds";
@@ -128,23 +130,29 @@ pub fn watches(options: &WatchesOptions) -> Result<(), String> {
     if options.format.json || options.format.yaml {
         return options.format.print(&entries.into());
     }
-    let width = entries.iter().map(|entry| text(entry, "name").len()).max().unwrap_or(0);
-    for entry in &entries {
-        let mut line = format!("{:width$}  {}", text(entry, "name"), text(entry, "path"));
-        for bound in ["rising", "falling"].iter().filter(|bound| entry.get(**bound).is_some()) {
-            line += &format!(" {bound} {}", text(entry, bound));
-        }
-        match (text(entry, "value"), text(entry, "problem")) {
-            ("", "") => {}
-            ("", problem) => line += &format!(": no value: {problem}"),
-            (value, _) => line += &format!(": {value}"),
-        }
-        if entry.get("crossed").is_some() {
-            line += &format!(" ({} at {})", text(entry, "crossed"), text(entry, "crossed-at"));
-        }
-        println!("{line}");
-    }
+    live::print(&entries.iter().map(told).collect::<Vec<Told>>());
     Ok(())
+}
+
+fn told(entry: &Value) -> Told {
+    let number = |name: &str| text(entry, name).parse().ok();
+    let words = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_string);
+    let every_ms = entry["interval"].as_u64().and_then(|every| u32::try_from(every).ok());
+    Told {
+        name: text(entry, "name").to_string(),
+        source: text(entry, "path").to_string(),
+        threshold: Threshold {
+            rising: number("rising"),
+            falling: number("falling"),
+            sample: Sample::deserialize(&entry["sample"]).unwrap_or_default(),
+            startup: Startup::deserialize(&entry["startup"]).unwrap_or_default(),
+            every_ms: every_ms.unwrap_or_default(),
+        },
+        value: number("value"),
+        problem: words("problem"),
+        crossed: Crossing::deserialize(&entry["crossed"]).ok(),
+        crossed_at: words("crossed-at"),
+    }
 }
 
 /// What ends all watches of an instance.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clap::Args;
@@ -32,7 +33,7 @@ use sys::signals::Signal;
 
 use crate::control::herald::Herald;
 use crate::control::hooks::HookOptions;
-use crate::control::server::Server;
+use crate::control::server::{Reach, Server};
 use crate::failure::{Exit, Failure};
 use crate::load::{self, Origin, Request};
 use crate::stop::Stop;
@@ -142,25 +143,14 @@ pub fn run(options: ServeOptions) -> Exit {
     let keeper =
         state.as_deref().zip(options.keep_state).map(|(state, every)| Arc::new(Keeper::new(state, every)));
     let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
-    let (graph, progress) = (control.reach(), Arc::new(Progress::default()));
-    let reached = progress.clone();
-    // The store asks the graph, which runs on this thread: it starts beside.
-    let serving = sys::thread::start("serve", sys::thread::STACK, move || {
-        let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
-        let result = service(state.as_deref(), options.startup, plane, logs, &herald).and_then(|service| {
-            kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
-            reached.has_started.store(true, Ordering::Release);
-            sockets::serve(service, listeners, tls, collector)
-        });
-        if let Err(message) = &result {
-            eprintln!("weir: {message}");
-        }
-        reached.has_ended.store(true, Ordering::Release);
-        // The graph may be asleep.
-        graph.ask(|_| ());
-        result
-    });
-    let serving = serving.map_err(|error| sys::no_thread(&error))?;
+    let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
+    let progress = Arc::new(Progress::default());
+    let serving = serve_beside(control.reach(), progress.clone(), move |progress| {
+        let service = service(state.as_deref(), options.startup, plane, logs, &herald)?;
+        kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
+        progress.has_started.store(true, Ordering::Release);
+        sockets::serve(service, listeners, tls, collector)
+    })?;
     activation::reassure(control.reach())?;
     engine.run_while(|world| {
         control.work(world);
@@ -192,6 +182,23 @@ pub fn run(options: ServeOptions) -> Exit {
 struct Progress {
     has_started: AtomicBool,
     has_ended: AtomicBool,
+}
+
+/// Serves on a thread beside the graph's, as the store asks the graph; tells why it cannot.
+fn serve_beside(
+    graph: Reach,
+    progress: Arc<Progress>,
+    serve: impl FnOnce(&Progress) -> Result<(), String> + Send + 'static,
+) -> Result<JoinHandle<()>, String> {
+    let serving = sys::thread::start("serve", sys::thread::STACK, move || {
+        if let Err(message) = serve(&progress) {
+            eprintln!("weir: {message}");
+        }
+        progress.has_ended.store(true, Ordering::Release);
+        // The graph may be asleep.
+        graph.ask(|_| ());
+    });
+    serving.map_err(|error| sys::no_thread(&error))
 }
 
 /// Checks that who comes over TCP has a way to show who he is.

@@ -159,8 +159,13 @@ impl Stage {
         if outcome == Outcome::Stopped && !has_stopped && self.drains {
             life = self.drain_stopped(&stop);
         }
+        Ok(self.leave(&stop, life))
+    }
+
+    /// Sends what is left and tells what is to be told; the exit status.
+    fn leave(mut self, stop: &Stop, life: Life) -> ExitCode {
         // Where one output is read no more, others get what was sent to them, unless nobody reads it.
-        let n_waiting = self.finish(&stop, life == Life::Closed);
+        let n_waiting = self.finish(stop, life == Life::Closed);
         if life != Life::Closed {
             report::tell_lost();
             if stop.is_asked() {
@@ -171,12 +176,12 @@ impl Stage {
         report::tell_faults();
         self.engine.cleanup();
         self.ending.await_start();
-        Ok(match (life, self.ending.code()) {
+        match (life, self.ending.code()) {
             (_, Some(code)) => ExitCode::from(code),
             _ if table::has_failed() => ExitCode::FAILURE,
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),
             _ => ExitCode::SUCCESS,
-        })
+        }
     }
 
     /// Drains the graph though one of its elements has stopped the driver.

@@ -17,7 +17,7 @@ use sys::pipe::Kind;
 use super::life::Ending;
 use super::options::{StageOptions, LEFT, RIGHT};
 use super::simple::address;
-use super::status::STACK;
+use super::status::{command_line, STACK};
 use super::Plan;
 use crate::failure::{Exit, Failure};
 
@@ -132,12 +132,14 @@ fn gateway(text: &str) -> Result<IpAddr, String> {
 
 /// What `weir status` shows.
 fn function(options: &LinuxOptions) -> String {
-    let words = options.command.iter().map(|word| word.to_string_lossy());
-    let mut text = "linux".to_string();
+    let mut words = vec!["linux"];
     for (flag, values) in [("--left", &options.left), ("--right", &options.right)] {
-        values.iter().for_each(|value| text += &format!(" {flag} {value}"));
+        words.extend(values.iter().flat_map(|value| [flag, value.as_str()]));
     }
-    words.fold(text + " --", |text, word| text + " " + &word)
+    words.push("--");
+    let command: Vec<_> = options.command.iter().map(|word| word.to_string_lossy()).collect();
+    words.extend(command.iter().map(|word| &**word));
+    command_line(words)
 }
 
 /// The names of the stack's interfaces: those that an option speaks of. Where none speaks of `left` or `right`, both that a

@@ -7,6 +7,7 @@ use interfaces::stage::{spec, Endpoint, Spec};
 use sys::pipe::Kind;
 
 use super::options::{StageOptions, LEFT, RIGHT};
+use super::status::command_line;
 use super::Plan;
 use crate::command::SourceOptions;
 use crate::failure::{Exit, Failure};
@@ -113,8 +114,8 @@ pub fn graph(options: GraphOptions) -> Exit {
 pub fn plan_graph(options: GraphOptions) -> Result<(Plan, StageOptions), Failure> {
     let request = Request::from_options(&options.source)?;
     let function = match &options.source.expression {
-        Some(text) => format!("stage -e '{}'", text.split_whitespace().collect::<Vec<_>>().join(" ")),
-        None => format!("stage {}", options.source.words.join(" ")),
+        Some(text) => command_line(["stage", "-e", &text.split_whitespace().collect::<Vec<_>>().join(" ")]),
+        None => command_line(["stage"].into_iter().chain(options.source.words.iter().map(String::as_str))),
     };
     Ok((Plan::new(function, request), options.stage))
 }
@@ -128,7 +129,7 @@ pub fn read(options: ReadOptions) -> Exit {
 /// What `weir read` runs.
 pub fn plan_read(mut options: ReadOptions) -> (Plan, StageOptions) {
     let file = &options.file;
-    let function = format!("read {file}");
+    let function = command_line(["read", file]);
     let text = if options.timing {
         format!("FromDump({}, TIMING true, STOP true) -> ToInterface(right);", args::quote(file))
     } else {
@@ -150,7 +151,7 @@ pub fn write(options: WriteOptions) -> Exit {
 
 /// What `weir write` runs.
 pub fn plan_write(mut options: WriteOptions) -> (Plan, StageOptions) {
-    let function = format!("write {}", options.file);
+    let function = command_line(["write", &options.file]);
     let output = match options.file.as_str() {
         "-" => Endpoint::Stdout,
         file => Endpoint::File(file.to_string()),
@@ -188,7 +189,7 @@ pub fn plan_port(
     };
     options.stage.own.push((side, Spec { input: Some(endpoint), output: None }));
     let text = "FromInterface(left) -> ToInterface(right); FromInterface(right) -> ToInterface(left);";
-    Ok((Plan::of_text(format!("port {device}"), text.to_string()), options.stage))
+    Ok((Plan::of_text(command_line(["port", device]), text.to_string()), options.stage))
 }
 
 fn tap(options: &PortOptions) -> Result<Endpoint, String> {

@@ -20,7 +20,7 @@ use crate::numbers;
 pub struct Status {
     /// The number of its process, by which commands name it.
     pub id: u32,
-    /// Its function with its arguments.
+    /// Its function with its arguments, as a shell reads them.
     pub function: String,
     /// When it started, in seconds since the epoch.
     pub started_s: f64,
@@ -87,6 +87,12 @@ pub const STACK: &str = "stack.";
 pub fn tell_about(about: About) {
     // A process is one stage.
     let _ = ABOUT.set(about);
+}
+
+/// A command line as a shell reads it.
+pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    // No word of a command line has a zero byte.
+    shlex::try_join(words).unwrap_or_default()
 }
 
 /// The status of this process.

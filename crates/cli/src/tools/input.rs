@@ -22,6 +22,8 @@ pub struct Input {
     pub clickpath: Option<String>,
     /// Where the output goes.
     pub output: Option<String>,
+    /// Whether the values of variables are put in.
+    pub expands_variables: bool,
 }
 
 /// A configuration that was read.
@@ -83,21 +85,17 @@ impl Input {
     }
 
     /// Reads the configuration and expands its compound elements; errors end the tool.
-    pub fn flat(&self, expand_variables: bool) -> Result<Router, Failure> {
+    pub fn flat(&self) -> Result<Router, Failure> {
         let mut diagnostics = Diagnostics::default();
-        let router = self.flat_anyway(expand_variables, &mut diagnostics)?;
+        let router = self.flat_anyway(&mut diagnostics)?;
         told(&diagnostics)?;
         Ok(router)
     }
 
     /// Reads the configuration and expands its compound elements as far as it can be done.
-    pub fn flat_anyway(
-        &self,
-        expand_variables: bool,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<Router, Failure> {
+    pub fn flat_anyway(&self, diagnostics: &mut Diagnostics) -> Result<Router, Failure> {
         let mut loaded = self.load(diagnostics)?;
-        tools::flatten(&mut loaded.router, &loaded.outline, expand_variables, diagnostics);
+        tools::flatten(&mut loaded.router, &loaded.outline, self.expands_variables, diagnostics);
         Ok(loaded.router)
     }
 

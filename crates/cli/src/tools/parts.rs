@@ -11,45 +11,8 @@ use crate::load::Origin;
 
 /// `click-combine`.
 pub fn combine(given: &mut Given) -> Outcome {
-    let (mut output, mut next_name, mut links) = (None, None::<String>, Vec::new());
-    let (mut config_only, mut parts) = (false, Parts::default());
     let tool = given.tool();
-    for item in given.items() {
-        match item {
-            Item::Option { name: "file", value, .. } => {
-                parts.add(&mut next_name, Origin::named(&value.unwrap_or_default()));
-            }
-            Item::Option { name: "expression", value, .. } => {
-                parts.add(&mut next_name, Origin::Expression(value.unwrap_or_default()));
-            }
-            Item::Option { name: "output", .. } if output.is_some() => {
-                return Err(Failure::Usage("output file specified twice".to_string()));
-            }
-            Item::Option { name: "output", value, .. } => output = value,
-            Item::Option { name: "name", value, .. } => {
-                if next_name.is_some() {
-                    eprint!("{}", tool.prefixed("warning: router name specified twice\n"));
-                }
-                next_name = value;
-            }
-            Item::Option { name: "link", value, .. } => links.push(value.unwrap_or_default()),
-            Item::Option { .. } => config_only = true,
-            Item::Word(word) => match named_file(&word) {
-                NamedFile::Link => links.push(word),
-                NamedFile::Plain => parts.add(&mut next_name, Origin::named(&word)),
-                NamedFile::Named(name, file) => {
-                    match &next_name {
-                        Some(next) if !name.is_empty() => {
-                            eprintln!("warning: router name specified twice ('{next}' and '{name}')");
-                        }
-                        None if !name.is_empty() => next_name = Some(name.to_string()),
-                        _ => {}
-                    }
-                    parts.add(&mut next_name, Origin::named(file));
-                }
-            },
-        }
-    }
+    let Combination { output, links, config_only, parts } = combination(given)?;
     let fatal = |message: String| Failure::Error(tool.prefixed(&message).trim_end().to_string());
     if parts.list.is_empty() {
         return Err(fatal("no routers specified".to_string()));
@@ -69,6 +32,58 @@ pub fn combine(given: &mut Given) -> Outcome {
     }
     named.and(told(&plain))?;
     write_router(&combined.ok_or(Failure::Told)?, output.as_deref())
+}
+
+/// What a command line of `click-combine` asks for.
+#[derive(Default)]
+struct Combination {
+    output: Option<String>,
+    links: Vec<String>,
+    config_only: bool,
+    parts: Parts,
+}
+
+/// Reads the command line, and the configurations as they come: what is wrong with them is told in this order.
+fn combination(given: &mut Given) -> Result<Combination, Failure> {
+    let (mut wanted, mut next_name) = (Combination::default(), None::<String>);
+    let tool = given.tool();
+    for item in given.items() {
+        match item {
+            Item::Option { name: "file", value, .. } => {
+                wanted.parts.add(&mut next_name, Origin::named(&value.unwrap_or_default()));
+            }
+            Item::Option { name: "expression", value, .. } => {
+                wanted.parts.add(&mut next_name, Origin::Expression(value.unwrap_or_default()));
+            }
+            Item::Option { name: "output", .. } if wanted.output.is_some() => {
+                return Err(Failure::Usage("output file specified twice".to_string()));
+            }
+            Item::Option { name: "output", value, .. } => wanted.output = value,
+            Item::Option { name: "name", value, .. } => {
+                if next_name.is_some() {
+                    eprint!("{}", tool.prefixed("warning: router name specified twice\n"));
+                }
+                next_name = value;
+            }
+            Item::Option { name: "link", value, .. } => wanted.links.push(value.unwrap_or_default()),
+            Item::Option { .. } => wanted.config_only = true,
+            Item::Word(word) => match named_file(&word) {
+                NamedFile::Link => wanted.links.push(word),
+                NamedFile::Plain => wanted.parts.add(&mut next_name, Origin::named(&word)),
+                NamedFile::Named(name, file) => {
+                    match &next_name {
+                        Some(next) if !name.is_empty() => {
+                            eprintln!("warning: router name specified twice ('{next}' and '{name}')");
+                        }
+                        None if !name.is_empty() => next_name = Some(name.to_string()),
+                        _ => {}
+                    }
+                    wanted.parts.add(&mut next_name, Origin::named(file));
+                }
+            },
+        }
+    }
+    Ok(wanted)
 }
 
 /// A word of `click-combine`.
@@ -103,7 +118,7 @@ impl Parts {
         let name = next_name.take().filter(|name| !name.is_empty());
         let input = Input { origin: Some(origin), ..Input::default() };
         let mut diagnostics = Diagnostics::default();
-        match input.flat_anyway(false, &mut diagnostics) {
+        match input.flat_anyway(&mut diagnostics) {
             Ok(router) => {
                 self.failed |= told(&diagnostics).is_err();
                 let is_legal = |name: &String| {
@@ -148,7 +163,7 @@ pub fn uncombine(given: &mut Given) -> Outcome {
         }
     }
     let input = Input { origin: file.as_deref().map(Origin::named), ..Input::default() };
-    let mut router = input.flat(false)?;
+    let mut router = input.flat()?;
     let name = name.unwrap_or_default();
     if name.is_empty() && router.archive.iter().any(|member| member.name == b"componentmap") {
         return Err(Failure::Error(tool.prefixed("no component specified").trim_end().to_string()));

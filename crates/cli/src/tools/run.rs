@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use graph::{Diagnostics, Place, Severity};
+use lang::Outline;
 use tools::{Pattern, Router};
 
 use super::elementmap::ElementMap;
@@ -28,16 +29,16 @@ fn write_config(router: &Router, output: Option<&str>) -> Outcome {
 
 /// `click-flatten`.
 pub fn flatten(given: &mut Given) -> Outcome {
-    let (mut input, mut action, mut expands) = (Input::default(), "", false);
+    let (mut input, mut action) = (Input::default(), "");
     let tool = given.tool();
     for item in given.items() {
         match input.take(item, &tool)? {
-            Some(Item::Option { name: "expand-vars", negated, .. }) => expands = !negated,
+            Some(Item::Option { name: "expand-vars", negated, .. }) => input.expands_variables = !negated,
             Some(Item::Option { name, .. }) => action = name,
             _ => {}
         }
     }
-    let router = input.flat(expands)?;
+    let router = input.flat()?;
     let output = input.output.as_deref();
     let elements = || router.live().map(|idx| &router.elements[idx]);
     let mut lines: Vec<String> = match action {
@@ -82,7 +83,7 @@ pub fn check(given: &mut Given) -> Outcome {
             _ => {}
         }
     }
-    let router = input.flat(false)?;
+    let router = input.flat()?;
     let map = ElementMap::of(&router);
     let is_output = filter || input.output.is_some();
     let name = input.name();
@@ -93,14 +94,8 @@ pub fn check(given: &mut Given) -> Outcome {
         if is_chosen && driver != "userlevel" {
             let message = format!("{name}: Click compiled without support for {driver} driver");
             diagnostics.error(&nowhere, message);
-        } else if is_chosen {
-            let before = diagnostics.list.len();
-            tools::check(&router, &|class| map.facts(class), &mut diagnostics);
-            let is_said = |severity| matches!(severity, Severity::Error | Severity::Warning);
-            let is_ok = !diagnostics.list[before..].iter().any(|told| is_said(told.severity));
-            if is_ok && !is_output && !quiet {
-                diagnostics.message(&nowhere, format!("{name}: configuration OK in {driver} driver"));
-            }
+        } else if is_chosen && is_right(&router, &map, &mut diagnostics) && !is_output && !quiet {
+            diagnostics.message(&nowhere, format!("{name}: configuration OK in {driver} driver"));
         }
     }
     told(&diagnostics)?;
@@ -108,6 +103,14 @@ pub fn check(given: &mut Given) -> Outcome {
         true => write_router(&router, input.output.as_deref()),
         false => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Whether there is nothing to say about a configuration.
+fn is_right(router: &Router, map: &ElementMap, diagnostics: &mut Diagnostics) -> bool {
+    let before = diagnostics.list.len();
+    tools::check(router, &|class| map.facts(class), diagnostics);
+    let is_said = |severity| matches!(severity, Severity::Error | Severity::Warning);
+    !diagnostics.list[before..].iter().any(|told| is_said(told.severity))
 }
 
 /// `click-undead`.
@@ -122,7 +125,7 @@ pub fn undead(given: &mut Given) -> Outcome {
             _ => {}
         }
     }
-    let mut router = input.flat(false)?;
+    let mut router = input.flat()?;
     let mut diagnostics = Diagnostics::default();
     let map = ElementMap::of(&router);
     let is_live = tools::undead(&mut router, &|class| map.facts(class), verbose, &mut diagnostics);
@@ -138,7 +141,7 @@ pub fn undead(given: &mut Given) -> Outcome {
 /// `click-xform`.
 pub fn xform(given: &mut Given) -> Outcome {
     let (mut input, mut is_reversed, mut n_words) = (Input::default(), false, 0);
-    let (mut files, mut failed) = (Vec::new(), false);
+    let mut files = Vec::new();
     let tool = given.tool();
     for item in given.items() {
         match item {
@@ -159,25 +162,9 @@ pub fn xform(given: &mut Given) -> Outcome {
             }
         }
     }
-    let mut outlines = Vec::new();
-    for file in &files {
-        let mut diagnostics = Diagnostics::default();
-        match read(&Origin::named(file), &input.variables, None, true, &mut diagnostics) {
-            Ok(loaded) => {
-                failed |= told(&diagnostics).is_err();
-                outlines.push(loaded.outline);
-            }
-            Err(Failure::Error(message)) => {
-                eprintln!("{message}");
-                failed = true;
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    let mut router = input.flat(false)?;
-    if failed {
-        return Err(Failure::Told);
-    }
+    let outlines = outlines(&files, &input)?;
+    let mut router = input.flat()?;
+    let outlines = outlines.ok_or(Failure::Told)?;
     if files.is_empty() {
         eprintln!("warning: no patterns read");
     }
@@ -186,6 +173,26 @@ pub fn xform(given: &mut Given) -> Outcome {
     tools::xform(&mut router, &patterns, is_reversed, &mut diagnostics);
     told(&diagnostics)?;
     write_router(&router, input.output.as_deref())
+}
+
+/// Reads files of patterns; `None` if something was told about one of them.
+fn outlines(files: &[String], input: &Input) -> Result<Option<Vec<Outline>>, Failure> {
+    let (mut outlines, mut has_failed) = (Vec::new(), false);
+    for file in files {
+        let mut diagnostics = Diagnostics::default();
+        match read(&Origin::named(file), &input.variables, None, true, &mut diagnostics) {
+            Ok(loaded) => {
+                has_failed |= told(&diagnostics).is_err();
+                outlines.push(loaded.outline);
+            }
+            Err(Failure::Error(message)) => {
+                eprintln!("{message}");
+                has_failed = true;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok((!has_failed).then_some(outlines))
 }
 
 /// `click-align`.
@@ -200,7 +207,7 @@ pub fn align(given: &mut Given) -> Outcome {
             _ => {}
         }
     }
-    let mut router = input.flat(false)?;
+    let mut router = input.flat()?;
     let mut diagnostics = Diagnostics::default();
     match only_asserts {
         true => tools::assert_alignment(&mut router, &mut diagnostics),
@@ -235,7 +242,7 @@ fn pass(given: &mut Given, why: &str) -> Outcome {
             _ => {}
         }
     }
-    let router = input.flat(false)?;
+    let router = input.flat()?;
     eprintln!("click-{}: {why}", tool.name);
     match (source_only, config_only) {
         (true, _) => write(input.output.as_deref(), b"").map(|()| ExitCode::SUCCESS),

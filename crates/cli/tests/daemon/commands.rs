@@ -264,7 +264,7 @@ fn an_instance_that_is_attached_takes_the_flags_of_its_function() {
              weir attach --candidate delay d fw:left 3ms; weir show d || :; weir show --candidate d
              weir attach shape s fw:left --queue 9 || :
              weir attach shape t fw:left || :
-             (weir attach shape t fw:left 1Mbps --quueue 9 2>/dev/null || echo $?)
+             (weir attach shape t fw:left 1Mbps --quueue 9 2>&1 || echo $?) | grep -x 'Usage.*\\|2'
              weir show s --config; weir topology
              weir attach 2>&1 | grep Usage; weir create --help | grep Usage; weir events --help | grep -c candidate || :",
         );
@@ -273,6 +273,7 @@ name: d
 time: 3ms
 weir: `--queue`: there is an instance `s` already; change it with `weir set s PATH=VALUE`
 weir: `t`: `rate` is missing, which has no default; `weir create FUNCTION --help` tells how to give it
+Usage: weir attach shape <INSTANCE> <PORT> [FLAGS]...
 2
 name: s
 rate: 10Mbps
@@ -392,6 +393,7 @@ fn commands_wait_for_a_daemon_that_starts_and_name_it_behind_other_words() {
         let text = place.output(
             "exec 2>&1
              weir create bridge br --socket=api.socket || :
+             weir show --server https://127.0.0.1:1 || :
              { sleep 0.3; exec weir serve --volatile --socket api.socket --log off; } & daemon=$!
              weir create bridge br --socket api.socket --wait=30 || :
              weir create --wait bridge --socket=api.socket br2 || :
@@ -407,6 +409,8 @@ fn commands_wait_for_a_daemon_that_starts_and_name_it_behind_other_words() {
             text.contains("no daemon answers there: start one with `weir serve`, name its --socket, or wait"),
             "{text}"
         );
+        let told = "weir: https://127.0.0.1:1: Connection refused; no daemon answers there: start one with `weir serve --listen`, ";
+        assert!(text.contains(told), "{text}");
     });
 }
 

@@ -203,7 +203,10 @@ fn thresholds_of_the_daemon_are_checked_kept_and_visible() {
         );
         assert_eq!(tail[2], "weir: watch `a`: the falling bound must be below the rising one");
         assert!(tail[3].contains("there is no instance `other`"), "{text}");
-        assert_eq!(tail[4], "big  /firewall:firewall=fw/mtu rising 2000 falling 1000: 900 (falling");
+        assert_eq!(
+            tail[4],
+            "big  /firewall:firewall=fw/mtu rising 2000 falling 1000 every 0.02 s: 900 (falling"
+        );
         until("the events are told", || events.stdout().matches("threshold-crossed").count() == 2);
         let lines = events.stdout();
         let lines: Vec<&str> = lines

@@ -50,21 +50,11 @@ impl Service {
         let number = pending.as_ref().map_or(1, |first| first.number + 1);
         let waiting = timeout.map(|timeout| self.await_confirmation(number, timeout)).transpose()?;
         let before = running.tree().0.clone();
-        // It is on disk before the commit is: a daemon that ends between the two takes back nothing.
         let is_first = timeout.is_some() && pending.is_none();
-        if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
-            let failed =
-                |error: std::io::Error| Fault::broken(format!("{}: {}", file.display(), sys::reason(&error)));
-            journal::write_whole(&file, &before, 0).map_err(failed)?;
-        }
-        if let Err(fault) = self.make(&mut running, candidate.tree(), who, "commit") {
-            if let Some(file) = self.copies.file(UNCONFIRMED).filter(|_| is_first) {
-                if let Err(fault) = remove(&file) {
-                    tracing::error!(target: "weir", "the next start takes changes back: {}", fault.message);
-                }
-            }
-            return Err(fault);
-        }
+        let kept = self.copies.file(UNCONFIRMED).filter(|_| is_first);
+        make_with_file(kept.as_deref(), &before, || {
+            self.make(&mut running, candidate.tree(), who, "commit")
+        })?;
         *base = None;
         match waiting {
             Some(waiting) => {
@@ -149,6 +139,26 @@ impl Service {
 
 fn none_waits() -> Fault {
     Fault::data_missing("no commit waits for confirmation")
+}
+
+/// Commits by `make`, with what ran before in a file, if there is to be one. It is on disk before the commit is: a daemon that ends
+/// between the two takes back nothing.
+fn make_with_file(
+    file: Option<&Path>,
+    before: &Value,
+    make: impl FnOnce() -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let Some(file) = file else { return make() };
+    let failed =
+        |error: std::io::Error| Fault::broken(format!("{}: {}", file.display(), sys::reason(&error)));
+    journal::write_whole(file, before, 0).map_err(failed)?;
+    let made = make();
+    if made.is_err() {
+        if let Err(fault) = remove(file) {
+            tracing::error!(target: "weir", "the next start takes changes back: {}", fault.message);
+        }
+    }
+    made
 }
 
 /// Removes a file for good: it does not come back when the machine stops.

@@ -191,7 +191,7 @@ impl Interface {
 
     /// Whether it has an input that another process feeds and can end.
     pub fn reads_stream(&self) -> bool {
-        self.inputs.iter().any(|input| input.is_stream()) || self.has_ended
+        self.has_stream() || self.has_ended
     }
 
     /// What the user should be told, once.

@@ -57,7 +57,7 @@ pub struct PacketOut {
 /// Opens a device's two directions; it receives what is sent to other stations as well, as a wire does.
 pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
     let refused = |error: sys::SysError| refusal(device, false, &error);
-    check_up(device, false)?;
+    check_up(device)?;
     let ring =
         RxRing::open(device, &RxOptions { promiscuous: true, ..RxOptions::default() }).map_err(refused)?;
     let tx = Tx::open(device, &TxOptions::default()).map_err(refused)?;

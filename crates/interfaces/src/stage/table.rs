@@ -19,7 +19,7 @@ use super::pipe_out::PipeOut;
 use super::{descriptor, file, neighbour, packet_port, tap_port};
 use super::{Endpoint, Format, Input, Interface, Output, Spec};
 
-pub use inputs::{guard_inputs, mark_file_read, refuse_input};
+pub use inputs::{guarding_inputs, mark_file_read, refuse_input};
 pub use life::{end_with, has_failed, is_asked_to_stop, is_ending, life, retire, stop_with, Life};
 pub use told::{call_stage, told};
 pub use usage::{mark_read, mark_written};

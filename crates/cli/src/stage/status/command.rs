@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::{order, Status};
+use super::{order, Interface, Status};
 use crate::failure::Exit;
 use crate::stage::others;
 
@@ -47,25 +47,9 @@ fn text(list: &[Status], silent: &[u32], order: &[usize]) -> String {
             .map(str::to_string)];
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     for &idx in order {
-        let Some(status) = list.get(idx) else {
-            rows.push(silence(silent[idx - list.len()]));
-            continue;
-        };
-        let mut first = Some(status);
-        for interface in &status.interfaces {
-            let stage = first.take();
-            rows.push([
-                stage.map_or(String::new(), |status| status.id.to_string()),
-                stage.map_or(String::new(), |status| uptime(now - status.started_s)),
-                interface.name.clone(),
-                interface.joint.clone(),
-                interface.neighbour.map_or("-".to_string(), |id| id.to_string()),
-                traffic(interface.rx_packets, interface.rx_bytes),
-                traffic(interface.tx_packets, interface.tx_bytes),
-                (interface.drops + stage.map_or(0, |status| status.drops)).to_string(),
-                (interface.waiting as u64 + stage.map_or(0, |status| status.queued)).to_string(),
-                stage.map_or(String::new(), |status| status.function.clone()),
-            ]);
+        match list.get(idx) {
+            Some(status) => rows.extend(lines(status, now)),
+            None => rows.push(silence(silent[idx - list.len()])),
         }
     }
     let widths: Vec<usize> =
@@ -78,6 +62,29 @@ fn text(list: &[Status], silent: &[u32], order: &[usize]) -> String {
         text += "\n";
     }
     text
+}
+
+/// The lines of a stage: one an interface, or one if it has none. What is told of the whole stage stands in the first.
+fn lines(status: &Status, now_s: f64) -> impl Iterator<Item = [String; 10]> + '_ {
+    let none = status.interfaces.is_empty().then_some(None);
+    let interfaces = status.interfaces.iter().map(Some).chain(none);
+    interfaces.enumerate().map(move |(n, interface)| {
+        let stage = Some(status).filter(|_| n == 0);
+        let told = |of: fn(&Interface) -> String| interface.map_or("-".to_string(), of);
+        [
+            stage.map_or(String::new(), |status| status.id.to_string()),
+            stage.map_or(String::new(), |status| uptime(now_s - status.started_s)),
+            told(|one| one.name.clone()),
+            told(|one| one.joint.clone()),
+            told(|one| one.neighbour.map_or("-".to_string(), |id| id.to_string())),
+            told(|one| traffic(one.rx_packets, one.rx_bytes)),
+            told(|one| traffic(one.tx_packets, one.tx_bytes)),
+            (interface.map_or(0, |one| one.drops) + stage.map_or(0, |status| status.drops)).to_string(),
+            (interface.map_or(0, |one| one.waiting as u64) + stage.map_or(0, |status| status.queued))
+                .to_string(),
+            stage.map_or(String::new(), |status| status.function.clone()),
+        ]
+    })
 }
 
 /// The line of a stage that does not answer.
@@ -113,6 +120,34 @@ fn traffic(packets: u64, bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stage_without_interfaces_has_a_line() {
+        let named = |name: &str| Interface { name: name.to_string(), drops: 2, ..Interface::default() };
+        let stage = |id, interfaces| Status {
+            id,
+            function: "count".to_string(),
+            started_s: 0.0,
+            interfaces,
+            drops: 3,
+            queued: 4,
+        };
+        let list = [stage(7, Vec::new()), stage(8, vec![named("left"), named("right")])];
+        let ids = |text: &str| -> Vec<String> {
+            let cells = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            cells.map(|cells| format!("{} {}", cells[0], cells[cells.len() - 3..].join(" "))).collect()
+        };
+        assert_eq!(
+            ids(&text(&list, &[9], &[0, 1, 2])),
+            [
+                "ID DROPS QUEUED FUNCTION",
+                "7 3 4 count",
+                "8 5 4 count",
+                "right 0/0B 2 0",
+                "9 (does not answer)"
+            ]
+        );
+    }
 
     #[test]
     fn figures_are_short() {

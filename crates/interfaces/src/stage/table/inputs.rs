@@ -28,9 +28,12 @@ pub fn mark_file_read(path: &str) {
 /// Whether the files that elements read are guarded though this process is no stage.
 static GUARDS: AtomicBool = AtomicBool::new(false);
 
-/// Refuses to write files that elements read, from now on or no longer; a stage always does.
-pub fn guard_inputs(guards: bool) {
-    GUARDS.store(guards, Ordering::Relaxed);
+/// Refuses, while `begin` runs, to write files that elements read; a stage always does.
+pub fn guarding_inputs<T>(begin: impl FnOnce() -> T) -> T {
+    GUARDS.store(true, Ordering::Relaxed);
+    let begun = begin();
+    GUARDS.store(false, Ordering::Relaxed);
+    begun
 }
 
 /// Refuses to write a file that this process, as a stage or while its graph begins, reads.
