@@ -22,8 +22,6 @@ impl Causes {
     pub const LOOKS_AT_STORES: Causes = Causes(16);
     /// Copies of a packet by several outputs.
     pub const COPIES: Causes = Causes(32);
-    /// Lines of which those of several elements are counted together: further ones are not said.
-    pub const COUNTED_LINES: Causes = Causes(64 | 1);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 
@@ -36,6 +34,15 @@ impl Causes {
     pub const fn include(self, other: Causes) -> bool {
         self.0 & other.0 == other.0
     }
+}
+
+/// What an element makes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// So many at most, by output 0.
+    Pieces(usize),
+    /// An answer, but none to an answer.
+    Answer,
 }
 
 /// What an element has stored.

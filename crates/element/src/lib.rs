@@ -28,11 +28,11 @@ mod verdict;
 use std::any::Any;
 
 pub use args;
-pub use causes::{Causes, Stock};
+pub use causes::{Causes, Made, Stock};
 pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
-pub use ctx::{Ctx, Puller, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
+pub use ctx::{Ctx, Limit, Puller, Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 pub use graph::{Arg, Drop as DropReason, ElementIdx, Handler, HandlerKind, PortIdx, TOP};
 pub use handler_call::HandlerCall;
 pub use llrpc::LlrpcError;
@@ -121,9 +121,9 @@ pub trait Element: Any + Send {
         usual
     }
 
-    /// How many packets it may make of one, if it makes [more](Causes::MORE).
-    fn most_made(&self) -> usize {
-        usize::MAX
+    /// What it makes of a packet, if it makes [more](Causes::MORE).
+    fn made(&self) -> Made {
+        Made::Pieces(usize::MAX)
     }
 
     /// Packets come that are stored; one by one, as others take some out, it would hold so many at a time.

@@ -8,7 +8,7 @@ use packet::Batch;
 use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 use crate::fast_path::Fan;
-use crate::{Causes, Ctx, Element, HandlerCall};
+use crate::{Causes, Ctx, Element, HandlerCall, Limit};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,8 +211,8 @@ pub trait Runtime {
     fn downstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
     /// The output ports connected to an input.
     fn upstream(&self, idx: ElementIdx, port: PortIdx) -> Vec<(ElementIdx, PortIdx)>;
-    /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
-    fn n_said(&mut self, what: &'static str) -> u32;
+    /// Whether a line that there is a limit to may still be said.
+    fn may_say(&self, limit: Limit) -> bool;
     /// Gives an element another flow code than its class has, for searches for notifiers from then on.
     fn set_flow_code(&mut self, idx: ElementIdx, code: &str);
 
@@ -250,7 +250,14 @@ pub trait Runtime {
     /// The same, of something at which the element failed: logs that know levels warn of it.
     fn complain(&mut self, element: ElementIdx, text: &str);
     /// Says a line about a packet on a channel, which prints it on standard error if that channel is `default` or not quiet.
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str);
+    fn chatter_on(
+        &mut self,
+        element: ElementIdx,
+        channel: &str,
+        place: u32,
+        limit: Option<Limit>,
+        text: &str,
+    );
 
     /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
     /// listener, who says whether it is quiet.

@@ -39,7 +39,7 @@ const LINKS: [&str; 27] = [
 const END: &str = "Print(all, 4) -> Discard";
 
 /// Elements with two.
-const FORKS: [&str; 14] = [
+const FORKS: [&str; 15] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -56,6 +56,8 @@ const FORKS: [&str; 14] = [
        f[1] -> ICMPError(1.1.1.1, unreachable, needfrag) -> rt; rt[1] -> Print(other, 4) -> [1] output }",
     "{ input -> c :: CheckLength(28) -> l :: DirectIPLookup(10.0.0.2/32 0, 0/0 1) -> d :: DecIPTTL -> IPFragmenter(28, false) -> output;
        c[1] -> Paint(2) -> l; d[1] -> Print(expired, 4) -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
+    "{ input -> l :: LinearIPLookup(10.0.0.2/32 0, 10.0.0.9/32 1) -> d :: DecIPTTL -> output;
+       d[1] -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
     "{ input -> p :: PaintSwitch; p[0] -> t :: Tee -> c :: Counter -> output; p[1] -> Paint(0) -> Print(again, 4) -> p; t[1] -> c;
        Idle -> [1] output }",
 ];

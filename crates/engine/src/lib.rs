@@ -15,6 +15,7 @@ mod crew;
 mod drops;
 mod flow;
 mod globals;
+mod growth;
 mod handlers;
 mod lanes;
 mod meetings;

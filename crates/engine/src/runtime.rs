@@ -7,7 +7,7 @@ use args::Names;
 use element::fast_path::Fan;
 use element::{
     Balance, Batch, Causes, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall,
-    HandlerUse, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    HandlerUse, Limit, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use graph::{context_of, contexts};
 use rustix::event::{poll, Timespec};
@@ -361,10 +361,8 @@ impl Runtime for World {
         self.wiring.downstream(idx, port)
     }
 
-    fn n_said(&mut self, what: &'static str) -> u32 {
-        let n = self.said.entry(what).or_default();
-        *n = n.saturating_add(1);
-        *n - 1
+    fn may_say(&self, limit: Limit) -> bool {
+        self.said.get(limit.what).is_none_or(|n| *n < limit.most)
     }
 
     fn set_flow_code(&mut self, idx: ElementIdx, code: &str) {
@@ -427,11 +425,17 @@ impl Runtime for World {
         self.chatter.say_as(self.name(element), text, true);
     }
 
-    fn chatter_on(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str) {
-        if self.together.holds(element, channel, place, text) {
-            return;
+    fn chatter_on(
+        &mut self,
+        element: ElementIdx,
+        channel: &str,
+        place: u32,
+        limit: Option<Limit>,
+        text: &str,
+    ) {
+        if !self.together.holds(element, channel, place, limit, text) {
+            self.say_within(limit, element, channel, text);
         }
-        self.chatter.say_on(self.name(element), channel, text);
     }
 
     fn listen(&mut self, channel: &str, is_quiet: bool, ear: Ear) {

@@ -1,6 +1,6 @@
 //! Lines about packets that go together where Click's go one by one: they are said in the order of the packets.
 
-use element::{ElementIdx, Outbox};
+use element::{ElementIdx, Limit, Outbox, Runtime};
 
 use crate::world::World;
 
@@ -21,6 +21,7 @@ struct Held {
     place: u32,
     element: ElementIdx,
     channel: String,
+    limit: Option<Limit>,
     text: String,
 }
 
@@ -54,9 +55,17 @@ impl Together {
     }
 
     /// Holds a line about a packet at this place back, if packets are on their way together.
-    pub fn holds(&mut self, element: ElementIdx, channel: &str, place: u32, text: &str) -> bool {
+    pub fn holds(
+        &mut self,
+        element: ElementIdx,
+        channel: &str,
+        place: u32,
+        limit: Option<Limit>,
+        text: &str,
+    ) -> bool {
         if self.are_out {
-            self.held.push(Held { place, element, channel: channel.to_string(), text: text.to_string() });
+            let (channel, text) = (channel.to_string(), text.to_string());
+            self.held.push(Held { place, element, channel, limit, text });
         }
         self.are_out
     }
@@ -84,9 +93,27 @@ impl World {
         self.together.are_out = false;
         let mut held = std::mem::take(&mut self.together.held);
         held.sort_by_key(|line| line.place);
-        for Held { element, channel, text, .. } in held.drain(..) {
-            self.chatter.say_on(element::Runtime::name(self, element), &channel, &text);
+        for Held { element, channel, limit, text, .. } in held.drain(..) {
+            self.say_within(limit, element, &channel, &text);
         }
         self.together.held = held;
+    }
+
+    /// Says a line, unless enough was said of what it tells.
+    pub(crate) fn say_within(
+        &mut self,
+        limit: Option<Limit>,
+        element: ElementIdx,
+        channel: &str,
+        text: &str,
+    ) {
+        if let Some(Limit { what, most }) = limit {
+            let n = self.said.entry(what).or_default();
+            if *n >= most {
+                return;
+            }
+            *n += 1;
+        }
+        self.chatter.say_on(Runtime::name(self, element), channel, text);
     }
 }

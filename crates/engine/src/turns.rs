@@ -337,7 +337,7 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
         return None;
     }
     let n_causing = |causes| ways.iter().filter(|way| way.causes.include(causes)).count();
-    if n_causing(Causes::CHANGES) > 1 || n_causing(Causes::COUNTED_LINES) > 1 {
+    if n_causing(Causes::CHANGES) > 1 {
         return None;
     }
     let converses = n_causing(Causes::LINES) > 1;

@@ -2,6 +2,7 @@
 
 use element::{Causes, ElementIdx, PortIdx, Stock, BATCH_MAX};
 
+use crate::growth;
 use crate::meetings;
 use crate::notify::Kind;
 use crate::world::World;
@@ -71,8 +72,6 @@ struct Search<'a> {
     n_ends: usize,
     /// Copies of one packet that may be made, itself included.
     n_copies: usize,
-    /// Packets that may be made of one.
-    n_made: usize,
     /// Whether it may show that packets did not go one by one.
     shows: bool,
     /// Whether it may, unless they go in single file.
@@ -158,7 +157,6 @@ impl World {
             joins: Vec::new(),
             n_ends: 0,
             n_copies: 1,
-            n_made: 1,
             shows: false,
             mixes: false,
         };
@@ -191,11 +189,14 @@ impl Search<'_> {
             }
         }
         self.way.causes = self.met.iter().fold(Causes::NOTHING, |all, (_, causes)| all.and(*causes));
+        let makes_more = self.way.causes.include(Causes::MORE);
         let comes_again = self.mixes || !self.joins.is_empty();
-        self.way.growth = self.n_made.saturating_mul(if comes_again { self.n_copies } else { 1 });
+        if makes_more || (comes_again && self.n_copies > 1) {
+            self.way.growth = growth::of(self.world, begin, self.met.len());
+        }
         let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(false);
         let ring_grows = self.way.growth > 1 && self.way.stores.iter().any(Store::is_ring);
-        let may_file = (mixes || ring_grows || self.n_made > 1) && self.keeps_order_in_single_file();
+        let may_file = (mixes || ring_grows || makes_more) && self.keeps_order_in_single_file();
         self.shows |= mixes && !may_file;
         if may_file {
             self.way.in_single_file = true;
@@ -208,11 +209,9 @@ impl Search<'_> {
 
     /// Whether what several elements share changes in order. In single file it does where packets come to all of them one by one.
     fn keeps_order_of_changes(&self, in_single_file: bool) -> bool {
-        [Causes::CHANGES, Causes::COUNTED_LINES].into_iter().all(|change| {
-            let changing = || self.met.iter().filter(|(_, causes)| causes.include(change));
-            let come_alone = in_single_file && changing().all(|(_, causes)| causes.include(Causes::MORE));
-            come_alone || changing().count() <= 1
-        })
+        let changing = || self.met.iter().filter(|(_, causes)| causes.include(Causes::CHANGES));
+        let come_alone = in_single_file && changing().all(|(_, causes)| causes.include(Causes::MORE));
+        come_alone || changing().count() <= 1
     }
 
     /// Whether packets come to each element in order if they go in single file: to elements behind one that parts them they do. Those
@@ -287,10 +286,6 @@ impl Search<'_> {
         self.met.push((element, causes));
         if causes.include(Causes::COPIES) {
             self.n_copies = self.n_copies.saturating_mul(self.world.wiring.n_ports(element).1.max(1));
-        }
-        if causes.include(Causes::MORE) {
-            let n_made = self.world.slots.get(element)?.as_ref()?.most_made();
-            self.n_made = self.n_made.saturating_mul(n_made);
         }
         self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())

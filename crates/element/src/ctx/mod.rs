@@ -90,6 +90,13 @@ pub struct Ctx<'a> {
     pub(crate) runtime: &'a mut dyn Runtime,
 }
 
+/// How often lines may be said that tell the same, by whichever elements of a graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    pub what: &'static str,
+    pub most: u32,
+}
+
 impl<'a> Ctx<'a> {
     /// A context for `element`; what it emits goes into `outbox`. Used by engines.
     #[inline]
@@ -298,7 +305,12 @@ impl<'a> Ctx<'a> {
 
     /// The same, about a packet, by its [`Packet::place`]: lines about packets that went together come in the order of the packets.
     pub fn chatter_of(&mut self, place: u32, text: &str) {
-        self.runtime.chatter_on(self.element, "", place, text);
+        self.runtime.chatter_on(self.element, "", place, None, text);
+    }
+
+    /// The same, unless enough was said of what the line tells.
+    pub fn chatter_of_at_most(&mut self, place: u32, limit: Limit, text: &str) {
+        self.runtime.chatter_on(self.element, "", place, Some(limit), text);
     }
 
     /// As [`Ctx::chatter`], of something at which this element failed: where there are levels, it is a warning.
@@ -306,14 +318,14 @@ impl<'a> Ctx<'a> {
         self.runtime.complain(self.element, text);
     }
 
-    /// How often this was called before with `what`, by any element: for what is said once, or a few times, a graph.
-    pub fn n_said(&mut self, what: &'static str) -> u32 {
-        self.runtime.n_said(what)
+    /// Whether a line that there is a limit to may still be said.
+    pub fn may_say(&self, limit: Limit) -> bool {
+        self.runtime.may_say(limit)
     }
 
     /// As [`Ctx::chatter_of`], on a channel for those who listen there; `default` is standard error.
     pub fn chatter_on(&mut self, channel: &str, place: u32, text: &str) {
-        self.runtime.chatter_on(self.element, channel, place, text);
+        self.runtime.chatter_on(self.element, channel, place, None, text);
     }
 
     /// A random number below 2^31.

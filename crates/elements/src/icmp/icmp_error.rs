@@ -21,7 +21,7 @@ use std::sync::Arc;
 use args::{NameKind, Word};
 use element::{
     annotation, offload, per_packet, same, Arg, Causes, Class, Clock, Configure, Ctx, DropReason, Element,
-    Failed, Handler, Packet, Refusal, Verdict,
+    Failed, Handler, Made, Packet, Refusal, Verdict,
 };
 use packet::DEFAULT_HEADROOM;
 use wire::{checksum, icmp_code, icmp_type, protocol, Ipv4};
@@ -136,8 +136,8 @@ impl Element for ICMPError {
         Ok(())
     }
 
-    fn most_made(&self) -> usize {
-        1
+    fn made(&self) -> Made {
+        Made::Answer
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {

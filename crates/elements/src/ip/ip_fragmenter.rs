@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
+    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Made, Packet,
 };
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option, Ipv4};
@@ -103,10 +103,9 @@ impl Element for IPFragmenter {
         }
     }
 
-    fn most_made(&self) -> usize {
-        let longest_header = 60;
-        let least = self.mtu.saturating_sub(longest_header) & !7;
-        u16::MAX as usize / least.max(8) + 1
+    fn made(&self) -> Made {
+        let least = self.mtu.saturating_sub(Ipv4::MAX_LEN) & !7;
+        Made::Pieces(u16::MAX as usize / least.max(8) + 1)
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {

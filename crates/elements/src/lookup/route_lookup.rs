@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use args::Scope;
-use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Refusal, Verdict};
+use element::{Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Limit, Packet, Refusal, Verdict};
 
 use super::order::Order;
 use super::route::Route;
@@ -65,7 +65,7 @@ macro_rules! lookup {
         /// The class.
         pub const CLASS: element::Class =
             element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
-                .causes(element::Causes::COUNTED_LINES)
+                .causes(element::Causes::LINES)
                 .stateless()
                 .args($crate::lookup::route_lookup::ARGS)
                 .handlers($handlers)
@@ -122,9 +122,6 @@ pub fn raw(address: Ipv4Addr) -> u32 {
     u32::from_le_bytes(address.octets())
 }
 
-/// How many packets without route the elements of a graph that use the same words complain about.
-const MAX_COMPLAINTS: u32 = 5;
-
 /// A change to a table.
 #[derive(Clone, Copy)]
 enum Change {
@@ -145,10 +142,10 @@ pub type Complaint = fn(Ipv4Addr) -> String;
 
 /// Complaints about packets without route.
 pub struct Complaints {
-    /// Whose complaints are counted together; `None` if there is no end.
-    source: Option<&'static str>,
+    /// How often those are told that are counted together; `None` if there is no end.
+    limit: Option<Limit>,
     words: Complaint,
-    n_left: u32,
+    is_over: bool,
     /// Addresses to complain about, and the places of the packets.
     waiting: Vec<(Ipv4Addr, u32)>,
 }
@@ -156,32 +153,35 @@ pub struct Complaints {
 impl Complaints {
     /// Nobody complains.
     pub fn none() -> Complaints {
-        Complaints { source: None, words: |_| String::new(), n_left: 0, waiting: Vec::new() }
+        Complaints { limit: None, words: |_| String::new(), is_over: true, waiting: Vec::new() }
     }
 
     /// The first few packets of the elements that share a source are complained about.
     pub fn few(source: &'static str, words: Complaint) -> Complaints {
-        Complaints { source: Some(source), words, n_left: MAX_COMPLAINTS, waiting: Vec::new() }
+        let limit = Limit { what: source, most: 5 };
+        Complaints { limit: Some(limit), words, is_over: false, waiting: Vec::new() }
     }
 
     /// All packets are complained about.
     pub fn without_end(words: Complaint) -> Complaints {
-        Complaints { source: None, words, n_left: u32::MAX, waiting: Vec::new() }
+        Complaints { limit: None, words, is_over: false, waiting: Vec::new() }
     }
 
     #[cold]
     fn note(&mut self, address: Ipv4Addr, packet: &Packet) {
-        if self.n_left > 0 {
-            self.n_left -= u32::from(self.n_left < u32::MAX);
+        if !self.is_over {
             self.waiting.push((address, packet.place()));
         }
     }
 
     #[cold]
     fn speak(&mut self, ctx: &mut Ctx<'_>) {
-        for (address, place) in self.waiting.drain(..) {
-            if self.source.is_none_or(|source| ctx.n_said(source) < MAX_COMPLAINTS) {
-                ctx.chatter_of(place, &(self.words)(address));
+        self.is_over = self.limit.is_some_and(|limit| !ctx.may_say(limit));
+        for (address, place) in self.waiting.drain(..).filter(|_| !self.is_over) {
+            let text = (self.words)(address);
+            match self.limit {
+                Some(limit) => ctx.chatter_of_at_most(place, limit, &text),
+                None => ctx.chatter_of(place, &text),
             }
         }
     }

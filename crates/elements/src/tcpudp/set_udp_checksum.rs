@@ -8,9 +8,7 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
 //! ```
 
-use element::{
-    offload, same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict,
-};
+use element::{offload, same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict, Limit};
 use wire::checksum;
 
 use super::segment::Outer;
@@ -18,7 +16,7 @@ use crate::ip::failures::Failures;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x")
-    .causes(Causes::COUNTED_LINES)
+    .causes(Causes::LINES)
     .drops(DROPS);
 
 const FRAGMENT: usize = 0;
@@ -76,10 +74,8 @@ impl SetUDPChecksum {
     #[cold]
     fn tell_once(&mut self, ctx: &mut Ctx<'_>, place: u32) {
         self.failures.settle();
-        if ctx.n_said(CLASS.facts.name) == 0 {
-            let text = format!("{}: fragment or short packet", ctx.own_declaration());
-            ctx.chatter_of(place, &text);
-        }
+        let text = format!("{}: fragment or short packet", ctx.own_declaration());
+        ctx.chatter_of_at_most(place, Limit { what: CLASS.facts.name, most: 1 }, &text);
     }
 }
 

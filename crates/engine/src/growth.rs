@@ -1,0 +1,68 @@
+//! How many packets may come of one.
+
+use std::collections::HashMap;
+
+use element::{Causes, ElementIdx, Made};
+
+use crate::meetings::HORIZON;
+use crate::world::World;
+
+/// How many packets at most end, or are stored, behind `begin` of each that it emits; `usize::MAX` if there may be any number, or more than
+/// a few elements on the way.
+pub fn of(world: &World, begin: ElementIdx, n_elements: usize) -> usize {
+    if n_elements > HORIZON {
+        return usize::MAX;
+    }
+    Search { world, known: HashMap::new() }.behind(begin, false)
+}
+
+struct Search<'a> {
+    world: &'a World,
+    /// What is known of elements, for packets that are answers to others, and for those that are not.
+    known: HashMap<(ElementIdx, bool), usize>,
+}
+
+impl Search<'_> {
+    /// How many come of a packet that comes to an element.
+    fn at(&mut self, element: ElementIdx, is_answer: bool) -> usize {
+        if self.world.wiring.stores(element) {
+            return 1;
+        }
+        let place = (element, is_answer);
+        if let Some(known) = self.known.get(&place) {
+            return *known;
+        }
+        // In a loop there is no end, unless it is found that no packet stays in it.
+        self.known.insert(place, usize::MAX);
+        let n = self.behind(element, is_answer);
+        self.known.insert(place, n);
+        n
+    }
+
+    fn behind(&mut self, element: ElementIdx, is_answer: bool) -> usize {
+        let n_outputs = self.world.wiring.n_ports(element).1;
+        let mut by_output = Vec::new();
+        let causes = self.world.classes.get(element).map_or(Causes::ANYTHING, |class| class.causes);
+        let made = self.world.slots.get(element).and_then(Option::as_ref).map(|element| element.made());
+        let made = made.filter(|_| causes.include(Causes::MORE));
+        let answers = matches!(made, Some(Made::Answer));
+        if answers && is_answer {
+            return 0;
+        }
+        for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
+            for (next, _) in self.world.wiring.downstream(element, port) {
+                by_output.push((port, self.at(next, is_answer || answers)));
+            }
+        }
+        match made {
+            Some(Made::Pieces(most)) => {
+                let n_of = |(port, n): &(usize, usize)| if *port == 0 { n.saturating_mul(most) } else { *n };
+                by_output.iter().map(n_of).max().unwrap_or(1)
+            }
+            _ if causes.include(Causes::COPIES) => {
+                by_output.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
+            }
+            _ => by_output.iter().map(|(_, n)| *n).max().unwrap_or(1),
+        }
+    }
+}
