@@ -194,7 +194,7 @@ impl Element for FromDump {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        if !self.is_active {
+        if !self.is_active && !self.has_told() {
             return false;
         }
         let burst = self.burst_now(ctx);
@@ -213,6 +213,7 @@ impl Element for FromDump {
                     self.send(ctx, batch);
                     return n > 0;
                 }
+                Step::Told => return false,
                 _ if n < wanted || left == 0 => {
                     self.send(ctx, batch);
                     break;
@@ -230,9 +231,12 @@ impl Element for FromDump {
         left < burst
     }
 
-    fn go_on(&mut self, _ctx: &mut Ctx<'_>) -> bool {
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
         self.n_on_way = 0;
-        true
+        match self.output {
+            Output::Push(task, _) if self.has_told() => self.run_task(ctx, task),
+            _ => true,
+        }
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
@@ -355,6 +359,11 @@ impl FromDump {
     /// Whether another one reads the same file from the same place on.
     fn is_of_same(&self, old: &FromDump) -> bool {
         (&old.source.filename, old.filepos) == (&self.source.filename, self.filepos)
+    }
+
+    /// Whether another element has been told of the end, and it is to be seen what that did.
+    fn has_told(&self) -> bool {
+        matches!(self.next, Next::Told(..))
     }
 
     fn open(&mut self) -> Result<(), String> {
@@ -558,6 +567,79 @@ mod tests {
                 f.filesize: 634593
                 f.encap: ETHER
                 u.scheduled: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_handler_that_is_named_alone_is_the_own_one() {
+        for call in ["stop", "active false"] {
+            let config = format!("f :: FromDump({LAN}, END_AFTER 1, END_CALL {call}) -> Discard;");
+            check_reading(
+                &config,
+                READS,
+                expect![[r#"
+                    f.count: 180
+                    f.packet_filepos: 96792
+                    f.filepos: 96906
+                    f.active: false
+                    f.rx_packets: 180
+                    f.rx_bytes: 93888
+                "#]],
+            );
+        }
+    }
+
+    #[test]
+    fn who_is_told_of_the_end_decides_about_the_packet_behind_it() {
+        let told = |script: &str| {
+            format!(
+                "f :: FromDump({LAN}, END_AFTER 1, END_CALL s.run) -> c :: Counter -> Discard;
+                s :: Script(TYPE PASSIVE, read f.count, read c.count, {script});"
+            )
+        };
+        let reads = ["f.count", "c.count"];
+        check_reading(
+            &told("write f.active false"),
+            &reads,
+            expect![[r#"
+                f.count:
+                180
+                c.count:
+                180
+                f.count:
+                180
+                c.count:
+                180
+                f.count: 180
+                c.count: 180
+            "#]],
+        );
+        check_reading(
+            &told(
+                "goto enough $(ge $(f.count) 750), write f.extend_interval 1, exit,
+                label enough, write f.active false",
+            ),
+            &reads,
+            expect![[r#"
+                f.count:
+                180
+                c.count:
+                180
+                f.count:
+                704
+                c.count:
+                704
+                f.count:
+                792
+                c.count:
+                792
+                f.count:
+                792
+                c.count:
+                792
+                f.count: 792
+                c.count: 792
             "#]],
         );
     }

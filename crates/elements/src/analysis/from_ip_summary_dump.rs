@@ -17,8 +17,8 @@
 
 use args::{Filename, Raw};
 use element::{
-    annotation, handlers, same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler,
-    Notifies, Packet, Role, TaskId, TimerId, BATCH_MAX,
+    annotation, handlers, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed,
+    Handler, Notifies, Packet, Role, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::compose::Defaults;
@@ -194,10 +194,15 @@ impl Element for FromIpSummaryDump {
         };
         let worked = !is_over || !batch.is_empty();
         ctx.emit(0, batch);
-        if !is_over {
+        if !is_over && !ctx.go_on_noticed(Causes::NOTHING) {
             ctx.schedule(task);
         }
         worked
+    }
+
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        self.turn.wake(ctx);
+        true
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
@@ -341,6 +346,18 @@ fn before_lines(name: &str, message: &str) -> String {
 mod tests {
     use crate::testing::check;
     use expect_test::expect;
+
+    #[test]
+    fn who_is_called_because_of_a_packet_finds_no_task_scheduled() {
+        check(
+            "s :: FromIPSummaryDump(DATA \"!data src\\n1.0.0.1\\n1.0.0.2\\n\", STOP true) -> Counter(COUNT_CALL 1 r.run) -> Discard;
+            r :: Script(TYPE PASSIVE, read s.scheduled)",
+            expect![[r#"
+                s.scheduled:
+                false
+            "#]],
+        );
+    }
 
     #[test]
     fn lines_become_packets_and_bad_lines_are_told_once() {

@@ -14,7 +14,8 @@ use std::net::Ipv4Addr;
 
 use args::{Scope, Seconds};
 use element::{
-    same, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId, BATCH_MAX,
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, TimerId,
+    BATCH_MAX,
 };
 use wire::{checksum, icmp_type, protocol};
 
@@ -136,7 +137,7 @@ impl Element for ICMPPingSource {
         Ok(())
     }
 
-    fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+    fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
         if self.is_done() {
             if self.stops {
                 ctx.stop();
@@ -145,8 +146,17 @@ impl Element for ICMPPingSource {
         }
         let packet = self.request(ctx);
         ctx.emit_packet(0, packet);
+        if !ctx.go_on_noticed(Causes::NOTHING) {
+            self.go_on(ctx);
+        }
+    }
+
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> bool {
         self.count = self.count.wrapping_add(1);
-        ctx.reschedule_after(timer, self.interval_ns());
+        if let Some(timer) = self.timer {
+            ctx.reschedule_after(timer, self.interval_ns());
+        }
+        true
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
@@ -357,6 +367,18 @@ impl Reply {
 mod tests {
     use crate::testing::{run, run_in_real_time};
     use expect_test::expect;
+
+    #[test]
+    fn a_request_is_counted_when_all_that_comes_of_it_is_over() {
+        let graph = "p :: ICMPPingSource(1.0.0.1, 2.0.0.2, LIMIT 1, STOP true) -> Counter(COUNT_CALL 1 r.run) -> Discard;
+            r :: Script(TYPE PASSIVE, read p.count)";
+        expect![[r#"
+            p.count:
+            0
+            p.count: 1
+        "#]]
+        .assert_eq(&run(graph, &["p.count"]));
+    }
 
     #[test]
     fn requests_are_numbered_and_summed() {

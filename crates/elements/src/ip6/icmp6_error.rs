@@ -6,7 +6,8 @@
 //! comes from the packet's annotation, the target of a redirect from its destination annotation.
 //!
 //! No message is made about ICMPv6 errors and redirects, and about packets from or to what is not a single host (RFC 4443, section
-//! 2.4). With `weir click` as in Click, which looks at the destination only.
+//! 2.4). With `weir click` as in Click, which looks at the destination only, and writes the MTU and the place of the field in the byte
+//! order of the machine.
 //!
 //! ```click
 //! Idle -> hops :: DecIP6HLIM -> Discard;
@@ -55,7 +56,7 @@ pub struct ICMP6Error {
     source: Ipv6Addr,
     kind: i32,
     code: i32,
-    /// Whether the packet's destination alone decides, as in Click.
+    /// Whether the packet's destination alone decides and numbers are in the machine's byte order, as in Click.
     is_lax: bool,
 }
 
@@ -123,9 +124,12 @@ impl ICMP6Error {
         let mut header = [0; REDIRECT_HEADER];
         [header[0], header[1]] = [self.kind as u8, self.code as u8];
         let mut header_len = ICMP_HEADER;
+        let number = |number: u32| if self.is_lax { number.to_ne_bytes() } else { number.to_be_bytes() };
         match (self.kind as u8, self.code) {
-            (icmpv6::PACKET_TOO_BIG, 0) => header[4..8].copy_from_slice(&MTU.to_be_bytes()),
-            (icmpv6::PARAMETER_PROBLEM, 0) => header[7] = packet.anno_u8(annotation::ICMP_PARAMPROB),
+            (icmpv6::PACKET_TOO_BIG, 0) => header[4..8].copy_from_slice(&number(MTU)),
+            (icmpv6::PARAMETER_PROBLEM, 0) => {
+                header[4..8].copy_from_slice(&number(packet.anno_u8(annotation::ICMP_PARAMPROB).into()));
+            }
             (icmpv6::REDIRECT, 0) => {
                 header[8..24].copy_from_slice(&packet.anno::<16>(annotation::DST_IP6));
                 header[24..].copy_from_slice(&about.octets());
@@ -194,6 +198,18 @@ mod tests {
         let error = ICMP6Error { source: Ipv6Addr::LOCALHOST, kind: 4, code: 0, is_lax: false };
         let message = error.message(&packet, Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         assert_eq!(message.data()[44..48], [0, 0, 0, 6]);
+    }
+
+    #[test]
+    fn numbers_of_click_are_in_the_order_of_the_machine() {
+        let mut packet = Packet::zeroed(40);
+        packet.set_anno_u8(annotation::ICMP_PARAMPROB, 6);
+        let number = |kind| {
+            let error = ICMP6Error { source: Ipv6Addr::LOCALHOST, kind, code: 0, is_lax: true };
+            error.message(&packet, Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST).data()[44..48].to_vec()
+        };
+        assert_eq!(number(2), 1500_u32.to_ne_bytes());
+        assert_eq!(number(4), 6_u32.to_ne_bytes());
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) enum Next {
     Early(Packet, u32),
     /// The first packet after the end time.
     PastEnd(Packet, u32),
+    /// That packet while another element is told of the end, for the how manieth time.
+    Told(Packet, u32, usize),
     /// The capture cannot be read further.
     Fault(String),
 }
@@ -31,6 +33,8 @@ pub(super) enum Step {
     NothingYet,
     /// A packet that is too early, or the end comes before it.
     Wait,
+    /// What comes next shows when another element has been told of the end.
+    Told,
     End,
 }
 
@@ -45,7 +49,8 @@ impl FromDump {
                 break;
             }
             let is_first = batch.is_empty() && others.is_empty();
-            match self.step(ctx, is_first) {
+            let step = self.step(ctx, is_first);
+            match step {
                 Step::Packet(mut packet, link_type) => {
                     if !self.forces_ip || mark_ip(&mut packet, link_type) {
                         batch.push(packet);
@@ -56,8 +61,8 @@ impl FromDump {
                 Step::PassedOver => {}
                 // What has come does not wait for what may come.
                 Step::NothingYet => break,
-                Step::Wait => {
-                    stop = Step::Wait;
+                Step::Wait | Step::Told => {
+                    stop = step;
                     break;
                 }
                 Step::End => {
@@ -94,6 +99,7 @@ impl FromDump {
         match std::mem::replace(&mut self.next, Next::Nothing) {
             Next::Early(packet, link_type) => Step::Packet(packet, link_type),
             Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
+            Next::Told(packet, link_type, n_told) => self.go_on_past_end(ctx, packet, link_type, n_told),
             Next::Fault(message) if is_first => {
                 ctx.chatter(&message);
                 element::failure::note();
@@ -125,6 +131,9 @@ impl FromDump {
 
     /// The end time is reached: tells so. Whoever is told may put the end off.
     fn pass_end(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
+        if self.tells_others(ctx) {
+            return self.tell_end(ctx, packet, link_type, 1);
+        }
         let time = Timestamp::from_nanos(packet.timestamp_ns());
         for _ in 0..MAX_EXTENSIONS {
             self.end(ctx, true);
@@ -138,6 +147,32 @@ impl FromDump {
             }
         }
         Step::Packet(packet, link_type)
+    }
+
+    /// Whether a handler of another element is written at the end: after this method, so that the packet must wait for it. A
+    /// puller cannot wait.
+    fn tells_others(&self, ctx: &Ctx<'_>) -> bool {
+        let is_others = self.end_call.as_ref().is_some_and(|call| call.is_of_another(ctx));
+        is_others && matches!(self.output, Output::Push(..))
+    }
+
+    fn tell_end(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32, n_told: usize) -> Step {
+        self.end(ctx, true);
+        ctx.go_on_later();
+        self.next = Next::Told(packet, link_type, n_told);
+        Step::Told
+    }
+
+    /// Another element has been told of the end.
+    fn go_on_past_end(&mut self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32, n_told: usize) -> Step {
+        if !self.is_active {
+            return Step::End;
+        }
+        match self.source.window.place(Timestamp::from_nanos(packet.timestamp_ns())) {
+            Place::After if n_told < MAX_EXTENSIONS => self.tell_end(ctx, packet, link_type, n_told + 1),
+            Place::Before => Step::PassedOver,
+            Place::After | Place::Within => Step::Packet(packet, link_type),
+        }
     }
 
     /// Holds a packet back until its time comes.

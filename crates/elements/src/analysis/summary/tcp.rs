@@ -66,9 +66,9 @@ fn acknowledgement<'p>(described: &mut Described<'p>) -> Option<Value<'p>> {
     tcp_u32(described, 8)
 }
 
-/// Nine flags: RFC 3540's nonce sum is the lowest bit of the byte before the others.
+/// Twelve bits: RFC 3540's nonce sum is the lowest bit of the byte before the others, and three above it have no letter.
 fn flags<'p>(described: &mut Described<'p>) -> Option<Value<'p>> {
-    tcp_u16(described, 12).map(|word| Value::Number(word.number() & 0x1FF))
+    tcp_u16(described, 12).map(|word| Value::Number(word.number() & 0xFFF))
 }
 
 fn header_len<'p>(described: &mut Described<'p>) -> Option<Value<'p>> {

@@ -83,6 +83,20 @@ fn fillers_are_read_only_where_all_options_are() {
 }
 
 #[test]
+fn flags_without_a_letter_are_not_taken_for_none() {
+    check(
+        "!data proto tcp_flags\nT .\nT 512\nT 1537\nT 4095\n",
+        &["tcp_flags", "proto"],
+        expect![[r#"
+            . T
+             T
+            F T
+            FSRPAUECN T
+        "#]],
+    );
+}
+
+#[test]
 fn mistakes_are_told_with_their_line() {
     check(
         "!data frob src t\"us\n!flowid x\n!proto x\n!binary x y\n",
