@@ -240,6 +240,20 @@ fn graphs_that_random_ones_were_found_to_differ_in() {
     }
 }
 
+#[test]
+fn fragments_fill_a_queue_as_far_as_one_by_one() {
+    let long = "DATA \\<4500083c 00010000 40110000 0a000001 0a000002 00010002>, LENGTH 2108, TIMESTAMP false";
+    let short = long.replace("083c", "001e").replace("2108", "30");
+    let to_queue = "MarkIPHeader -> IPFragmenter(1000) -> s :: Queue -> u :: Unqueue -> Discard";
+    let reads = ["s.length", "s.highwater_length", "u.count"].map(str::to_string);
+    // Of one packet in ten three come, which leave in three runs.
+    let graph = format!("q :: Queue -> Unqueue -> {to_queue}; InfiniteSource({short}, LIMIT 90, BURST 9) -> q;
+         InfiniteSource({long}, LIMIT 10) -> q; {STOP}");
+    let one_by_one = printed(simulated(), &graph, &reads);
+    assert_eq!(one_by_one, "s.length: 0\ns.highwater_length: 21\nu.count: 120\n");
+    assert_eq!(printed(BuildOptions::default(), &graph, &reads), one_by_one);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
     #[test]

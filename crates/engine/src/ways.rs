@@ -279,7 +279,7 @@ impl Search<'_> {
         }
         // What happens to packets before the task has them happens before all that it does with the first.
         let has_more = causes.include(Causes::LINES) || self.world.wiring.n_ports(element).1 > 1;
-        // Lines about those that were made on the way have no place among the others.
+        // Lines about those that were made on the way have a place among the others only there.
         self.mixes |= more && causes.include(Causes::LINES);
         self.shows |= step == Step::Pull && has_more;
         self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
