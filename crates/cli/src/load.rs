@@ -211,6 +211,7 @@ impl Request {
             cpus: self.cpus.clone(),
             time,
             burst: self.burst.max(1),
+            is_told_in_order: self.is_click,
             host: Box::new(ThisHost::default()),
             ..BuildOptions::default()
         }

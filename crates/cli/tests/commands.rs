@@ -233,6 +233,43 @@ fn files_without_a_name_are_standard_input() {
 }
 
 #[test]
+fn handlers_know_files_of_the_home_folder_and_a_script_shows_the_standard_input() {
+    let own = scratch("home-file");
+    std::fs::write(&own, "own").expect("the file can be written");
+    let folder = Path::new(&own).parent().expect("it is in a folder");
+    let script = "Idle -> a :: AggregateCounter -> Idle; Script(write a.write_text_file ~/home-counts,
+        print $(cat ~/home-file)$(catq -), print $(cat ~/missing), stop)";
+    let mut click = Command::new(env!("CARGO_BIN_EXE_weir"));
+    click.args(["click", "-e", script]).env("HOME", folder);
+    let piped = click.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = piped.expect("the command runs");
+    child.stdin.take().expect("it is a pipe").write_all(b"sent").expect("somebody reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(stdout(&output), "own\"sent\"\n");
+    let missing = format!("{}/missing: No such file or directory\n", folder.display());
+    assert!(stderr(&output).ends_with(&missing), "{}", stderr(&output));
+    assert!(folder.join("home-counts").exists());
+}
+
+#[test]
+fn click_tells_what_elements_print_where_it_stands_among_warnings() {
+    let graph = "s :: FastUDPSource(1, 0, 3, 0:1:2:3:4:5, 1.0.0.1, 1, 0:1:2:3:4:6, 1.0.0.2, 2)
+        -> Discard; RoundRobinIPMapper(1.0.0.1 5 - - 0 0)";
+    assert_eq!(
+        stderr(&weir(&["click", "-q", "-e", graph])),
+        "config:2: While configuring 'RoundRobinIPMapper@3 :: RoundRobinIPMapper':\n  warning: only one pattern given\n\
+         warning: packet length < 60, defaulting to 60\n"
+    );
+    let graph =
+        "p :: ICMPPingSource(1.0.0.1, 1.0.0.2) -> Discard; Idle -> p; Idle -> RED(1, 2, 0.5) -> Discard";
+    assert_eq!(
+        stderr(&weir(&["click", "-q", "-e", graph])),
+        "config:1: While initializing 'RED@5 :: RED':\n  no nearby Queues\nRouter could not be initialized!\n\
+         p :: ICMPPingSource: 0 packets transmitted, 0 received\n"
+    );
+}
+
+#[test]
 fn click_knows_no_ethernet_address_of_a_loopback() {
     let output = weir(&["click", "-e", "Idle -> HostEtherFilter(lo:eth) -> Discard; DriverManager(stop)"]);
     let expected = "\

@@ -40,6 +40,8 @@ pub struct BuildOptions {
     pub burst: usize,
     /// Where lines for the user go.
     pub chatter: Chatter,
+    /// Whether what elements print while the graph is built goes to the diagnostics instead, in its place among them.
+    pub is_told_in_order: bool,
     /// What the host knows: devices, services, users.
     pub host: Box<dyn Host>,
 }
@@ -50,7 +52,9 @@ impl Default for BuildOptions {
         impl Host for NoHost {}
         let chatter: Chatter = Box::new(say);
         let (layout, cpus) = (Layout::One, Vec::new());
-        BuildOptions { layout, cpus, time: Time::Real, burst: 1, chatter, host: Box::new(NoHost) }
+        let is_told_in_order = false;
+        let host = Box::new(NoHost);
+        BuildOptions { layout, cpus, time: Time::Real, burst: 1, chatter, is_told_in_order, host }
     }
 }
 
@@ -78,11 +82,20 @@ impl Engine {
         options: BuildOptions,
         diagnostics: &mut Diagnostics,
     ) -> Option<Engine> {
-        let engine = Engine::try_build(graph, registry, options, diagnostics);
-        if engine.is_none() {
-            diagnostics.error(&Place::default(), NOT_INITIALIZED);
+        match Engine::try_build(graph, registry, options, diagnostics) {
+            Ok(engine) => {
+                engine.world.chatter.release();
+                Some(engine)
+            }
+            Err(begun) => {
+                diagnostics.error(&Place::default(), NOT_INITIALIZED);
+                if let Some(mut engine) = begun {
+                    engine.cleanup();
+                    engine.tell_held(diagnostics.list.len(), diagnostics);
+                }
+                None
+            }
         }
-        engine
     }
 
     /// Checks a graph and configures its elements, which are then thrown away; what is wrong goes to `diagnostics`.
@@ -91,35 +104,42 @@ impl Engine {
         let _ = Configured::new(graph, registry, &Setup::new(options), diagnostics);
     }
 
+    /// The graph, or what is to be cleaned up of one that cannot be.
     fn try_build(
         graph: Graph,
         registry: Registry<'_>,
         options: BuildOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Option<Engine> {
+    ) -> Result<Engine, Option<Box<Engine>>> {
         if let Layout::Cores(n @ 2..) = options.layout {
             if options.time != Time::Real {
                 crew::cores::refuse_simulated_time(diagnostics);
-                return None;
+                return Err(None);
             }
-            return crew::cores::build(graph, registry, options, n, diagnostics);
+            return crew::cores::build(graph, registry, options, n, diagnostics).ok_or(None);
         }
         let (layout, cpus) = (options.layout, options.cpus.clone());
         let is_simulated = options.time != Time::Real;
+        let is_told_in_order = options.is_told_in_order;
         let setup = Setup::new(options);
-        let mut engine = Configured::new(graph, registry, &setup, diagnostics)?.into_engine();
+        let configured = Configured::new(graph, registry, &setup, diagnostics).ok_or(None)?;
+        let mut engine = configured.into_engine();
+        if is_told_in_order {
+            engine.world.chatter.hold();
+        }
         if !engine.initialize(diagnostics) {
-            engine.cleanup();
-            return None;
+            return Err(Some(Box::new(engine)));
         }
         match layout {
             // Simulated time is the same for all, and what happens in it is always the same: one thread after the other.
-            Layout::Threads(n @ 2..) if !is_simulated => crew::split::split(engine, n, &cpus, diagnostics),
+            Layout::Threads(n @ 2..) if !is_simulated => {
+                crew::split::split(engine, n, &cpus, diagnostics).ok_or(None)
+            }
             Layout::Threads(n @ 2..) if engine.world.balance.is_some() => {
                 crew::split::settle(&mut engine.world, n, None, diagnostics);
-                Some(engine)
+                Ok(engine)
             }
-            _ => Some(engine),
+            _ => Ok(engine),
         }
     }
 
@@ -128,12 +148,22 @@ impl Engine {
         let all = 0..self.world.classes.len();
         self.world.let_looks_pass(all);
         for idx in self.world.order.clone() {
-            if !self.world.initialize(idx, diagnostics) {
+            let at = diagnostics.list.len();
+            let is_ready = self.world.initialize(idx, diagnostics);
+            self.tell_held(at, diagnostics);
+            if !is_ready {
                 return false;
             }
         }
         self.world.is_initialized = true;
         true
+    }
+
+    /// Puts what elements printed and what was held back into the diagnostics.
+    fn tell_held(&self, at: usize, diagnostics: &mut Diagnostics) {
+        let held = self.world.chatter.take_held();
+        // Lines may be empty, also the last one.
+        diagnostics.insert_messages(at, held.into_iter().map(|text| text + "\n"));
     }
 
     /// Ends the graph: elements are cleaned up in reverse order.

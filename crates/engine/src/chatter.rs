@@ -16,6 +16,8 @@ pub(crate) struct Voice(Arc<Mutex<Channels>>);
 
 struct Channels {
     print: Chatter,
+    /// What is printed later, if it is held back.
+    held: Option<Vec<String>>,
     /// Takes what elements print, if somebody wants to have it.
     hear: Option<Hear>,
     /// Those who listen to what is printed anyway.
@@ -33,15 +35,36 @@ struct Channel {
 
 impl Voice {
     pub fn new(print: Chatter) -> Voice {
-        Voice(Arc::new(Mutex::new(Channels { print, hear: None, ears: Vec::new(), others: Vec::new() })))
+        Voice(Arc::new(Mutex::new(Channels {
+            print,
+            held: None,
+            hear: None,
+            ears: Vec::new(),
+            others: Vec::new(),
+        })))
     }
 
     /// Prints text, a line or several.
     pub fn say(&self, text: &str) {
         let text = spoken(text);
         let channels = &mut *self.lock();
-        (channels.print)(&text);
+        channels.print(&text);
         tell(&mut channels.ears, &text);
+    }
+
+    /// Holds back what is to be printed, until `release`.
+    pub fn hold(&self) {
+        self.lock().held.get_or_insert_default();
+    }
+
+    /// What was held back since this was last asked.
+    pub fn take_held(&self) -> Vec<String> {
+        self.lock().held.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Prints what comes from now on.
+    pub fn release(&self) {
+        self.lock().held = None;
     }
 
     /// Prints text that an element says, about a failure or not.
@@ -92,6 +115,13 @@ impl Channels {
     fn say(&mut self, element: &str, text: &str, is_failure: bool) {
         match &mut self.hear {
             Some(hear) => hear(element, text, is_failure),
+            None => self.print(text),
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        match &mut self.held {
+            Some(held) => held.push(text.to_string()),
             None => (self.print)(text),
         }
     }

@@ -93,6 +93,15 @@ impl Diagnostics {
         self.push(Severity::Message, place, message.into())
     }
 
+    /// Records things to tell, which are about no place, in front of the `at`th diagnostic.
+    pub fn insert_messages(&mut self, at: usize, messages: impl Iterator<Item = String>) {
+        let after = self.list.split_off(at.min(self.list.len()));
+        for message in messages {
+            self.message(&Place::default(), message);
+        }
+        self.list.extend(after);
+    }
+
     /// Whether an error was recorded.
     pub fn has_errors(&self) -> bool {
         self.n_errors() > 0

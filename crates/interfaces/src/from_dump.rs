@@ -131,10 +131,9 @@ impl Element for FromDump {
             conf.args.fail("FILEPOS: invalid number");
         }
         let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
-        if conf.args.is_ok() {
-            warn_of_sample(conf, sample);
-            check_bounds(conf, &bounds);
-        }
+        conf.finish()?;
+        warn_of_sample(conf, sample);
+        check_bounds(conf, &bounds);
         if conf.args.is_ok() && stops && end_call.is_some() {
             conf.args.fail("END_CALL and STOP are mutually exclusive");
         }

@@ -27,7 +27,7 @@ pub const ARGS: &[Arg] = &[
     Arg::keyword("HEADROOM", "unsigned", "Bytes of room before a packet's data, at most 8192. Default 128."),
     Arg::keyword(
         "BURST",
-        "int",
+        "unsigned",
         "Most packets to read each time the device has some, at least 1. Default what `--burst` says, 1 with `weir click`.",
     ),
     Arg::keyword(
@@ -174,7 +174,7 @@ impl Tunnel {
         let gateway = conf.args.get::<Ipv4Addr>("GATEWAY").filter(|gateway| !gateway.is_unspecified());
         let is_tap = conf.args.get_or("TAP", kind == Kind::Tap);
         let headroom: u32 = conf.args.get_or("HEADROOM", packet::DEFAULT_HEADROOM as u32);
-        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(i32::MAX as usize) as i32);
+        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
         let hardware_address = conf.args.get("ETHER");
         let ignores_overflows = conf.args.get_or("IGNORE_QUEUE_OVERFLOWS", false);
         let mtu = conf.args.get_or("MTU", DEFAULT_MTU);
@@ -185,6 +185,7 @@ impl Tunnel {
         let name = conf.args.get::<String>("DEVNAME").or(old_name).unwrap_or_default();
         // Where packets go one by one as in Click, they are also as long.
         let offloads = conf.args.get_or("OFFLOAD", conf.environment.default_burst() > 1);
+        conf.finish()?;
         if gateway.is_some_and(|gateway| !near.contains(gateway)) {
             conf.args.fail("bad GATEWAY");
         } else if burst < 1 {
@@ -482,6 +483,14 @@ mod tests {
             expect![[r#"
                 config:1: While configuring 'KernelTap@1 :: KernelTap':
                   BURST must be >= 1
+                Router could not be initialized!
+            "#]],
+        );
+        check(
+            "KernelTap(1.0.0.1/8, 2.0.0.1, BURST -1) -> Discard;",
+            expect![[r#"
+                config:1: While configuring 'KernelTap@1 :: KernelTap':
+                  BURST: invalid number
                 Router could not be initialized!
             "#]],
         );

@@ -229,12 +229,11 @@ impl AggregateCounter {
 
     fn write_value(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         let text = args::uncomment(value);
-        let replica = ctx.runtime().replica().0;
         match name {
-            "write_text_file" | "write_ascii_file" => self.write_file(Format::Text, &text, replica)?,
-            "write_file" => self.write_file(Format::Packed, &text, replica)?,
-            "write_ip_file" => self.write_file(Format::Ip, &text, replica)?,
-            "write_pdf_file" => self.write_file(Format::Share, &text, replica)?,
+            "write_text_file" | "write_ascii_file" => self.write_file(ctx, Format::Text, &text)?,
+            "write_file" => self.write_file(ctx, Format::Packed, &text)?,
+            "write_ip_file" => self.write_file(ctx, Format::Ip, &text)?,
+            "write_pdf_file" => self.write_file(ctx, Format::Share, &text)?,
             "freeze" => self.is_frozen = args::boolean(&text).map_err(|_| "type mismatch")?,
             "active" => self.is_active = args::boolean(&text).map_err(|_| "type mismatch")?,
             "stop" => {
@@ -352,9 +351,9 @@ impl AggregateCounter {
     }
 
     /// Writes the counts to a file, which is each replica's own.
-    fn write_file(&self, format: Format, name: &str, replica: usize) -> Result<(), String> {
-        let name =
-            args::filename(name, &args::Scope::builtin()).map_err(|_| "argument should be filename")?;
+    fn write_file(&self, ctx: &mut Ctx<'_>, format: Format, name: &str) -> Result<(), String> {
+        let name = args::filename(name, &ctx.scope()).map_err(|_| "argument should be filename")?;
+        let replica = ctx.runtime().replica().0;
         let name = if replica > 0 && name != "-" { format!("{name}.{replica}") } else { name };
         self.counts.write_file(&name, format, &self.banner)
     }

@@ -100,7 +100,7 @@ pub(super) const HANDLERS: &[Handler] = &[
     Handler::read_param("htonl", "A 32-bit number in network byte order."),
     Handler::read_param("ntohs", "A 16-bit number from network byte order."),
     Handler::read_param("ntohl", "A 32-bit number from network byte order."),
-    Handler::read_param("cat", "The contents of a file; not for remote users.").flags("private"),
+    Handler::read_param("cat", "The contents of a file, or `-`; not for remote users.").flags("private"),
     Handler::read_param("catq", "The contents of a file, quoted; not for remote users.").flags("private"),
     Handler::read_param("kill", "Sends a signal to processes; not for remote users.").flags("private"),
     Handler::read_param("get", "The value of a variable."),

@@ -135,11 +135,6 @@ impl Element for ARPQuerier {
         // As in Click, `config` does not change the table, whatever it says of it.
         let table = if is_rewritten { None } else { table(conf) };
         let has_no_slim_factor = limits.slim_factor == Some(0);
-        if has_no_slim_factor && !is_rewritten && table.is_none() {
-            // As in Click: told, but no reason to refuse the element.
-            conf.note(NO_SLIM_FACTOR);
-            limits.timeout_ms = Some(0);
-        }
         let names_poll = ["POLL_TIMEOUT", "BROADCAST_POLL"].map(|name| conf.args.is_given(name));
         let poll_ms = milliseconds(conf.args.get_or("POLL_TIMEOUT", Timestamp::new(60, 0)));
         let polls_by_broadcast = conf.args.get_or("BROADCAST_POLL", false);
@@ -150,6 +145,11 @@ impl Element for ARPQuerier {
             addresses.push(both.clone());
         }
         conf.go_on_with(addresses, ADDRESSES)?;
+        if has_no_slim_factor && !is_rewritten && table.is_none() {
+            // As in Click: told, but no reason to refuse the element.
+            conf.note(NO_SLIM_FACTOR);
+            limits.timeout_ms = Some(0);
+        }
         let prefix = conf.args.need_with("IP", args::prefix_or_address);
         let address: EtherAddr = conf.args.need("ETH");
         if has_no_slim_factor && is_rewritten {

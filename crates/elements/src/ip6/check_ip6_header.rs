@@ -68,7 +68,7 @@ impl Element for CheckIP6Header {
     fn configure(conf: &mut Configure<'_>) -> Result<CheckIP6Header, Failed> {
         let text = conf.args.get_or("BADADDRS", String::new());
         let offset = conf.args.get_or("OFFSET", 0);
-        let bad_sources = bad_sources(&text, conf.scope).unwrap_or_else(|message| {
+        let bad_sources = bad_sources(&text).unwrap_or_else(|message| {
             conf.args.fail(message);
             Vec::new()
         });
@@ -121,8 +121,9 @@ fn check(packet: &mut Packet, offset: usize, bad_sources: &[u128]) -> Result<(),
     Ok(())
 }
 
-fn bad_sources(text: &str, scope: &Scope<'_>) -> Result<Vec<u128>, String> {
-    let address = |word: &String| args::ip6(word, scope).map(Ipv6Addr::to_bits);
+/// As in Click, what `AddressInfo` names is none.
+fn bad_sources(text: &str) -> Result<Vec<u128>, String> {
+    let address = |word: &String| args::ip6(word, &Scope::builtin()).map(Ipv6Addr::to_bits);
     let listed: Result<Vec<u128>, String> = args::split_words(text).iter().map(address).collect();
     let mut sources = listed.map_err(|_| "expects IP6ADDRESS -a ")?;
     sources.push(ALL_ONES);
@@ -176,6 +177,8 @@ mod tests {
     #[test]
     fn addresses_must_be_addresses() {
         check_mistake("CheckIP6Header(\"::1 2001:db8::x\")", expect!["expects IP6ADDRESS -a"]);
+        let named = "CheckIP6Header(a) -> Discard; AddressInfo(a ::1); Idle";
+        check_mistake(named, expect!["expects IP6ADDRESS -a"]);
         check_mistake("CheckIP6Header(::1, y)", expect!["OFFSET: invalid number"]);
     }
 }

@@ -36,12 +36,11 @@ impl<T: Trace> Element for TraceSource<T> {
         let FixedPoint(sample) = conf.args.get_or("SAMPLE", FixedPoint::<SAMPLE_BITS>(ALWAYS));
         let keeps_time = conf.args.get_or("TIMING", false);
         trace.configure(conf, "TIMING");
-        if conf.args.is_ok() {
-            warn_of_sample(conf, sample);
-            match bounds[0].1 > 1 {
-                true => conf.args.fail(T::STARTS),
-                false => check_bounds(conf, &bounds),
-            }
+        conf.finish()?;
+        warn_of_sample(conf, sample);
+        match bounds[0].1 > 1 {
+            true => conf.args.fail(T::STARTS),
+            false => check_bounds(conf, &bounds),
         }
         if conf.args.is_ok() && stops && end_call.is_some() {
             conf.args.fail("END_CALL and STOP are mutually exclusive");

@@ -1,5 +1,8 @@
 //! The handlers that work on words, truth values and the world outside.
 
+use std::fs::File;
+use std::io::Read;
+
 use args::{boolean, filename, integer, next_word, quote, unquote, unquote_text, Args, Scope, Timestamp};
 use element::output::reason;
 use element::{Arg, Ctx};
@@ -23,8 +26,8 @@ pub fn words(ctx: &mut Ctx<'_>, name: &str, param: &str) -> Option<Result<String
         "sprintf" => sprintf(param),
         "readable" => Ok(all_exist(ctx, param, |(readable, _)| readable).to_string()),
         "writable" => Ok(all_exist(ctx, param, |(_, writable)| writable).to_string()),
-        "cat" => cat(param),
-        "catq" => cat(param).map(quote),
+        "cat" => cat(param, &ctx.scope()),
+        "catq" => cat(param, &ctx.scope()).map(quote),
         "kill" => kill(param),
         _ => return None,
     })
@@ -93,9 +96,15 @@ fn all_exist(ctx: &Ctx<'_>, param: &str, is_wanted: impl Fn((bool, bool)) -> boo
     })
 }
 
-fn cat(param: &str) -> Result<String, String> {
-    let path = filename(param, &Scope::builtin()).map_err(|_| "bad FILE")?;
-    let bytes = std::fs::read(&path).map_err(|error| format!("{path}: {}", reason(&error)))?;
+/// What a file holds; `-` is the standard input.
+fn cat(param: &str, scope: &Scope<'_>) -> Result<String, String> {
+    let path = filename(param, scope).map_err(|_| "bad FILE")?;
+    let mut bytes = Vec::new();
+    let read = match path.as_str() {
+        "-" => std::io::stdin().read_to_end(&mut bytes),
+        _ => File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| format!("{path}: {}", reason(&error)))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
