@@ -247,8 +247,10 @@ fn fragments_fill_a_queue_as_far_as_one_by_one() {
     let to_queue = "MarkIPHeader -> IPFragmenter(1000) -> s :: Queue -> u :: Unqueue -> Discard";
     let reads = ["s.length", "s.highwater_length", "u.count"].map(str::to_string);
     // Of one packet in ten three come, which leave in three runs.
-    let graph = format!("q :: Queue -> Unqueue -> {to_queue}; InfiniteSource({short}, LIMIT 90, BURST 9) -> q;
-         InfiniteSource({long}, LIMIT 10) -> q; {STOP}");
+    let graph = format!(
+        "q :: Queue -> Unqueue -> {to_queue}; InfiniteSource({short}, LIMIT 90, BURST 9) -> q;
+         InfiniteSource({long}, LIMIT 10) -> q; {STOP}"
+    );
     let one_by_one = printed(simulated(), &graph, &reads);
     assert_eq!(one_by_one, "s.length: 0\ns.highwater_length: 21\nu.count: 120\n");
     assert_eq!(printed(BuildOptions::default(), &graph, &reads), one_by_one);

@@ -13,7 +13,7 @@ pub fn of(world: &World, begin: ElementIdx, n_elements: usize) -> usize {
     if n_elements > HORIZON {
         return usize::MAX;
     }
-    Search { world, known: HashMap::new() }.behind(begin, false)
+    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false)
 }
 
 struct Search<'a> {
@@ -34,15 +34,16 @@ impl Search<'_> {
         }
         // In a loop there is no end, unless it is found that no packet stays in it.
         self.known.insert(place, usize::MAX);
-        let n = self.behind(element, is_answer);
+        let causes = self.world.classes.get(element).map_or(Causes::ANYTHING, |class| class.causes);
+        let n = self.behind(element, causes, is_answer);
         self.known.insert(place, n);
         n
     }
 
-    fn behind(&mut self, element: ElementIdx, is_answer: bool) -> usize {
+    /// How many come of a packet that leaves an element, which causes this.
+    fn behind(&mut self, element: ElementIdx, causes: Causes, is_answer: bool) -> usize {
         let n_outputs = self.world.wiring.n_ports(element).1;
         let mut by_output = Vec::new();
-        let causes = self.world.classes.get(element).map_or(Causes::ANYTHING, |class| class.causes);
         let made = self.world.slots.get(element).and_then(Option::as_ref).map(|element| element.made());
         let made = made.filter(|_| causes.include(Causes::MORE));
         let answers = matches!(made, Some(Made::Answer));
