@@ -14,7 +14,8 @@ use std::net::Ipv4Addr;
 
 use element::fast_path::{Egress, FastPath, HasFastPath};
 use element::{
-    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Made, Packet,
+    offload, same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Made,
+    Packet,
 };
 use packet::DEFAULT_HEADROOM;
 use wire::{ip_flag, ip_option, Ipv4};

@@ -10,8 +10,10 @@
 use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS);
+pub const CLASS: Class = Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .stateless()
+    .args(ARGS);
 
 const ARGS: &[Arg] = &[Arg::optional(
     "OFFSET",

@@ -7,7 +7,8 @@
 use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<Null>("Null", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().blind();
+pub const CLASS: Class =
+    Class::new::<Null>("Null", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().blind();
 
 /// See the page above.
 pub struct Null;

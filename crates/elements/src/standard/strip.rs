@@ -11,8 +11,11 @@ use element::fast_path::{FastPath, HasFastPath, Ingress};
 use element::{offload, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Strip>("Strip", "1/1", "a/a", "x/x").causes(Causes::LINES).stateless().args(ARGS).fast_path::<Strip>();
+pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x")
+    .causes(Causes::LINES)
+    .stateless()
+    .args(ARGS)
+    .fast_path::<Strip>();
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to remove.")];
 

@@ -9,8 +9,11 @@
 use element::{per_packet, Arg, Causes, Class, Configure, DropReason, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<Unstrip>("Unstrip", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<Unstrip>("Unstrip", "1/1", "a/a", "x/x")
+    .causes(Causes::NOTHING)
+    .stateless()
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[Arg::required("LENGTH", "unsigned", "Bytes to put back.")];
 

@@ -8,16 +8,17 @@
 //! FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow udp) -> SetUDPChecksum -> Discard;
 //! ```
 
-use element::{offload, same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Packet, Verdict, Limit};
+use element::{
+    offload, same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Limit, Packet, Verdict,
+};
 use wire::checksum;
 
 use super::segment::Outer;
 use crate::ip::failures::Failures;
 
 /// The class.
-pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x")
-    .causes(Causes::LINES)
-    .drops(DROPS);
+pub const CLASS: Class =
+    Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").causes(Causes::LINES).drops(DROPS);
 
 const FRAGMENT: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new(
