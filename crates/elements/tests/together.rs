@@ -39,7 +39,7 @@ const LINKS: [&str; 27] = [
 const END: &str = "Print(all, 4) -> Discard";
 
 /// Elements with two.
-const FORKS: [&str; 15] = [
+const FORKS: [&str; 18] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -56,6 +56,10 @@ const FORKS: [&str; 15] = [
        f[1] -> ICMPError(1.1.1.1, unreachable, needfrag) -> rt; rt[1] -> Print(other, 4) -> [1] output }",
     "{ input -> c :: CheckLength(28) -> l :: DirectIPLookup(10.0.0.2/32 0, 0/0 1) -> d :: DecIPTTL -> IPFragmenter(28, false) -> output;
        c[1] -> Paint(2) -> l; d[1] -> Print(expired, 4) -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
+    "{ input -> Strip(2) -> MarkIPHeader -> rw :: UDPRewriter(pattern 1.2.3.4 1024-65535 - - 0 1, pass 2) -> IPMirror -> [1] rw;
+       rw[1] -> Unstrip(2) -> output; rw[2] -> [1] output }",
+    "{ input -> [0] s :: RoundRobinSwitch -> Print(once, 4) -> Null -> r :: StrideSwitch(2, 1) -> s; r[1] -> output; s[1] -> [1] output }",
+    "{ input -> a :: RandomSample(0.7) -> h :: CheckLength(28) -> output; h[1] -> StoreData(0, abc) -> Pad(34) -> a; Idle -> [1] output }",
     "{ input -> l :: LinearIPLookup(10.0.0.2/32 0, 10.0.0.9/32 1) -> d :: DecIPTTL -> output;
        d[1] -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
     "{ input -> p :: PaintSwitch; p[0] -> t :: Tee -> c :: Counter -> output; p[1] -> Paint(0) -> Print(again, 4) -> p; t[1] -> c;

@@ -84,6 +84,7 @@ impl Engine {
     ) -> Option<Engine> {
         match Engine::try_build(graph, registry, options, diagnostics) {
             Ok(engine) => {
+                engine.tell_held(diagnostics.list.len(), diagnostics);
                 engine.world.chatter.release();
                 Some(engine)
             }

@@ -66,7 +66,7 @@ impl World {
                     continue;
                 }
             }
-            let in_single_file = self.together.is_in_single_file();
+            let in_single_file = self.together.single_file().is_some();
             let alone = if in_single_file { self.come_in_single_file(to, &mut batch) } else { None };
             // An element that is busy further up the call path gets the batch when it is free again.
             let Some(mut taken) = self.slots.get_mut(to.element()).and_then(Option::take) else {
@@ -120,7 +120,7 @@ impl World {
 
     /// Puts emitted batches on the stack, the first on top, and below them the places where they will meet.
     fn put_on_stack(&mut self, from: ElementIdx, outbox: &mut Outbox) {
-        if self.together.is_in_single_file() {
+        if self.together.single_file().is_some() {
             return self.line_up(from, outbox);
         }
         if self.together.is_on() || outbox.batches().any(|batch| batch.len() > 1) {

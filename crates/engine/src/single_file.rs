@@ -1,24 +1,23 @@
 //! Packets that go together, but in single file: where they part they go on in order, one output and then another, and all that comes of
-//! the first ones is done before the next go on. Elements that make more of a packet get them one by one.
+//! the first ones is done before the next go on. Elements that make more of a packet, or keep some of it in mind and get it once more, get them
+//! one by one.
 
-use element::{Batch, Causes, ElementIdx, Outbox, Packet};
+use element::{Batch, ElementIdx, Outbox, Packet};
 
 use crate::flow::Step;
 use crate::wiring::Target;
 use crate::world::World;
 
 impl World {
-    /// A batch comes to an element in single file. If that makes more of its packets, only the first one comes there now, whose place is
+    /// A batch comes to an element in single file. If packets must come to that one by one, only the first one does now, whose place is
     /// yielded.
     #[inline(never)]
     pub(crate) fn come_in_single_file(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
-        let causes = self.classes.get(to.element())?.causes;
-        if causes.include(Causes::WAKEUPS) {
-            let most = self.turn.come(to.element(), batch)?;
+        if let Some(most) = self.turn.come(to.element(), batch) {
             self.slots.get_mut(to.element())?.as_mut()?.would_hold(most);
-            return None;
         }
-        let place = batch.iter().next().filter(|_| causes.include(Causes::MORE))?.place();
+        let is_alone = self.together.single_file()?.contains(&to.element());
+        let place = batch.iter().next().filter(|_| is_alone)?.place();
         if batch.len() > 1 {
             let first = batch.split_first(1);
             self.stack.push(Step::new(to, std::mem::replace(batch, first)));

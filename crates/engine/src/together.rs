@@ -1,5 +1,7 @@
 //! Lines about packets that go together where Click's go one by one: they are said in the order of the packets.
 
+use std::sync::Arc;
+
 use element::{ElementIdx, Limit, Outbox, Runtime};
 
 use crate::world::World;
@@ -9,8 +11,8 @@ use crate::world::World;
 pub struct Together {
     /// Whether the task that runs now moves packets together.
     is_on: bool,
-    /// Whether they go in single file.
-    in_single_file: bool,
+    /// If they go in single file, the elements that they come to one by one.
+    single_file: Option<Arc<[ElementIdx]>>,
     /// Whether packets are on their way together.
     are_out: bool,
     held: Vec<Held>,
@@ -27,15 +29,15 @@ struct Held {
 
 impl Together {
     /// The task that runs now moves packets together.
-    fn begin(&mut self, in_single_file: bool) {
+    fn begin(&mut self, single_file: Option<Arc<[ElementIdx]>>) {
         self.is_on = true;
-        self.in_single_file = in_single_file;
+        self.single_file = single_file;
     }
 
-    /// Whether packets that part go on one behind the other, and what was made of one before the next.
+    /// If packets that part go on one behind the other, and what was made of one before the next: the elements that they come to one by one.
     #[inline]
-    pub fn is_in_single_file(&self) -> bool {
-        self.in_single_file
+    pub fn single_file(&self) -> Option<&[ElementIdx]> {
+        self.single_file.as_deref()
     }
 
     /// Whether the task that runs now moves packets together.
@@ -74,15 +76,15 @@ impl Together {
 impl World {
     /// The task that an element runs now moves packets together, the way that was explored.
     pub(crate) fn go_together(&mut self, element: ElementIdx) {
-        let in_single_file = self.way(element).is_some_and(|way| way.in_single_file);
-        self.together.begin(in_single_file);
+        let single_file = self.way(element).and_then(|way| way.single_file.clone());
+        self.together.begin(single_file);
     }
 
     /// No more packets go together with those that did: says what was held back.
     #[inline]
     pub(crate) fn have_arrived(&mut self) {
         if std::mem::take(&mut self.together.is_on) {
-            self.together.in_single_file = false;
+            self.together.single_file = None;
             self.say_held();
         }
     }

@@ -347,6 +347,6 @@ fn join(ways: &[&Way]) -> Option<(Vec<Shared>, bool)> {
     }
     // Of what comes of a packet, in single file the run is known that it comes in.
     let passes = stores.iter().any(|shared| shared.filled_by.is_some() && shared.emptied_by.is_some());
-    let may_grow = |way: &Way| way.in_single_file || (!converses && !passes);
+    let may_grow = |way: &Way| way.single_file.is_some() || (!converses && !passes);
     ways.iter().all(|way| way.growth == 1 || may_grow(way)).then_some((stores, converses))
 }

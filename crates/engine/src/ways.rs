@@ -1,5 +1,7 @@
 //! The ways that packets may go together: where nothing shows that they did not go one by one, as they do in Click.
 
+use std::sync::Arc;
+
 use element::{Causes, ElementIdx, PortIdx, Stock, BATCH_MAX};
 
 use crate::growth;
@@ -21,9 +23,9 @@ pub struct Way {
     pub most: usize,
     /// How many packets at most may come to an element of each that sets out.
     pub growth: usize,
-    /// Whether packets that part go on one behind the other, and what was made of a packet before the next, as that would show
-    /// otherwise.
-    pub in_single_file: bool,
+    /// If packets that part go on one behind the other, and what was made of a packet before the next, as it would show otherwise: the
+    /// elements that packets then come to one by one.
+    pub single_file: Option<Arc<[ElementIdx]>>,
 }
 
 /// An element that stores packets.
@@ -146,7 +148,7 @@ impl World {
             loses_pulled: false,
             most: usize::MAX,
             growth: 1,
-            in_single_file: false,
+            single_file: None,
         };
         let mut search = Search {
             world: self,
@@ -194,36 +196,36 @@ impl Search<'_> {
         if makes_more || (comes_again && self.n_copies > 1) {
             self.way.growth = growth::of(self.world, begin, self.met.len());
         }
-        let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(false);
+        let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(&[]);
         let ring_grows = self.way.growth > 1 && self.way.stores.iter().any(Store::is_ring);
-        let may_file = (mixes || ring_grows || makes_more) && self.keeps_order_in_single_file();
-        self.shows |= mixes && !may_file;
-        if may_file {
-            self.way.in_single_file = true;
-        } else if !self.joins.is_empty() {
+        if mixes || ring_grows || makes_more {
+            let singly = self.met_singly();
+            let may_file = self.met.len() <= meetings::HORIZON && self.keeps_order_of_changes(&singly);
+            self.way.single_file = may_file.then(|| singly.into());
+        }
+        self.shows |= mixes && self.way.single_file.is_none();
+        if self.way.single_file.is_none() && !self.joins.is_empty() {
             // All of them have room where they wait for each other.
             self.way.most = BATCH_MAX / self.n_copies;
         }
         Some(())
     }
 
-    /// Whether what several elements share changes in order. In single file it does where packets come to all of them one by one.
-    fn keeps_order_of_changes(&self, in_single_file: bool) -> bool {
+    /// Whether what several elements share changes in order. It does where packets come to all of them one by one.
+    fn keeps_order_of_changes(&self, singly: &[ElementIdx]) -> bool {
         let changing = || self.met.iter().filter(|(_, causes)| causes.include(Causes::CHANGES));
-        let come_alone = in_single_file && changing().all(|(_, causes)| causes.include(Causes::MORE));
-        come_alone || changing().count() <= 1
+        changing().count() <= 1 || changing().all(|(element, _)| singly.contains(element))
     }
 
-    /// Whether packets come to each element in order if they go in single file: to elements behind one that parts them they do. Those
-    /// that come back to an element that they came to together come late, but may find one there that keeps nothing in mind.
-    fn keeps_order_in_single_file(&self) -> bool {
-        let comes_late = |(element, causes): &(ElementIdx, Causes)| {
-            let is_stateless = self.world.classes.get(*element).is_some_and(|class| class.is_stateless);
-            !is_stateless && !causes.include(Causes::MORE) && self.leads_back(*element)
+    /// The elements that packets must come to one by one in single file. To elements behind one that parts them they come in order. Those
+    /// that come back to an element are late, as others came to it together before, unless it keeps nothing in mind.
+    fn met_singly(&self) -> Vec<ElementIdx> {
+        let is_stateless =
+            |element: ElementIdx| self.world.classes.get(element).is_some_and(|class| class.is_stateless);
+        let must_be_alone = |(element, causes): &&(ElementIdx, Causes)| {
+            causes.include(Causes::MORE) || (!is_stateless(*element) && self.leads_back(*element))
         };
-        self.met.len() <= meetings::HORIZON
-            && self.keeps_order_of_changes(true)
-            && !self.met.iter().any(comes_late)
+        self.met.iter().filter(must_be_alone).map(|(element, _)| *element).collect()
     }
 
     fn leads_back(&self, begin: ElementIdx) -> bool {

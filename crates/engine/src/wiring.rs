@@ -161,7 +161,7 @@ impl Wiring {
         if let Some(place) = self.meetings.get_mut(fork) {
             *place = Some(found.into());
         }
-        self.forget_ways();
+        self.lanes.forget();
     }
 
     /// Forgets the ways that were found: an element takes packets otherwise now, or is another one.
