@@ -229,6 +229,9 @@ fn graphs_that_random_ones_were_found_to_differ_in() {
         // Twice as many packets come to a queue as leave it.
         format!("t :: Tee; s :: Queue(5) -> u :: Unqueue -> Print(out, 4) -> Discard;
              InfiniteSource({data}, LIMIT 30) -> q :: Queue -> Unqueue -> t -> s; t[1] -> s; {STOP}"),
+        // No packet at all comes to a queue.
+        format!("q :: Queue -> Unqueue -> Discard; InfiniteSource({data}, LIMIT 30, STOP true) -> Print(in, 4) -> MarkIPHeader
+             -> ICMPError(1.0.0.1, unreachable) -> ICMPError(1.0.0.2, unreachable) -> q"),
         // One of two tasks that take turns loses packets that it pulls.
         format!("t :: Tee; s :: SimpleQueue(50) -> Unqueue -> Print(all, 4) -> Discard;
              t[1] -> Queue -> CheckLength(29) -> Unqueue -> Print(short, 4) -> Discard; q :: Queue -> Unqueue(BURST 12) -> t -> s;

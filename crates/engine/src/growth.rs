@@ -7,13 +7,13 @@ use element::{Causes, ElementIdx, Made};
 use crate::meetings::HORIZON;
 use crate::world::World;
 
-/// How many packets at most end, or are stored, behind `begin` of each that it emits; `usize::MAX` if there may be any number, or more than
-/// a few elements on the way.
+/// How many packets at most end, or are stored, behind `begin` of each that it emits, at least 1; `usize::MAX` if there may be any number,
+/// or more than a few elements on the way.
 pub fn of(world: &World, begin: ElementIdx, n_elements: usize) -> usize {
     if n_elements > HORIZON {
         return usize::MAX;
     }
-    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false)
+    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false).max(1)
 }
 
 struct Search<'a> {
