@@ -15,7 +15,6 @@ use super::failures::{per_told_packet, Failures};
 /// The class.
 pub const CLASS: Class = Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x")
     .causes(Causes::LINES)
-    .stateless()
     .handlers(HANDLERS)
     .drops(DROPS)
     .fast_path::<DropBroadcasts>();

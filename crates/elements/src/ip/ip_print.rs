@@ -19,7 +19,6 @@ use super::describe::{add, describe, Header};
 /// The class.
 pub const CLASS: Class = Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x")
     .causes(Causes::LINES)
-    .stateless()
     .args(ARGS)
     .handlers(HANDLERS)
     .shows_order();
