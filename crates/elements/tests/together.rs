@@ -39,7 +39,7 @@ const LINKS: [&str; 27] = [
 const END: &str = "Print(all, 4) -> Discard";
 
 /// Elements with two.
-const FORKS: [&str; 18] = [
+const FORKS: [&str; 20] = [
     "CheckLength(30)",
     "CheckIPHeader(0, VERBOSE true)",
     "Tee",
@@ -60,6 +60,9 @@ const FORKS: [&str; 18] = [
        rw[1] -> Unstrip(2) -> output; rw[2] -> [1] output }",
     "{ input -> [0] s :: RoundRobinSwitch -> Print(once, 4) -> Null -> r :: StrideSwitch(2, 1) -> s; r[1] -> output; s[1] -> [1] output }",
     "{ input -> a :: RandomSample(0.7) -> h :: CheckLength(28) -> output; h[1] -> StoreData(0, abc) -> Pad(34) -> a; Idle -> [1] output }",
+    "{ input -> o :: IPOutputCombo(1, 9.9.9.9, 1000) -> Print(out, 4) -> output; o[1] -> ICMPError(10.0.0.2, redirect, host) -> [1] output;
+       o[2] -> Discard; o[3] -> Print(expired, 4) -> ICMPError(1.1.1.1, timeexceeded) -> o; o[4] -> IPFragmenter(1000) -> output }",
+    "{ input -> o :: IPOutputCombo(1, 9.9.9.9, 1000) -> output; o[1] -> output; o[2] -> [1] output; o[3] -> [1] output; o[4] -> [1] output }",
     "{ input -> l :: LinearIPLookup(10.0.0.2/32 0, 10.0.0.9/32 1) -> d :: DecIPTTL -> output;
        d[1] -> ICMPError(1.1.1.1, timeexceeded) -> l; l[1] -> [1] output }",
     "{ input -> p :: PaintSwitch; p[0] -> t :: Tee -> c :: Counter -> output; p[1] -> Paint(0) -> Print(again, 4) -> p; t[1] -> c;

@@ -16,15 +16,19 @@
 use std::net::Ipv4Addr;
 
 use element::{
-    annotation, offload, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Packet,
+    annotation, offload, Arg, Batch, Causes, Class, Clock, Configure, Ctx, DropReason, Element, Failed,
+    Packet,
 };
 
 use super::gateway_options::Router;
 use super::{fix_ip_src, set_ip_checksum};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPOutputCombo>("IPOutputCombo", "1/5", "h/h", "x/x").args(ARGS).drops(DROPS);
+pub const CLASS: Class = Class::new::<IPOutputCombo>("IPOutputCombo", "1/5", "h/h", "x/x")
+    .causes(Causes::COPIES)
+    .stateless()
+    .args(ARGS)
+    .drops(DROPS);
 
 const ARGS: &[Arg] = &[
     Arg::required("COLOR", "int", "Packets painted so are cloned to output 1."),
