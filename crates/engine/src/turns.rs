@@ -13,6 +13,9 @@ use crate::world::World;
 const MOST_TASKS: usize = 8;
 /// Most lists of tasks that something is known of.
 const MOST_LISTS: usize = 32;
+/// After so many runs in which there could be no turn, none is looked for in so many.
+const PATIENCE: u32 = 8;
+const WAIT: u32 = 32;
 
 /// The present turn.
 #[derive(Debug, Default)]
@@ -24,6 +27,9 @@ pub struct Turn {
     n_tasks: usize,
     /// Where packets are stored that come and leave in this turn.
     passed: Vec<Passed>,
+    /// How often one after the other there could be no turn, and how many runs to wait until it is looked for one again.
+    n_refused: u32,
+    n_waits: u32,
 }
 
 /// An element that packets come to and leave in a turn.
@@ -118,6 +124,22 @@ impl Turn {
     fn begin(&mut self, n: usize, n_tasks: usize) {
         (self.n, self.at, self.n_tasks) = (n, 0, n_tasks);
         self.passed.clear();
+        self.n_refused = 0;
+    }
+
+    /// There can be no turn now.
+    fn refuse(&mut self) {
+        self.n_refused = (self.n_refused + 1).min(PATIENCE);
+        if self.n_refused == PATIENCE {
+            self.n_waits = WAIT;
+        }
+    }
+
+    /// Whether it is not yet worthwhile to look for a turn again.
+    fn waits(&mut self) -> bool {
+        let waits = self.n_waits > 0;
+        self.n_waits -= u32::from(waits);
+        waits
     }
 
     /// Ends it, also in the middle.
@@ -196,7 +218,7 @@ impl World {
             self.go_together(element);
             return self.turn.n;
         }
-        if self.clock.is_simulated() || self.runs_left == 0 {
+        if self.clock.is_simulated() || self.runs_left == 0 || self.turn.waits() {
             return 1;
         }
         self.explore(element, own);
@@ -213,6 +235,7 @@ impl World {
         let Some(list) = known.or_else(|| self.look_at_list(element)) else { return 1 };
         let n = self.allowed_runs(list, burst, wanted.min(self.runs_left / n_tasks));
         if n <= 1 {
+            self.turn.refuse();
             return 1;
         }
         self.turn.begin(n, n_tasks);
