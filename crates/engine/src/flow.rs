@@ -66,8 +66,13 @@ impl World {
                     continue;
                 }
             }
-            let in_single_file = self.together.single_file().is_some();
-            let alone = if in_single_file { self.come_in_single_file(to, &mut batch) } else { None };
+            if self.together.single_file().is_some() {
+                from = to.element();
+                if let Some(batch) = self.come_in_single_file(to, batch, &mut outbox) {
+                    base += self.postpone(below, to, batch);
+                }
+                continue;
+            }
             // An element that is busy further up the call path gets the batch when it is free again.
             let Some(mut taken) = self.slots.get_mut(to.element()).and_then(Option::take) else {
                 base += self.postpone(below, to, batch);
@@ -76,9 +81,6 @@ impl World {
             from = to.element();
             taken.push(&mut Ctx::new(from, self, &mut outbox), to.port(), batch);
             self.put_back(from, taken);
-            if let Some(place) = alone {
-                self.follow_at(from, place, &mut outbox);
-            }
         }
         self.n_flows -= 1;
         if self.together.is_on() && self.n_flows == 0 && !self.turn.is_on() {

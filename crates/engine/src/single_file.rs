@@ -2,34 +2,44 @@
 //! the first ones is done before the next go on. Elements that make more of a packet, or keep some of it in mind and get it once more, get them
 //! one by one.
 
-use element::{Batch, ElementIdx, Outbox, Packet};
+use element::{Batch, Ctx, ElementIdx, Outbox, Packet};
 
 use crate::flow::Step;
 use crate::wiring::Target;
 use crate::world::World;
 
 impl World {
-    /// A batch comes to an element in single file. If packets must come to that one by one, only the first one does now, whose place is
-    /// yielded.
+    /// Delivers a batch to an element in single file; if packets must come to that one by one, only the first one now. Yields the batch if
+    /// the element is busy.
     #[inline(never)]
-    pub(crate) fn come_in_single_file(&mut self, to: Target, batch: &mut Batch) -> Option<u32> {
-        if let Some(most) = self.turn.come(to.element(), batch) {
-            self.slots.get_mut(to.element())?.as_mut()?.would_hold(most);
+    pub(crate) fn come_in_single_file(
+        &mut self,
+        to: Target,
+        mut batch: Batch,
+        outbox: &mut Outbox,
+    ) -> Option<Batch> {
+        let element = to.element();
+        let Some(mut taken) = self.slots.get_mut(element).and_then(Option::take) else { return Some(batch) };
+        if let Some(most) = self.turn.come(element, &batch) {
+            taken.would_hold(most);
         }
-        let is_alone = self.together.single_file()?.contains(&to.element());
-        let place = batch.iter().next().filter(|_| is_alone)?.place();
-        if batch.len() > 1 {
+        let is_alone = self.together.single_file().is_some_and(|singly| singly.contains(&element));
+        if is_alone && batch.len() > 1 {
             let first = batch.split_first(1);
-            self.stack.push(Step::new(to, std::mem::replace(batch, first)));
+            self.stack.push(Step::new(to, std::mem::replace(&mut batch, first)));
         }
-        Some(place)
-    }
-
-    /// Lets all that an element made of a packet follow at the packet's place.
-    #[inline(never)]
-    pub(crate) fn follow_at(&mut self, from: ElementIdx, place: u32, outbox: &mut Outbox) {
-        outbox.batches_mut().flat_map(|batch| batch.iter_mut()).for_each(|packet| packet.set_place(place));
-        self.line_up(from, outbox);
+        let place = batch.iter().next().filter(|_| is_alone).map(Packet::place);
+        taken.push(&mut Ctx::new(element, self, outbox), to.port(), batch);
+        self.put_back(element, taken);
+        if let Some(place) = place {
+            // All that was made of a packet follows at its place.
+            outbox
+                .batches_mut()
+                .flat_map(|batch| batch.iter_mut())
+                .for_each(|packet| packet.set_place(place));
+            self.line_up(element, outbox);
+        }
+        None
     }
 
     /// Puts emitted packets on the stack, the first on top: together as many as follow each other at one output.
