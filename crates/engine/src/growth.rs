@@ -7,13 +7,13 @@ use element::{Causes, ElementIdx, Made};
 use crate::meetings::HORIZON;
 use crate::world::World;
 
-/// How many packets at most end, or are stored, behind `begin` of each that it emits, at least 1; `usize::MAX` if there may be any number,
-/// or more than a few elements on the way.
+/// How many packets at most come to any element behind `begin` of each that it emits; `usize::MAX` if there may be any number, or more than a
+/// few elements on the way.
 pub fn of(world: &World, begin: ElementIdx, n_elements: usize) -> usize {
     if n_elements > HORIZON {
         return usize::MAX;
     }
-    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false).max(1)
+    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false)
 }
 
 struct Search<'a> {
@@ -23,7 +23,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// How many come of a packet that comes to an element.
+    /// How many come of a packet that comes to an element, with itself: none of them may go on.
     fn at(&mut self, element: ElementIdx, is_answer: bool) -> usize {
         if self.world.wiring.stores(element) {
             return 1;
@@ -35,7 +35,7 @@ impl Search<'_> {
         // In a loop there is no end, unless it is found that no packet stays in it.
         self.known.insert(place, usize::MAX);
         let causes = self.world.classes.get(element).map_or(Causes::ANYTHING, |class| class.causes);
-        let n = self.behind(element, causes, is_answer);
+        let n = self.behind(element, causes, is_answer).max(1);
         self.known.insert(place, n);
         n
     }

@@ -180,6 +180,7 @@ impl Turn {
     /// How many packets an element would have at most, if those that come to it and leave it in this turn did so one by one.
     pub fn most_stored(&self, element: ElementIdx) -> Option<usize> {
         let passed = self.passed.iter().filter(|_| self.is_on()).find(|passed| passed.element == element);
+        // Of what comes in single file the element is told.
         passed.map(|passed| if passed.one_by_one.is_none() { passed.len + 1 } else { 0 })
     }
 

@@ -72,8 +72,6 @@ struct Search<'a> {
     joins: Vec<ElementIdx>,
     /// How often an end was met where it does not matter who is first.
     n_ends: usize,
-    /// Copies of one packet that may be made, itself included.
-    n_copies: usize,
     /// Whether it may show that packets did not go one by one.
     shows: bool,
     /// Whether it may, unless they go in single file.
@@ -144,7 +142,7 @@ impl World {
         let way = Way {
             meets: vec![false; n_elements].into(),
             stores: Vec::new(),
-            causes: own,
+            causes: Causes::NOTHING,
             loses_pulled: false,
             most: usize::MAX,
             growth: 1,
@@ -158,7 +156,6 @@ impl World {
             met: vec![(element, own)],
             joins: Vec::new(),
             n_ends: 0,
-            n_copies: 1,
             shows: false,
             mixes: false,
         };
@@ -193,7 +190,7 @@ impl Search<'_> {
         self.way.causes = self.met.iter().fold(Causes::NOTHING, |all, (_, causes)| all.and(*causes));
         let makes_more = self.way.causes.include(Causes::MORE);
         let comes_again = self.mixes || !self.joins.is_empty();
-        if makes_more || (comes_again && self.n_copies > 1) {
+        if makes_more || (comes_again && self.way.causes.include(Causes::COPIES)) {
             self.way.growth = growth::of(self.world, begin, self.met.len());
         }
         let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(&[]);
@@ -206,7 +203,7 @@ impl Search<'_> {
         self.shows |= mixes && self.way.single_file.is_none();
         if self.way.single_file.is_none() && !self.joins.is_empty() {
             // All of them have room where they wait for each other.
-            self.way.most = BATCH_MAX / self.n_copies;
+            self.way.most = BATCH_MAX / self.way.growth;
         }
         Some(())
     }
@@ -286,9 +283,6 @@ impl Search<'_> {
         self.shows |= step == Step::Pull && has_more;
         self.way.loses_pulled |= step == Step::Pull && !class.facts.drops.is_empty();
         self.met.push((element, causes));
-        if causes.include(Causes::COPIES) {
-            self.n_copies = self.n_copies.saturating_mul(self.world.wiring.n_ports(element).1.max(1));
-        }
         self.next.push((element, more || causes.include(Causes::MORE)));
         Some(())
     }
