@@ -8,7 +8,7 @@ use packet::Batch;
 use crate::clock::Clock;
 use crate::ctx::{Ready, SearchOp, Signal, TaskId, TimerId, Wake};
 use crate::fast_path::Fan;
-use crate::{Causes, Ctx, Element, HandlerCall, Limit};
+use crate::{Causes, Ctx, Element, HandlerCall, Limit, Line};
 
 /// The notifiers that an element has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -250,14 +250,7 @@ pub trait Runtime {
     /// The same, of something at which the element failed: logs that know levels warn of it.
     fn complain(&mut self, element: ElementIdx, text: &str);
     /// Says a line about a packet on a channel, which prints it on standard error if that channel is `default` or not quiet.
-    fn chatter_on(
-        &mut self,
-        element: ElementIdx,
-        channel: &str,
-        place: u32,
-        limit: Option<Limit>,
-        text: &str,
-    );
+    fn say(&mut self, element: ElementIdx, line: Line<'_>);
 
     /// Lets `ear` hear what is said on a channel from now on, until it returns false. A channel is opened by its first
     /// listener, who says whether it is quiet.

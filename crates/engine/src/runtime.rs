@@ -7,7 +7,7 @@ use args::Names;
 use element::fast_path::Fan;
 use element::{
     Balance, Batch, Causes, ChangeOutcome, Clock, Ctx, Delivery, Ear, Element, ElementIdx, HandlerCall,
-    HandlerUse, Limit, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
+    HandlerUse, Limit, Line, PortIdx, Ready, Runtime, Signal, TaskId, TimerId, Wake, BATCH_MAX,
 };
 use graph::{context_of, contexts};
 use rustix::event::{poll, Timespec};
@@ -425,16 +425,9 @@ impl Runtime for World {
         self.chatter.say_as(self.name(element), text, true);
     }
 
-    fn chatter_on(
-        &mut self,
-        element: ElementIdx,
-        channel: &str,
-        place: u32,
-        limit: Option<Limit>,
-        text: &str,
-    ) {
-        if !self.together.holds(element, channel, place, limit, text) {
-            self.say_within(limit, element, channel, text);
+    fn say(&mut self, element: ElementIdx, line: Line<'_>) {
+        if !self.together.holds(element, line) {
+            self.say_now(element, line);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use element::{ElementIdx, Limit, Outbox, Runtime};
+use element::{ElementIdx, Limit, Line, Outbox, Runtime};
 
 use crate::world::World;
 
@@ -56,15 +56,8 @@ impl Together {
         }
     }
 
-    /// Holds a line about a packet at this place back, if packets are on their way together.
-    pub fn holds(
-        &mut self,
-        element: ElementIdx,
-        channel: &str,
-        place: u32,
-        limit: Option<Limit>,
-        text: &str,
-    ) -> bool {
+    /// Holds a line back, if packets are on their way together.
+    pub fn holds(&mut self, element: ElementIdx, Line { channel, place, limit, text }: Line<'_>) -> bool {
         if self.are_out {
             let (channel, text) = (channel.to_string(), text.to_string());
             self.held.push(Held { place, element, channel, limit, text });
@@ -95,27 +88,21 @@ impl World {
         self.together.are_out = false;
         let mut held = std::mem::take(&mut self.together.held);
         held.sort_by_key(|line| line.place);
-        for Held { element, channel, limit, text, .. } in held.drain(..) {
-            self.say_within(limit, element, &channel, &text);
+        for Held { place, element, channel, limit, text } in held.drain(..) {
+            self.say_now(element, Line { channel: &channel, place, limit, text: &text });
         }
         self.together.held = held;
     }
 
     /// Says a line, unless enough was said of what it tells.
-    pub(crate) fn say_within(
-        &mut self,
-        limit: Option<Limit>,
-        element: ElementIdx,
-        channel: &str,
-        text: &str,
-    ) {
-        if let Some(Limit { what, most }) = limit {
+    pub(crate) fn say_now(&mut self, element: ElementIdx, line: Line<'_>) {
+        if let Some(Limit { what, most }) = line.limit {
             let n = self.said.entry(what).or_default();
             if *n >= most {
                 return;
             }
             *n += 1;
         }
-        self.chatter.say_on(Runtime::name(self, element), channel, text);
+        self.chatter.say_on(Runtime::name(self, element), line.channel, line.text);
     }
 }

@@ -24,6 +24,7 @@ use sys::packet_socket::{RxRing, Tx, TxOptions};
 
 use crate::capture::link;
 use crate::device::{check_up, hide_from_kernel, refusal, show_to_kernel, words};
+use crate::trace;
 use crate::traffic::Traffic;
 
 /// The class. Devices are opened while the process may.
@@ -42,7 +43,7 @@ const ARGS: &[Arg] = &[
     ),
     Arg::optional("SNAPLEN", "int", "Most bytes to keep of a packet, 14 to 65535. Default 2046."),
     Arg::keyword("SNIFFER", "bool", "Whether the kernel handles the packets as well. Default true."),
-    Arg::keyword("FORCE_IP", "bool", "Whether to emit only IP packets, headers marked. Default false."),
+    trace::FORCE_IP,
     Arg::keyword(
         "METHOD",
         "word",

@@ -8,7 +8,7 @@ use graph::{ElementIdx, PortIdx};
 use packet::{Batch, Packet};
 
 use crate::runtime::Runtime;
-use crate::{Causes, Outbox};
+use crate::{Causes, Limit, Line, Outbox};
 
 /// Most packets of several runs of a task that are moved together.
 const TOGETHER: usize = 32;
@@ -88,13 +88,6 @@ pub struct Ctx<'a> {
     pub element: ElementIdx,
     pub(crate) outbox: &'a mut Outbox,
     pub(crate) runtime: &'a mut dyn Runtime,
-}
-
-/// How often lines may be said that tell the same, by whichever elements of a graph.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    pub what: &'static str,
-    pub most: u32,
 }
 
 impl<'a> Ctx<'a> {
@@ -305,12 +298,12 @@ impl<'a> Ctx<'a> {
 
     /// The same, about a packet, by its [`Packet::place`]: lines about packets that went together come in the order of the packets.
     pub fn chatter_of(&mut self, place: u32, text: &str) {
-        self.runtime.chatter_on(self.element, "", place, None, text);
+        self.chatter_on("", place, text);
     }
 
     /// The same, unless enough was said of what the line tells.
     pub fn chatter_of_at_most(&mut self, place: u32, limit: Limit, text: &str) {
-        self.runtime.chatter_on(self.element, "", place, Some(limit), text);
+        self.runtime.say(self.element, Line { channel: "", place, limit: Some(limit), text });
     }
 
     /// As [`Ctx::chatter`], of something at which this element failed: where there are levels, it is a warning.
@@ -325,7 +318,7 @@ impl<'a> Ctx<'a> {
 
     /// As [`Ctx::chatter_of`], on a channel for those who listen there; `default` is standard error.
     pub fn chatter_on(&mut self, channel: &str, place: u32, text: &str) {
-        self.runtime.chatter_on(self.element, channel, place, None, text);
+        self.runtime.say(self.element, Line { channel, place, limit: None, text });
     }
 
     /// A random number below 2^31.
