@@ -22,6 +22,8 @@ impl Causes {
     pub const LOOKS_AT_STORES: Causes = Causes(16);
     /// Copies of a packet by several outputs.
     pub const COPIES: Causes = Causes(32);
+    /// A choice of where to pull from, by what is stored then.
+    pub const CHOICE: Causes = Causes(64);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);
 
@@ -39,7 +41,7 @@ impl Causes {
 /// What an element makes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
-    /// So many at most, by output 0.
+    /// Pieces of at least so many bytes, but for the last, by output 0; of 0, any number.
     Pieces(usize),
     /// An answer, but none to an answer.
     Answer,
@@ -54,4 +56,6 @@ pub struct Stock {
     pub room: usize,
     /// How often pulls may find nothing, one after the other, before pullers are told to sleep.
     pub patience: usize,
+    /// The same after the next packet.
+    pub patience_anew: usize,
 }

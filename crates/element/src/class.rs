@@ -103,6 +103,8 @@ pub struct Class {
     pub shows_order: bool,
     /// Whether it does the same to each packet, whichever came before, but for counts that only handlers tell.
     pub is_stateless: bool,
+    /// By how many bytes at most its elements make packets longer, or what they make of them; `None` is any number.
+    pub lengthens: Option<u16>,
     /// What packets that come to its elements cause, if an element does not say otherwise.
     pub causes: Causes,
     /// How often Click looks at the clock while it makes an element: simulated time passes by that.
@@ -145,6 +147,7 @@ impl Class {
             blind: false,
             shows_order: false,
             is_stateless: false,
+            lengthens: None,
             causes: Causes::ANYTHING,
             n_clock_looks: 0,
             fast_path: None,
@@ -235,6 +238,12 @@ impl Class {
     /// Does the same to each packet, whichever came before.
     pub const fn stateless(mut self) -> Class {
         self.is_stateless = true;
+        self
+    }
+
+    /// Makes no packet longer by more than so many bytes.
+    pub const fn lengthens(mut self, bytes: u16) -> Class {
+        self.lengthens = Some(bytes);
         self
     }
 

@@ -125,8 +125,11 @@ pub trait Element: Any + Send {
 
     /// What it makes of a packet, if it makes [more](Causes::MORE).
     fn made(&self) -> Made {
-        Made::Pieces(usize::MAX)
+        Made::Pieces(0)
     }
+
+    /// The [places](Packet::place) of the packets that it stores, in order.
+    fn stored_places(&self, each: &mut dyn FnMut(u32)) {}
 
     /// Packets come that are stored; one by one, as others take some out, it would hold so many at a time.
     fn would_hold(&mut self, most: usize) {}

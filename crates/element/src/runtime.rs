@@ -110,6 +110,8 @@ pub trait Runtime {
     /// Takes several runs of the task that runs now, which moves `burst` packets in each, as one: at most `wanted`. See
     /// [`Ctx::joint_burst`].
     fn take_runs(&mut self, element: ElementIdx, burst: usize, own: Causes, wanted: usize) -> usize;
+    /// See [`Ctx::makes_no_longer`].
+    fn makes_no_longer(&mut self, element: ElementIdx, bytes: usize);
     /// Whether packets that a task of the element moves, which causes `own`, may cause anything.
     fn is_unforeseen(&mut self, element: ElementIdx, own: Causes) -> bool;
     /// See [`Ctx::took_runs`].
@@ -117,8 +119,16 @@ pub trait Runtime {
     /// How many packets came to where the present task takes them out since several runs were taken as one, if they came from another
     /// task that these take turns with.
     fn came_in_turn(&mut self) -> Option<usize>;
+    /// See [`Ctx::comes_later`].
+    fn comes_later(&mut self, element: ElementIdx, port: PortIdx, batch: &mut Batch) -> bool;
+    /// Whether the present task takes its packets run by run from several places to which others bring them in the same turn.
+    fn chooses_in_turn(&self) -> bool;
+    /// Lets the packets come that were brought up to this run.
+    fn let_come(&mut self, run: usize);
     /// How many runs of those that were taken as one there are behind that of the packet at this place.
     fn runs_behind(&self, place: Option<u32>) -> usize;
+    /// See [`Ctx::is_drained`].
+    fn is_drained(&self, store: ElementIdx) -> bool;
     /// See [`Ctx::most_stored`].
     fn most_stored(&self, element: ElementIdx, len: usize) -> usize;
 

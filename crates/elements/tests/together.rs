@@ -70,7 +70,7 @@ const FORKS: [&str; 20] = [
 ];
 
 /// Elements that store packets, and what takes them out.
-const STORES: [(&str, &str); 11] = [
+const STORES: [(&str, &str); 13] = [
     ("Queue(40)", "Unqueue"),
     ("Queue(4)", "Unqueue"),
     ("Queue(400)", "Unqueue"),
@@ -82,6 +82,8 @@ const STORES: [(&str, &str); 11] = [
     ("FrontDropQueue(9)", "Unqueue"),
     ("Queue(30)", "CheckLength(29) -> Unqueue(BURST 3)"),
     ("Queue(20)", "CheckLength(29) -> Unqueue"),
+    ("{ input -> s :: RoundRobinSwitch -> Queue(40) -> p :: PrioSched -> output; s [1] -> Queue(4) -> [1] p }", "Unqueue"),
+    ("{ input -> s :: HashSwitch(0, 1) -> Queue(30) -> p :: RoundRobinSched -> output; s [1] -> Queue -> [1] p }", "Unqueue"),
 ];
 
 /// A tree of elements, that ends in one of few ways.
@@ -146,12 +148,17 @@ fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
         sources.iter().map(|(source, tree)| format!("{source} -> {}; ", text(tree, &mut more))).collect();
     let graph = format!("RandomSeed(3); Idle -> end :: {end}; {more} {}", ways.concat());
     // A source that waits for room for ever does not stop the graph.
-    let graph = if graph.contains("Queue") { graph + STOP } else { graph };
+    check_graph(&if graph.contains("Queue") { graph + STOP } else { graph })
+}
+
+fn check_graph(graph: &str) -> Result<(), TestCaseError> {
     let words = graph.split([' ', ';']);
     let reads: Vec<String> = words
         .flat_map(|word| match word {
             store if store.starts_with("store") => {
-                vec![format!("{store}.length"), format!("{store}.highwater_length"), format!("{store}.drops")]
+                let is_queue = !graph.contains(&format!("{store} :: {{"));
+                let reads = ["length", "highwater_length", "drops"].iter().filter(|_| is_queue);
+                reads.map(|read| format!("{store}.{read}")).collect()
             }
             "q" => vec!["q.length".to_string(), "q.highwater_length".to_string()],
             puller if puller.starts_with("from_") => {
@@ -161,8 +168,8 @@ fn check(end: &str, sources: &[(String, &Tree)]) -> Result<(), TestCaseError> {
         })
         .collect();
     prop_assert_eq!(
-        printed(BuildOptions::default(), &graph, &reads),
-        printed(simulated(), &graph, &reads),
+        printed(BuildOptions::default(), graph, &reads),
+        printed(simulated(), graph, &reads),
         "{}",
         graph
     );
@@ -266,6 +273,18 @@ fn fragments_fill_a_queue_as_far_as_one_by_one() {
     assert_eq!(printed(BuildOptions::default(), &graph, &reads), one_by_one);
 }
 
+#[test]
+fn packets_that_a_shaper_holds_back_come_later() {
+    for rate in ["Shaper(300000)", "Shaper(3000000)", "BandwidthShaper(20000000)", "Shaper(4000000000)"] {
+        let graph = format!(
+            "InfiniteSource({DATA}, LIMIT 900) -> q :: Queue -> s :: {rate} -> u :: Unqueue -> c :: Counter -> Discard; DriverManager(wait 30ms, stop)"
+        );
+        let reads = ["q.length", "q.drops", "u.count", "c.count"].map(str::to_string);
+        let told = printed(BuildOptions::default(), &graph, &reads);
+        assert_eq!(told, "q.length: 0\nq.drops: 0\nu.count: 900\nc.count: 900\n", "{rate}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
     #[test]
@@ -290,6 +309,46 @@ proptest! {
         let handlers = ["q.length", "q2.length", "q3.length", "u.count", "u2.count", "d.count", "d.scheduled", "u.scheduled", "q2.highwater_length"];
         let reads = handlers.map(str::to_string);
         prop_assert_eq!(printed(BuildOptions::default(), &graph, &reads), printed(simulated(), &graph, &reads), "{}", graph);
+    }
+
+    #[test]
+    fn pullers_that_packets_wake_now_and_then(
+        tree in trees(), kinds in prop::collection::vec(any::<u8>(), 1..9), n in 1..400u32,
+        shares in prop::collection::vec(1..60u32, 2..6), files in any::<bool>(), puller in 0..3usize,
+    ) {
+        let capacity = [3, 20, 300][puller];
+        let end = ["Unqueue -> Print(from_b, 4) -> Discard", "from_b :: Unqueue -> Null -> Discard", "Discard"][puller];
+        let shares: Vec<String> = shares.iter().map(|share| (share * share).to_string()).collect();
+        let queues: String = (0..shares.len())
+            .map(|at| format!("s [{at}] -> stored{at} :: Queue({capacity}) -> {}; ", end.replace("from_b", &format!("from_{at}"))))
+            .collect();
+        let parts = format!("s :: StrideSwitch({}); {queues}", shares.join(", "));
+        // Errors that come back, so that packets go in single file.
+        let router = "MarkIPHeader(0) -> r :: StaticIPLookup(10.0.0.0/8 0, 0/0 1) -> d :: DecIPTTL -> s; r [1] -> s; d [1] -> ICMPError(1.1.1.1, timeexceeded) -> r; ";
+        let way = if files { router } else { "s; " };
+        let ttl = if kinds.len() > 4 { "40" } else { "01" };
+        let data = DATA.replace("40110000", &format!("{ttl}110000"));
+        let graph = format!("{parts} i :: InfiniteSource({data}, LIMIT {n}, STOP true) -> {way}");
+        check_graph(&graph)?;
+        check(&format!("Null; {parts} end -> {way}"), &[(format!("InfiniteSource({data}, LIMIT {n}, STOP true)"), &tree)])?;
+    }
+
+    #[test]
+    fn queues_that_are_chosen_from(
+        tree in trees(), sent in trees(), n in 1..300u32, kind in 0..5usize, capacity in 2..200u32, files in any::<bool>(),
+        shares in prop::collection::vec(1..40u32, 2..5), is_fast in any::<bool>(),
+    ) {
+        let kind = ["PrioSched", "RoundRobinSched", "SimplePrioSched", "SimpleRoundRobinSched", "PrioSched -> Null"][kind];
+        let ways: String =
+            (0..shares.len()).map(|at| format!("s [{at}] -> stored{at} :: Queue({capacity}) -> [{at}] p; ")).collect();
+        let shares: Vec<String> = shares.iter().map(|share| (share * share).to_string()).collect();
+        let (class, link) = kind.split_once(" ").unwrap_or((kind, ""));
+        let parts = format!("p :: {class}; s :: StrideSwitch({}); {ways}", shares.join(", "));
+        let source = format!("InfiniteSource({DATA}, LIMIT {n}, STOP {is_fast})");
+        let filled = if files { "MarkIPHeader(0) -> r :: StaticIPLookup(10.0.0.0/8 0, 0/0 1) -> d :: DecIPTTL -> s; r [1] -> s; d [1] -> ICMPError(1.1.1.1, timeexceeded) -> r; " } else { "s; " };
+        let pulled = format!("p {link} -> from_p :: Unqueue");
+        check(&format!("Print(all, 4) -> Discard; {parts} {source} -> {filled}"), &[(pulled.clone(), &tree)])?;
+        check(&format!("Null; {parts} end -> {filled} {pulled} -> Discard"), &[(source, &sent)])?;
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl World {
         let mut from = element;
         self.n_flows += 1;
         if self.together.is_on() && self.n_flows == 1 {
-            self.together.set_out(&mut outbox, self.turn.emptied_now().is_some());
+            self.together.set_out(&mut outbox, self.turn.places_are_given());
         }
         loop {
             let (to, mut batch) = match outbox.take_only() {

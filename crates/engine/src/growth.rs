@@ -7,17 +7,29 @@ use element::{Causes, ElementIdx, Made};
 use crate::meetings::HORIZON;
 use crate::world::World;
 
-/// How many packets at most come to any element behind `begin` of each that it emits; `usize::MAX` if there may be any number, or more than a
-/// few elements on the way.
-pub fn of(world: &World, begin: ElementIdx, n_elements: usize) -> usize {
-    if n_elements > HORIZON {
+/// How many packets at most come to any element behind `begin` of each that it emits, on the way to `met`; `usize::MAX` if there may be any
+/// number, or more than a few elements on the way.
+pub fn of(world: &World, begin: ElementIdx, met: &[ElementIdx]) -> usize {
+    if met.len() > HORIZON {
         return usize::MAX;
     }
-    Search { world, known: HashMap::new() }.behind(begin, Causes::NOTHING, false)
+    let longest = longest(world, begin, met).unwrap_or(usize::MAX);
+    Search { world, longest, known: HashMap::new() }.behind(begin, Causes::NOTHING, false)
+}
+
+/// How long packets are at most that come of those which an element makes, if that is known. An element may get a packet, and then, if
+/// that stays in no loop, an answer to it.
+fn longest(world: &World, begin: ElementIdx, met: &[ElementIdx]) -> Option<usize> {
+    let made = *world.wiring.longest.get(&begin)?;
+    met.iter().filter(|element| **element != begin).try_fold(made, |longest, element| {
+        Some(longest + 2 * usize::from(world.classes.get(*element)?.lengthens?))
+    })
 }
 
 struct Search<'a> {
     world: &'a World,
+    /// Bytes that a packet has at most.
+    longest: usize,
     /// What is known of elements, for packets that are answers to others, and for those that are not.
     known: HashMap<(ElementIdx, bool), usize>,
 }
@@ -56,7 +68,10 @@ impl Search<'_> {
             }
         }
         match made {
-            Some(Made::Pieces(most)) => {
+            Some(Made::Pieces(least)) => {
+                // A longer one is no IP packet.
+                let longest = self.longest.min(u16::MAX.into());
+                let most = longest.checked_div(least).map_or(usize::MAX, |n| n + 1);
                 let n_of = |(port, n): &(usize, usize)| if *port == 0 { n.saturating_mul(most) } else { *n };
                 by_output.iter().map(n_of).max().unwrap_or(1)
             }

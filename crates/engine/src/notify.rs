@@ -5,7 +5,7 @@ mod text;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use element::{ElementIdx, Notifies, SearchOp, Signal, Wake};
+use element::{ElementIdx, Notifies, SearchOp, Signal, TaskId, Wake};
 
 use crate::numbers::Numbers;
 use crate::world::World;
@@ -231,6 +231,16 @@ impl Notifiers {
         let notifier = self.of(element, kind).and_then(|id| self.list.get(id as usize));
         let wakes = |listener: &Listener| listener.wake != Wake::Nobody;
         notifier.is_some_and(|notifier| !notifier.is_active() && notifier.listeners.iter().any(wakes))
+    }
+
+    /// The task that would wake if there were something to pull from an element, if it is one.
+    pub fn sleeper(&self, element: ElementIdx) -> Option<TaskId> {
+        let notifier = self.list.get(self.of(element, Kind::Empty)? as usize)?;
+        let mut woken = notifier.listeners.iter().filter(|listener| listener.wake != Wake::Nobody);
+        match (notifier.is_active(), woken.next()?.wake, woken.next()) {
+            (false, Wake::Task(task), None) => Some(task),
+            _ => None,
+        }
     }
 
     fn listen(&mut self, id: u32, listener: Listener) {

@@ -142,7 +142,8 @@ impl World {
 
     fn run_tasks(&mut self) {
         self.runs_left = TASKS_PER_ROUND + 1;
-        while self.runs_left > 0 {
+        // A turn is not left in the middle, and so a round may have some runs more.
+        while self.runs_left > 0 || self.turn.is_on() {
             if self.runcount <= 0 {
                 break;
             }
@@ -154,7 +155,7 @@ impl World {
             let begin = self.balance.map(|_| Instant::now());
             let worked = self.call(element, |element, ctx| element.run_task(ctx, task)).unwrap_or(false);
             let worked = if self.goes_on { self.go_on_with(element) } else { worked };
-            let (runs, is_over) = self.turn.ran();
+            let (runs, is_over) = self.have_run();
             if is_over {
                 self.have_arrived();
             }
@@ -169,7 +170,7 @@ impl World {
         self.runs_left = 0;
         if self.turn.is_on() {
             // Somebody stopped the driver.
-            self.turn.end();
+            self.end_turn();
             self.have_arrived();
         }
         if self.acts_for_threads() {

@@ -163,6 +163,10 @@ impl Runtime for World {
         self.take_turn(element, burst, own, wanted)
     }
 
+    fn makes_no_longer(&mut self, element: ElementIdx, bytes: usize) {
+        self.wiring.makes_no_longer(element, bytes);
+    }
+
     fn is_unforeseen(&mut self, element: ElementIdx, own: Causes) -> bool {
         World::is_unforeseen(self, element, own)
     }
@@ -177,8 +181,25 @@ impl Runtime for World {
         Some(self.turn.n_to_take(store, len))
     }
 
+    #[inline]
+    fn comes_later(&mut self, element: ElementIdx, port: PortIdx, batch: &mut Batch) -> bool {
+        self.turn.keeps_back(element, port, batch)
+    }
+
+    fn chooses_in_turn(&self) -> bool {
+        self.turn.chooses_now()
+    }
+
+    fn let_come(&mut self, run: usize) {
+        World::let_come(self, run);
+    }
+
     fn runs_behind(&self, place: Option<u32>) -> usize {
         self.turn.runs_behind(place)
+    }
+
+    fn is_drained(&self, store: ElementIdx) -> bool {
+        self.turn.is_drained(store)
     }
 
     fn most_stored(&self, element: ElementIdx, len: usize) -> usize {

@@ -300,6 +300,27 @@ impl TaskList {
         all.all(|task| task.may_run() && task.stride == first.stride && !later(task.pass, again))
     }
 
+    /// Whether a task that sleeps would take turns with those on the list if it woke: it has the share of the one that was taken up.
+    pub fn may_join(&self, id: TaskId) -> bool {
+        let first = self.list.front().and_then(|first| self.get(*first));
+        let (Some(first), Some(task)) = (first, self.get(id)) else { return false };
+        let may_wake = !task.on_list && !task.strongly_unscheduled && task.home_thread >= 0;
+        may_wake && task.stride == first.stride
+    }
+
+    /// Marks the task that was taken up unscheduled again: it has not been woken since.
+    pub fn begin_again(&mut self) {
+        if let Some(id) = self.list.front().copied() {
+            self.unschedule(id, false);
+        }
+    }
+
+    /// Puts a task where it would be if the one that was taken up had woken it.
+    pub fn put_last(&mut self, id: TaskId) {
+        self.list.retain(|other| *other != id);
+        self.insert(id);
+    }
+
     /// Takes up the next task that is to run: marks it unscheduled, so that it must schedule itself again, and leaves it
     /// at the head of the list until [`TaskList::done`].
     #[inline]

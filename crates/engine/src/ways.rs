@@ -28,6 +28,13 @@ pub struct Way {
     pub single_file: Option<Arc<[ElementIdx]>>,
 }
 
+impl Way {
+    /// Whether it is chosen in each run where to pull from.
+    pub fn chooses(&self) -> bool {
+        self.causes.include(Causes::CHOICE)
+    }
+}
+
 /// An element that stores packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
@@ -191,9 +198,15 @@ impl Search<'_> {
         let makes_more = self.way.causes.include(Causes::MORE);
         let comes_again = self.mixes || !self.joins.is_empty();
         if makes_more || (comes_again && self.way.causes.include(Causes::COPIES)) {
-            self.way.growth = growth::of(self.world, begin, self.met.len());
+            self.way.growth = growth::of(
+                self.world,
+                begin,
+                &self.met.iter().map(|(element, _)| *element).collect::<Vec<_>>(),
+            );
         }
         let mixes = self.mixes || !self.keeps_order_where_ways_join() || !self.keeps_order_of_changes(&[]);
+        // What comes back may be chosen before what was there.
+        self.shows |= self.way.chooses() && self.way.stores.iter().any(Store::is_ring);
         let ring_grows = self.way.growth > 1 && self.way.stores.iter().any(Store::is_ring);
         if mixes || ring_grows || makes_more {
             let singly = self.met_singly();

@@ -1,5 +1,7 @@
 //! Wiring: where each port of a checked graph leads, as flat tables for the run loop.
 
+use std::collections::HashMap;
+
 use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
@@ -84,6 +86,8 @@ pub struct Wiring {
     pub ways: Vec<Known>,
     /// What is known of tasks that were on the list at the same time.
     pub lists: Vec<List>,
+    /// Of elements that have told it, how long the packets are at most that they make.
+    pub longest: HashMap<ElementIdx, usize>,
     /// Whether an element shows in what order packets come, or how many a burst has.
     pub shows_order: bool,
     /// For each input, the first output it is connected to.
@@ -169,6 +173,14 @@ impl Wiring {
         self.lanes.forget();
         self.ways.clear();
         self.lists.clear();
+    }
+
+    /// An element tells how long the packets are at most that it makes from now on.
+    pub fn makes_no_longer(&mut self, element: ElementIdx, bytes: usize) {
+        if self.longest.insert(element, bytes) != Some(bytes) {
+            self.ways.clear();
+            self.lists.clear();
+        }
     }
 
     /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first, or where a burst ends.

@@ -254,6 +254,9 @@ impl<'a> Ctx<'a> {
             if let Some(n_stored) = self.runtime.came_in_turn() {
                 return self.pull_in_turn(port, n_stored, wanted);
             }
+            if self.runtime.chooses_in_turn() {
+                return self.pull_run_by_run(port, wanted);
+            }
         }
         let batch = self.pull(port, wanted);
         let n_idle = usize::from(batch.len() < wanted);
@@ -272,16 +275,60 @@ impl<'a> Ctx<'a> {
             packet.set_place(run);
             run += 1;
         }
-        let n_idle = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
-        for _ in 0..n_idle {
-            self.pull(port, 1);
+        let mut n_idle = 0;
+        let n_more = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
+        for n_left in (0..n_more).rev() {
+            match self.pull_packet(port) {
+                None => n_idle += 1,
+                // It was held back before.
+                Some(mut packet) => {
+                    packet.set_place(self.runtime.runs_behind(None).saturating_sub(n_left + 1) as u32);
+                    batch.push(packet);
+                    n_idle = 0;
+                }
+            }
         }
         (batch, n_idle)
+    }
+
+    /// Pulls a packet in each run, when those have come that were brought before it.
+    #[cold]
+    fn pull_run_by_run(&mut self, port: PortIdx, n_runs: usize) -> (Batch, usize) {
+        let (mut batch, mut n_idle) = (Batch::new(), 0);
+        for run in 0..n_runs {
+            self.runtime.let_come(run);
+            match self.pull_packet(port) {
+                None => n_idle += 1,
+                Some(mut packet) => {
+                    packet.set_place(run as u32);
+                    batch.push(packet);
+                    n_idle = 0;
+                }
+            }
+        }
+        (batch, n_idle)
+    }
+
+    /// Packets come that are to be stored. Whether they come later instead, as a task takes them out that must not see them too early; the
+    /// batch is empty then.
+    #[inline]
+    pub fn comes_later(&mut self, port: PortIdx, batch: &mut Batch) -> bool {
+        self.runtime.comes_later(self.element, port, batch)
+    }
+
+    /// From now on the packets that this element makes are no longer than that.
+    pub fn makes_no_longer(&mut self, bytes: usize) {
+        self.runtime.makes_no_longer(self.element, bytes);
     }
 
     /// There were packets for `n` of the runs that [`Ctx::joint_burst`] took as one.
     pub fn took_runs(&mut self, n: usize) {
         self.runtime.took_runs(n);
+    }
+
+    /// Whether each packet that comes to an element now leaves it before the next comes, though they come together.
+    pub fn is_drained(&self, store: ElementIdx) -> bool {
+        self.runtime.is_drained(store)
     }
 
     /// How many packets would have been stored at a time, where `len` are stored now, if they had come one by one.

@@ -108,12 +108,13 @@ impl Element for Red {
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         // What passes here fills the queues before the next packet is looked at.
         let mut len = self.queues.len(ctx);
+        let grows = !self.queues.are_drained(ctx);
         let curve = self.parameters.curve();
         let mut dropped = Batch::new();
         batch.split(
             |_| {
                 let is_dropped = self.drops(ctx, &curve, len);
-                len += usize::from(!is_dropped);
+                len += usize::from(grows && !is_dropped);
                 u32::from(is_dropped)
             },
             |_, packet| dropped.push(packet),

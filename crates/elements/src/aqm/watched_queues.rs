@@ -45,6 +45,11 @@ impl WatchedQueues {
         self.0.iter().filter_map(|idx| len(ctx, *idx)).sum()
     }
 
+    /// Whether each packet that comes to them leaves them before the next comes.
+    pub fn are_drained(&self, ctx: &Ctx<'_>) -> bool {
+        self.0.iter().all(|idx| ctx.is_drained(*idx))
+    }
+
     /// Whether it is one queue, into which what the element pushes goes straight.
     pub fn are_filled_by(&self, ctx: &mut Ctx<'_>) -> bool {
         let element = ctx.element;

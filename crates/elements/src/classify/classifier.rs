@@ -25,6 +25,7 @@ use crate::control::alignment_info;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Classifier>("Classifier", "1/-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

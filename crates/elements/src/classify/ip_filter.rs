@@ -22,6 +22,7 @@ use super::scope_names::ScopeNames;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFilter>("IPFilter", "1/-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

@@ -25,6 +25,7 @@ use super::arp_frame::{self, FRAME};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ARPResponder>("ARPResponder", "1/1-2", "a/ah", "x/x")
+    .lengthens(42)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -16,6 +16,7 @@ use wire::Ethernet;
 
 /// The class.
 pub const CLASS: Class = Class::new::<EtherEncap>("EtherEncap", "1/1", "a/a", "x/x")
+    .lengthens(14)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

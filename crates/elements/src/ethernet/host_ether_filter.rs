@@ -17,6 +17,7 @@ use packet::PacketType;
 
 /// The class.
 pub const CLASS: Class = Class::new::<HostEtherFilter>("HostEtherFilter", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)

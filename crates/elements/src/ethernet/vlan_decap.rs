@@ -12,7 +12,7 @@ use super::tag;
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<VlanDecap>("VLANDecap", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
+    Class::new::<VlanDecap>("VLANDecap", "1/1", "a/a", "x/x").lengthens(0).causes(Causes::NOTHING).args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional("ANNO", "bool", "Whether to set the VLAN annotation. Default true."),

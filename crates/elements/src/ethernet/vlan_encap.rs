@@ -13,6 +13,7 @@ use super::tag::{self, Tagging};
 
 /// The class.
 pub const CLASS: Class = Class::new::<VlanEncap>("VLANEncap", "1/1", "a/a", "x/x")
+    .lengthens(4)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS);

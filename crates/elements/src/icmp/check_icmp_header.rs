@@ -14,6 +14,7 @@ use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Checker<Icmp>>("CheckICMPHeader", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

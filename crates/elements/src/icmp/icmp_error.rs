@@ -30,6 +30,7 @@ use super::source_route::{self, SourceRoute};
 
 /// The class.
 pub const CLASS: Class = Class::new::<ICMPError>("ICMPError", "1/1", "a/a", "x/x")
+    .lengthens(68)
     .causes(Causes::MORE.and(Causes::CHANGES))
     .args(ARGS)
     .handlers(HANDLERS)

@@ -24,6 +24,7 @@ use super::header_check::{Addresses, HeaderCheck, BADSRC, FAULTS, GOODDST, INTER
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIPHeader>("CheckIPHeader", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -13,6 +13,7 @@ use super::check_ip_header::{CheckIPHeader, ARGS, DROPS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckIPHeader2>("CheckIPHeader2", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

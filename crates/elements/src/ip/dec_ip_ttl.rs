@@ -17,6 +17,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<DecIPTTL>("DecIPTTL", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

@@ -14,6 +14,7 @@ use super::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<DropBroadcasts>("DropBroadcasts", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .handlers(HANDLERS)
     .drops(DROPS)

@@ -18,6 +18,7 @@ use super::set_ip_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<FixIPSrc>("FixIPSrc", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

@@ -13,6 +13,7 @@ use element::{annotation, per_packet, Arg, Causes, Class, Configure, Element, Fa
 
 /// The class.
 pub const CLASS: Class = Class::new::<GetIPAddress>("GetIPAddress", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

@@ -17,6 +17,7 @@ use wire::checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPEncap>("IPEncap", "1/1", "a/a", "x/x")
+    .lengthens(20)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -24,6 +24,7 @@ use super::{pieces::Pieces, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES.and(Causes::CHANGES).and(Causes::MORE))
     .args(ARGS)
     .handlers(HANDLERS)
@@ -106,7 +107,7 @@ impl Element for IPFragmenter {
 
     fn made(&self) -> Made {
         let least = self.mtu.saturating_sub(Ipv4::MAX_LEN) & !7;
-        Made::Pieces(u16::MAX as usize / least.max(8) + 1)
+        Made::Pieces(least.max(8))
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {

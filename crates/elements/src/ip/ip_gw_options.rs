@@ -23,6 +23,7 @@ use super::set_ip_checksum;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPGWOptions>("IPGWOptions", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

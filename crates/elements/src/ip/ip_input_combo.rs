@@ -16,6 +16,7 @@ use crate::standard::strip::ShortPackets;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPInputCombo>("IPInputCombo", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

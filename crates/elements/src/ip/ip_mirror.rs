@@ -12,8 +12,11 @@ use element::{offload, per_packet, Arg, Causes, Class, Configure, Element, Faile
 use wire::protocol;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().args(ARGS);
+pub const CLASS: Class = Class::new::<IPMirror>("IPMirror", "1/1", "a/a", "x/x")
+    .lengthens(0)
+    .causes(Causes::NOTHING)
+    .stateless()
+    .args(ARGS);
 
 const ARGS: &[Arg] =
     &[Arg::optional("DST_ANNO", "bool", "Whether to set the destination annotation. Default true.")];

@@ -25,6 +25,7 @@ use super::{fix_ip_src, set_ip_checksum};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPOutputCombo>("IPOutputCombo", "1/5", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::COPIES)
     .stateless()
     .args(ARGS)

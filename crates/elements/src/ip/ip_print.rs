@@ -18,6 +18,7 @@ use super::describe::{add, describe, Header};
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPPrint>("IPPrint", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -11,6 +11,7 @@ use element::{per_packet, Arg, Causes, Class, Configure, Element, Failed, Packet
 
 /// The class.
 pub const CLASS: Class = Class::new::<MarkIPHeader>("MarkIPHeader", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS);

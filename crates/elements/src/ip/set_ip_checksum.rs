@@ -15,6 +15,7 @@ use super::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetIPChecksum>("SetIPChecksum", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .handlers(HANDLERS)
     .drops(DROPS);

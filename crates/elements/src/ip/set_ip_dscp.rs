@@ -14,6 +14,7 @@ use super::type_of_service;
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetCodePoint<Ipv4Header>>("SetIPDSCP", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -19,6 +19,7 @@ use wire::{checksum, protocol};
 
 /// The class.
 pub const CLASS: Class = Class::new::<StoreIPAddress>("StoreIPAddress", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

@@ -10,8 +10,10 @@
 use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless();
+pub const CLASS: Class = Class::new::<StripIPHeader>("StripIPHeader", "1/1", "a/a", "x/x")
+    .lengthens(0)
+    .causes(Causes::NOTHING)
+    .stateless();
 
 /// See the page above.
 pub struct StripIPHeader;

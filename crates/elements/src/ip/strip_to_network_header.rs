@@ -10,8 +10,9 @@
 use element::{offload, per_packet, Causes, Class, Configure, Element, Failed, Packet, Verdict};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<StripToNetworkHeader>("StripToNetworkHeader", "1/1", "a/a", "x/x").causes(Causes::NOTHING);
+pub const CLASS: Class = Class::new::<StripToNetworkHeader>("StripToNetworkHeader", "1/1", "a/a", "x/x")
+    .lengthens(0)
+    .causes(Causes::NOTHING);
 
 /// See the page above.
 pub struct StripToNetworkHeader;

@@ -64,7 +64,7 @@ macro_rules! lookup {
     ($name:ident, $handlers:expr, $order:expr, $complaints:expr $(, $warning:expr)?) => {
         /// The class.
         pub const CLASS: element::Class =
-            element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x")
+            element::Class::new::<$name>(stringify!($name), "1/-", "h/h", "x/x").lengthens(0)
                 .causes(element::Causes::LINES)
                 .stateless()
                 .args($crate::lookup::route_lookup::ARGS)

@@ -12,6 +12,7 @@ use super::jiffies;
 
 /// The class.
 pub const CLASS: Class = Class::new::<AverageCounter>("AverageCounter", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .blind()
     .args(ARGS)

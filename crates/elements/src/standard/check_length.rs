@@ -14,6 +14,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<CheckLength>("CheckLength", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .args(ARGS)

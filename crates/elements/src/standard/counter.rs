@@ -18,6 +18,7 @@ use super::jiffies;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .blind()

@@ -14,6 +14,7 @@ use element::{Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Fa
 
 /// The class.
 pub const CLASS: Class = Class::new::<HashSwitch>("HashSwitch", "1/1-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .drops(DROPS);

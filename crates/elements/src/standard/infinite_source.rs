@@ -78,7 +78,9 @@ impl Element for InfiniteSource {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.shared.get().pace.initialize(ctx)
+        let mut source = self.shared.get();
+        source.template.tell_length(ctx);
+        source.pace.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -117,6 +119,7 @@ impl Element for InfiniteSource {
             _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}
         }
+        source.template.tell_length(ctx);
         drop(source);
         self.shared.wake(ctx);
         Ok(())

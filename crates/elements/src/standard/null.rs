@@ -8,7 +8,7 @@ use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Null>("Null", "1/1", "a/a", "x/x").causes(Causes::NOTHING).stateless().blind();
+    Class::new::<Null>("Null", "1/1", "a/a", "x/x").lengthens(0).causes(Causes::NOTHING).stateless().blind();
 
 /// See the page above.
 pub struct Null;

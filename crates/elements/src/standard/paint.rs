@@ -16,6 +16,7 @@ use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<Paint>("Paint", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .stateless()
     .blind()

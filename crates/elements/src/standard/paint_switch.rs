@@ -15,6 +15,7 @@ use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<PaintSwitch>("PaintSwitch", "1/-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::COPIES)
     .stateless()
     .args(ARGS)

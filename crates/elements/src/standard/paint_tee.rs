@@ -16,6 +16,7 @@ use super::color;
 
 /// The class.
 pub const CLASS: Class = Class::new::<PaintTee>("PaintTee", "1/2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::COPIES)
     .stateless()
     .args(ARGS)

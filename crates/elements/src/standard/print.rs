@@ -13,6 +13,7 @@ use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handle
 
 /// The class.
 pub const CLASS: Class = Class::new::<Print>("Print", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .stateless()
     .args(ARGS)

@@ -8,7 +8,7 @@
 //! InfiniteSource -> Queue -> [1]s;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed, Signal, Wake};
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed, Signal, Wake};
 
 /// The class.
 pub const CLASS: Class = class("PrioSched", configure);
@@ -18,7 +18,8 @@ pub(super) const fn class(
     name: &'static str,
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
-    Class { configure, ..Class::new::<PrioSched>(name, "-/1", "l/l", "x/x").silent().blind() }
+    let class = Class::new::<PrioSched>(name, "-/1", "l/l", "x/x");
+    Class { configure, ..class.causes(Causes::CHOICE).silent().blind() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

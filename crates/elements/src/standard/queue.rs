@@ -98,12 +98,16 @@ impl Element for Queue {
 
     fn stock(&self) -> Option<Stock> {
         let is_fifo = !matches!(self.kind, Kind::FrontDrop | Kind::Mixed);
-        let patience = match self.kind {
-            Kind::Simple => usize::MAX,
-            Kind::Quick => 0,
-            _ => self.storage.patience(),
+        let (patience, patience_anew) = match self.kind {
+            Kind::Simple => (usize::MAX, usize::MAX),
+            Kind::Quick => (0, 0),
+            _ => (self.storage.patience(), Storage::PATIENCE),
         };
-        is_fifo.then(|| Stock { len: self.len(), room: self.space(), patience })
+        is_fifo.then(|| Stock { len: self.len(), room: self.space(), patience, patience_anew })
+    }
+
+    fn stored_places(&self, each: &mut dyn FnMut(u32)) {
+        self.storage.packets.iter().for_each(|packet| each(packet.place()));
     }
 
     fn would_hold(&mut self, most: usize) {
@@ -111,6 +115,9 @@ impl Element for Queue {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, mut batch: Batch) {
+        if ctx.comes_later(port, &mut batch) {
+            return;
+        }
         let n_before = self.len();
         match self.kind {
             Kind::FrontDrop => self.storage.add_and_drop_oldest(&mut batch),

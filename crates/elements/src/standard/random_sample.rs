@@ -15,6 +15,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSample>("RandomSample", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::CHANGES)
     .args(ARGS)
     .shows_order()

@@ -69,7 +69,9 @@ impl Element for RandomSource {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        self.shared.get().pace.initialize(ctx)
+        let mut source = self.shared.get();
+        ctx.makes_no_longer(source.length);
+        source.pace.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -102,6 +104,7 @@ impl Element for RandomSource {
             "length" => {
                 let length = args::integer(value).map_err(|_| "length must be integer")?;
                 source.length = check_length(length)?;
+                ctx.makes_no_longer(source.length);
             }
             _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}

@@ -9,7 +9,7 @@
 //! InfiniteSource -> Queue -> [1]s;
 //! ```
 
-use element::{same, Batch, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
+use element::{same, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet, Signal, Wake};
 
 /// The class.
 pub const CLASS: Class = class("RoundRobinSched", configure);
@@ -19,7 +19,8 @@ pub(super) const fn class(
     name: &'static str,
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
-    Class { configure, ..Class::new::<RoundRobinSched>(name, "-/1", "l/l", "x/x").silent().blind() }
+    let class = Class::new::<RoundRobinSched>(name, "-/1", "l/l", "x/x");
+    Class { configure, ..class.causes(Causes::CHOICE).silent().blind() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

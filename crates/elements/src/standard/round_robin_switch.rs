@@ -10,6 +10,7 @@ use element::{same, Batch, Causes, Class, Configure, Ctx, DropReason, Element, F
 
 /// The class.
 pub const CLASS: Class = Class::new::<RoundRobinSwitch>("RoundRobinSwitch", "1/1-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .blind()
     .drops(DROPS);

@@ -12,8 +12,10 @@ use element::{
 };
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x").causes(Causes::NOTHING).args(ARGS);
+pub const CLASS: Class = Class::new::<SetTimestamp>("SetTimestamp", "1/1", "a/a", "x/x")
+    .lengthens(0)
+    .causes(Causes::NOTHING)
+    .args(ARGS);
 
 const ARGS: &[Arg] = &[
     Arg::optional(

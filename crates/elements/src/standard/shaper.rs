@@ -7,7 +7,7 @@
 //! InfiniteSource -> Queue -> Shaper(100) -> TimedSink(1ms);
 //! ```
 
-use element::{same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler};
+use element::{same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler};
 
 use super::gap_rate::{GapRate, MAX_RATE};
 use super::rate_limit::{Unit, REFUSALS};
@@ -30,7 +30,10 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<Shaper>(name, "1/1-2", "l/l", "x/x");
-    Class { configure, ..class.args(args).handlers(HANDLERS).refuses(REFUSALS).live() }
+    Class {
+        configure,
+        ..class.causes(Causes::NOTHING).args(args).handlers(HANDLERS).refuses(REFUSALS).live()
+    }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

@@ -281,6 +281,11 @@ impl Template {
         Ok(Template { data, length, packet })
     }
 
+    /// Tells how long the packets are that are made.
+    pub fn tell_length(&self, ctx: &mut Ctx<'_>) {
+        ctx.makes_no_longer(self.packet.len());
+    }
+
     /// `n` clones.
     pub fn clones(&self, n: usize) -> Batch {
         let mut batch = Batch::new();

@@ -6,6 +6,9 @@ use packet::Ring;
 /// Pulls that must find nothing, one after the other, before a queue tells its pullers to sleep.
 const SLEEPY: u32 = 9;
 
+/// Such pulls when they sleep.
+const ASLEEP: u32 = SLEEPY + 1;
+
 /// Packets in a queue from which on those that come next have long left the processor's nearer caches.
 const LONG: usize = 8192;
 
@@ -36,6 +39,9 @@ pub struct Storage {
 }
 
 impl Storage {
+    /// [`Storage::patience`] after a packet.
+    pub const PATIENCE: usize = SLEEPY as usize;
+
     /// An empty storage.
     pub fn new(capacity: usize) -> Storage {
         let packets = Ring::new();
@@ -122,16 +128,13 @@ impl Storage {
         if n == max {
             return false;
         }
-        if self.sleepiness >= SLEEPY {
-            return true;
-        }
-        self.sleepiness += 1;
-        false
+        self.sleepiness = (self.sleepiness + 1).min(ASLEEP);
+        self.sleepiness == ASLEEP
     }
 
-    /// How many pulls in a row may still find nothing before the pullers should sleep.
+    /// How many pulls in a row may still find nothing before the pullers should sleep; if they do, after the next packet.
     pub fn patience(&self) -> usize {
-        (SLEEPY - self.sleepiness) as usize
+        SLEEPY.checked_sub(self.sleepiness).unwrap_or(SLEEPY) as usize
     }
 
     /// Counts packets that found no room, and says so the first time. They go to output 1 if there is one.
@@ -180,6 +183,7 @@ impl Storage {
                     let batch = self.take(usize::MAX);
                     ctx.emit_or_drop(1, reason, batch);
                 }
+                self.have_gone();
             }
             "capacity" => {
                 let capacity: u32 = args::integer(value).map_err(|error| format!("CAPACITY: {error}"))?;
@@ -206,6 +210,12 @@ impl Storage {
             self.packets.truncate(self.capacity);
         }
         ctx.count_drops(reason, n_lost as u64);
+        self.have_gone();
+    }
+
+    /// Packets have gone that nobody has pulled: who was woken to do that may find nothing.
+    fn have_gone(&mut self) {
+        self.sleepiness = self.sleepiness.min(SLEEPY);
     }
 }
 

@@ -12,6 +12,7 @@ use element::{offload, Arg, Batch, Causes, Class, Configure, Ctx, Element, Faile
 
 /// The class.
 pub const CLASS: Class = Class::new::<Strip>("Strip", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .stateless()
     .args(ARGS)

@@ -16,6 +16,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<Switch>("Switch", "1/-", "h/h", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .blind()
     .args(ARGS)

@@ -11,7 +11,7 @@ use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
 pub const CLASS: Class =
-    Class::new::<Tee>("Tee", "1/1-", "h/h", "x/x").causes(Causes::COPIES).stateless().args(ARGS);
+    Class::new::<Tee>("Tee", "1/1-", "h/h", "x/x").lengthens(0).causes(Causes::COPIES).stateless().args(ARGS);
 
 /// The arguments of tees.
 pub(super) const ARGS: &[Arg] =

@@ -14,6 +14,7 @@ use element::{
 
 /// The class.
 pub const CLASS: Class = Class::new::<Truncate>("Truncate", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)

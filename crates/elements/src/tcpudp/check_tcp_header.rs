@@ -16,6 +16,7 @@ use crate::ip::payload_check::{Checker, Payload, ARGS, HANDLERS};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Checker<Tcp>>("CheckTCPHeader", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .handlers(HANDLERS)

@@ -18,6 +18,7 @@ use crate::ip::failures::{per_told_packet, Failures};
 
 /// The class.
 pub const CLASS: Class = Class::new::<SetTCPChecksum>("SetTCPChecksum", "1/1", "a/a", "x/x")
+    .lengthens(0)
     .causes(Causes::LINES)
     .args(ARGS)
     .drops(DROPS);

@@ -17,8 +17,10 @@ use super::segment::Outer;
 use crate::ip::failures::Failures;
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x").causes(Causes::LINES).drops(DROPS);
+pub const CLASS: Class = Class::new::<SetUDPChecksum>("SetUDPChecksum", "1/1-2", "a/ah", "x/x")
+    .lengthens(0)
+    .causes(Causes::LINES)
+    .drops(DROPS);
 
 const FRAGMENT: usize = 0;
 const DROPS: &[DropReason] = &[DropReason::new(

@@ -18,6 +18,7 @@ use wire::{checksum, protocol};
 
 /// The class.
 pub const CLASS: Class = Class::new::<UDPIPEncap>("UDPIPEncap", "1/1", "a/a", "x/x")
+    .lengthens(28)
     .causes(Causes::NOTHING)
     .args(ARGS)
     .handlers(HANDLERS)
