@@ -124,8 +124,8 @@ impl World {
         if self.turn.is_on() {
             return true;
         }
-        // A pull that loses its packet ends a burst.
-        if burst > way.most || way.loses_pulled {
+        // A pull that loses its packet ends a burst; of a choice it shows how often a place was found empty.
+        if burst > way.most || way.loses_pulled || way.chooses() {
             return false;
         }
         let looks = way.causes.include(Causes::LOOKS_AT_STORES);
