@@ -22,7 +22,7 @@ impl Causes {
     pub const LOOKS_AT_STORES: Causes = Causes(16);
     /// Copies of a packet by several outputs.
     pub const COPIES: Causes = Causes(32);
-    /// A choice of where to pull from, by what is stored then.
+    /// A choice of whether and where to pull, by what is stored then or the time.
     pub const CHOICE: Causes = Causes(64);
     /// Anything: handlers are written, or what becomes of a packet depends on more than those before it.
     pub const ANYTHING: Causes = Causes(u8::MAX);

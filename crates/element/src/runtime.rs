@@ -121,7 +121,7 @@ pub trait Runtime {
     fn came_in_turn(&mut self) -> Option<usize>;
     /// See [`Ctx::comes_later`].
     fn comes_later(&mut self, element: ElementIdx, port: PortIdx, batch: &mut Batch) -> bool;
-    /// Whether the present task takes its packets run by run from several places to which others bring them in the same turn.
+    /// Whether it is chosen in each run of the present task whether and where it pulls, and several runs were taken as one.
     fn chooses_in_turn(&self) -> bool;
     /// Lets the packets come that were brought up to this run.
     fn let_come(&mut self, run: usize);

@@ -285,6 +285,16 @@ fn packets_that_a_shaper_holds_back_come_later() {
     }
 }
 
+#[test]
+fn what_looks_at_a_queue_sees_what_a_shaper_holds_back() {
+    let graph = format!(
+        "InfiniteSource({DATA}, LIMIT 30) -> r :: RED(1, 2, 1, STABILITY 0) -> q :: Queue -> Shaper(1) -> Unqueue -> Discard;
+         DriverManager(wait 5ms, stop)"
+    );
+    let told = printed(BuildOptions::default(), &graph, &["q.highwater_length".to_string()]);
+    assert_eq!(told, "q.highwater_length: 3\n");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
     #[test]

@@ -228,17 +228,21 @@ impl Notifiers {
 
     /// Whether somebody would wake if a notifier became active now.
     pub fn may_wake(&self, element: ElementIdx, kind: Kind) -> bool {
+        self.woken(element, kind).next().is_some()
+    }
+
+    /// How those would wake.
+    fn woken(&self, element: ElementIdx, kind: Kind) -> impl Iterator<Item = Wake> + '_ {
         let notifier = self.of(element, kind).and_then(|id| self.list.get(id as usize));
-        let wakes = |listener: &Listener| listener.wake != Wake::Nobody;
-        notifier.is_some_and(|notifier| !notifier.is_active() && notifier.listeners.iter().any(wakes))
+        let listeners = notifier.filter(|notifier| !notifier.is_active()).map(|notifier| &notifier.listeners);
+        listeners.into_iter().flatten().map(|listener| listener.wake).filter(|wake| *wake != Wake::Nobody)
     }
 
     /// The task that would wake if there were something to pull from an element, if it is one.
     pub fn sleeper(&self, element: ElementIdx) -> Option<TaskId> {
-        let notifier = self.list.get(self.of(element, Kind::Empty)? as usize)?;
-        let mut woken = notifier.listeners.iter().filter(|listener| listener.wake != Wake::Nobody);
-        match (notifier.is_active(), woken.next()?.wake, woken.next()) {
-            (false, Wake::Task(task), None) => Some(task),
+        let mut woken = self.woken(element, Kind::Empty);
+        match (woken.next()?, woken.next()) {
+            (Wake::Task(task), None) => Some(task),
             _ => None,
         }
     }

@@ -54,6 +54,11 @@ impl Task {
         self.scheduled && !self.strongly_unscheduled
     }
 
+    /// Whether it comes on the list when it wakes.
+    fn may_wake(&self) -> bool {
+        !self.on_list && !self.strongly_unscheduled && self.home_thread >= 0
+    }
+
     /// Whether it is to run, and somewhere.
     fn may_run(&self) -> bool {
         self.is_scheduled() && self.home_thread >= 0
@@ -213,7 +218,7 @@ impl TaskList {
     pub fn wake(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get_mut(id.0 as usize) else { return };
         task.scheduled = true;
-        if task.on_list || task.strongly_unscheduled || task.home_thread < 0 {
+        if !task.may_wake() {
             return;
         }
         if self.running {
@@ -304,8 +309,7 @@ impl TaskList {
     pub fn may_join(&self, id: TaskId) -> bool {
         let first = self.list.front().and_then(|first| self.get(*first));
         let (Some(first), Some(task)) = (first, self.get(id)) else { return false };
-        let may_wake = !task.on_list && !task.strongly_unscheduled && task.home_thread >= 0;
-        may_wake && task.stride == first.stride
+        task.may_wake() && task.stride == first.stride
     }
 
     /// Marks the task that was taken up unscheduled again: it has not been woken since.

@@ -6,7 +6,7 @@
 mod lists;
 mod turn;
 
-use element::{Batch, Causes, ElementIdx, Stock, TaskId};
+use element::{Batch, Causes, Element, ElementIdx, Stock, TaskId};
 use smallvec::SmallVec;
 
 use crate::world::World;
@@ -57,15 +57,14 @@ impl World {
             return 1;
         }
         let Some(found) = self.wiring.lists.get(list) else { return 1 };
-        let len = |element: ElementIdx| self.slots.get(element)?.as_ref()?.stock().map(|stock| stock.len);
-        self.turn.begin(n, list, found, len);
+        self.turn.begin(n, list, found, |element| Some(stock(&self.slots, element)?.len));
         self.go_together(element);
         n
     }
 
     /// What an element has stored, if it is one that stores packets.
     pub(crate) fn stock(&self, element: ElementIdx) -> Option<Stock> {
-        self.slots.get(element)?.as_ref()?.stock()
+        stock(&self.slots, element)
     }
 
     /// The present task has run: how many runs it took, and whether the turn is over with it.
@@ -124,4 +123,9 @@ impl World {
         });
         last
     }
+}
+
+/// See [`World::stock`].
+fn stock(slots: &[Option<Box<dyn Element>>], element: ElementIdx) -> Option<Stock> {
+    slots.get(element)?.as_ref()?.stock()
 }

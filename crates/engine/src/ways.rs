@@ -29,7 +29,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// Whether it is chosen in each run where to pull from.
+    /// Whether it is chosen in each run whether and where to pull.
     pub fn chooses(&self) -> bool {
         self.causes.include(Causes::CHOICE)
     }

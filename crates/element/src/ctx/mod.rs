@@ -275,18 +275,9 @@ impl<'a> Ctx<'a> {
             packet.set_place(run);
             run += 1;
         }
-        let mut n_idle = 0;
-        let n_more = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
-        for n_left in (0..n_more).rev() {
-            match self.pull_packet(port) {
-                None => n_idle += 1,
-                // It was held back before.
-                Some(mut packet) => {
-                    packet.set_place(self.runtime.runs_behind(None).saturating_sub(n_left + 1) as u32);
-                    batch.push(packet);
-                    n_idle = 0;
-                }
-            }
+        let n_idle = self.runtime.runs_behind(batch.iter().next_back().map(Packet::place));
+        for _ in 0..n_idle {
+            self.pull(port, 1);
         }
         (batch, n_idle)
     }

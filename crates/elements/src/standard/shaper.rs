@@ -30,10 +30,7 @@ pub(super) const fn class(
     configure: fn(&mut Configure<'_>) -> Result<Box<dyn Element>, Failed>,
 ) -> Class {
     let class = Class::new::<Shaper>(name, "1/1-2", "l/l", "x/x");
-    Class {
-        configure,
-        ..class.causes(Causes::NOTHING).args(args).handlers(HANDLERS).refuses(REFUSALS).live()
-    }
+    Class { configure, ..class.causes(Causes::CHOICE).args(args).handlers(HANDLERS).refuses(REFUSALS).live() }
 }
 
 fn configure(conf: &mut Configure<'_>) -> Result<Box<dyn Element>, Failed> {

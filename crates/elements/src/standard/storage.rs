@@ -157,8 +157,7 @@ impl Storage {
     pub fn read(&self, name: &str) -> Option<String> {
         Some(match name {
             "length" => self.packets.len().to_string(),
-            // Of packets that came together it was thought that they leave one by one: a shaper may have kept them here.
-            "highwater_length" => self.highwater.max(self.packets.len()).to_string(),
+            "highwater_length" => self.highwater.to_string(),
             "capacity" => self.capacity.to_string(),
             "drops" => self.drops.to_string(),
             _ => return None,

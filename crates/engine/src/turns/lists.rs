@@ -24,7 +24,7 @@ pub struct List {
     looks: bool,
     /// Whether nobody notices that tasks sleep and wake in between, if only they are in their order at the end.
     may_nap: bool,
-    /// The tasks that choose in each run where to pull from, a bit each.
+    /// The tasks that choose in each run whether and where to pull, a bit each.
     pub choosers: u32,
     /// How many packets at most may set out together.
     most: usize,
@@ -38,7 +38,7 @@ pub struct Shared {
     pub emptied_by: Option<usize>,
     /// How many packets at most come of each that the task that fills it moves.
     pub growth: usize,
-    /// Whether the task that empties it chooses where to pull from.
+    /// Whether the task that empties it chooses whether and where to pull.
     pub is_chosen: bool,
 }
 
@@ -111,7 +111,7 @@ impl World {
         n
     }
 
-    /// The same for a task on the list that chooses between several elements, as far as this one is concerned.
+    /// The same for a task on the list that chooses whether it pulls from this element.
     fn allowed_to_choose(&self, list: &List, shared: &Shared, stock: Stock) -> usize {
         let by = shared.emptied_by.filter(|by| *by < list.n_present).and_then(|by| list.tasks.get(by));
         // It is awake; others must not wake.

@@ -20,7 +20,7 @@ pub struct Turn {
     waking: Option<usize>,
     /// Where packets are stored that come and leave in this turn.
     passed: Vec<Passed>,
-    /// Of the tasks of the list, those that choose in each run where to pull from, a bit each.
+    /// Of the tasks of the list, those that choose in each run whether and where to pull, a bit each.
     choosers: u32,
     /// Packets on the doorstep of where such a task pulls from.
     kept_back: Vec<KeptBack>,
@@ -167,7 +167,7 @@ impl Turn {
         self.filled_for(task).filter(|_| !self.chooses_now())
     }
 
-    /// Whether the present task chooses in each run where to pull from.
+    /// Whether the present task chooses in each run whether and where to pull.
     pub fn chooses_now(&self) -> bool {
         self.task().is_some_and(|task| self.choosers >> task & 1 == 1)
     }
@@ -240,9 +240,7 @@ impl Turn {
     /// Whether packets that come together to this element leave it each in its own run, and others there are none.
     pub fn is_drained(&self, element: ElementIdx) -> bool {
         let mut passed = self.passed.iter().filter(|passed| self.is_on() && passed.element == element);
-        passed.any(|passed| {
-            passed.by.is_some() && passed.len == 0 && passed.one_by_one.is_none() && !passed.is_chosen
-        })
+        passed.any(|passed| passed.by.is_some() && passed.len == 0 && passed.one_by_one.is_none())
     }
 
     /// The first task had no packets for more than `n` runs.
