@@ -10,7 +10,7 @@ pub struct Options {
     /// In the order of their numbers, from 2 on.
     pub interfaces: Vec<Interface>,
     pub program: Program,
-    /// Whether the stack passes packets on between its interfaces.
+    /// Whether the stack passes packets on between its interfaces from the start.
     pub forwarding: bool,
     /// Added to the environment of this process for the program.
     pub environment: Vec<(OsString, OsString)>,

@@ -46,6 +46,10 @@ pub struct LinuxOptions {
     /// the neighbour cannot or will not, it is told what came about.
     #[arg(long, value_name = "JOINT")]
     pub joint: Option<Joint>,
+    /// Pass nothing on between the interfaces until COMMAND sets net.ipv4.ip_forward (net.ipv6.conf.all.forwarding) to 1, so that
+    /// nothing gets past a firewall before its rules are there. By default a stack forwards from the start.
+    #[arg(long)]
+    pub no_forwarding: bool,
     /// End when COMMAND ends, with its status.
     #[arg(long)]
     pub while_running: bool,
@@ -202,7 +206,8 @@ fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, St
     };
     // Where packets leave through standard output, the program's own output goes elsewhere.
     let output_to_errors = names.iter().any(|name| name == RIGHT);
-    Ok(Options { output_to_errors, ..Options::new(list, program) })
+    let forwarding = !options.no_forwarding;
+    Ok(Options { output_to_errors, forwarding, ..Options::new(list, program) })
 }
 
 /// Adds the default route to the interface whose network has the gateway.

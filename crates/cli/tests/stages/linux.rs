@@ -120,6 +120,15 @@ fn a_stack_alone_runs_a_command_and_ends_with_its_status() {
     });
 }
 
+#[test]
+fn a_stack_forwards_from_the_start_or_when_its_command_says_so() {
+    as_each_user(|place| {
+        let settings = "cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/all/forwarding";
+        assert_eq!(place.output(&format!("weir linux -- {settings}")), "1\n1\n");
+        assert_eq!(place.output(&format!("weir linux --no-forwarding -- {settings}")), "0\n0\n");
+    });
+}
+
 /// A stack that forwards what the stations below send each other.
 const FORWARD: &str = "sysctl -qw net.ipv4.ip_forward=1
     ip neigh replace 10.1.0.2 lladdr 02:00:00:00:00:09 dev right nud permanent

@@ -21,15 +21,13 @@ pub(super) fn mount(options: &Options) -> sys::Result<()> {
 
 /// Settings of the network that have to be there before its devices are.
 pub(super) fn set_network(options: &Options) -> Result<(), String> {
-    if options.forwarding {
-        write("ipv4/ip_forward", "1")?;
-    }
+    // Written either way: a namespace may begin as the machine's own is set.
+    let forwarding = if options.forwarding { "1" } else { "0" };
+    write("ipv4/ip_forward", forwarding)?;
     if !Path::new("/proc/sys/net/ipv6").exists() {
         return Ok(());
     }
-    if options.forwarding {
-        write("ipv6/conf/all/forwarding", "1")?;
-    }
+    write("ipv6/conf/all/forwarding", forwarding)?;
     // Addresses shall be usable at once, and nobody asks a stage's cables for routers.
     write("ipv6/conf/default/accept_dad", "0")?;
     write("ipv6/conf/default/router_solicitations", "0")
