@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use element::Class;
+use foldhash::fast::FixedState;
 use graph::ClassFacts;
 
 /// The stock classes by name.
 pub struct Catalog {
-    by_name: HashMap<&'static str, &'static Class>,
+    /// Each program that starts makes this map, and nobody chooses what is in it: a fast hash serves.
+    by_name: HashMap<&'static str, &'static Class, FixedState>,
     folders: Vec<(&'static str, &'static [Class])>,
 }
 
@@ -20,8 +22,10 @@ pub fn stock() -> &'static Catalog {
         let mut folders = elements::FOLDERS.to_vec();
         folders.push(("interfaces", interfaces::CLASSES));
         folders.push(("middleboxes", middleboxes::CLASSES));
-        let classes = folders.iter().flat_map(|(_, classes)| classes.iter());
-        let by_name = classes.map(|class| (class.facts.name, class)).collect();
+        let n_classes = folders.iter().map(|(_, classes)| classes.len()).sum();
+        let mut by_name = HashMap::with_capacity_and_hasher(n_classes, FixedState::default());
+        by_name
+            .extend(folders.iter().flat_map(|(_, classes)| *classes).map(|class| (class.facts.name, class)));
         Catalog { by_name, folders }
     })
 }

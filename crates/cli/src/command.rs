@@ -1,5 +1,6 @@
 //! The command line of `weir`: help, completions and man pages come from here.
 
+mod deferred;
 pub mod examples;
 mod options;
 
@@ -14,6 +15,7 @@ use crate::chain::ChainOptions;
 use crate::live::LiveOptions;
 use crate::stage::{change, linux, simple, status};
 
+pub use deferred::Deferred;
 pub use options::{
     BenchOptions, CheckOptions, ElementsOptions, FmtOptions, GraphName, GraphOptions, HandlerAction,
     HandlerOptions, RunOptions, SourceOptions, TapOptions, TraceOptions,
@@ -34,31 +36,27 @@ pub enum Command {
     #[command(flatten)]
     Packets(PacketCommand),
     /// Show the running stages of this user.
-    #[command(after_help = examples::of("status"))]
-    Status(status::command::StatusOptions),
+    Status(Deferred<status::command::StatusOptions>),
     /// Put a stage into a running chain.
-    #[command(after_help = examples::of("insert"))]
-    Insert(change::InsertOptions),
+    Insert(Deferred<change::InsertOptions>),
     /// Take a stage out of a running chain.
-    #[command(after_help = examples::of("remove"))]
-    Remove(change::RemoveOptions),
+    Remove(Deferred<change::RemoveOptions>),
     /// Put a stage into the place of another one in a running chain.
-    #[command(after_help = examples::of("replace"))]
-    Replace(change::ReplaceOptions),
+    Replace(Deferred<change::ReplaceOptions>),
     /// Run the daemon in which functions live.
-    Serve(crate::serve::ServeOptions),
+    Serve(Deferred<crate::serve::ServeOptions>),
     #[command(flatten)]
     Remote(crate::remote::RemoteCommand),
     /// Tell all errors of a graph without running it.
-    Check(CheckOptions),
+    Check(Deferred<CheckOptions>),
     /// Print a graph with its compound elements expanded.
-    Flatten(SourceOptions),
+    Flatten(Deferred<SourceOptions>),
     /// Print a configuration in the standard layout.
-    Fmt(FmtOptions),
+    Fmt(Deferred<FmtOptions>),
     /// Draw a graph.
-    Graph(GraphOptions),
+    Graph(Deferred<GraphOptions>),
     /// List the element classes.
-    Elements(ElementsOptions),
+    Elements(Deferred<ElementsOptions>),
     /// Show the page of an element class or of a function, or the help of a command.
     Help {
         /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`. Without it,
@@ -69,15 +67,15 @@ pub enum Command {
         command: Option<String>,
     },
     /// Read or write a handler of a running graph.
-    Handler(HandlerOptions),
+    Handler(Deferred<HandlerOptions>),
     /// Change a running graph: nothing that stays loses packets or state.
-    Live(LiveOptions),
+    Live(Deferred<LiveOptions>),
     /// Show what each element did with packets of a running graph.
-    Trace(TraceOptions),
+    Trace(Deferred<TraceOptions>),
     /// Copy the packets on an edge of a running graph to a capture stream.
-    Tap(TapOptions),
+    Tap(Deferred<TapOptions>),
     /// Measure graphs.
-    Bench(BenchOptions),
+    Bench(Deferred<BenchOptions>),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -102,7 +100,7 @@ pub enum Command {
 #[derive(Subcommand)]
 pub enum PacketCommand {
     /// Run a graph until it ends or Ctrl-C, then print a summary.
-    Run(RunOptions),
+    Run(Deferred<RunOptions>),
     /// Run with Click's own command line, defaults and output (`weir click --help`).
     #[command(disable_help_flag = true)]
     Click {
@@ -111,23 +109,17 @@ pub enum PacketCommand {
         args: Vec<String>,
     },
     /// Run a graph as a stage of a shell pipeline.
-    #[command(after_help = examples::of("stage"))]
-    Stage(simple::GraphOptions),
+    Stage(Deferred<simple::GraphOptions>),
     /// Stage: packets of a capture file.
-    #[command(after_help = examples::of("read"))]
-    Read(simple::ReadOptions),
+    Read(Deferred<simple::ReadOptions>),
     /// Stage: packets into a capture file.
-    #[command(after_help = examples::of("write"))]
-    Write(simple::WriteOptions),
+    Write(Deferred<simple::WriteOptions>),
     /// Stage: a network device, or a tap, at one end of a pipeline.
-    #[command(after_help = examples::of("port"))]
-    Port(simple::PortOptions),
+    Port(Deferred<simple::PortOptions>),
     /// Stage: a whole Linux network stack, in which a command or a shell runs.
-    #[command(after_help = examples::of("linux"))]
-    Linux(linux::LinuxOptions),
+    Linux(Deferred<linux::LinuxOptions>),
     /// Run the text of a shell pipeline of stages, in as few processes as possible.
-    #[command(after_help = examples::of("chain"))]
-    Chain(ChainOptions),
+    Chain(Deferred<ChainOptions>),
 }
 
 /// The whole command line, the configuration tools included.
@@ -170,7 +162,8 @@ pub fn with_tip(mut told: clap::Error, args: &[String]) -> clap::Error {
 pub fn tip(word: &str, args: &[String]) -> Option<String> {
     let at = args.iter().position(|arg| arg == word)?;
     let flag = args.get(at.checked_sub(1)?)?.strip_prefix("--")?;
-    let command = of(args);
+    let mut command = of(args);
+    command.build();
     let own = command.find_subcommand(args.get(1)?)?;
     let has = |arg: &clap::Arg| arg.get_long() == Some(flag) && arg.is_require_equals_set();
     let must_have_equals = own.get_arguments().any(has);

@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::FromArgMatches;
-use command::{Cli, Command, PacketCommand};
+use command::{Cli, Command, Deferred, PacketCommand};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
@@ -87,35 +87,35 @@ fn main() -> ExitCode {
 fn dispatch(command: Command, args: Vec<String>) -> Exit {
     match command {
         Command::Packets(command) => match command {
-            PacketCommand::Run(options) => run::run(options),
+            PacketCommand::Run(Deferred(options)) => run::run(options),
             PacketCommand::Click { .. } => Ok(click::main(args)),
-            PacketCommand::Stage(options) => stage::simple::graph(options),
-            PacketCommand::Read(options) => stage::simple::read(options),
-            PacketCommand::Write(options) => stage::simple::write(options),
-            PacketCommand::Port(options) => stage::simple::port(options),
-            PacketCommand::Linux(options) => stage::linux::linux(options),
-            PacketCommand::Chain(options) => chain::run(options),
+            PacketCommand::Stage(Deferred(options)) => stage::simple::graph(options),
+            PacketCommand::Read(Deferred(options)) => stage::simple::read(options),
+            PacketCommand::Write(Deferred(options)) => stage::simple::write(options),
+            PacketCommand::Port(Deferred(options)) => stage::simple::port(options),
+            PacketCommand::Linux(Deferred(options)) => stage::linux::linux(options),
+            PacketCommand::Chain(Deferred(options)) => chain::run(options),
         },
-        Command::Status(options) => stage::status::command::status(&options),
-        Command::Insert(options) => stage::change::insert(&options),
-        Command::Remove(options) => stage::change::remove(&options),
-        Command::Replace(options) => stage::change::replace(&options),
-        Command::Serve(options) => serve::run(options),
+        Command::Status(Deferred(options)) => stage::status::command::status(&options),
+        Command::Insert(Deferred(options)) => stage::change::insert(&options),
+        Command::Remove(Deferred(options)) => stage::change::remove(&options),
+        Command::Replace(Deferred(options)) => stage::change::replace(&options),
+        Command::Serve(Deferred(options)) => serve::run(options),
         Command::Remote(command) => remote::run(command),
-        Command::Check(options) => check::run(options),
-        Command::Flatten(options) => texts::flatten(options),
-        Command::Fmt(options) => texts::format(options),
-        Command::Graph(options) => texts::graph(options),
-        Command::Elements(options) => elements::list(options),
+        Command::Check(Deferred(options)) => check::run(options),
+        Command::Flatten(Deferred(options)) => texts::flatten(options),
+        Command::Fmt(Deferred(options)) => texts::format(options),
+        Command::Graph(Deferred(options)) => texts::graph(options),
+        Command::Elements(Deferred(options)) => elements::list(options),
         Command::Help { element: Some(element), command: Some(command) } => {
             elements::help_of_part(&element, &command)
         }
         Command::Help { element, .. } => elements::help(element.as_deref()),
-        Command::Handler(options) => control::client::handler(options),
-        Command::Live(options) => live::run(options),
-        Command::Trace(options) => control::client::trace(options),
-        Command::Tap(options) => control::client::tap(options),
-        Command::Bench(options) => bench::run(options),
+        Command::Handler(Deferred(options)) => control::client::handler(options),
+        Command::Live(Deferred(options)) => live::run(options),
+        Command::Trace(Deferred(options)) => control::client::trace(options),
+        Command::Tap(Deferred(options)) => control::client::tap(options),
+        Command::Bench(Deferred(options)) => bench::run(options),
         Command::Completions { shell, fixed } => pages::completions(shell, fixed),
         Command::Man { what } => pages::man(what.as_deref()),
         Command::Reference => elements::reference(),

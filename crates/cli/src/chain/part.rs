@@ -6,7 +6,7 @@ use graph::{Diagnostics, Graph};
 
 use super::text::Written;
 use super::ChainOptions;
-use crate::command::{self, Cli, Command, PacketCommand};
+use crate::command::{self, Cli, Command, Deferred, PacketCommand};
 use crate::failure::Failure;
 use crate::functions;
 use crate::load::{self, Origin};
@@ -170,10 +170,10 @@ fn plan(matches: &ArgMatches, position: Position) -> Result<(Plan, StageOptions)
         return Err(Failure::Usage(format!("it is no stage; stages are {}", names().join(", "))));
     };
     match command {
-        PacketCommand::Stage(options) => simple::plan_graph(options),
-        PacketCommand::Read(options) => Ok(simple::plan_read(options)),
-        PacketCommand::Write(options) => Ok(simple::plan_write(options)),
-        PacketCommand::Port(options) => {
+        PacketCommand::Stage(Deferred(options)) => simple::plan_graph(options),
+        PacketCommand::Read(Deferred(options)) => Ok(simple::plan_read(options)),
+        PacketCommand::Write(Deferred(options)) => Ok(simple::plan_write(options)),
+        PacketCommand::Port(Deferred(options)) => {
             simple::plan_port(options, || free_side(position)).map_err(Failure::Usage)
         }
         _ => Err(Failure::Usage(format!("it is no stage; stages are {}", names().join(", ")))),

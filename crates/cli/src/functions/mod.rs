@@ -15,10 +15,11 @@ mod tests;
 use std::cell::RefCell;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use functions::{Function, Functions, Interfaces, Package};
 use serde_json::{json, Value};
 
+use crate::command::Command;
 use crate::failure::{Exit, Failure};
 use crate::stage::options::StageOptions;
 use crate::stage::status::command_line;
@@ -85,8 +86,10 @@ pub fn page(name: &str) -> Option<String> {
 /// The function that a command line names, and what it says of it.
 pub fn chosen(matches: &ArgMatches) -> Option<(&'static str, &ArgMatches)> {
     let (name, matches) = matches.subcommand()?;
-    // Other commands need not know what functions there are.
-    matches.try_contains_id(PRINT_GRAPH).ok()?;
+    if Command::has_subcommand(name) {
+        // Other commands need not know what functions there are.
+        return None;
+    }
     Some((names().find(|known| *known == name)?, matches))
 }
 
