@@ -6,5 +6,8 @@ fn main() {
     // which takes half a millisecond and 430 KiB for each instance.
     if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu") {
         println!("cargo::rustc-link-arg-bins=-no-pie");
+        // The unwinder is linked in: as a library of its own it asks the processor for all its features when it is loaded, which is slow
+        // in a virtual machine.
+        println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
     }
 }
