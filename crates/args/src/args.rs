@@ -237,7 +237,7 @@ impl<'a> Args<'a> {
         let (Some(fact), Some(found)) = (self.facts.get(idx), self.found.get_mut(idx)) else { return };
         if found.value.is_none() && !found.is_told {
             found.is_told = true;
-            self.error(&fact.name, "required argument missing");
+            self.error(fact.name, "required argument missing");
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> Args<'a> {
             Ok(value) => Some(value),
             Err(message) => {
                 if !std::mem::replace(&mut found.is_told, true) {
-                    self.error(&fact.name, message);
+                    self.error(fact.name, message);
                 }
                 None
             }
@@ -267,7 +267,7 @@ impl<'a> Args<'a> {
         }
         // Taken arguments hide those after them from positions, unless they were taken by position themselves.
         let position = self.items.iter().position(|item| item.state != State::TakenByPosition);
-        let mut given = self.take_keyword(&fact.name);
+        let mut given = self.take_keyword(fact.name);
         if let Some(idx) = position.filter(|&idx| self.is_positional(idx, fact.kind, given.is_empty())) {
             if let Some(item) = self.items.get_mut(idx) {
                 item.state = State::TakenByPosition;

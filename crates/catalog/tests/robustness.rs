@@ -349,7 +349,7 @@ fn word() -> impl Strategy<Value = String> {
 /// A configuration for a class: its own arguments by position and by keyword, some after a good beginning.
 fn configuration(class: &'static str) -> impl Strategy<Value = String> {
     let is_harmless = |arg: &&graph::Arg| !arg.ty.contains("file");
-    let names: Vec<&str> = facts(class).args.iter().filter(is_harmless).map(|arg| &*arg.name).collect();
+    let names: Vec<&str> = facts(class).args.iter().filter(is_harmless).map(|arg| arg.name).collect();
     let argument = (any::<Option<Index>>(), prop::collection::vec(word(), 1..3));
     (any::<bool>(), prop::collection::vec(argument, 0..4)).prop_map(move |(begins_well, list)| {
         let mut texts: Vec<String> =

@@ -71,18 +71,18 @@ fn kind_name(kind: ArgKind) -> &'static str {
 
 fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
     let args = facts.args.iter().map(
-        |arg| json!({ "name": *arg.name, "kind": kind_name(arg.kind), "type": *arg.ty, "doc": *arg.doc }),
+        |arg| json!({ "name": arg.name, "kind": kind_name(arg.kind), "type": arg.ty, "doc": arg.doc }),
     );
     let handlers = facts.handlers.iter().map(|handler| {
         json!({
-            "name": *handler.name,
+            "name": handler.name,
             "read": handler.kind.is_readable(),
             "write": handler.kind.is_writable(),
             "parameter": handler.kind.takes_parameter(),
-            "doc": *handler.doc,
+            "doc": handler.doc,
         })
     });
-    let drops = facts.drops.iter().map(|drop| json!({ "name": *drop.name, "doc": *drop.doc }));
+    let drops = facts.drops.iter().map(|drop| json!({ "name": drop.name, "doc": drop.doc }));
     json!({
         "name": facts.name,
         "folder": folder,

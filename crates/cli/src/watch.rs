@@ -157,7 +157,7 @@ impl Trace {
     fn drops(&mut self, world: &World, element: ElementIdx, reason: usize, batch: &Batch) {
         for packet in batch.iter() {
             let Some(number) = self.followed.forget(packet) else { continue };
-            let reason = world.class_of(element).facts.drops.get(reason).map_or("?", |reason| &*reason.name);
+            let reason = world.class_of(element).facts.drops.get(reason).map_or("?", |reason| reason.name);
             self.tell(Seen {
                 packet: number,
                 element: world.name(element).to_string(),

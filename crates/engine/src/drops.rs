@@ -33,7 +33,7 @@ impl World {
         for mate in self.mates().iter() {
             mate.with(|engine| engine.world.drops.get(element).map(|drops| total.add(drops)));
         }
-        let names = self.classes[element].facts.drops.iter().map(|reason| &*reason.name);
+        let names = self.classes[element].facts.drops.iter().map(|reason| reason.name);
         let counted = names.zip(total.by_reason.iter().copied());
         counted.chain([("unconnected", total.unconnected)]).filter(|(_, n)| *n > 0).collect()
     }

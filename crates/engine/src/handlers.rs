@@ -70,7 +70,7 @@ pub(crate) fn facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'stat
 
 /// The facts of a handler that the class itself has, which goes before a default one of the same name.
 fn own_facts(world: &World, idx: ElementIdx, name: &str) -> Option<&'static Handler> {
-    world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(&handler.name, name))
+    world.classes.get(idx)?.facts.handlers.iter().find(|handler| matches(handler.name, name))
 }
 
 /// How an element's handler called `name` is used, if it has one.
@@ -87,8 +87,8 @@ fn kind(world: &World, idx: ElementIdx, name: &str) -> Option<HandlerKind> {
 /// Whether an element's handler has something to act on: one of a task needs a task, others need certain arguments.
 fn has_use(world: &World, idx: ElementIdx, handler: &Handler) -> bool {
     const OF_TASKS: [&str; 3] = ["scheduled", "tickets", "home_thread"];
-    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(&handler.name));
-    let has_task = || !OF_TASKS.contains(&&*handler.name) || first_task(world, idx).is_some();
+    let is_there = || world.describer(idx).is_none_or(|element| element.has_handler(handler.name));
+    let has_task = || !OF_TASKS.contains(&handler.name) || first_task(world, idx).is_some();
     (!world.is_initialized || has_task()) && is_there()
 }
 

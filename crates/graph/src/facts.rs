@@ -3,13 +3,6 @@
 //! The facts are data. The language front end, the checks, `weir help`, the generated reference and the metrics all
 //! read this one table.
 
-use crate::text::Text;
-
-/// The name of an argument, a handler or a reason.
-pub type Name = Text<31>;
-/// A sentence about one.
-pub type Sentence = Text<191>;
-
 /// What is known of an element class.
 #[derive(Clone, Copy, Debug)]
 pub struct ClassFacts {
@@ -48,13 +41,13 @@ pub enum ArgKind {
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     /// Its name, in capitals.
-    pub name: Name,
+    pub name: &'static str,
     /// Whether and how it is given.
     pub kind: ArgKind,
     /// Its type in a user's words, such as `unsigned`, `IP address`, `time`.
-    pub ty: Text<63>,
+    pub ty: &'static str,
     /// One sentence: what it does, its unit and its default.
-    pub doc: Sentence,
+    pub doc: &'static str,
 }
 
 /// How a handler is used.
@@ -76,82 +69,82 @@ pub enum HandlerKind {
 #[derive(Clone, Copy, Debug)]
 pub struct Handler {
     /// Its name.
-    pub name: Name,
+    pub name: &'static str,
     /// How it is used.
     pub kind: HandlerKind,
     /// One sentence: what it reads or does, and its unit.
-    pub doc: Sentence,
+    pub doc: &'static str,
     /// Click's flags: `calm`, `expensive`, `button`, `checkbox`, `nonexclusive`, `raw`, `uncommon`, `deprecated`; and
     /// `setting`, or `setting=NAME`: writing the handler changes the argument of that name in the configuration. `private`:
     /// not for remote users. `unlisted`: Click has no such handler, so that `handlers` does not list it.
-    pub flags: Text<63>,
+    pub flags: &'static str,
 }
 
 /// A reason for which a class drops packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Drop {
     /// Short name in lower case with hyphens, such as `bad-checksum`.
-    pub name: Name,
+    pub name: &'static str,
     /// One sentence: when it happens.
-    pub doc: Sentence,
+    pub doc: &'static str,
 }
 
 impl Arg {
     /// An argument.
-    pub const fn new(name: &str, kind: ArgKind, ty: &str, doc: &str) -> Arg {
-        Arg { name: Text::new(name), kind, ty: Text::new(ty), doc: Text::new(doc) }
+    pub const fn new(name: &'static str, kind: ArgKind, ty: &'static str, doc: &'static str) -> Arg {
+        Arg { name, kind, ty, doc }
     }
 
     /// A positional argument that is required.
-    pub const fn required(name: &str, ty: &str, doc: &str) -> Arg {
+    pub const fn required(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
         Arg::new(name, ArgKind::Required, ty, doc)
     }
 
     /// A positional argument that may be left out.
-    pub const fn optional(name: &str, ty: &str, doc: &str) -> Arg {
+    pub const fn optional(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
         Arg::new(name, ArgKind::Optional, ty, doc)
     }
 
     /// A keyword argument that may be left out.
-    pub const fn keyword(name: &str, ty: &str, doc: &str) -> Arg {
+    pub const fn keyword(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
         Arg::new(name, ArgKind::Keyword, ty, doc)
     }
 
     /// All further positional arguments.
-    pub const fn rest(name: &str, ty: &str, doc: &str) -> Arg {
+    pub const fn rest(name: &'static str, ty: &'static str, doc: &'static str) -> Arg {
         Arg::new(name, ArgKind::Rest, ty, doc)
     }
 }
 
 impl Handler {
     /// A handler.
-    pub const fn new(name: &str, kind: HandlerKind, doc: &str) -> Handler {
-        Handler { name: Text::new(name), kind, doc: Text::new(doc), flags: Text::new("") }
+    pub const fn new(name: &'static str, kind: HandlerKind, doc: &'static str) -> Handler {
+        Handler { name, kind, doc, flags: "" }
     }
 
     /// A handler that is read.
-    pub const fn read(name: &str, doc: &str) -> Handler {
+    pub const fn read(name: &'static str, doc: &'static str) -> Handler {
         Handler::new(name, HandlerKind::Read, doc)
     }
 
     /// A handler that is written.
-    pub const fn write(name: &str, doc: &str) -> Handler {
+    pub const fn write(name: &'static str, doc: &'static str) -> Handler {
         Handler::new(name, HandlerKind::Write, doc)
     }
 
     /// A handler that is read and written.
-    pub const fn read_write(name: &str, doc: &str) -> Handler {
+    pub const fn read_write(name: &'static str, doc: &'static str) -> Handler {
         Handler::new(name, HandlerKind::ReadWrite, doc)
     }
 
     /// A handler that is read with a parameter.
-    pub const fn read_param(name: &str, doc: &str) -> Handler {
+    pub const fn read_param(name: &'static str, doc: &'static str) -> Handler {
         Handler::new(name, HandlerKind::ReadParam, doc)
     }
 
     /// With Click's flags, and those that tell how the answers of several cores become one: `least`, `most`, `alike`.
-    pub const fn flags(mut self, flags: &str) -> Handler {
-        self.flags = Text::new(flags);
+    pub const fn flags(mut self, flags: &'static str) -> Handler {
+        self.flags = flags;
         self
     }
 
@@ -180,8 +173,8 @@ impl HandlerKind {
 
 impl Drop {
     /// A reason with its explanation.
-    pub const fn new(name: &str, doc: &str) -> Drop {
-        Drop { name: Text::new(name), doc: Text::new(doc) }
+    pub const fn new(name: &'static str, doc: &'static str) -> Drop {
+        Drop { name, doc }
     }
 
     /// Whether a reason of this name is no loss: the packet has done at the element what it came for, and goes no further.

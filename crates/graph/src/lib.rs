@@ -14,7 +14,6 @@ mod processing;
 mod query;
 #[cfg(test)]
 mod testing;
-mod text;
 
 pub use check::{check, check_unfinished, Checked, Port, Ports};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Severity};
@@ -25,7 +24,6 @@ pub use picture::{dot, json, mermaid};
 pub use ports::{OutputRule, PortCode, PortRange};
 pub use processing::{Processing, ProcessingCode};
 pub use query::{context_of, contexts};
-pub use text::Text;
 
 /// Index of an element in [`Graph::elements`].
 pub type ElementIdx = usize;

@@ -85,7 +85,7 @@ impl Editor<'_> {
         let class = self.snapshot.loader().class(&element.class);
         let args = class.map_or(&[][..], |class| class.facts.args);
         let config = engine::with_argument(args, &element.config, key, value).ok_or_else(|| {
-            let names: Vec<&str> = args.iter().map(|arg| &*arg.name).collect();
+            let names: Vec<&str> = args.iter().map(|arg| arg.name).collect();
             let known = match names.as_slice() {
                 [] => "it has none".to_string(),
                 names => format!("it has {}", names.join(", ")),

@@ -317,7 +317,7 @@ impl AggregateCounter {
         let own = match call.name.split_once('.') {
             Some((name, handler)) => (ctx.find(name) == Some(ctx.element)).then_some(handler),
             // Its own handlers come before global ones.
-            None => HANDLERS.iter().map(|handler| &*handler.name).find(|name| *name == call.name),
+            None => HANDLERS.iter().map(|handler| handler.name).find(|name| *name == call.name),
         };
         match own {
             Some(handler) => drop(self.write_value(ctx, handler, &call.value)),

@@ -45,8 +45,8 @@ const PLACE: Arg = Arg::rest("PLACE", "port or file", "PORT or FILENAME, as TYPE
 
 const ARGS: &[Arg] = &[
     TYPE,
-    Arg::optional("PORT", PORT.ty.as_str(), PORT.doc.as_str()),
-    Arg::keyword("FILENAME", FILENAME.ty.as_str(), FILENAME.doc.as_str()),
+    Arg::optional("PORT", PORT.ty, PORT.doc),
+    Arg::keyword("FILENAME", FILENAME.ty, FILENAME.doc),
     CHANNEL,
     QUIET_CHANNEL,
     GREETING,

@@ -61,9 +61,9 @@ const PLACE: Arg = Arg::rest("PLACE", "port, file or descriptor", "PORT, FILENAM
 
 const ARGS: &[Arg] = &[
     TYPE,
-    Arg::optional("PORT", PORT.ty.as_str(), PORT.doc.as_str()),
-    Arg::keyword("FILENAME", FILENAME.ty.as_str(), FILENAME.doc.as_str()),
-    Arg::keyword("FD", FD.ty.as_str(), FD.doc.as_str()),
+    Arg::optional("PORT", PORT.ty, PORT.doc),
+    Arg::keyword("FILENAME", FILENAME.ty, FILENAME.doc),
+    Arg::keyword("FD", FD.ty, FD.doc),
     READONLY,
     PROXY,
     VERBOSE,

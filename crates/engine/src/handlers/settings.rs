@@ -25,14 +25,14 @@ pub fn moved_setting(world: &World, idx: ElementIdx, name: &str) -> Option<(usiz
     let position = own.flags.split_whitespace().find_map(|flag| flag.strip_prefix("setting@"))?;
     let args = world.classes.get(idx)?.facts.args;
     let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
-    Some((position.parse().ok()?, &arg.name))
+    Some((position.parse().ok()?, arg.name))
 }
 
 /// The argument of this name, in capitals or not: its place, if it has one, and its name.
 fn argument_named<'a>(args: &'a [Arg], name: &str) -> Option<(Option<usize>, &'a str)> {
     let arg = args.iter().find(|arg| arg.name.eq_ignore_ascii_case(name))?;
     let mut positional = args.iter().filter(|arg| matches!(arg.kind, ArgKind::Required | ArgKind::Optional));
-    Some((positional.position(|other| other.name == arg.name), &arg.name))
+    Some((positional.position(|other| other.name == arg.name), arg.name))
 }
 
 /// A configuration of an element whose class has these arguments, with another value for one of them; `None` if the class has no

@@ -15,16 +15,16 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
     let is_default = |handler: &&Handler| DEFAULT.iter().any(|default| default.name == handler.name);
     let specific = class.facts.handlers.iter().filter(|handler| !is_default(handler));
     // A handler of the class that takes a default one's name also takes its place.
-    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, &default.name));
+    let default = DEFAULT.iter().filter_map(|default| facts(world, idx, default.name));
     for handler in default.chain(specific).rev() {
         if !has_use(world, idx, handler) {
             continue;
         }
-        match (&*handler.name, handler.name.split_once('#')) {
+        match (handler.name, handler.name.split_once('#')) {
             ("config", _) if class.live => describe(&mut text, handler, HandlerKind::ReadWrite),
             (_, Some((before, after))) => {
                 for port in (0..n_numbered(world, idx, handler)).rev() {
-                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, &handler.flags);
+                    describe_as(&mut text, &format!("{before}{port}{after}"), handler.kind, handler.flags);
                 }
             }
             _ => describe(&mut text, handler, handler.kind),
@@ -35,7 +35,7 @@ pub fn list(world: &World, idx: ElementIdx) -> String {
 
 /// Adds a handler's line: name, tab, flags.
 pub fn describe(text: &mut String, handler: &Handler, kind: HandlerKind) {
-    describe_as(text, &handler.name, kind, &handler.flags);
+    describe_as(text, handler.name, kind, handler.flags);
 }
 
 fn describe_as(text: &mut String, name: &str, kind: HandlerKind, flags: &str) {
