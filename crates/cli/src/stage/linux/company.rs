@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -38,6 +39,11 @@ const MOST: Duration = Duration::from_secs(1);
 const MEETING: Duration = Duration::from_secs(10);
 /// When to look again who is at the other end; then after twice as long, and so on.
 const SECOND_LOOK: Duration = Duration::from_micros(300);
+/// How far the numbers of processes may be apart that one shell started together.
+const NEAR: u32 = 16;
+/// The rights that `/proc` gives links of descriptors: to what can be read, and to what can be written.
+const READABLE: u32 = 0o400;
+const WRITABLE: u32 = 0o200;
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -56,7 +62,7 @@ pub fn await_neighbours(names: &[String], first: Option<FirstLook>) {
     let unmet_at_first = unmet(names);
     if first == Some(OtherEnd::Foreign)
         && !search.has_passed_stages
-        && search.covers(&links_of(&unmet_at_first))
+        && search.covers(&ends_of(&unmet_at_first))
         && !is_meeting(&unmet_at_first)
     {
         return;
@@ -89,10 +95,10 @@ pub struct FirstLook(Option<JoinHandle<(OtherEnd, Search)>>);
 impl FirstLook {
     /// Begins to look. Not before this process may have threads.
     pub fn begin() -> FirstLook {
-        let links = standard_pipes();
+        let ends = standard_pipes();
         let look = move || {
             let mut search = Search::default();
-            (search.look(&links), search)
+            (search.look(&ends), search)
         };
         FirstLook(sys::thread::start("neighbours", sys::thread::SMALL_STACK, look).ok())
     }
@@ -106,14 +112,13 @@ impl FirstLook {
     }
 }
 
-/// The pipes at standard input and output, as `/proc` calls them. Others that a process was given may be anybody's.
-fn standard_pipes() -> Vec<String> {
-    let targets =
-        ["0", "1"].iter().filter_map(|fd| std::fs::read_link(Path::new("/proc/self/fd").join(fd)).ok());
-    targets
-        .filter_map(|target| Some(target.to_str()?.to_string()))
-        .filter(|target| target.starts_with("pipe:"))
-        .collect()
+/// The pipes at standard input and output. Others that a process was given may be anybody's.
+fn standard_pipes() -> Vec<End> {
+    let end = |fd: &str, is_read| {
+        let link = std::fs::read_link(Path::new("/proc/self/fd").join(fd)).ok()?.to_str()?.to_string();
+        link.starts_with("pipe:").then_some(End { link, is_read })
+    };
+    [end("0", true), end("1", false)].into_iter().flatten().collect()
 }
 
 /// The interfaces with pipes of which it is not known yet who has their other ends.
@@ -136,7 +141,7 @@ fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
     if is_meeting(unmet) {
         return OtherEnd::Weir;
     }
-    let found = search.look(&links_of(unmet));
+    let found = search.look(&ends_of(unmet));
     if found == OtherEnd::Foreign && search.has_passed_stages {
         neighbour::hear_out(MOST);
         if is_meeting(unmet) || unmet.iter().any(|shared| table::lock(shared).has_met()) {
@@ -146,19 +151,32 @@ fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
     found
 }
 
-/// The pipes of these interfaces, as `/proc` calls them.
-fn links_of(interfaces: &[table::Shared]) -> Vec<String> {
-    let links = |shared: &table::Shared| {
+/// The pipes of these interfaces.
+fn ends_of(interfaces: &[table::Shared]) -> Vec<End> {
+    let ends = |shared: &table::Shared| {
         let (inputs, outputs) = table::lock(shared).pipes();
-        inputs.into_iter().chain(outputs).map(|id| format!("pipe:[{}]", id.inode))
+        let read = inputs.into_iter().map(|id| (id, true));
+        read.chain(outputs.into_iter().map(|id| (id, false)))
+            .map(|(id, is_read)| End { link: format!("pipe:[{}]", id.inode), is_read })
     };
-    interfaces.iter().flat_map(links).collect()
+    interfaces.iter().flat_map(ends).collect()
 }
 
-/// A search for who else has some pipes, as far as `/proc` tells. Others' processes cannot be looked into.
+/// An end of a pipe that this process has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct End {
+    /// What `/proc` calls the pipe.
+    link: String,
+    /// Whether it is read here, and written at the other end.
+    is_read: bool,
+}
+
+/// A search for who has the other ends of some pipes, as far as `/proc` tells. Others' processes cannot be looked into.
 #[derive(Default)]
 struct Search {
-    links: Vec<String>,
+    ends: Vec<End>,
+    /// Of each end, whether a program that knows nothing of joints has the other one.
+    is_foreign: Vec<bool>,
     /// Processes that are not asked again: none of them has, or will have, what the links lead to.
     dismissed: HashSet<u32>,
     /// Whether stages were passed over that can be asked. Those have begun to look for their neighbours: if one is at the other end,
@@ -168,31 +186,37 @@ struct Search {
 
 impl Search {
     /// Whether what is known is known of all these pipes.
-    fn covers(&self, links: &[String]) -> bool {
-        links.iter().all(|link| self.links.contains(link))
+    fn covers(&self, ends: &[End]) -> bool {
+        ends.iter().all(|end| self.ends.contains(end))
     }
 
-    /// Looks who else has one of these pipes now.
-    fn look(&mut self, links: &[String]) -> OtherEnd {
-        if !self.covers(links) {
-            *self = Search { links: links.to_vec(), ..Search::default() };
+    /// Looks who has the other ends now.
+    fn look(&mut self, ends: &[End]) -> OtherEnd {
+        if !self.covers(ends) {
+            *self = Search { ends: ends.to_vec(), is_foreign: vec![false; ends.len()], ..Search::default() };
         }
         // A shell may have passed its end of a pipe on to a process that began after the list of processes was read.
         // When the list is read again, that process is in it.
-        match self.look_once(links) {
-            OtherEnd::Foreign => self.look_once(links),
+        match self.look_once() {
+            OtherEnd::Foreign if !self.is_settled() => self.look_once(),
             found => found,
         }
     }
 
-    fn look_once(&mut self, links: &[String]) -> OtherEnd {
+    /// Whether all other ends are known to be with programs that know nothing of joints.
+    fn is_settled(&self) -> bool {
+        self.is_foreign.iter().all(|is_foreign| *is_foreign)
+    }
+
+    /// Looks at each process, at those first that are likely to have to do with this one, and no further when all is known.
+    fn look_once(&mut self) -> OtherEnd {
         let own = Path::new("/proc/self");
         let (program, network) = (std::fs::read_link(own.join("exe")).ok(), network_of(own));
         let can_be_asked = others::can_be_asked().ok();
         let is_stage = |pid: u32| can_be_asked.as_ref().is_some_and(|can_be_asked| can_be_asked(pid));
         let mut found = OtherEnd::Foreign;
-        for pid in processes() {
-            if found == OtherEnd::Weir {
+        for (pid, is_near) in processes() {
+            if found == OtherEnd::Weir || self.is_settled() {
                 break;
             }
             if self.dismissed.contains(&pid) {
@@ -206,8 +230,11 @@ impl Search {
                 continue;
             }
             let kind = kind_of(&path, program.as_deref());
+            if kind == OtherEnd::Foreign && is_near {
+                note_other_ends(&path, &self.ends, &mut self.is_foreign);
+            }
             // In another network it cannot be met, like all that runs in stacks.
-            if kind == OtherEnd::Foreign || network_of(&path) != network || !has_link(&path, links) {
+            if kind == OtherEnd::Foreign || network_of(&path) != network || !has_link(&path, &self.ends) {
                 self.dismissed.insert(pid);
                 continue;
             }
@@ -218,14 +245,19 @@ impl Search {
     }
 }
 
-/// All processes but this one and those of sessions that are foreign.
-fn processes() -> impl Iterator<Item = u32> {
-    let own = std::process::id();
+/// All processes but this one and those of sessions that are foreign, and of each whether it is near: a shell starts the stages of a
+/// pipeline one after the other, and their numbers follow each other. The near ones come first, and then who started this one.
+fn processes() -> impl Iterator<Item = (u32, bool)> {
+    let (own, parent) = (std::process::id(), parent_id());
     // To whom all sessions are foreign, those of others tell nothing.
     let can_tell = sys::process::session(own) != Some(0);
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(move |pid| *pid != own && !(can_tell && sys::process::session(*pid) == Some(0)))
+    let distance = move |pid: u32| if pid == parent { NEAR } else { pid.abs_diff(own) };
+    let mut pids: Vec<u32> = pids.filter(|pid| *pid != own).collect();
+    pids.sort_unstable_by_key(|pid| distance(*pid));
+    let is_own_session = move |pid: &u32| !(can_tell && sys::process::session(*pid) == Some(0));
+    pids.into_iter().filter(is_own_session).map(move |pid| (pid, distance(pid) <= NEAR))
 }
 
 /// What a process runs.
@@ -252,14 +284,28 @@ fn has_threads(process: &Path) -> bool {
 }
 
 /// Whether a descriptor of a process leads to one of these.
-fn has_link(process: &Path, links: &[String]) -> bool {
+fn has_link(process: &Path, ends: &[End]) -> bool {
     // One that the process moves meanwhile (`dup2`, then `close`), as a shell does before it becomes another program, may be missed: where
     // it goes was read before, where it was is read after. It is moved once, so that it is there the second time.
     (0..2).any(|_| {
         let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
         let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
-        targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
+        targets.any(|target| ends.iter().any(|end| target.as_os_str() == end.link.as_str()))
     })
+}
+
+/// Notes of which of these ends a process has the other one: a descriptor that leads to the pipe, and can do what the end here cannot.
+fn note_other_ends(process: &Path, ends: &[End], has_other: &mut [bool]) {
+    for fd in std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+        let Ok(target) = std::fs::read_link(fd.path()) else { continue };
+        for (end, has_other) in ends.iter().zip(&mut *has_other) {
+            if target.as_os_str() == end.link.as_str() {
+                let wanted = if end.is_read { WRITABLE } else { READABLE };
+                *has_other |=
+                    std::fs::symlink_metadata(fd.path()).is_ok_and(|link| link.mode() & wanted != 0);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -275,11 +321,11 @@ mod tests {
     fn is_seen_as(expected: OtherEnd, command: &mut Command) {
         let (reader, writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&writer).unwrap() else { panic!("no pipe") };
-        let links = [format!("pipe:[{}]", id.inode)];
+        let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: false }];
         let mut child = command.stdin(reader).stdout(Stdio::null()).spawn().unwrap();
         // Another test's child is this program until it is its own.
         let begin = Instant::now();
-        while Search::default().look(&links) != expected {
+        while Search::default().look(&ends) != expected {
             assert!(begin.elapsed() < Duration::from_secs(60), "{command:?} is not seen as {expected:?}");
         }
         drop(writer);
@@ -292,6 +338,21 @@ mod tests {
         is_seen_as(OtherEnd::Foreign, &mut Command::new("cat"));
     }
 
+    #[test]
+    fn a_program_that_can_write_has_the_other_end_of_what_is_read_and_of_nothing_else() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
+        let ends = [true, false].map(|is_read| End { link: format!("pipe:[{}]", id.inode), is_read });
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
+        let mut has_other = [false; 2];
+        note_other_ends(Path::new(&format!("/proc/{}", child.id())), &ends, &mut has_other);
+        assert_eq!(has_other, [true, false]);
+        let mut search = Search::default();
+        assert_eq!((search.look(&ends[..1]), search.is_settled()), (OtherEnd::Foreign, true));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
     /// A shell gives its end to a child, and closes its own.
     #[test]
     fn a_pipe_that_is_passed_on_meanwhile_is_seen() {
@@ -299,11 +360,11 @@ mod tests {
         for round in 0..100 {
             let (reader, writer) = std::io::pipe().unwrap();
             let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-            let links = [format!("pipe:[{}]", id.inode)];
+            let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: false }];
             let mut child =
                 Command::new("sh").args(["-c", script]).stdin(reader).stdout(Stdio::null()).spawn().unwrap();
             for look in 0..20 {
-                assert_ne!(Search::default().look(&links), OtherEnd::Foreign, "round {round}, look {look}");
+                assert_ne!(Search::default().look(&ends), OtherEnd::Foreign, "round {round}, look {look}");
             }
             drop(writer);
             child.wait().unwrap();
@@ -315,11 +376,11 @@ mod tests {
         // Lists its tests, which takes as long as nobody reads what is in the pipe.
         let (reader, mut writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-        let links = [format!("pipe:[{}]", id.inode)];
+        let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: true }];
         sys::pipe::ask_for_capacity(&writer, 4096);
         writer.write_all(&[0; 4096]).unwrap();
         let mut child = Command::new("/proc/self/exe").arg("--list").stdout(writer).spawn().unwrap();
-        assert_eq!(Search::default().look(&links), OtherEnd::Weir);
+        assert_eq!(Search::default().look(&ends), OtherEnd::Weir);
         drop(reader);
         child.wait().unwrap();
     }
