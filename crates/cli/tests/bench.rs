@@ -7,6 +7,8 @@ const WEIR: &str = env!("CARGO_BIN_EXE_weir");
 /// Most memory that a graph of ten elements has resident at its first packet. The aim for a release build is 6 MiB; a
 /// debug build has larger code. A pool or a table that were touched as a whole would come to far more.
 const MOST_RESIDENT_KIB: f64 = 16.0 * 1024.0;
+/// Most of that which no file of the disk is behind.
+const MOST_OWN_KIB: f64 = 2.0 * 1024.0;
 
 fn benches() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches")
@@ -128,5 +130,7 @@ fn a_small_graph_starts_with_little_memory() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
     let resident = report["rows"][0]["resident_kib"].as_f64().expect("memory is told");
     assert!((1.0..MOST_RESIDENT_KIB).contains(&resident), "{resident} KiB are resident");
+    let own = report["rows"][0]["own_kib"].as_f64().expect("its own memory is told");
+    assert!((1.0..MOST_OWN_KIB).contains(&own), "{own} KiB are its own");
     assert!(report["rows"][0]["first_packet_ms"].as_f64().is_some_and(|ms| ms > 0.0));
 }

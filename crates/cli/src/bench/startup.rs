@@ -22,13 +22,16 @@ const ROUNDS: usize = 50;
 /// What one start took.
 struct Start {
     elapsed_ms: f64,
+    /// The most memory that it has had, with the pages of files that all processes share.
     resident_kib: f64,
+    /// What only it has.
+    own_kib: f64,
 }
 
 /// Starts every command in turn.
 pub fn report(contestants: &[Contestant], options: &BenchOptions) -> Result<Report, String> {
     let rounds = options.rounds.unwrap_or(ROUNDS);
-    let heading = ["command", "ms", "spread", "resident KiB"].map(str::to_string).to_vec();
+    let heading = ["command", "ms", "spread", "resident KiB", "its own"].map(str::to_string).to_vec();
     let mut report = Report::new("Start-up", heading);
     report.facts.push(("starts of each command, of which the median counts", json!(rounds)));
     let mut lists: Vec<Vec<Start>> = contestants.iter().map(|_| Vec::new()).collect();
@@ -44,17 +47,21 @@ pub fn report(contestants: &[Contestant], options: &BenchOptions) -> Result<Repo
             list.sort_by(f64::total_cmp);
             list
         };
-        let (times, sizes) = (sorted(|start| start.elapsed_ms), sorted(|start| start.resident_kib));
+        let times = sorted(|start| start.elapsed_ms);
+        let (resident_kib, own_kib) =
+            (median(&sorted(|start| start.resident_kib)), median(&sorted(|start| start.own_kib)));
         let cells = vec![
             contestant.name.clone(),
             format!("{:.2}", median(&times)),
             format!("{:.0}%", spread(&times) * 100.0),
-            format!("{:.0}", median(&sizes)),
+            format!("{resident_kib:.0}"),
+            format!("{own_kib:.0}"),
         ];
         let value = json!({
             "command": contestant.name,
             "first_packet_ms": median(&times),
-            "resident_kib": median(&sizes),
+            "resident_kib": resident_kib,
+            "own_kib": own_kib,
             "runs_ms": times,
         });
         report.add(cells, value, options);
@@ -78,19 +85,19 @@ fn start(contestant: &Contestant, is_weir: bool, cpu: usize) -> Result<Start, St
         line.starts_with("first:")
     });
     let elapsed_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let resident_kib = peak_kib(child.id());
+    let (resident_kib, own_kib) = (memory_kib(child.id(), "VmHWM:"), memory_kib(child.id(), "RssAnon:"));
     // It may have ended by itself.
     let _ = child.kill();
     child.wait().map_err(|error| format!("{}: {}", contestant.name, reason(&error)))?;
     match passed {
-        true => Ok(Start { elapsed_ms, resident_kib }),
+        true => Ok(Start { elapsed_ms, resident_kib, own_kib }),
         false => Err(format!("{}: no packet passed\n{seen}", contestant.name)),
     }
 }
 
-/// The most memory that a process has had resident.
-fn peak_kib(pid: u32) -> f64 {
+/// What `/proc` tells of a process's memory under a name.
+fn memory_kib(pid: u32, name: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(f64::NAN)
 }
