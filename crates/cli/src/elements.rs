@@ -70,9 +70,10 @@ fn kind_name(kind: ArgKind) -> &'static str {
 }
 
 fn as_json(folder: &str, facts: &ClassFacts) -> serde_json::Value {
-    let args = facts.args.iter().map(
-        |arg| json!({ "name": arg.name, "kind": kind_name(arg.kind), "type": arg.ty, "doc": arg.doc }),
-    );
+    let args = facts
+        .args
+        .iter()
+        .map(|arg| json!({ "name": arg.name, "kind": kind_name(arg.kind), "type": arg.ty, "doc": arg.doc }));
     let handlers = facts.handlers.iter().map(|handler| {
         json!({
             "name": handler.name,
