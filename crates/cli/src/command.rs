@@ -44,19 +44,19 @@ pub enum Command {
     /// Put a stage into the place of another one in a running chain.
     Replace(Deferred<change::ReplaceOptions>),
     /// Run the daemon in which functions live.
-    Serve(Deferred<crate::serve::ServeOptions>),
+    Serve(crate::serve::ServeOptions),
     #[command(flatten)]
     Remote(crate::remote::RemoteCommand),
     /// Tell all errors of a graph without running it.
-    Check(Deferred<CheckOptions>),
+    Check(CheckOptions),
     /// Print a graph with its compound elements expanded.
-    Flatten(Deferred<SourceOptions>),
+    Flatten(SourceOptions),
     /// Print a configuration in the standard layout.
-    Fmt(Deferred<FmtOptions>),
+    Fmt(FmtOptions),
     /// Draw a graph.
-    Graph(Deferred<GraphOptions>),
+    Graph(GraphOptions),
     /// List the element classes.
-    Elements(Deferred<ElementsOptions>),
+    Elements(ElementsOptions),
     /// Show the page of an element class or of a function, or the help of a command.
     Help {
         /// Class name, such as `DecIPTTL`, a function's command, such as `nat`, or another command, such as `linux`. Without it,
@@ -67,15 +67,15 @@ pub enum Command {
         command: Option<String>,
     },
     /// Read or write a handler of a running graph.
-    Handler(Deferred<HandlerOptions>),
+    Handler(HandlerOptions),
     /// Change a running graph: nothing that stays loses packets or state.
-    Live(Deferred<LiveOptions>),
+    Live(LiveOptions),
     /// Show what each element did with packets of a running graph.
-    Trace(Deferred<TraceOptions>),
+    Trace(TraceOptions),
     /// Copy the packets on an edge of a running graph to a capture stream.
-    Tap(Deferred<TapOptions>),
+    Tap(TapOptions),
     /// Measure graphs.
-    Bench(Deferred<BenchOptions>),
+    Bench(BenchOptions),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use super::examples;
 
 /// Options of a command, and its examples: clap makes them when it comes to that command, not whenever a command line is read.
+/// Not for commands with commands of their own, of which completions have to know before.
 pub struct Deferred<T>(pub T);
 
 impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
