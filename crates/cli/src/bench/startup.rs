@@ -48,8 +48,8 @@ pub fn report(contestants: &[Contestant], options: &BenchOptions) -> Result<Repo
             list
         };
         let times = sorted(|start| start.elapsed_ms);
-        let (resident_kib, own_kib) =
-            (median(&sorted(|start| start.resident_kib)), median(&sorted(|start| start.own_kib)));
+        let resident_kib = median(&sorted(|start| start.resident_kib));
+        let own_kib = median(&sorted(|start| start.own_kib));
         let cells = vec![
             contestant.name.clone(),
             format!("{:.2}", median(&times)),
@@ -85,19 +85,22 @@ fn start(contestant: &Contestant, is_weir: bool, cpu: usize) -> Result<Start, St
         line.starts_with("first:")
     });
     let elapsed_ms = begin.elapsed().as_secs_f64() * 1e3;
-    let (resident_kib, own_kib) = (memory_kib(child.id(), "VmHWM:"), memory_kib(child.id(), "RssAnon:"));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     // It may have ended by itself.
     let _ = child.kill();
     child.wait().map_err(|error| format!("{}: {}", contestant.name, reason(&error)))?;
     match passed {
-        true => Ok(Start { elapsed_ms, resident_kib, own_kib }),
+        true => Ok(Start {
+            elapsed_ms,
+            resident_kib: figure(&status, "VmHWM:"),
+            own_kib: figure(&status, "RssAnon:"),
+        }),
         false => Err(format!("{}: no packet passed\n{seen}", contestant.name)),
     }
 }
 
-/// What `/proc` tells of a process's memory under a name.
-fn memory_kib(pid: u32, name: &str) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+/// What `/proc` tells of a process under a name.
+fn figure(status: &str, name: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(f64::NAN)
 }

@@ -45,6 +45,15 @@ pub fn users() -> Vec<u32> {
     }
 }
 
+/// Two users, where there are as many.
+pub fn two_users() -> Option<[u32; 2]> {
+    let two = users().try_into().ok();
+    if two.is_none() {
+        println!("SKIP needs root, and another user");
+    }
+    two
+}
+
 fn own_uid() -> u32 {
     fs::metadata("/proc/self").expect("there is /proc").uid()
 }

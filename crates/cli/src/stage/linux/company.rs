@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use interfaces::stage::{meeting, neighbour, table};
+use sys::pipe::{Kind, PipeId};
 
 use crate::stage::{others, process};
 
@@ -39,13 +41,10 @@ const MOST: Duration = Duration::from_secs(1);
 const MEETING: Duration = Duration::from_secs(10);
 /// When to look again who is at the other end; then after twice as long, and so on.
 const SECOND_LOOK: Duration = Duration::from_micros(300);
-/// How far the numbers of processes may be apart that one shell started together.
-const NEAR: u32 = 16;
-/// The rights that `/proc` gives links of descriptors: to what can be read, and to what can be written.
-const READABLE: u32 = 0o400;
-const WRITABLE: u32 = 0o200;
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// How far the numbers of processes may be apart that one shell started together.
+const NEAR: u32 = 16;
 
 /// Waits until every interface's neighbour is known, so that a program does not set devices up while they are
 /// exchanged. It waits long for a neighbour that is weir too, a little for one that may become weir, and not at all for
@@ -114,11 +113,12 @@ impl FirstLook {
 
 /// The pipes at standard input and output. Others that a process was given may be anybody's.
 fn standard_pipes() -> Vec<End> {
-    let end = |fd: &str, is_read| {
-        let link = std::fs::read_link(Path::new("/proc/self/fd").join(fd)).ok()?.to_str()?.to_string();
-        link.starts_with("pipe:").then_some(End { link, is_read })
+    let end = |fd: BorrowedFd<'_>, is_read| match sys::pipe::kind(fd) {
+        Ok(Kind::Pipe(id)) if sys::pipe::is_anonymous(fd) => Some(End { id, is_read }),
+        _ => None,
     };
-    [end("0", true), end("1", false)].into_iter().flatten().collect()
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    [end(input.as_fd(), true), end(output.as_fd(), false)].into_iter().flatten().collect()
 }
 
 /// The interfaces with pipes of which it is not known yet who has their other ends.
@@ -155,28 +155,33 @@ fn other_end(unmet: &[table::Shared], search: &mut Search) -> OtherEnd {
 fn ends_of(interfaces: &[table::Shared]) -> Vec<End> {
     let ends = |shared: &table::Shared| {
         let (inputs, outputs) = table::lock(shared).pipes();
-        let read = inputs.into_iter().map(|id| (id, true));
-        read.chain(outputs.into_iter().map(|id| (id, false)))
-            .map(|(id, is_read)| End { link: format!("pipe:[{}]", id.inode), is_read })
+        let read = inputs.into_iter().map(|id| End { id, is_read: true });
+        read.chain(outputs.into_iter().map(|id| End { id, is_read: false }))
     };
     interfaces.iter().flat_map(ends).collect()
 }
 
 /// An end of a pipe that this process has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct End {
-    /// What `/proc` calls the pipe.
-    link: String,
+    id: PipeId,
     /// Whether it is read here, and written at the other end.
     is_read: bool,
+}
+
+impl End {
+    /// What `/proc` calls a pipe without a name.
+    fn link(self) -> String {
+        format!("pipe:[{}]", self.id.inode)
+    }
 }
 
 /// A search for who has the other ends of some pipes, as far as `/proc` tells. Others' processes cannot be looked into.
 #[derive(Default)]
 struct Search {
     ends: Vec<End>,
-    /// Of each end, whether a program that knows nothing of joints has the other one.
-    is_foreign: Vec<bool>,
+    /// Those of which no program that knows nothing of joints is known to have the other one.
+    unsettled: Vec<End>,
     /// Processes that are not asked again: none of them has, or will have, what the links lead to.
     dismissed: HashSet<u32>,
     /// Whether stages were passed over that can be asked. Those have begun to look for their neighbours: if one is at the other end,
@@ -193,19 +198,21 @@ impl Search {
     /// Looks who has the other ends now.
     fn look(&mut self, ends: &[End]) -> OtherEnd {
         if !self.covers(ends) {
-            *self = Search { ends: ends.to_vec(), is_foreign: vec![false; ends.len()], ..Search::default() };
+            *self = Search { ends: ends.to_vec(), unsettled: ends.to_vec(), ..Search::default() };
         }
         // A shell may have passed its end of a pipe on to a process that began after the list of processes was read.
         // When the list is read again, that process is in it.
         match self.look_once() {
-            OtherEnd::Foreign if !self.is_settled() => self.look_once(),
+            OtherEnd::Foreign if !self.unsettled.is_empty() => self.look_once(),
             found => found,
         }
     }
 
-    /// Whether all other ends are known to be with programs that know nothing of joints.
-    fn is_settled(&self) -> bool {
-        self.is_foreign.iter().all(|is_foreign| *is_foreign)
+    /// A program that knows nothing of joints may have some of the other ends. A pipe with a name stays unsettled: anybody may
+    /// open it.
+    fn settle(&mut self, pid: u32, process: &Path) {
+        self.unsettled
+            .retain(|end| !(sys::pipe::has_open(pid, end.id, end.is_read) && has_link(process, &[*end])));
     }
 
     /// Looks at each process, at those first that are likely to have to do with this one, and no further when all is known.
@@ -216,7 +223,7 @@ impl Search {
         let is_stage = |pid: u32| can_be_asked.as_ref().is_some_and(|can_be_asked| can_be_asked(pid));
         let mut found = OtherEnd::Foreign;
         for (pid, is_near) in processes() {
-            if found == OtherEnd::Weir || self.is_settled() {
+            if found == OtherEnd::Weir || self.unsettled.is_empty() {
                 break;
             }
             if self.dismissed.contains(&pid) {
@@ -231,7 +238,7 @@ impl Search {
             }
             let kind = kind_of(&path, program.as_deref());
             if kind == OtherEnd::Foreign && is_near {
-                note_other_ends(&path, &self.ends, &mut self.is_foreign);
+                self.settle(pid, &path);
             }
             // In another network it cannot be met, like all that runs in stacks.
             if kind == OtherEnd::Foreign || network_of(&path) != network || !has_link(&path, &self.ends) {
@@ -285,27 +292,14 @@ fn has_threads(process: &Path) -> bool {
 
 /// Whether a descriptor of a process leads to one of these.
 fn has_link(process: &Path, ends: &[End]) -> bool {
+    let links: Vec<String> = ends.iter().map(|end| end.link()).collect();
     // One that the process moves meanwhile (`dup2`, then `close`), as a shell does before it becomes another program, may be missed: where
     // it goes was read before, where it was is read after. It is moved once, so that it is there the second time.
     (0..2).any(|_| {
         let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
         let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
-        targets.any(|target| ends.iter().any(|end| target.as_os_str() == end.link.as_str()))
+        targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
     })
-}
-
-/// Notes of which of these ends a process has the other one: a descriptor that leads to the pipe, and can do what the end here cannot.
-fn note_other_ends(process: &Path, ends: &[End], has_other: &mut [bool]) {
-    for fd in std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
-        let Ok(target) = std::fs::read_link(fd.path()) else { continue };
-        for (end, has_other) in ends.iter().zip(&mut *has_other) {
-            if target.as_os_str() == end.link.as_str() {
-                let wanted = if end.is_read { WRITABLE } else { READABLE };
-                *has_other |=
-                    std::fs::symlink_metadata(fd.path()).is_ok_and(|link| link.mode() & wanted != 0);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -313,15 +307,13 @@ mod tests {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
-    use sys::pipe::Kind;
-
     use super::*;
 
     /// Runs a command with a pipe to it, and waits until it is seen there as what is expected.
     fn is_seen_as(expected: OtherEnd, command: &mut Command) {
         let (reader, writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&writer).unwrap() else { panic!("no pipe") };
-        let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: false }];
+        let ends = [End { id, is_read: false }];
         let mut child = command.stdin(reader).stdout(Stdio::null()).spawn().unwrap();
         // Another test's child is this program until it is its own.
         let begin = Instant::now();
@@ -342,19 +334,19 @@ mod tests {
     fn a_program_that_can_write_has_the_other_end_of_what_is_read_and_of_nothing_else() {
         let (reader, writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-        let ends = [true, false].map(|is_read| End { link: format!("pipe:[{}]", id.inode), is_read });
+        let ends = [true, false].map(|is_read| End { id, is_read });
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
-        let mut has_other = [false; 2];
-        note_other_ends(Path::new(&format!("/proc/{}", child.id())), &ends, &mut has_other);
-        assert_eq!(has_other, [true, false]);
+        let mut search = Search { ends: ends.to_vec(), unsettled: ends.to_vec(), ..Search::default() };
+        search.settle(child.id(), Path::new(&format!("/proc/{}", child.id())));
+        assert_eq!(search.unsettled, ends[1..]);
         drop(child.stdin.take());
         child.wait().unwrap();
     }
 
     #[test]
     fn nobody_is_looked_at_when_all_ends_are_known() {
-        let ends = [End { link: "pipe:[1]".to_string(), is_read: true }];
-        let mut search = Search { ends: ends.to_vec(), is_foreign: vec![true], ..Search::default() };
+        let ends = [End { id: PipeId { device: 0, inode: 1 }, is_read: true }];
+        let mut search = Search { ends: ends.to_vec(), ..Search::default() };
         assert_eq!(search.look(&ends), OtherEnd::Foreign);
         assert!(search.dismissed.is_empty(), "{:?}", search.dismissed);
     }
@@ -366,7 +358,7 @@ mod tests {
         for round in 0..100 {
             let (reader, writer) = std::io::pipe().unwrap();
             let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-            let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: false }];
+            let ends = [End { id, is_read: false }];
             let mut child =
                 Command::new("sh").args(["-c", script]).stdin(reader).stdout(Stdio::null()).spawn().unwrap();
             for look in 0..20 {
@@ -382,7 +374,7 @@ mod tests {
         // Lists its tests, which takes as long as nobody reads what is in the pipe.
         let (reader, mut writer) = std::io::pipe().unwrap();
         let Kind::Pipe(id) = sys::pipe::kind(&reader).unwrap() else { panic!("no pipe") };
-        let ends = [End { link: format!("pipe:[{}]", id.inode), is_read: true }];
+        let ends = [End { id, is_read: true }];
         sys::pipe::ask_for_capacity(&writer, 4096);
         writer.write_all(&[0; 4096]).unwrap();
         let mut child = Command::new("/proc/self/exe").arg("--list").stdout(writer).spawn().unwrap();
