@@ -80,7 +80,7 @@ fn line(cells: &[String]) -> String {
     for (i, cell) in cells.iter().enumerate() {
         text += &match i {
             0 => format!("{cell:<0$}", WIDTHS.0),
-            _ => format!("{cell:>0$}", WIDTHS.1),
+            _ => format!(" {cell:>0$}", WIDTHS.1 - 1),
         };
     }
     text
