@@ -85,11 +85,7 @@ pub fn linux(options: LinuxOptions) -> Exit {
     sys::heap::give_back();
     sys::heap::share();
     let mut first_look = None;
-    let created = Stack::create_beside(&stack_options, || {
-        first_look = Some(company::FirstLook::begin());
-        // The graph will want the classes; another process makes the stack meanwhile.
-        catalog::stock();
-    });
+    let created = Stack::create_beside(&stack_options, || first_look = Some(company::FirstLook::begin()));
     let mut stack = created.map_err(|error| format!("linux: {error}"))?;
     if let Some(note) = stack.note() {
         eprintln!("weir: linux: {note}");
