@@ -1,5 +1,6 @@
 //! What the sources that run whenever they can share: how many packets to make and when, and the packet to be cloned.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use element::{Batch, Causes, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake};
@@ -18,7 +19,8 @@ pub struct Pace {
     /// Whether packets are stamped with the time.
     pub stamps: bool,
     end_call: Option<HandlerCall>,
-    count: u64,
+    /// Packets sent. Counted behind each burst, without the source's lock.
+    count: Arc<AtomicU64>,
     /// Only with a push output.
     task: Option<TaskId>,
     nonfull: Signal,
@@ -35,7 +37,7 @@ impl Pace {
             is_active: conf.args.get_or("ACTIVE", true),
             stamps: conf.args.get_or("TIMESTAMP", true),
             end_call: None,
-            count: 0,
+            count: Arc::default(),
             task: None,
             nonfull: Signal::Busy,
             is_changed: false,
@@ -89,7 +91,7 @@ impl Pace {
             "limit" => self.limit.to_string(),
             "burst" | "burstsize" => self.burst.to_string(),
             "active" => self.is_active.to_string(),
-            "count" => self.count.to_string(),
+            "count" => self.count.load(Relaxed).to_string(),
             _ => return None,
         })
     }
@@ -106,7 +108,7 @@ impl Pace {
             "active" => {
                 self.is_active = args::boolean(value).map_err(|_| "active parameter must be boolean")?;
             }
-            "reset" => self.count = 0,
+            "reset" => self.count.store(0, Relaxed),
             _ => return Ok(false),
         }
         Ok(true)
@@ -114,7 +116,7 @@ impl Pace {
 
     /// Packets that may still be sent.
     fn left(&self) -> u64 {
-        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count))
+        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count.load(Relaxed)))
     }
 }
 
@@ -136,23 +138,28 @@ pub trait Source {
 }
 
 /// A source shared with its second hand: handlers that are called when all packets are sent may ask for the count.
-pub struct Shared<S>(Arc<Mutex<S>>);
+pub struct Shared<S> {
+    source: Arc<Mutex<S>>,
+    /// That of its pace.
+    count: Arc<AtomicU64>,
+}
 
 impl<S> Clone for Shared<S> {
     fn clone(&self) -> Shared<S> {
-        Shared(self.0.clone())
+        Shared { source: self.source.clone(), count: self.count.clone() }
     }
 }
 
 impl<S: Source> Shared<S> {
     /// A source to be shared.
-    pub fn new(source: S) -> Shared<S> {
-        Shared(Arc::new(Mutex::new(source)))
+    pub fn new(mut source: S) -> Shared<S> {
+        let count = source.pace().count.clone();
+        Shared { source: Arc::new(Mutex::new(source)), count }
     }
 
     /// The source; not to be held while handlers are called or packets pushed.
     pub fn get(&self) -> MutexGuard<'_, S> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// See [`element::Element::joint_runs`].
@@ -165,28 +172,30 @@ impl<S: Source> Shared<S> {
 
     /// Runs the task: pushes a burst of packets.
     pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let plan = self.get().pace().plan(ctx, S::CAUSES);
-        let n = match plan {
-            Plan::Rest => return false,
-            Plan::End(call) => {
-                end(ctx, call);
-                return false;
+        let (n, at_once, mut batch) = {
+            let mut source = self.get();
+            match source.pace().plan(ctx, S::CAUSES) {
+                Plan::Rest => return false,
+                Plan::End(call) => {
+                    drop(source);
+                    end(ctx, call);
+                    return false;
+                }
+                Plan::Send(n) => {
+                    let at_once = ctx.at_once(n as usize, S::CAUSES) as u64;
+                    (n, at_once, source.make(ctx, n.min(at_once) as usize))
+                }
             }
-            Plan::Send(n) => n,
         };
-        let at_once = ctx.at_once(n as usize, S::CAUSES) as u64;
-        let mut left = n;
+        let mut left = n.saturating_sub(at_once);
         while left > 0 {
-            let batch = self.get().make(ctx, left.min(at_once) as usize);
-            left -= left.min(at_once);
-            if left == 0 {
-                ctx.emit_noticed(0, batch, S::CAUSES);
-            } else {
-                ctx.emit_now(0, batch);
-            }
+            ctx.emit_now(0, batch);
+            batch = self.get().make(ctx, left.min(at_once) as usize);
+            left = left.saturating_sub(at_once);
         }
+        ctx.emit_noticed(0, batch, S::CAUSES);
         // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
-        self.get().pace().count += n;
+        self.count.fetch_add(n, Relaxed);
         ctx.schedule(task);
         true
     }
@@ -243,7 +252,7 @@ impl<S: Source> Shared<S> {
 
     fn count_and_make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
         let mut source = self.get();
-        source.pace().count += n;
+        self.count.fetch_add(n, Relaxed);
         source.make(ctx, n as usize)
     }
 }
