@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use testing::{simulated, Library};
 
 /// Elements with one output in use.
-const LINKS: [&str; 27] = [
+const LINKS: [&str; 29] = [
     "Null",
     "Counter",
     "Strip(2)",
@@ -19,7 +19,7 @@ const LINKS: [&str; 27] = [
     "Print(a, 4)",
     "Print(b, 4)",
     "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)",
-    "IPPrint(ip)",
+    "IPPrint(ip, TIMESTAMP false)",
     "AggregateIP(ip tos)",
     "AggregateCounter",
     "StoreData(1, xy)",
@@ -29,6 +29,8 @@ const LINKS: [&str; 27] = [
     "RED(1, 3, 0.5, STABILITY 0) -> Queue(7) -> Unqueue(BURST 3)",
     "AggregateIP(ip src) -> AggregateFirst",
     "AggregateLast",
+    "MarkIPHeader -> AggregateIPFlows(ICMP true) -> Print(flow, 4)",
+    "MarkIPHeader -> AggregateIPFlows(FRAGMENTS false) -> AggregateFirst",
     "MarkIPHeader -> IPFragmenter(28, false, VERBOSE true)",
     "Paint(1)",
     "MarkIPHeader -> IPFragmenter(1000, VERBOSE true)",

@@ -46,7 +46,7 @@ impl Search<'_> {
         }
         // In a loop there is no end, unless it is found that no packet stays in it.
         self.known.insert(place, usize::MAX);
-        let causes = self.world.classes.get(element).map_or(Causes::ANYTHING, |class| class.causes);
+        let causes = self.world.causes(element).unwrap_or(Causes::ANYTHING);
         let n = self.behind(element, causes, is_answer).max(1);
         self.known.insert(place, n);
         n

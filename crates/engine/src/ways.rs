@@ -108,6 +108,11 @@ impl World {
         matches!(self.wiring.ways.get(element), Some(Known::Unforeseen))
     }
 
+    /// What packets that come to an element cause.
+    pub(crate) fn causes(&self, element: ElementIdx) -> Option<Causes> {
+        Some(self.slots.get(element)?.as_ref()?.causes(self.classes.get(element)?.causes))
+    }
+
     /// How the packets go together that a task of an element moves, which was explored; `None` if they must not.
     #[inline]
     pub(crate) fn way(&self, element: ElementIdx) -> Option<&Way> {
@@ -261,7 +266,7 @@ impl Search<'_> {
     /// Comes to an element by one of its ports.
     fn meet(&mut self, (element, port): (ElementIdx, PortIdx), step: Step, more: bool) -> Option<()> {
         let class = self.world.classes.get(element)?;
-        let causes = self.world.slots.get(element)?.as_ref()?.causes(class.causes);
+        let causes = self.world.causes(element)?;
         if causes == Causes::ANYTHING {
             return None;
         }

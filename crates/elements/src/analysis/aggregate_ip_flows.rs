@@ -16,8 +16,8 @@ use std::collections::HashMap;
 
 use args::{Filename, Seconds};
 use element::{
-    annotation, same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, ElementIdx, Failed,
-    Handler, Packet, RecordFile, TimerId,
+    annotation, same, same_ref, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, ElementIdx,
+    Failed, Handler, Packet, RecordFile, TimerId,
 };
 
 use super::aggregate_events::Listeners;
@@ -27,6 +27,7 @@ use super::flow_numbers::{Fate, Flow, FlowNumbers, Seen, Timeouts};
 /// The class.
 pub const CLASS: Class = Class::new::<AggregateIPFlows>("AggregateIPFlows", "1/1-2", "a/ah", "x/x")
     .args(ARGS)
+    .causes(Causes::LINES.and(Causes::MORE))
     .handlers(HANDLERS)
     .drops(DROPS);
 
@@ -100,6 +101,16 @@ impl Element for AggregateIPFlows {
             positions: HashMap::new(),
             listeners: Listeners::default(),
         })
+    }
+
+    fn causes(&self, usual: Causes) -> Causes {
+        if !self.listeners.is_empty() || self.filepos.is_some() || self.trace_name == "-" {
+            Causes::ANYTHING
+        } else if self.flows.keeps_fragments {
+            usual
+        } else {
+            Causes::LINES
+        }
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -239,7 +250,8 @@ impl AggregateIPFlows {
     #[cold]
     fn stamp(&mut self, ctx: &mut Ctx<'_>, packet: &mut Packet) {
         if !std::mem::replace(&mut self.has_warned, true) {
-            ctx.chatter(&format!("{}: warning: packet received without timestamp", ctx.own_declaration()));
+            let text = format!("{}: warning: packet received without timestamp", ctx.own_declaration());
+            ctx.chatter_of(packet.place(), &text);
         }
         let now = ctx.now_ns();
         packet.set_timestamp_ns(now);
