@@ -31,6 +31,8 @@
 //! Script(set i 0, label again, wait 1s, print "$i $(c.count)", set i $(add $i 1), goto again $(lt $i 3), stop);
 //! ```
 
+use std::fmt::Write;
+
 use element::{
     Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, HandlerKind, Packet, TimerId,
 };
@@ -191,7 +193,7 @@ impl Element for Script {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        let mut report = self.executing(ctx);
+        let mut report = Report::executing();
         self.runner.run(ctx, 1, How::Timer, 0, &mut report);
         self.runner.complete(ctx);
     }
@@ -289,22 +291,23 @@ impl Script {
         }
     }
 
-    fn executing(&self, ctx: &Ctx<'_>) -> Report {
-        Report::told(format!("While executing '{}':", ctx.own_declaration()))
-    }
-
     /// Runs the script for a packet; gives the output it returns.
     fn output_of(&self, ctx: &mut Ctx<'_>, input: usize) -> Option<usize> {
-        let mut report = self.executing(ctx);
+        let mut report = Report::executing();
         {
             let mut state = self.runner.state();
             let variable = state.program.variable_or_new("input");
-            state.set(variable, input.to_string());
+            if let Some((_, value)) = state.program.variables.get_mut(variable) {
+                value.clear();
+                // Writing to a string cannot fail.
+                let _ = write!(value, "{input}");
+            }
             state.position = 0;
         }
         self.runner.run(ctx, 0, How::Jump, 0, &mut report);
-        let (_, returned) = self.runner.complete(ctx);
-        args::integer::<i32>(&returned).ok().and_then(|output| usize::try_from(output).ok())
+        let state = self.runner.state();
+        let (_, _, returned) = state.outcome();
+        args::integer::<i32>(returned).ok().and_then(|output| usize::try_from(output).ok())
     }
 
     fn push_packet(&self, ctx: &mut Ctx<'_>, input: usize, packet: Packet) {

@@ -31,7 +31,7 @@ impl Runner {
         let arrow = if step.op == Op::Save { ">" } else { ">>" };
         let text = format!("{arrow}{file} {word}");
         if let Some(step) = self.state().program.steps.get_mut(position) {
-            step.text.clone_from(&text);
+            step.text = text.as_str().into();
         }
         self.print(ctx, Op::Print, &text, report);
     }

@@ -4,7 +4,8 @@ use element::Ctx;
 
 use super::program::{Kind, Op, Target};
 use super::report::Report;
-use super::steps::{How, Outcome, Runner};
+use super::state::Outcome;
+use super::steps::{How, Runner};
 use crate::control::socket::printable;
 
 /// Why `goto` does not begin.
@@ -15,11 +16,15 @@ pub(super) const NO_STEPS: &str = "syntax error";
 impl Runner {
     /// After a run: what became of it and what it returned. A signal script that came to its end waits for the next signal.
     pub fn complete(&self, ctx: &mut Ctx<'_>) -> (Outcome, String) {
-        let (outcome, last, returned) = self.outcome();
-        let kind = self.state().kind.clone();
-        if let (Kind::Signal(numbers), Some(Op::End)) = (kind, last) {
-            catch(ctx, &numbers);
-        }
+        let state = self.state();
+        let (outcome, last, returned) = state.outcome();
+        let awaited = match (&state.kind, last) {
+            (Kind::Signal(numbers), Some(Op::End)) => numbers.clone(),
+            _ => Vec::new(),
+        };
+        let returned = returned.to_string();
+        drop(state);
+        catch(ctx, &awaited);
         (outcome, returned)
     }
 

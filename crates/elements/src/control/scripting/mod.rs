@@ -18,6 +18,6 @@ pub use expand::{expand, Reference};
 pub use program::{Kind, Op, Program};
 
 pub use report::Report;
-pub use state::State;
-pub use steps::{How, Outcome, Runner};
+pub use state::{Outcome, State};
+pub use steps::{How, Runner};
 pub use words::words;

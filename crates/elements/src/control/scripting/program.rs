@@ -1,5 +1,7 @@
 //! Programs: the instructions of a script, read from its arguments.
 
+use std::sync::Arc;
+
 use args::{integer, next_word};
 
 /// What starts a script.
@@ -68,7 +70,7 @@ pub struct Step {
     /// What to do.
     pub op: Op,
     /// With what: the text, or the label.
-    pub text: String,
+    pub text: Arc<str>,
     /// The variable that it sets.
     pub variable: usize,
     /// How many steps a pause takes, and how many it has taken.
@@ -128,7 +130,7 @@ impl Program {
 
     /// Where a label leads.
     pub fn label(&self, label: &str) -> Option<Target> {
-        let found = self.steps.iter().position(|step| step.op == Op::Label && step.text == label);
+        let found = self.steps.iter().position(|step| step.op == Op::Label && *step.text == *label);
         found.map(Target::Step).or_else(|| Some(Target::Finish(finish(label)?))).or(match label {
             "begin" | "loop" => Some(Target::Step(0)),
             _ => None,
@@ -207,7 +209,7 @@ impl Program {
                 continue;
             }
             let (label, condition) = next_word(&step.text);
-            let (target, condition) = (self.label(label), condition.to_string());
+            let (target, condition) = (self.label(label), condition.into());
             if target.is_none() {
                 errors.push(format!("no such label '{label}'"));
             }
@@ -220,7 +222,7 @@ impl Program {
 }
 
 fn step(op: Op, text: &str) -> Step {
-    let text = text.to_string();
+    let text = text.into();
     Step { op, text, variable: 0, n_steps: 0, n_taken: 0, target: Target::Step(0) }
 }
 

@@ -5,16 +5,20 @@ use element::{split_notes, Ctx};
 /// Tells errors as they happen, or keeps them for whoever called the script.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Lines that say what was going on, the outermost first, and how many of them have been told.
+    /// Whether the first line says which script was executed.
+    names_script: bool,
+    /// Whether that has been told.
+    has_named_script: bool,
+    /// Lines that say what was going on, the outermost first, and whether they have been told.
     contexts: Vec<(String, bool)>,
     kept: Option<Vec<String>>,
     n_errors: usize,
 }
 
 impl Report {
-    /// Errors are told at once, below a line that says where they happened.
-    pub fn told(context: String) -> Report {
-        Report { contexts: vec![(context, false)], ..Report::default() }
+    /// Errors are told at once, below a line that says which script was executed.
+    pub fn executing() -> Report {
+        Report { names_script: true, ..Report::default() }
     }
 
     /// Errors are told at once, as they are.
@@ -51,14 +55,18 @@ impl Report {
         self.n_errors += 1;
         let mut lines = Vec::new();
         let (notes, _) = split_notes(message);
+        if self.names_script && !std::mem::replace(&mut self.has_named_script, true) {
+            lines.push(format!("{notes}While executing '{}':", ctx.own_declaration()));
+        }
+        let outer = usize::from(self.names_script);
         for (depth, (context, is_told)) in self.contexts.iter_mut().enumerate() {
             if !std::mem::replace(is_told, true) {
                 // A value that is part of it may have several lines.
-                let indent = 2 * depth;
+                let indent = 2 * (outer + depth);
                 lines.extend(context.split('\n').map(|line| format!("{notes}{:indent$}{line}", "")));
             }
         }
-        let indent = 2 * self.contexts.len();
+        let indent = 2 * (outer + self.contexts.len());
         lines.extend(message.lines().map(|line| {
             let (notes, line) = split_notes(line);
             format!("{notes}{:indent$}{line}", "")

@@ -2,7 +2,18 @@
 
 use element::TimerId;
 
-use super::program::{Kind, Program, Step, RETURNED};
+use super::program::{Kind, Op, Program, Step, Target, RETURNED};
+
+/// How a run of a script ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ended, returned or waits.
+    Fine,
+    /// It asked the driver to stop.
+    Stopped,
+    /// It ended with an error.
+    Failed,
+}
 
 /// The state of a script.
 pub struct State {
@@ -66,10 +77,28 @@ impl State {
         }
     }
 
-    /// What the script has returned.
-    pub fn returned(&self) -> String {
+    /// What became of the script in a run, its last instruction, and what it returns.
+    pub fn outcome(&self) -> (Outcome, Option<Op>, &str) {
+        let last = self.current().map(|step| match (step.op, step.target) {
+            (Op::Goto, Target::Finish(op)) => op,
+            (op, _) => op,
+        });
+        let returned = match last {
+            Some(Op::Return | Op::ReturnUnquoted) => self.returned(),
+            Some(Op::End) if self.kind == Kind::Packet => "0",
+            _ => "",
+        };
+        let outcome = match last {
+            Some(Op::Error | Op::ErrorUnquoted) => Outcome::Failed,
+            Some(Op::Stop) => Outcome::Stopped,
+            _ => Outcome::Fine,
+        };
+        (outcome, last, returned)
+    }
+
+    fn returned(&self) -> &str {
         let found = self.program.variables.iter().find(|(name, _)| name == RETURNED);
-        found.map_or(String::new(), |(_, value)| value.clone())
+        found.map_or("", |(_, value)| value)
     }
 
     /// The value of a variable, the built-in ones included.

@@ -24,17 +24,6 @@ pub enum How {
     Jump,
 }
 
-/// How a run of a script ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It ended, returned or waits.
-    Fine,
-    /// It asked the driver to stop.
-    Stopped,
-    /// It ended with an error.
-    Failed,
-}
-
 /// What to do after an instruction.
 enum Next {
     /// The next instruction.
@@ -70,24 +59,26 @@ impl Runner {
         mut n_jumps: usize,
         report: &mut Report,
     ) -> usize {
-        let limit = self.state().n_steps.saturating_add(n_steps);
+        let mut state = self.state();
+        let limit = state.n_steps.saturating_add(n_steps);
         while n_jumps < MAX_JUMPS {
-            let (position, step) = {
-                let mut state = self.state();
-                let Some(step) = state.current().filter(|_| limit >= state.n_steps).cloned() else { break };
-                // Instructions may call `goto` of this script, so what follows is settled before they run.
-                state.position += 1;
-                (state.position - 1, step)
-            };
-            match self.run_step(ctx, position, &step, limit, how, report) {
+            let Some(step) = state.current().filter(|_| limit >= state.n_steps).cloned() else { break };
+            // Instructions may call `goto` of this script, so what follows is settled before they run.
+            let position = state.position;
+            state.position += 1;
+            drop(state);
+            let next = self.run_step(ctx, position, &step, limit, how, report);
+            state = self.state();
+            match next {
                 Next::Go => {}
                 Next::Wait => break,
                 Next::Over => return n_jumps + 1,
             }
-            if self.state().position != position + 1 {
+            if state.position != position + 1 {
                 n_jumps += 1;
             }
         }
+        drop(state);
         if n_jumps >= MAX_JUMPS {
             self.give_up(ctx);
         }
@@ -95,26 +86,6 @@ impl Runner {
             ctx.runtime().adjust_runcount(1);
         }
         n_jumps + 1
-    }
-
-    /// What has become of the script after a run, and what it returns.
-    pub fn outcome(&self) -> (Outcome, Option<Op>, String) {
-        let state = self.state();
-        let last = state.current().map(|step| match (step.op, step.target) {
-            (Op::Goto, Target::Finish(op)) => op,
-            (op, _) => op,
-        });
-        let returned = match last {
-            Some(Op::Return | Op::ReturnUnquoted) => state.returned(),
-            Some(Op::End) if state.kind == super::program::Kind::Packet => "0".to_string(),
-            _ => String::new(),
-        };
-        let outcome = match last {
-            Some(Op::Error | Op::ErrorUnquoted) => Outcome::Failed,
-            Some(Op::Stop) => Outcome::Stopped,
-            _ => Outcome::Fine,
-        };
-        (outcome, last, returned)
     }
 
     /// Sets the variables that are set once, before the script starts.
