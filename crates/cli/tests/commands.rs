@@ -940,3 +940,28 @@ fn bench_runs_on_a_processor_that_it_may_use() {
     ));
     assert!(output.status.success(), "{}", stderr(&output));
 }
+
+#[test]
+fn a_program_that_gave_up_its_group_cannot_take_it_back() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root can give a program another group");
+        return;
+    }
+    let program = scratch("weir-of-a-group");
+    std::fs::copy(env!("CARGO_BIN_EXE_weir"), &program).expect("the program can be copied");
+    let script = format!(
+        "chgrp 4242 {program} && chmod 2755 {program} && chmod a+rx $(dirname {program}) && cd / && \
+         exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+         {program} run --quiet -e 'ChangeUID; Idle -> Discard; \
+         Script(print $$, wait 60)'"
+    );
+    let mut running =
+        Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut id = String::new();
+    BufReader::new(running.stdout.take().expect("a pipe")).read_line(&mut id).expect("it says its number");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", id.trim())).expect("it runs");
+    running.kill().expect("it can be ended");
+    running.wait().expect("it ends");
+    let groups = status.lines().find(|line| line.starts_with("Gid:")).expect("it has a group");
+    assert_eq!(groups.split_whitespace().collect::<Vec<_>>(), ["Gid:", "65534", "65534", "65534", "65534"]);
+}

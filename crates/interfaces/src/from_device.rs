@@ -647,4 +647,20 @@ mod tests {
             .assert_eq(&told);
         });
     }
+
+    #[test]
+    fn packets_that_are_refused_do_not_keep_the_graph_from_ending() {
+        in_namespace(|| {
+            if !make_veth("left", "right") {
+                return;
+            }
+            let config = "InfiniteSource(LENGTH 3000) -> to :: ToDevice(left); to[1] -> Queue -> Idle; to[0] -> Discard;";
+            let mut n_rounds = 0;
+            let told = testing::run_until(config, &[], |_| {
+                n_rounds += 1;
+                n_rounds > 100
+            });
+            assert_eq!(told, "ToDevice(left): Message too long\n");
+        });
+    }
 }

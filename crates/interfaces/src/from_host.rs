@@ -178,7 +178,8 @@ impl Element for FromHost {
     }
 
     fn foresee(&mut self, old: &dyn Element) {
-        if let Some(old) = same_ref::<FromHost>(old).filter(|old| old.name == self.name) {
+        let can_go_on = |old: &&FromHost| old.name == self.name && old.tap.is_some();
+        if let Some(old) = same_ref::<FromHost>(old).filter(can_go_on) {
             self.tap.clone_from(&old.tap);
             self.given = Some((old.near, old.gateway, old.hardware_address));
         }
@@ -240,6 +241,12 @@ impl FromHost {
     fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<Packet> {
         let received = match self.tap.as_ref()?.recv(&mut self.buffer) {
             Ok(received) => received?,
+            Err(error) if error.is_device_gone() => {
+                // Somebody has deleted it: its descriptor would be ready for ever.
+                self.cleanup(ctx);
+                ctx.complain(&format!("FromHost({}): the device is gone", self.name));
+                return None;
+            }
             Err(error) => {
                 ctx.chatter(&format!("FromHost read: {}", words(&error)));
                 return None;
@@ -331,6 +338,33 @@ mod tests {
                 f.signal: true
             "#]]
             .assert_eq(&told);
+        });
+    }
+
+    #[test]
+    fn a_device_that_is_deleted_is_told_of_once() {
+        in_namespace(|| {
+            if !has_taps() {
+                return;
+            }
+            let config = "from :: FromHost(gone1, 10.9.0.1/24) -> Discard;
+                RatedSource(LENGTH 60, RATE 100) -> c :: Counter -> to :: ToHost(gone1);";
+            let mut is_deleted = false;
+            let mut has_sent_more = has_reached("c.count", 9);
+            let told = run_until(config, &["from.signal"], |world| {
+                if !std::mem::replace(&mut is_deleted, true) {
+                    sys::link::delete("gone1").unwrap();
+                }
+                has_sent_more(world)
+            });
+            let mut lines: Vec<&str> = told.lines().collect();
+            lines.sort_unstable();
+            let due = [
+                "FromHost(gone1): the device is gone",
+                "ToHost(gone1): the device is gone; packets for it are dropped",
+                "from.signal: true",
+            ];
+            assert_eq!(lines, due);
         });
     }
 

@@ -5,7 +5,9 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 
 use args::{NameKind, Port};
-use element::{handlers, Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Ready, TaskId};
+use element::{
+    handlers, Arg, Batch, Configure, Ctx, DropReason, Failed, Handler, Packet, Ready, TaskId, TimerId,
+};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::capture::link;
@@ -170,6 +172,11 @@ impl RawTransport {
         if ready.write {
             self.pull(ctx);
         }
+    }
+
+    /// Goes on with packets that were received before.
+    pub fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
+        self.receive(ctx);
     }
 
     /// Receives packets, or goes on with those received before.

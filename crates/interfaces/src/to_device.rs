@@ -149,7 +149,11 @@ impl Element for ToDevice {
                     return n_sent > 0;
                 }
                 Ok(()) => {}
-                Err(error) => self.give_up_first(ctx, &error),
+                Err(error) => {
+                    // As in Click: what is refused ends the run. Others have their turn, and it can be stopped.
+                    self.give_up_first(ctx, &error);
+                    break;
+                }
             }
             if n_sent >= self.burst {
                 break;

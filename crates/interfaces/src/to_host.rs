@@ -108,10 +108,18 @@ impl Element for ToHost {
 
 impl ToHost {
     fn write(&mut self, ctx: &mut Ctx<'_>, packet: Packet) {
-        let Some(tap) = &self.tap else { return };
+        let Some(tap) = &self.tap else { return ctx.drop_packet(NOT_WRITTEN, packet) };
         let errno = match tap.send(VnetHeader::default(), packet.data()) {
             Ok(true) => return,
             Ok(false) => ENOBUFS,
+            Err(error) if error.is_device_gone() => {
+                self.tap = None;
+                ctx.complain(&format!(
+                    "ToHost({}): the device is gone; packets for it are dropped",
+                    self.name
+                ));
+                return ctx.drop_packet(NOT_WRITTEN, packet);
+            }
             Err(error) => error.errno().unwrap_or_default(),
         };
         if errno != ENOBUFS || !self.has_told {

@@ -9,7 +9,7 @@ mod switch;
 
 use std::os::fd::AsRawFd;
 
-use element::{handlers, Configure, Ctx, DropReason, Failed, Handler, Ready};
+use element::{handlers, Configure, Ctx, DropReason, Failed, Handler, Ready, Recess};
 use socket2::{SockAddr, Socket};
 
 use crate::intake::Intake;
@@ -36,6 +36,7 @@ pub struct Transport {
     declaration: String,
     /// A server's own socket, if it has connections.
     listener: Option<Socket>,
+    recess: Recess,
     /// What packets go through.
     active: Option<Socket>,
     /// Where datagrams go.
@@ -65,8 +66,8 @@ macro_rules! methods {
             self.0.run_task(ctx, task)
         }
 
-        fn run_timer(&mut self, ctx: &mut element::Ctx<'_>, _timer: element::TimerId) {
-            self.0.receive(ctx);
+        fn run_timer(&mut self, ctx: &mut element::Ctx<'_>, timer: element::TimerId) {
+            self.0.run_timer(ctx, timer);
         }
 
         fn selected(&mut self, ctx: &mut element::Ctx<'_>, fd: i32, ready: element::Ready) {
@@ -110,6 +111,7 @@ impl Transport {
             settings,
             declaration: String::new(),
             listener: None,
+            recess: Recess::default(),
             active: None,
             remote: None,
             control: None,

@@ -1,6 +1,7 @@
 //! Streams and graphs that no packet can come through: they are told of, and nothing waits for ever.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -164,6 +165,43 @@ fn where_descriptors_are_short_the_stage_tells_so() {
         }
         assert!(n_failed > 0);
         assert_eq!(place.output("find run -type s"), "", "sockets are left behind");
+    });
+}
+
+#[test]
+fn who_connects_where_no_descriptor_is_left_does_not_keep_a_graph_busy() {
+    as_each_user(|place| {
+        for (element, greeting) in [
+            ("ControlSocket(UNIX, sock)", "Click::ControlSocket/1.3\r\n"),
+            ("ChatterSocket(UNIX, sock)", "Click::ChatterSocket/1.0\r\n"),
+            ("Socket(UNIX, sock) -> Discard", ""),
+        ] {
+            let running = place.start(&format!("exec weir run --quiet -e '{element}' 2> told"));
+            let (id, socket) = (running.id(), place.path("sock"));
+            until("the graph listens", || Path::new(&socket).exists());
+            let link = |fd: u32| fs::read_link(format!("/proc/{id}/fd/{fd}")).ok();
+            let first_free = (0..).find(|fd| link(*fd).is_none()).unwrap();
+            place.output(&format!("prlimit --pid {id} --nofile={first_free}:64"));
+            let mut waiting = UnixStream::connect(&socket).unwrap();
+            let told = || String::from_utf8(place.read("told")).unwrap();
+            until("it is told", || !told().is_empty());
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            assert_eq!(told().lines().count(), 1, "{}", told());
+            assert!(told().contains("accept: Too many open files"), "{}", told());
+            // Once there is room again, it goes on.
+            place.output(&format!("prlimit --pid {id} --nofile=64:64"));
+            if greeting.is_empty() {
+                until("it is accepted", || {
+                    link(first_free).is_some_and(|name| name.to_string_lossy().starts_with("socket:"))
+                });
+            } else {
+                let mut said = vec![0; greeting.len()];
+                waiting.read_exact(&mut said).unwrap();
+                assert_eq!(String::from_utf8(said).unwrap(), greeting);
+            }
+            drop(running);
+            let _ = fs::remove_file(&socket);
+        }
     });
 }
 

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use args::{Filename, Port, Word};
 use element::output::reason;
-use element::{same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Role, TimerId};
+use element::{
+    same, same_ref, Arg, Class, Configure, Ctx, Element, Failed, Phase, Ready, Recess, Role, TimerId,
+};
 
 use super::socket::{Attempts, Audience, Listener, Place, State, PATH_MAX};
 
@@ -68,6 +70,7 @@ pub struct ChatterSocket {
     greets: bool,
     attempts: Attempts,
     listener: Option<Listener>,
+    recess: Recess,
     /// Whether another element's listener will be its own.
     goes_on: bool,
     /// Shared with the ear, which hears what is said on any thread.
@@ -87,8 +90,17 @@ impl Element for ChatterSocket {
         let warns = conf.args.get_or("RETRY_WARNINGS", true);
         let place = place(conf, &ty.to_ascii_uppercase())?;
         let attempts = Attempts::new(n_retries, warns);
-        let (listener, goes_on, audience) = (None, false, None);
-        Ok(ChatterSocket { place, channel, is_quiet, greets, attempts, listener, goes_on, audience })
+        Ok(ChatterSocket {
+            place,
+            channel,
+            is_quiet,
+            greets,
+            attempts,
+            listener: None,
+            recess: Recess::default(),
+            goes_on: false,
+            audience: None,
+        })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -109,7 +121,8 @@ impl Element for ChatterSocket {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        if self.listener.is_none() {
+        let listener = self.listener.as_ref().map(Listener::as_fd);
+        if !self.recess.end(ctx, timer, listener) && self.listener.is_none() {
             if let Err(message) = self.listen(ctx) {
                 self.attempts.go_on(ctx, timer, &message);
             }
@@ -236,8 +249,14 @@ impl ChatterSocket {
         let fd: OwnedFd = match listener.accept() {
             Ok((fd, _)) => fd,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            Err(error) => return ctx.chatter(&format!("{declaration}: accept: {}", reason(&error))),
+            Err(error) => {
+                if self.recess.begin(ctx, listener.as_fd()) {
+                    ctx.chatter(&format!("{declaration}: accept: {}", reason(&error)));
+                }
+                return;
+            }
         };
+        self.recess.accepted();
         let number = fd.as_raw_fd();
         let is_greeted = rustix::io::ioctl_fionbio(&fd, true).is_ok()
             && (!self.greets || rustix::io::write(&fd, GREETING_TEXT) == Ok(GREETING_TEXT.len()));

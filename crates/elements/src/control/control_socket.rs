@@ -31,7 +31,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use element::output::reason;
 use element::{
-    same, same_ref, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Role, TimerId,
+    same, same_ref, Arg, Class, Configure, Ctx, Element, ElementIdx, Failed, Handler, Ready, Recess, Role,
+    TimerId,
 };
 
 use super::socket::{adopt, Attempts, Connection, Listener, Place, PATH_MAX};
@@ -94,6 +95,7 @@ pub struct ControlSocket {
     is_verbose: bool,
     attempts: Attempts,
     listener: Option<Listener>,
+    recess: Recess,
     /// Whether another element's listener and connections will be its own.
     goes_on: bool,
     connections: BTreeMap<i32, Connection>,
@@ -121,6 +123,7 @@ impl Element for ControlSocket {
             is_verbose,
             attempts: Attempts::new(n_retries, warns),
             listener: None,
+            recess: Recess::default(),
             goes_on: false,
             connections: BTreeMap::new(),
         })
@@ -142,7 +145,8 @@ impl Element for ControlSocket {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        if self.listener.is_none() {
+        let listener = self.listener.as_ref().map(Listener::as_fd);
+        if !self.recess.end(ctx, timer, listener) && self.listener.is_none() {
             if let Err(message) = self.listen(ctx) {
                 self.attempts.go_on(ctx, timer, &message);
             }
@@ -292,7 +296,12 @@ impl ControlSocket {
 
     /// Accepts a client.
     fn accept(&mut self, ctx: &mut Ctx<'_>) -> Option<i32> {
-        match self.listener.as_ref()?.accept() {
+        let listener = self.listener.as_ref()?;
+        let accepted = listener.accept();
+        if accepted.is_ok() {
+            self.recess.accepted();
+        }
+        match accepted {
             Ok((fd, _)) if self.connections.len() >= CONNECTIONS_MAX => {
                 if self.is_verbose {
                     self.tell(ctx, &format!("closed connection {}: there are too many", fd.as_raw_fd()));
@@ -308,7 +317,9 @@ impl ControlSocket {
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
             Err(error) => {
-                self.tell(ctx, &format!("accept: {}", reason(&error)));
+                if self.recess.begin(ctx, listener.as_fd()) {
+                    self.tell(ctx, &format!("accept: {}", reason(&error)));
+                }
                 None
             }
         }

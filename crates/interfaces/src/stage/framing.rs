@@ -95,9 +95,14 @@ impl Framer {
         };
         let time = Time::from_nanos(packet.timestamp_ns());
         let time = Timestamp { seconds: time.sec(), nanoseconds: time.nsec() };
-        let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
-        encoder.record(out, time, u32::try_from(wire_len).unwrap_or(u32::MAX), packet.data());
+        encoder.record(out, time, wire_len(packet), packet.data());
     }
+}
+
+/// How long a packet was, as its annotation says. That may be less than there is of it now, but no format can express so.
+pub fn wire_len(packet: &Packet) -> u32 {
+    let len = packet.len() as u32;
+    len.wrapping_add(packet.anno_u32(annotation::EXTRA_LENGTH)).max(len)
 }
 
 /// Why a [`Deframer`] finds no more packets.
@@ -307,6 +312,15 @@ mod tests {
                 Pause::Fault(message) => list.push(message),
             }
             return list;
+        }
+    }
+
+    #[test]
+    fn a_packet_that_became_longer_than_it_was_is_as_long_as_it_is() {
+        for (len, extra, due) in [(60, 0u32, 60), (60, 1440, 1500), (72, 0u32.wrapping_sub(12), 72)] {
+            let mut packet = Packet::zeroed(len);
+            packet.set_anno_u32(annotation::EXTRA_LENGTH, extra);
+            assert_eq!(wire_len(&packet), due);
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd};
 
-use element::{Ctx, ElementIdx, Ready};
+use element::{Ctx, ElementIdx, Ready, TimerId};
 use socket2::SockAddr;
 
 use super::Transport;
@@ -22,6 +22,13 @@ impl Transport {
         }
         if self.active.is_some() {
             self.pull(ctx);
+        }
+    }
+
+    /// Goes on with what was received before, or waits for connections again.
+    pub fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if !self.recess.end(ctx, timer, self.listener.as_ref().map(AsFd::as_fd)) {
+            self.receive(ctx);
         }
     }
 
@@ -75,8 +82,14 @@ impl Transport {
         let (socket, peer) = match listener.accept() {
             Ok(accepted) => accepted,
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return,
-            Err(error) => return ctx.chatter(&format!("{}: accept: {}", self.declaration, reason(&error))),
+            Err(error) => {
+                if self.recess.begin(ctx, listener.as_fd()) {
+                    ctx.chatter(&format!("{}: accept: {}", self.declaration, reason(&error)));
+                }
+                return;
+            }
         };
+        self.recess.accepted();
         let peer_ip = peer.as_socket_ipv4();
         let tables = (self.settings.allow, self.settings.deny);
         let is_allowed = peer_ip.is_none_or(|peer| is_allowed(ctx, tables, *peer.ip()));

@@ -13,6 +13,7 @@ use sys::vnet::VnetHeader;
 
 use super::{is_gone, Bells, Line};
 use crate::segment::{is_for_kernel, segment};
+use crate::stage::framing::wire_len;
 use crate::stage::relay::{self, Relayed};
 use crate::stage::{neighbour, unwatch_fd, watch_fd, Dispatch, Output};
 use crate::vnet;
@@ -82,9 +83,8 @@ impl RingOut {
             // The reader may be a kernel. Its segments go instead.
             return Err(Refused::TooLong);
         }
-        let wire_len = packet.len() as u64 + u64::from(packet.anno_u32(annotation::EXTRA_LENGTH));
         let header = Header {
-            wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
+            wire_len: wire_len(packet),
             timestamp_ns: packet.timestamp_ns(),
             vnet: if packet.has_offload() { vnet::header_of(packet) } else { VnetHeader::default() },
         };
