@@ -31,17 +31,23 @@ pub fn track(flow: &mut Flow, view: &View<'_>, is_high: bool) -> bool {
     if flow.phase == Phase::New && flow.has_sent == [true; 2] {
         flow.phase = Phase::Established;
     }
-    if let Some(finished) = flow.has_finished.get_mut(usize::from(is_high)) {
-        *finished |= has(tcp_flag::FIN);
+    if let Some(tcp) = &view.tcp {
+        end(flow, tcp, view.payload.len(), usize::from(is_high));
     }
-    let resets = view.tcp.is_some_and(|tcp| {
-        let stream = flow.streams.get(usize::from(is_high));
-        tcp.has(tcp_flag::RST) && stream.is_none_or(|stream| stream.is_near(tcp.sequence))
-    });
+    is_high == flow.client_is_high
+}
+
+/// Notes what a segment of so many bytes says of its connection's end. Only what is in sequence does: its receiver takes no
+/// RST anywhere else (RFC 5961, section 3.2), and waits for what is before a FIN.
+fn end(flow: &mut Flow, tcp: &TcpFields, len: usize, side: usize) {
+    let (Some(stream), Some(finished)) = (flow.streams.get(side), flow.has_finished.get_mut(side)) else {
+        return;
+    };
+    *finished |= tcp.has(tcp_flag::FIN) && stream.is_next(tcp.sequence.wrapping_add(tcp.syn_len()), len);
+    let resets = tcp.has(tcp_flag::RST) && stream.is_next(tcp.sequence, 0);
     if resets || flow.has_finished == [true; 2] {
         flow.phase = Phase::Closed;
     }
-    is_high == flow.client_is_high
 }
 
 /// What one packet is worked at with.

@@ -134,6 +134,12 @@ impl Detector {
         self.counts.n_packets += 1;
         let (key, is_high) = Key::of(&view);
         let idx = self.flows.of(&key, now_ns)?;
+        let (flow, ..) = self.flows.parts(idx)?;
+        if flow.is_dropped {
+            // The other end gets none of it: it ends and begins nothing.
+            let to_server = is_high == flow.client_is_high;
+            return Some(Outcome { view, flow: flow.number, to_server, is_dropped: true });
+        }
         if let Some(tcp) = &view.tcp {
             self.meet(idx, tcp, now_ns);
             if !view.payload.is_empty() {
@@ -143,10 +149,6 @@ impl Detector {
         let Detector { program, flows, evaluator, limits, .. } = self;
         let (flow, memory, counts) = flows.parts(idx)?;
         let to_server = track(flow, &view, is_high);
-        let outcome = Outcome { view, flow: flow.number, to_server, is_dropped: true };
-        if flow.is_dropped {
-            return Some(outcome);
-        }
         let mut work = Work { program, evaluator, flow, memory, counts, to_server, depth: limits.depth };
         match &view.tcp {
             Some(tcp) => work.segment(&view, tcp, usize::from(is_high)),
@@ -154,10 +156,11 @@ impl Detector {
         }
         let is_dropped = limits.is_inline && evaluator.is_dropped;
         flow.is_dropped = is_dropped && view.tcp.is_some();
+        let outcome = Outcome { view, flow: flow.number, to_server, is_dropped };
         if !evaluator.fired.is_empty() {
             self.count();
         }
-        Some(Outcome { is_dropped, ..outcome })
+        Some(outcome)
     }
 
     /// Makes a new flow of one that has ended, if the packet begins a connection.

@@ -23,8 +23,6 @@ const MAX_WAITING: usize = 32;
 const MAX_AHEAD: u32 = 1 << 24;
 /// How far an acknowledgement may be ahead: half of all sequence numbers are.
 const MAX_MISSED: u32 = i32::MAX as u32;
-/// How far what resets a connection may be behind: a window without scaling (RFC 9293, section 3.4).
-const MAX_BEHIND: u32 = 1 << 16;
 
 /// One direction of a TCP connection.
 #[derive(Debug, Default)]
@@ -100,12 +98,9 @@ impl Stream {
         self.buffer.capacity() > 0 || !self.waiting.is_empty()
     }
 
-    /// Whether a sequence number can be of this stream now.
-    pub fn is_near(&self, sequence: u32) -> bool {
-        self.next.is_none_or(|next| {
-            let ahead = sequence.wrapping_sub(next);
-            ahead <= MAX_AHEAD || ahead >= MAX_BEHIND.wrapping_neg()
-        })
+    /// Whether the next byte is among so many from a sequence number on, or just behind them.
+    pub fn is_next(&self, sequence: u32, len: usize) -> bool {
+        self.next.is_none_or(|next| next.wrapping_sub(sequence) as usize <= len)
     }
 
     /// Whether a sequence number is ahead of the next byte's.

@@ -437,6 +437,45 @@ fn dropped_connections_stay_dropped() {
     assert!(dropped(&mut detector, &tcp(true, 4, 0, ACK, b"ack")));
     assert_eq!(fired(&mut detector, &udp(b"ok"), 0), [0; 0]);
     assert_eq!(fired(&mut detector, &udp(b"no"), 0), [3]);
+    // The server sees neither an end of the connection nor a beginning.
+    for packet in [
+        tcp(true, 4, 0, RST, b""),
+        tcp(true, 500, 0, RST, b""),
+        tcp(true, 3, 0, SYN, b""),
+        tcp(true, 4, 0, ACK, b"more"),
+        tcp(true, 8, 0, FIN | ACK, b""),
+        tcp(false, 1, 9, FIN | ACK, b""),
+        tcp(true, 3, 0, SYN, b""),
+        tcp(true, 4, 0, ACK, b"more"),
+    ] {
+        assert!(dropped(&mut detector, &packet));
+    }
+}
+
+#[test]
+fn only_what_is_in_sequence_ends_a_connection() {
+    let client = |at: u32, flags: u8| tcp(true, 101u32.wrapping_add(at), 7001, flags, b"");
+    let server = |at: u32, flags: u8| tcp(false, 7001 + at, 101, flags, b"");
+    let numbers = |end: &[Vec<u8>]| {
+        let mut detector = detector(r#"alert tcp any any -> any 80 (content:"EVIL"; sid:1;)"#, LIMITS);
+        open(&mut detector, 100);
+        end.iter()
+            .chain(&[tcp(true, 900, 0, SYN, b"")])
+            .for_each(|packet| drop(fired(&mut detector, packet, 0)));
+        detector.inspect(&tcp(true, 901, 0, ACK, b""), 0).expect("IP").flow
+    };
+    for end in [
+        vec![client(1, RST)],
+        vec![client(u32::MAX, RST)],
+        vec![client(500, RST)],
+        vec![client(1, FIN | ACK), server(0, FIN | ACK)],
+        vec![client(0, FIN | ACK), server(1, FIN | ACK)],
+    ] {
+        assert_eq!(numbers(&end), 1);
+    }
+    assert_eq!(numbers(&[client(0, RST)]), 2);
+    assert_eq!(numbers(&[client(0, FIN | ACK), server(0, FIN | ACK)]), 2);
+    assert_eq!(numbers(&[tcp(true, 101, 7001, FIN | ACK, b"data"), server(0, FIN | ACK)]), 2);
 }
 
 #[test]
