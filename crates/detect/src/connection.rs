@@ -77,6 +77,7 @@ impl Work<'_> {
         }
         if tcp.has(tcp_flag::ACK) {
             self.acknowledge(view, tcp.acknowledgment, 1 - side);
+            self.evaluator.begin_segment(&self.flow.bits);
         }
         if view.payload.is_empty() {
             self.alone(view, view.payload, true, true, Of::All);
@@ -158,11 +159,9 @@ impl Work<'_> {
     /// Works on what the other side sent before the packet.
     fn for_other_side(&mut self, view: &View<'_>, work: impl FnOnce(&mut Self, &View<'_>)) {
         self.to_server = !self.to_server;
-        // What is passed there says nothing of this packet.
-        let is_passed = self.evaluator.is_passed;
         self.evaluator.is_reversed = true;
         work(self, &view.reversed());
-        (self.evaluator.is_reversed, self.evaluator.is_passed) = (false, is_passed);
+        self.evaluator.is_reversed = false;
         self.to_server = !self.to_server;
     }
 
@@ -190,6 +189,7 @@ impl Work<'_> {
 
     /// Searches what is to be searched of a segment's bytes: the packet's, or those of one that waited.
     fn place(&mut self, view: &View<'_>, bytes: &[u8], offer: Offer, side: usize, is_packet: bool) {
+        self.evaluator.begin_segment(&self.flow.bits);
         let new = |skip: usize| bytes.get(skip..).unwrap_or_default();
         // What waited was searched as a packet when it came.
         let of = if is_packet { Of::All } else { Of::Streams };

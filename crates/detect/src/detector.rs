@@ -149,6 +149,7 @@ impl Detector {
         let Detector { program, flows, evaluator, limits, .. } = self;
         let (flow, memory, counts) = flows.parts(idx)?;
         let to_server = track(flow, &view, is_high);
+        evaluator.begin_segment(&flow.bits);
         let mut work = Work { program, evaluator, flow, memory, counts, to_server, depth: limits.depth };
         match &view.tcp {
             Some(tcp) => work.segment(&view, tcp, usize::from(is_high)),
@@ -158,6 +159,7 @@ impl Detector {
         flow.is_dropped = is_dropped && view.tcp.is_some();
         let outcome = Outcome { view, flow: flow.number, to_server, is_dropped };
         if !evaluator.fired.is_empty() {
+            evaluator.finish(program, &view);
             self.count();
         }
         Some(outcome)

@@ -281,6 +281,38 @@ fn what_passes_in_what_was_acknowledged_says_nothing_of_who_does() {
 }
 
 #[test]
+fn what_passes_is_told_of_by_no_other_rule_wherever_it_is_found() {
+    let rules = r#"
+        pass tcp any any -> any 80 (content:"GOOD"; sid:1;)
+        alert tcp any any -> any 80 (dsize:>0; sid:2;)
+        drop tcp any any -> any 80 (content:"EVIL"; flowbits:set,bad; sid:3;)
+        alert tcp any any -> any 80 (content:"LAST"; flowbits:isset,bad; sid:4;)
+        alert tcp any any -> any 80 (content:"some"; threshold:type limit, track by_src, count 1, seconds 60; sid:5;)
+        alert tcp any any -> any 80 (dsize:>2000; threshold:type limit, track by_src, count 1, seconds 60; sid:6;)
+    "#;
+    let segment = |at: u32, payload: &[u8]| tcp(true, 1 + at, 7001, ACK, payload);
+    let find = |packets: &[Vec<u8>]| -> Vec<Vec<u32>> {
+        let mut detector = detector(rules, Limits { is_inline: true, ..LIMITS });
+        open(&mut detector, 0);
+        packets.iter().map(|packet| fired(&mut detector, packet, 0)).collect()
+    };
+    let long = |begin: &[u8], end: &[u8]| [begin, &vec![b'.'; 3000], end].concat();
+    let len = |payload: &[u8]| payload.len() as u32;
+    let (good, late) = (long(b"GOOD", b""), long(b"some EVIL", b"GOOD"));
+    assert_eq!(find(&[segment(0, &good), segment(len(&good), b"x")]), [vec![], vec![2]]);
+    assert_eq!(find(&[segment(0, &late), segment(len(&late), b"some LAST")]), [vec![], vec![2, 5]]);
+    // It may begin in the segment before.
+    let (rest, other) = (long(b"OD", b"some"), long(b"", b"some"));
+    let all = find(&[segment(0, b"GO"), segment(2, &rest), segment(2 + len(&rest), &other)]);
+    assert_eq!(all, [vec![2], vec![], vec![2, 6, 5]]);
+    // One that comes early passes by itself; in its turn it says nothing of others that have waited.
+    assert_eq!(
+        find(&[segment(5, b"GOOD"), segment(9, b"some"), segment(0, b"12345")]),
+        [vec![], vec![2], vec![2, 5]]
+    );
+}
+
+#[test]
 fn numbers_and_patterns_are_read_as_snort_reads_them() {
     let rules = r#"
         alert udp any any -> any any (content:"ab"; byte_test:4,!=,7,200; sid:1;)

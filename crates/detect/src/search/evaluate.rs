@@ -46,6 +46,14 @@ pub struct Context<'a> {
     pub to_server: bool,
 }
 
+/// How things stood before a segment, to which they go back if that passes.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    n_fired: usize,
+    is_dropped: bool,
+    bits: Bits,
+}
+
 /// Storage for evaluation, and what came of the packet at hand.
 pub struct Evaluator {
     /// The rules that matched and are to be told.
@@ -54,8 +62,10 @@ pub struct Evaluator {
     pub is_dropped: bool,
     /// Whether what is searched comes from the side that the packet goes to.
     pub is_reversed: bool,
-    /// Whether a rule lets it pass.
-    pub is_passed: bool,
+    /// Whether a rule lets the segment at hand pass.
+    is_passed: bool,
+    /// How things stood when that was begun.
+    before: Before,
     /// The rules to look at, and whether their pattern was just found.
     candidates: Vec<(u32, bool)>,
     /// For each rule the number of the search in which it became a candidate.
@@ -74,6 +84,7 @@ impl Evaluator {
             is_dropped: false,
             is_reversed: false,
             is_passed: false,
+            before: Before::default(),
             candidates: Vec::new(),
             stamps: vec![0; n_rules],
             n_searches: 0,
@@ -87,8 +98,28 @@ impl Evaluator {
     #[inline]
     pub fn begin(&mut self, now_ns: i64) {
         self.fired.clear();
-        (self.is_dropped, self.is_reversed, self.is_passed) = (false, false, false);
+        (self.is_dropped, self.is_reversed) = (false, false);
         self.now_ns = now_ns;
+    }
+
+    /// Another segment is searched because of the packet: its own, or one that has waited. What passes in one says nothing of
+    /// the others.
+    #[inline]
+    pub fn begin_segment(&mut self, bits: &Bits) {
+        self.is_passed = false;
+        self.before = Before { n_fired: self.fired.len(), is_dropped: self.is_dropped, bits: *bits };
+    }
+
+    /// Nothing more is searched because of the packet: what is to be told of it is counted.
+    pub fn finish(&mut self, program: &Program, view: &View<'_>) {
+        let Evaluator { fired, thresholds, now_ns, .. } = self;
+        fired.retain(|fired| {
+            let threshold = program.rule(fired.rule).and_then(|rule| rule.threshold.as_ref());
+            threshold.filter(|threshold| threshold.kind != ThresholdKind::After).is_none_or(|threshold| {
+                let view = if fired.is_reversed { view.reversed() } else { *view };
+                thresholds.passes(fired.rule, threshold, &view, *now_ns)
+            })
+        });
     }
 
     /// Searches bytes.
@@ -141,7 +172,10 @@ impl Evaluator {
         for (idx, is_new) in candidates.drain(..) {
             let Some(compiled) = program.rules.get(idx as usize) else { continue };
             let was_told = self.fired.iter().any(|fired| fired.rule == idx);
-            let is_meant = unit.of == Of::All || (unit.of == Of::Packets) == compiled.is_of_packets;
+            // Where packets are searched before it is their turn in the stream, all that passes is looked for.
+            let is_meant = unit.of == Of::All
+                || (unit.of == Of::Packets) == compiled.is_of_packets
+                || unit.of == Of::Packets && compiled.rule.action == Action::Pass;
             if was_told || !is_meant || !applies(&compiled.rule, view, context) {
                 continue;
             }
@@ -218,13 +252,15 @@ impl Evaluator {
 
     /// Does what a rule says.
     fn act(&mut self, rule: &Rule, idx: u32, view: &View<'_>, context: &mut Context<'_>) {
-        let mut is_told = !rule.is_silent;
-        if let Some(threshold) = &rule.threshold {
-            let passes = self.thresholds.passes(idx, threshold, view, self.now_ns);
-            if !passes && threshold.kind == ThresholdKind::After {
-                return;
-            }
-            is_told &= passes;
+        let filter = rule.threshold.as_ref().filter(|threshold| threshold.kind == ThresholdKind::After);
+        if filter.is_some_and(|filter| !self.thresholds.passes(idx, filter, view, self.now_ns)) {
+            return;
+        }
+        if rule.action == Action::Pass {
+            self.is_passed = true;
+            // Other parts of the segment may have been searched before.
+            self.fired.truncate(self.before.n_fired);
+            (self.is_dropped, *context.bits) = (self.before.is_dropped, self.before.bits);
         }
         for (action, bit) in &rule.bits {
             match action {
@@ -235,12 +271,8 @@ impl Evaluator {
                 BitAction::IsSet | BitAction::IsNotSet => {}
             }
         }
-        if rule.action == Action::Pass {
-            self.is_passed = true;
-            return;
-        }
         self.is_dropped |= rule.action == Action::Drop;
-        if is_told {
+        if !rule.is_silent && rule.action != Action::Pass {
             self.fired.push(Fired { rule: idx, is_reversed: self.is_reversed });
         }
     }
