@@ -194,7 +194,9 @@ impl Flows {
     fn begin(&mut self, hash: u64, key: Key, now_ns: i64) -> Option<u32> {
         for _ in 0..N_SWEPT.min(self.n_slots) {
             let idx = self.turn();
-            let ended = self.table.get(idx).is_some_and(|(key, flow)| {
+            let ended = self.table.get_mut(idx).is_some_and(|(key, flow)| {
+                // Where the clock was set back, no flow waits for it.
+                flow.last_ns = flow.last_ns.min(now_ns);
                 now_ns.saturating_sub(flow.last_ns) > flow.timeout_ns(key.protocol)
             });
             if ended {

@@ -37,6 +37,8 @@ impl Thresholds {
             Track::Rule => 0,
         };
         let Some(count) = self.count(rule, host, now_ns) else { return true };
+        // Where the clock was set back, no count waits for it.
+        count.begin_ns = count.begin_ns.min(now_ns);
         if now_ns.saturating_sub(count.begin_ns) >= i64::from(threshold.seconds) * SECOND_NS {
             *count = Count { begin_ns: now_ns, n_matches: 0 };
         }

@@ -525,6 +525,25 @@ fn matches_are_counted_as_thresholds_say() {
     assert_eq!(fired(&mut detector, &udp(b"a"), 10 * second), [1]);
 }
 
+#[test]
+fn counts_and_flows_do_not_wait_for_a_clock_that_was_set_back() {
+    let rules = r#"alert udp any any -> any any (content:"a"; threshold:type limit, track by_src, count 1, seconds 10; sid:1;)"#;
+    let mut detector = detector(rules, LIMITS);
+    let second = 1_000_000_000;
+    let times = [3600, 5, 14, 15].map(|at| at * second);
+    let all = times.map(|now_ns| fired(&mut detector, &udp(b"a"), now_ns));
+    assert_eq!(all, [vec![1], vec![], vec![], vec![1]]);
+    let mut begin = |from: u8, now_ns: i64| {
+        let mut packet = udp(b"");
+        packet[12] = from;
+        fired(&mut detector, &packet, now_ns);
+        detector.flows().len()
+    };
+    // A flow of the time before ends as any other that is silent.
+    begin(1, 3600 * second);
+    assert_eq!([begin(2, 20 * second), begin(3, 55 * second)], [2, 1]);
+}
+
 fn letters(n: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(b"abAB".to_vec()), n)
         .prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

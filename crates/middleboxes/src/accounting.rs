@@ -5,7 +5,23 @@ use std::fmt::Write as _;
 use args::Scope;
 use element::{Ctx, RecordFile};
 
-/// Counts and limit of one direction of a session.
+/// The time: of day for records, and steady for all that is measured, since the time of day may be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Since the epoch.
+    pub wall_ns: i64,
+    /// For rates, intervals and timers.
+    pub steady_ns: i64,
+}
+
+impl Now {
+    /// Now.
+    pub fn of(ctx: &mut Ctx<'_>) -> Now {
+        Now { wall_ns: ctx.now_ns(), steady_ns: ctx.recent_steady_ns() }
+    }
+}
+
+/// Counts and limit of one direction of a session. Its times are steady.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// Packets that passed.
@@ -140,10 +156,10 @@ pub struct Record<'a> {
     pub session: &'a str,
     /// Further attributes that are texts.
     pub texts: &'a [(&'a str, &'a str)],
-    /// When the account began, in nanoseconds since the epoch.
+    /// When the account began, in steady time.
     pub began_ns: i64,
     /// Now.
-    pub now_ns: i64,
+    pub now: Now,
     /// From the subscriber.
     pub up: &'a Traffic,
     /// To the subscriber.
@@ -162,9 +178,9 @@ impl Record<'_> {
         put_text(&mut line, "Acct-Status-Type", status);
         put_text(&mut line, "Acct-Session-Id", self.session);
         self.texts.iter().for_each(|(name, value)| put_text(&mut line, name, value));
-        put_number(&mut line, "Event-Timestamp", seconds(self.now_ns));
+        put_number(&mut line, "Event-Timestamp", seconds(self.now.wall_ns));
         if self.status != Status::Start {
-            put_number(&mut line, "Acct-Session-Time", seconds(self.now_ns - self.began_ns));
+            put_number(&mut line, "Acct-Session-Time", seconds(self.now.steady_ns - self.began_ns));
             // The attributes have 32 bits, and others count how often they ran over (RFC 2869, section 5.1).
             let octets = [("Input", self.up.n_bytes), ("Output", self.down.n_bytes)];
             for (way, n_bytes) in octets {
@@ -295,16 +311,17 @@ mod tests {
                 status,
                 session: "1",
                 texts: &[("User-Name", "a\"\\\n\u{7f}é")],
+                // Meanwhile the clock was set back.
                 began_ns: 1_000_000_000,
-                now_ns: 61_000_000_000,
+                now: Now { wall_ns: 31_000_000_000, steady_ns: 61_000_000_000 },
                 up: &up,
                 down: &up,
             }
             .to_line()
         };
         expect![[r#"
-            {"Acct-Status-Type":"Start","Acct-Session-Id":"1","User-Name":"a\"\\\u000a\u007fé","Event-Timestamp":61}
-            {"Acct-Status-Type":"Stop","Acct-Session-Id":"1","User-Name":"a\"\\\u000a\u007fé","Event-Timestamp":61,"Acct-Session-Time":60,"Acct-Input-Octets":705032704,"Acct-Input-Gigawords":1,"Acct-Output-Octets":705032704,"Acct-Output-Gigawords":1,"Acct-Input-Packets":3,"Acct-Output-Packets":3,"Acct-Terminate-Cause":"User-Request"}
+            {"Acct-Status-Type":"Start","Acct-Session-Id":"1","User-Name":"a\"\\\u000a\u007fé","Event-Timestamp":31}
+            {"Acct-Status-Type":"Stop","Acct-Session-Id":"1","User-Name":"a\"\\\u000a\u007fé","Event-Timestamp":31,"Acct-Session-Time":60,"Acct-Input-Octets":705032704,"Acct-Input-Gigawords":1,"Acct-Output-Octets":705032704,"Acct-Output-Gigawords":1,"Acct-Input-Packets":3,"Acct-Output-Packets":3,"Acct-Terminate-Cause":"User-Request"}
         "#]]
         .assert_eq(&(record(Status::Start) + &record(Status::Stop("User-Request"))));
     }

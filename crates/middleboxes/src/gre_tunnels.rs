@@ -30,7 +30,7 @@ use table::flow::FlowTable;
 use table::lpm::{Lpm4, Prefix};
 use wire::Ipv4;
 
-use crate::accounting::{Journal, Rate, Status, Traffic};
+use crate::accounting::{Journal, Now, Rate, Status, Traffic};
 use crate::gre::{self, Encapsulation, Fault, Header};
 use plan::Plan;
 use tunnel::Tunnel;
@@ -162,13 +162,14 @@ impl Element for GreTunnels {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let now_ns = ctx.now_ns();
+        let now = Now::of(ctx);
         for (tunnel, (up, down)) in self.tunnels.iter_mut().zip(&self.rates) {
-            (tunnel.up, tunnel.down) = (Traffic::limited(*up, now_ns), Traffic::limited(*down, now_ns));
+            (tunnel.up, tunnel.down) =
+                (Traffic::limited(*up, now.steady_ns), Traffic::limited(*down, now.steady_ns));
         }
         if !self.goes_on {
             self.journal.open(&self.filename)?;
-            (0..self.tunnels.len()).for_each(|idx| self.begin(idx, now_ns));
+            (0..self.tunnels.len()).for_each(|idx| self.begin(idx, now));
             self.journal.flush(ctx);
         }
         if self.interim_ns > 0 && !self.filename.is_empty() {
@@ -179,7 +180,7 @@ impl Element for GreTunnels {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, port: usize, batch: Batch) {
-        let now_ns = ctx.now_ns();
+        let now_ns = ctx.recent_steady_ns();
         match port {
             0 => ctx.spread(batch, |_, packet| self.take_out(packet, now_ns)),
             _ => ctx.push_each(batch, |packet| self.put_in(packet, now_ns)),
@@ -187,8 +188,8 @@ impl Element for GreTunnels {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
-        let now_ns = ctx.now_ns();
-        self.record(ctx, Status::Interim, now_ns);
+        let now = Now::of(ctx);
+        self.record(ctx, Status::Interim, now);
         ctx.reschedule_after(timer, self.interim_ns);
     }
 
@@ -209,15 +210,15 @@ impl Element for GreTunnels {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        let now_ns = ctx.now_ns();
-        self.record(ctx, Status::Stop("NAS-Reboot"), now_ns);
+        let now = Now::of(ctx);
+        self.record(ctx, Status::Stop("NAS-Reboot"), now);
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(mut old) = same::<GreTunnels>(ctx, old) else { return };
         if self.goes_on {
-            let now_ns = ctx.now_ns();
-            return self.go_on_from(ctx, &mut old, now_ns);
+            let now = Now::of(ctx);
+            return self.go_on_from(ctx, &mut old, now);
         }
         // Its accounts end in another file, but not the tunnels.
         for tunnel in &mut self.tunnels {

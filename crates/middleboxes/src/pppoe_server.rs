@@ -29,13 +29,13 @@ use element::{
     TimerId, Verdict,
 };
 
-use crate::accounting::Rate;
+use crate::accounting::{Now, Rate};
 use crate::pppoe::discovery::Concentrator;
 use crate::pppoe::lcp::Method;
 use crate::pppoe::link::LinkSettings;
 use crate::pppoe::path::Outcome;
 use crate::pppoe::provisioning::{Pool, Provision, User, Users, MAX_ID};
-use crate::pppoe::server::{Now, Server, Settings};
+use crate::pppoe::server::{Server, Settings};
 
 /// The class.
 pub const CLASS: Class = Class::new::<PppoeServer>("PPPoEServer", "2/2-4", "h/h", "x/x")
@@ -163,7 +163,7 @@ impl Element for PppoeServer {
             let secret = (0..4).flat_map(|_| ctx.random().to_be_bytes());
             self.server.settings.concentrator.secret = secret.collect();
         }
-        let now = now(ctx);
+        let now = Now::of(ctx);
         for provision in &self.provisions {
             self.server.provision(provision, now)?;
         }
@@ -179,7 +179,7 @@ impl Element for PppoeServer {
     }
 
     fn run_timer(&mut self, ctx: &mut Ctx<'_>, _timer: TimerId) {
-        let now = now(ctx);
+        let now = Now::of(ctx);
         self.server.expire(now);
         self.settle(ctx);
     }
@@ -198,7 +198,7 @@ impl Element for PppoeServer {
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let now = now(ctx);
+        let now = Now::of(ctx);
         match name {
             "disconnect" => {
                 let sessions = self.server.find(value.trim());
@@ -219,7 +219,7 @@ impl Element for PppoeServer {
     }
 
     fn cleanup(&mut self, ctx: &mut Ctx<'_>) {
-        let now = now(ctx);
+        let now = Now::of(ctx);
         self.server.close(now);
         self.server.journal.flush(ctx);
     }
@@ -229,7 +229,7 @@ impl Element for PppoeServer {
         if !self.goes_on {
             return old.cleanup(ctx);
         }
-        let now = now(ctx);
+        let now = Now::of(ctx);
         let told = self.server.take_over(&mut old.server, &self.provisions, self.has_secret, now);
         told.iter().for_each(|message| ctx.warn(message));
         self.settle(ctx);
@@ -297,13 +297,9 @@ fn methods(text: &str, _scope: &Scope<'_>) -> Result<Vec<Method>, String> {
     args::split_words(text).iter().map(method).collect()
 }
 
-fn now(ctx: &mut Ctx<'_>) -> Now {
-    Now { wall_ns: ctx.now_ns(), steady_ns: ctx.recent_steady_ns() }
-}
-
 impl PppoeServer {
     fn push_frames(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
-        let now = now(ctx);
+        let now = Now::of(ctx);
         let server = &mut self.server;
         batch.iter().for_each(|packet| server.prefetch_frame(packet));
         ctx.spread(batch, |_, packet| match server.take_out(packet, || now) {
@@ -321,7 +317,7 @@ impl PppoeServer {
     }
 
     fn push_packets(&mut self, ctx: &mut Ctx<'_>, batch: Batch) {
-        let now_ns = ctx.now_ns();
+        let now_ns = ctx.recent_steady_ns();
         let PppoeServer { server, hashes, .. } = self;
         hashes.clear();
         hashes.extend(batch.iter().map(|packet| server.hash_of(packet)));
@@ -400,18 +396,18 @@ mod tests {
             expect![[r#"
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
                 ip: 1000000000.000000002: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
-                rest: 1000000000.000000005: 9.9.9.9.1 > 10.0.0.9.2: udp 17
-                rest: 1000000000.000000007: 9.9.9.9.1 > 10.0.0.7.2: udp 1508
+                rest: 1000000000.000000004: 9.9.9.9.1 > 10.0.0.9.2: udp 17
+                rest: 1000000000.000000005: 9.9.9.9.1 > 10.0.0.7.2: udp 1508
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
-                ip: 1000000000.000000009: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                ip: 1000000000.000000006: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000008: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
+                ip: 1000000000.000000010: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
                 ip: 1000000000.000000012: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
-                ip: 1000000000.000000015: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
-                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
-                ip: 1000000000.000000018: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
-                frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
-                ip: 1000000000.000000021: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
+                ip: 1000000000.000000014: #7: 10.0.0.7.2 > 9.9.9.9.1: udp 908
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500
                 frame:  950 | 02000000 00020200 00000001 88641100 000703a2 00214500

@@ -21,7 +21,7 @@ pub struct Tunnel {
     pub n_late: u64,
     /// The name of its account.
     pub account: String,
-    /// When the account began.
+    /// When the account began, in steady time.
     pub began_ns: i64,
 }
 

@@ -3,9 +3,9 @@
 use args::EtherAddr;
 
 use super::link::{Cause, Link};
-use super::server::{Now, Server};
+use super::server::Server;
 use super::session::{Account, Subscriber};
-use crate::accounting::{Record, Status};
+use crate::accounting::{Now, Record, Status};
 
 impl Server {
     pub(super) fn begin_to_flow(&mut self, id: u16, subscriber: &mut Subscriber, now: Now) {
@@ -17,7 +17,7 @@ impl Server {
         session.address = address.to_bits();
         session.mru = subscriber.link.as_ref().map_or(session.mru, Link::mru);
         if subscriber.account.is_none() {
-            let account = Account { id: self.journal.next_account(now.wall_ns), began_ns: now.wall_ns };
+            let account = Account { id: self.journal.next_account(now.wall_ns), began_ns: now.steady_ns };
             subscriber.account = Some(account);
             let interim_ns = self.settings.interim_ns;
             subscriber.interim_at = (interim_ns > 0).then(|| now.steady_ns.saturating_add(interim_ns));
@@ -64,15 +64,7 @@ impl Server {
         ];
         let Account { id: number, began_ns } = account;
         let (up, down) = (&session.up, &session.down);
-        let record = Record {
-            status,
-            session: number,
-            texts: &texts,
-            began_ns: *began_ns,
-            now_ns: now.wall_ns,
-            up,
-            down,
-        };
+        let record = Record { status, session: number, texts: &texts, began_ns: *began_ns, now, up, down };
         self.journal.write(&record);
     }
 }

@@ -6,7 +6,8 @@ use super::discovery::{tag, Request};
 use super::frame::{code, Frame, Sender};
 use super::link::{Cause, Link};
 use super::provisioning::MAX_ID;
-use super::server::{Now, Server};
+use super::server::Server;
+use crate::accounting::Now;
 
 impl Server {
     /// A frame of the discovery stage has arrived.

@@ -7,9 +7,9 @@ use wire::MacAddress;
 use super::auth::Proof;
 use super::frame::Sender;
 use super::link::Cause;
-use super::server::{Now, Server};
+use super::server::Server;
 use super::session::{Session, Subscriber};
-use crate::accounting::{Rate, Traffic};
+use crate::accounting::{Now, Rate, Traffic};
 
 /// The address and the rates that are a subscriber's own.
 type Granted = (Option<Ipv4Addr>, Option<(Rate, Rate)>);
@@ -84,7 +84,7 @@ impl Server {
         let (up, down) = rates.unwrap_or(self.settings.rates);
         if let Some(session) = self.sessions.get_mut(usize::from(id)) {
             (session.up, session.down) =
-                (Traffic::limited(up, now.wall_ns), Traffic::limited(down, now.wall_ns));
+                (Traffic::limited(up, now.steady_ns), Traffic::limited(down, now.steady_ns));
             session.n_spoofed = 0;
         }
     }

@@ -5,7 +5,8 @@ use table::prefetch::prefetch_whole;
 use wire::{ethertype, Ipv4};
 
 use super::frame::{ppp, Fault, Frame, HEADER_LEN, PPP_LEN, PREFIX_LEN};
-use super::server::{Now, Server};
+use super::server::Server;
+use crate::accounting::Now;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Server {
             return Outcome::Spoofed;
         }
         let destination = ip.destination();
-        if !session.up.take(len, now().wall_ns) {
+        if !session.up.take(len, now().steady_ns) {
             return Outcome::OverRate;
         }
         let id = u32::from(frame.session);

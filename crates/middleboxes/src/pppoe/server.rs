@@ -13,7 +13,7 @@ use super::link::{Cause, Event, Link, LinkSettings};
 use super::provisioning::{Pool, Provision, Users, MAX_ID};
 use super::session::{Session, Subscriber};
 use super::statistics::Statistics;
-use crate::accounting::{Journal, Rate};
+use crate::accounting::{Journal, Now, Rate};
 
 /// A tick of the sessions' timers.
 const TICK_NS: u64 = 1_000_000;
@@ -34,15 +34,6 @@ pub struct Settings {
     pub rates: (Rate, Rate),
     /// Time between interim records; 0: none.
     pub interim_ns: i64,
-}
-
-/// The time, of day and steady.
-#[derive(Clone, Copy, Debug)]
-pub struct Now {
-    /// Since the epoch.
-    pub wall_ns: i64,
-    /// For timers.
-    pub steady_ns: i64,
 }
 
 /// What is known of a station with sessions.

@@ -61,6 +61,6 @@ pub struct Subscriber {
 pub struct Account {
     /// Its number.
     pub id: String,
-    /// When it began, in nanoseconds since the epoch.
+    /// When it began, in steady time.
     pub began_ns: i64,
 }

@@ -2,8 +2,8 @@
 
 use super::link::Cause;
 use super::provisioning::Provision;
-use super::server::{Now, Server};
-use crate::accounting::Meter;
+use super::server::Server;
+use crate::accounting::{Meter, Now};
 
 impl Server {
     /// Whether subscribers of another one are subscribers of this one: they know its addresses.
@@ -67,8 +67,8 @@ impl Server {
     fn limit(&mut self, provision: &Provision, now: Now) {
         let (up, down) = provision.rates.unwrap_or(self.settings.rates);
         if let Some(session) = self.sessions.get_mut(usize::from(provision.id)) {
-            session.up.meter = Meter::new(up, now.wall_ns);
-            session.down.meter = Meter::new(down, now.wall_ns);
+            session.up.meter = Meter::new(up, now.steady_ns);
+            session.down.meter = Meter::new(down, now.steady_ns);
         }
     }
 }

@@ -16,8 +16,8 @@ use super::link::LinkSettings;
 use super::negotiation::code;
 use super::path::Outcome;
 use super::provisioning::{Pool, Provision, User, Users};
-use super::server::{Now, Server, Settings};
-use crate::accounting::Rate;
+use super::server::{Server, Settings};
+use crate::accounting::{Now, Rate};
 
 const SECOND: i64 = 1_000_000_000;
 const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -133,6 +133,21 @@ fn packets_flow_with_the_right_source_only() {
     talk(&mut server, &mut client, at(2));
     let mut packet = Packet::from_bytes(&ip_packet(LOCAL, address));
     assert_eq!(server.put_in(&mut packet, hash, 1), Outcome::NoSession);
+}
+
+#[test]
+fn a_clock_that_is_set_back_stops_no_packets() {
+    let mut server = server(&[Method::Chap]);
+    server.settings.rates = (Rate(1_000_000), Rate(1_000_000));
+    let mut client = Client::new(1, "ann", "secret");
+    connect(&mut server, &mut client);
+    let packet = ip_packet(client.address, LOCAL);
+    let mut pass = |now: Now| {
+        client.sender().ppp(ppp::IPV4, &packet);
+        server.take_out(&mut client.out.pop().unwrap(), || now)
+    };
+    assert_eq!(pass(at(7200 * SECOND)), Outcome::Pass);
+    assert_eq!(pass(Now { wall_ns: 3600 * SECOND, steady_ns: 7201 * SECOND }), Outcome::Pass);
 }
 
 #[test]
