@@ -2,7 +2,7 @@
 
 use element::Packet;
 use table::flow::NO_ENTRY;
-use wire::{icmp_type, ip_flag, protocol};
+use wire::{icmp_type, ip_flag, protocol, Tcp};
 
 use super::{Endpoint, Protocol};
 
@@ -72,10 +72,17 @@ impl Seen {
     }
 }
 
-/// Looks at a packet with a network header.
+/// Looks at a packet with a network header. TCP whose first fragment ends before flags and checksum is broken (RFC 1858, section
+/// 3.3.1): nobody could follow its connection, nor correct the checksum.
 #[inline(always)]
 pub fn look(packet: &Packet) -> Seen {
-    look_at(packet.network())
+    let network = packet.network();
+    let mut seen = look_at(network);
+    let is_tcp = matches!(seen.kind, Kind::Ports(Protocol::Tcp, _));
+    if is_tcp && network.len() < seen.transport_at + Tcp::CHECKSUM_AT + 2 {
+        seen.kind = Kind::Broken;
+    }
+    seen
 }
 
 /// Looks at the bytes of an IPv4 packet, or at its first ones.

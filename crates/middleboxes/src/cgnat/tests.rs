@@ -855,7 +855,7 @@ proptest! {
 fn broken_packets_are_refused() {
     let mut nat = Nat::new(settings(Filtering::EndpointIndependent), Journal::default());
     let whole = build(&["tcp", "100.64.0.1:1", ">", "198.51.100.1:2", "S"]);
-    for len in 0..28 {
+    for len in 0..38 {
         let mut packet = Packet::from_bytes(&whole[..len]);
         packet.set_network_header(0, 20);
         let seen = look(&packet);

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use element::Packet;
 use table::flow::NO_ENTRY;
-use wire::{icmp_type, ip_flag, protocol};
+use wire::{icmp_type, ip_flag, protocol, Tcp};
 
 const IP_LEN: usize = 20;
 const ICMP_LEN: usize = 8;
@@ -29,7 +29,7 @@ pub struct FlowKey {
 /// What a packet is to the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// TCP or UDP with ports.
+    /// TCP or UDP with ports, TCP also with flags and checksum.
     Flow,
     /// A fragment beyond the first: it has no ports.
     Rest,
@@ -132,7 +132,9 @@ pub fn look(packet: &Packet) -> Seen {
     if fragment & ip_flag::OFFSET_MASK != 0 {
         seen.kind = Kind::Rest;
     } else if matches!(header[9], protocol::TCP | protocol::UDP) {
-        if let Some(ports) = transport.first_chunk::<8>() {
+        // TCP is followed by its flags, and corrected in its checksum (RFC 1858, section 3.3.1).
+        let least = if header[9] == protocol::TCP { Tcp::CHECKSUM_AT + 2 } else { 8 };
+        if let Some(ports) = transport.first_chunk::<8>().filter(|_| transport.len() >= least) {
             set_ports(&mut seen.key, ports);
             seen.kind = Kind::Flow;
             // For UDP this is payload, which nobody reads.

@@ -484,6 +484,7 @@ fn what_belongs_to_no_service_goes_elsewhere() {
             Packet(0, ip(1, CLIENT, SERVICE, 0, &[8, 0, 0, 0, 0, 0, 0, 0])),
             Packet(0, ip(47, CLIENT, SERVICE, 0, &[0; 8])),
             Packet(0, tcp((CLIENT, 1), (SERVICE, 80), RST)),
+            Packet(0, ip(6, CLIENT, SERVICE, 0x2000, &tcp((CLIENT, 1), (SERVICE, 80), SYN)[20..36])),
         ],
         &["n_connections"],
         expect![[r#"
@@ -492,6 +493,7 @@ fn what_belongs_to_no_service_goes_elsewhere() {
             others: 10.1.0.1.9 > 192.0.2.1.1: S 1:2(1,40,40) win 256
             others: 192.0.2.1 > 203.0.113.10: icmp echo (0, 0)
             others: 192.0.2.1 > 203.0.113.10: ip-proto-47
+            others: 192.0.2.1.1 > 203.0.113.10.80: S 1:4294967294(-3,36,36) win 256 (frag 1:16@0+)
             lb.n_connections: 0
         "#]],
     );
