@@ -215,7 +215,7 @@ impl Element for LoadBalancer {
         }
         let LoadBalancer { pool, connections, affinity, fragments, next_id, n_untracked, .. } = *old;
         if let Err(message) = self.pool.take_over(pool) {
-            ctx.warn(&message);
+            return ctx.warn(&format!("{message}, all flows begin anew"));
         }
         self.connections.take_over(connections);
         self.affinity.take_over(affinity);

@@ -152,17 +152,31 @@ impl Pool {
         }
     }
 
-    /// The service at a place, which is made if there is none.
+    /// The service at a place, which is made if there is none: one that is being removed is brought back, and the number of
+    /// one that is gone is given again.
     pub fn add_service(&mut self, place: Place) -> Result<u16, String> {
         if let Some(number) = self.by_place.get(&place) {
             return Ok(*number);
         }
-        let number = u16::try_from(self.services.len()).ok().filter(|n| *n < NOBODY);
-        let number = number.ok_or("too many services")?;
-        self.services.push(Service { place, table: Vec::new(), backends: Vec::new() });
+        let mut idx = self.services.len();
+        if self.by_place.len() < idx {
+            let same = self.services.iter().position(|service| service.place == place);
+            let gone = || self.services.iter().position(|service| self.is_gone(service));
+            idx = same.or_else(gone).unwrap_or(idx);
+        }
+        let number = u16::try_from(idx).ok().filter(|n| *n < NOBODY).ok_or("too many services")?;
+        match self.services.get_mut(idx) {
+            Some(service) => service.place = place,
+            None => self.services.push(Service { place, table: Vec::new(), backends: Vec::new() }),
+        }
         self.by_place.insert(place, number);
         self.addresses.insert(place.address);
         Ok(number)
+    }
+
+    /// Whether a service is gone: the configuration has it not, and none of its backends has flows.
+    pub fn is_gone(&self, service: &Service) -> bool {
+        service.backends.is_empty() && !self.by_place.contains_key(&service.place)
     }
 
     /// Adds a backend, or brings back one that is being removed. [`Pool::refresh`] makes it count.
@@ -238,7 +252,8 @@ impl Pool {
             Some(Member { index: *number, identity, weight: backend.weight })
         };
         for service in &mut self.services {
-            if self.scheduler == Scheduler::Maglev {
+            service.table = Vec::new();
+            if self.scheduler == Scheduler::Maglev && self.by_place.contains_key(&service.place) {
                 let members: Vec<Member> = service.backends.iter().filter_map(member).collect();
                 service.table = maglev::table(&members, self.table_size);
             }
@@ -262,37 +277,44 @@ impl Pool {
         let is_done = |backend: &&mut Backend| backend.health == Health::Removed && backend.n_active == 0;
         let Some(backend) = self.get_mut(number).filter(is_done) else { return };
         let (service, address) = (usize::from(backend.service), backend.address);
+        let mut addresses = [Some(address), None];
         if let Some(service) = self.services.get_mut(service) {
             service.backends.retain(|other| *other != number);
+            addresses[1] = Some(service.place.address);
         }
         if let Some(place) = self.backends.get_mut(usize::from(number)) {
             *place = None;
         }
-        let is_used = self.iter().any(|(_, other)| other.address == address)
-            || self.services.iter().any(|service| service.place.address == address);
+        addresses.into_iter().flatten().for_each(|address| self.forget_if_unused(address));
+    }
+
+    /// Forgets an address that neither a service nor a backend has any more.
+    fn forget_if_unused(&mut self, address: u32) {
+        let has = |service: &Service| service.place.address == address && !self.is_gone(service);
+        let is_used = self.iter().any(|(_, other)| other.address == address) || self.services.iter().any(has);
         if !is_used {
             self.addresses.remove(&address);
         }
     }
 
     /// Takes over the backends that `old` has, with their numbers, and removes those that this one has not. Services that
-    /// this one has not get no new flows.
+    /// this one has not get no new flows, and are gone with their last one. If there are too many of them, nothing is taken over.
     pub fn take_over(&mut self, old: Pool) -> Result<(), String> {
         let wanted: Vec<(Place, Vec<Backend>)> =
             self.services.iter().map(|service| self.listed(service)).collect();
         let (scheduler, table_size) = (self.scheduler, self.table_size);
-        *self = Pool { scheduler, table_size, ..old };
-        self.by_place.retain(|place, _| wanted.iter().any(|(known, _)| known == place));
-        let mut removed: Vec<u16> = self.iter().map(|(number, _)| number).collect();
+        let mut pool = Pool { scheduler, table_size, ..old };
+        pool.by_place.retain(|place, _| self.by_place.contains_key(place));
+        let mut removed: Vec<u16> = pool.iter().map(|(number, _)| number).collect();
         for (place, backends) in wanted {
-            let service = self.add_service(place)?;
+            let service = pool.add_service(place)?;
             for backend in backends {
-                let number = match self.find(service, backend.address, backend.port) {
+                let number = match pool.find(service, backend.address, backend.port) {
                     Some(number) => number,
-                    None => self.add_backend(Backend { service, ..backend.clone() })?,
+                    None => pool.add_backend(Backend { service, ..backend.clone() })?,
                 };
                 removed.retain(|other| *other != number);
-                if let Some(known) = self.get_mut(number) {
+                if let Some(known) = pool.get_mut(number) {
                     known.weight = backend.weight;
                     // What was written to a handler stays until the configuration says something else.
                     if known.health == Health::Removed || known.configured != backend.configured {
@@ -303,12 +325,16 @@ impl Pool {
             }
         }
         for number in removed {
-            if let Some(backend) = self.get_mut(number) {
+            if let Some(backend) = pool.get_mut(number) {
                 backend.health = Health::Removed;
             }
-            self.forget_if_done(number);
+            pool.forget_if_done(number);
         }
-        self.refresh();
+        let gone = pool.services.iter().filter(|service| pool.is_gone(service));
+        let addresses: Vec<u32> = gone.map(|service| service.place.address).collect();
+        addresses.into_iter().for_each(|address| pool.forget_if_unused(address));
+        pool.refresh();
+        *self = pool;
         Ok(())
     }
 

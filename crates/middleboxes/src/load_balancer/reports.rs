@@ -13,7 +13,7 @@ use super::settings;
 /// directions.
 pub fn services(pool: &Pool) -> String {
     let mut text = String::new();
-    for service in &pool.services {
+    for service in pool.services.iter().filter(|service| !pool.is_gone(service)) {
         let all = service.backends.iter().filter_map(|number| Some((*number, pool.get(*number)?)));
         let n_takers = all.clone().filter(|(number, _)| pool.takes_flows(*number)).count();
         let n_active: u32 = all.clone().map(|(_, backend)| backend.n_active).sum();

@@ -3,6 +3,7 @@
 use expect_test::{expect, Expect};
 use proptest::prelude::*;
 
+use super::backends::{Backend, Place, Pool, Scheduler};
 use crate::testing;
 
 type Address = [u8; 4];
@@ -553,6 +554,54 @@ fn a_new_configuration_keeps_flows() {
 
         "#]],
     );
+}
+
+#[test]
+fn services_that_a_new_configuration_has_not_are_gone_with_their_last_flow() {
+    check(
+        "203.0.113.10:53/udp 10.1.0.1, 203.0.113.11:53/udp 10.1.0.1, 203.0.113.12:53/udp 10.1.0.4",
+        vec![
+            query(CLIENT, 1),
+            Script("write lb.config 203.0.113.12:53/udp 10.1.0.4"),
+            query(CLIENT, 1),
+            query(CLIENT, 2),
+            Packet(0, ip(17, CLIENT, [203, 0, 113, 11], 2, &[9; 8])),
+            Script("write lb.config 203.0.113.10:53/udp 10.1.0.1"),
+            query(CLIENT, 1),
+            Script("write lb.config 203.0.113.13:53/udp 10.1.0.5, write lb.flush"),
+            Packet(0, ip(17, CLIENT, SERVICE, 2, &[9; 8])),
+            Packet(1, ip(17, [10, 1, 0, 1], CLIENT, 2, &[9; 8])),
+            Packet(0, ip(17, CLIENT, [203, 0, 113, 13], 2, &[9; 8])),
+        ],
+        &["services"],
+        expect![[r#"
+            backend: 192.0.2.1.1 > 10.1.0.1.53: udp 12
+            backend: 192.0.2.1.1 > 10.1.0.1.53: udp 12
+            others: 192.0.2.1.2 > 203.0.113.10.53: udp 12
+            others: 192.0.2.1 > 203.0.113.11: udp (frag 1:8@16)
+            backend: 192.0.2.1.1 > 10.1.0.1.53: udp 12
+            others: 192.0.2.1 > 203.0.113.10: udp (frag 1:8@16)
+            others: 10.1.0.1 > 192.0.2.1: udp (frag 1:8@16)
+            lb.services: 203.0.113.13:53/udp backends 1 of 1 active 0 connections 0
+
+        "#]],
+    );
+}
+
+#[test]
+fn of_a_pool_that_is_too_large_nothing_is_taken_over() {
+    let pool = |address: u32| {
+        let mut pool = Pool::new(Scheduler::RoundRobin, 7);
+        let service = pool.add_service(Place { address: 1, port: 1, protocol: 17 }).unwrap();
+        pool.add_backend(Backend::new(service, address, 1, 1)).unwrap();
+        pool
+    };
+    let (mut new, mut old) = (pool(2), pool(3));
+    old.backends.resize(usize::from(u16::MAX), Some(Backend::new(0, 9, 9, 1)));
+    assert_eq!(new.take_over(old), Err("too many backends".to_string()));
+    let backends: Vec<(u32, bool)> =
+        new.iter().map(|(_, backend)| (backend.address, backend.takes_flows())).collect();
+    assert_eq!((backends, new.has_address(3)), (vec![(2, true)], false));
 }
 
 #[test]
