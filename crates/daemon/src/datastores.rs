@@ -4,6 +4,7 @@
 //! its differences one transaction. A commit that waits for confirmation is taken back when that does not come in time, or when the
 //! daemon ends before; it is confirmed by an operation or by another commit (RFC 6241, section 8.4).
 
+mod beginning;
 mod commit;
 mod difference;
 
@@ -19,9 +20,13 @@ use crate::roles::Who;
 use crate::store::Store;
 use crate::tree::Tree;
 
+pub(crate) use beginning::{forget_unconfirmed, instead};
 pub use difference::difference;
 
 use commit::Pending;
+
+/// The file of what was put by.
+const STARTUP: &str = "startup.json";
 
 /// A copy of the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +133,7 @@ impl Service {
             }
             Datastore::Startup => {
                 let mut startup = lock(&self.copies.startup);
-                let file = self.copies.file("startup.json");
+                let file = self.copies.file(STARTUP);
                 let tree = file.map_or_else(
                     || Ok(crate::store::nothing()),
                     |file| journal::read_whole(&file).map(|read| read.0),
@@ -152,17 +157,11 @@ impl Service {
 
     /// Puts the running configuration by.
     pub(crate) fn save_startup(&self) -> Result<(), Fault> {
-        let file = self.copies.file("startup.json");
+        let file = self.copies.file(STARTUP);
         let file = file.ok_or_else(|| Fault::refused("this daemon keeps nothing (--volatile)"))?;
         let store = self.store();
         let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
         journal::write_whole(&file, &store.tree().0, store.revision()).map_err(failed).map(drop)
-    }
-
-    /// Runs what was put by.
-    pub fn load_startup(&self) -> Result<(), Fault> {
-        let tree = self.of(Datastore::Startup)?.tree().0.clone();
-        self.make(&mut self.store(), &Tree(tree), &own(), "startup")
     }
 
     /// Makes the running configuration another one, in one transaction.

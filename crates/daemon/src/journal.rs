@@ -124,6 +124,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Another configuration takes the place of the one that is kept, in one transaction.
+    pub fn replace(&mut self, tree: &Value) -> Result<(), Fault> {
+        self.sequence += 1;
+        self.shorten(tree)
+    }
+
     /// Writes the whole configuration, so that the journal can begin anew.
     pub fn shorten(&mut self, tree: &Value) -> Result<(), Fault> {
         let failed = |error: std::io::Error| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use daemon::restconf::{Reply, Request};
 use daemon::roles::{Role, Who};
-use daemon::{Journal, Plane, Service, Store};
+use daemon::{Edit, Journal, Op, Plane, Service, Store};
 use functions::{Functions, Package};
 use serde_json::{json, Value};
 
@@ -193,6 +193,49 @@ fn a_commit_that_cannot_be_confirmed_waits_on() {
     assert_eq!(daemon.color(), 1);
     assert!(!daemon.waits());
     assert_eq!(daemon.operation("cancel-commit", Value::Null), 409);
+}
+
+/// The last commit cannot run any more: its device has gone, say.
+#[test]
+fn what_a_daemon_does_not_begin_with_need_not_run() {
+    let daemon = Daemon::start("beginning");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    assert_eq!(daemon.operation("save-startup", Value::Null), 204);
+    daemon.prepare(2);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    daemon.prepare(3);
+    assert_eq!(daemon.operation("commit", confirmed()), 204);
+    let aside = daemon.folder.join("aside");
+    let begin = |from_startup: bool| {
+        let mut store = Store::new(daemon.service.store().functions().clone(), Arc::new(Picky));
+        store.begin(&aside, from_startup).map(|()| store)
+    };
+    let break_last = || {
+        let (mut journal, _) = Journal::open(&aside).unwrap();
+        let path = daemon::path::parse("/wire:wire=a/color").unwrap();
+        let edit = Edit { op: Op::Replace, path, value: Some(json!(13)), at: None };
+        journal.write(&[edit], &daemon.service.store().tree().clone()).unwrap();
+        journal.sequence()
+    };
+    for (from_startup, color) in [(false, 2), (true, 1)] {
+        std::fs::create_dir_all(&aside).unwrap();
+        for name in ["journal", "startup.json", "unconfirmed.json"] {
+            std::fs::copy(daemon.folder.join(name), aside.join(name)).unwrap();
+        }
+        let last = break_last();
+        let expected = json!([{ "name": "a", "color": color }]);
+        let store = begin(from_startup).unwrap();
+        assert_eq!((&store.tree().0["wire:wire"], store.revision()), (&expected, last + 1));
+        drop(store);
+        // Once is enough.
+        let store = begin(false).unwrap();
+        assert_eq!((&store.tree().0["wire:wire"], store.revision()), (&expected, last + 1));
+        drop(store);
+        break_last();
+        assert_eq!(begin(false).map(drop).unwrap_err().message, "13 is refused");
+        std::fs::remove_dir_all(&aside).unwrap();
+    }
 }
 
 #[test]

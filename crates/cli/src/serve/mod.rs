@@ -19,7 +19,7 @@ use daemon::events::Events;
 use daemon::http::tls::{Files, Tls};
 use daemon::logs::Logs;
 use daemon::metrics::push::{self, Collector};
-use daemon::{Journal, Service, Store};
+use daemon::{Service, Store};
 use engine::world::World;
 use events::{Hooks, Level};
 use functions::{Functions, Package};
@@ -259,7 +259,7 @@ fn hooks(options: &ServeOptions, socket: &Path) -> Result<Option<Hooks>, String>
     options.hooks.open(GRAPH, &[("WEIR_SOCKET", socket)], Box::new(log))
 }
 
-/// What answers: the configuration that was kept runs again.
+/// What answers: a configuration that was kept runs again.
 fn service(
     state: Option<&Path>,
     from_startup: bool,
@@ -275,18 +275,13 @@ fn service(
     let packages = added.as_deref().map_or_else(|| Ok(Vec::new()), packages)?;
     let mut store = Store::new(Functions::shipped_and(packages)?, plane).with_logs(logs);
     if let Some(state) = state {
-        let (journal, found) = Journal::open(state).map_err(told)?;
-        store.recover(journal, found).map_err(told)?;
+        store.begin(state, from_startup).map_err(told)?;
     }
     let (n_instances, revision) = (store.instances().count(), store.revision());
     tracing::info!(target: "weir", version = env!("CARGO_PKG_VERSION"), n_instances, revision, "starts");
     let service = Service::telling(store, added, Events(herald.hub.clone()));
     let joined = Arc::downgrade(&service);
     herald.ports.tell_joined(Box::new(move |device| joined.upgrade()?.store().topology().port_of(device)));
-    service.take_back_unconfirmed().map_err(told)?;
-    if from_startup {
-        service.load_startup().map_err(told)?;
-    }
     Ok(service)
 }
 

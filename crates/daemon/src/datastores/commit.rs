@@ -14,7 +14,7 @@ use crate::roles::Who;
 use crate::tree::Tree;
 
 /// What ran before a commit that waits for confirmation.
-const UNCONFIRMED: &str = "unconfirmed.json";
+pub(super) const UNCONFIRMED: &str = "unconfirmed.json";
 /// The title of the change that takes such a commit back.
 const TAKEN_BACK: &str = "taken back: not confirmed";
 
@@ -119,16 +119,6 @@ impl Service {
         self.forget(&mut pending)
     }
 
-    /// Takes back, at the start, what was committed and not confirmed when the daemon ended.
-    pub fn take_back_unconfirmed(&self) -> Result<(), Fault> {
-        let Some(file) = self.copies.file(UNCONFIRMED).filter(|file| file.exists()) else {
-            return Ok(());
-        };
-        let (before, _, _) = journal::read_whole(&file)?;
-        self.make(&mut self.store(), &Tree(before), &own(), TAKEN_BACK)?;
-        remove(&file)
-    }
-
     /// Forgets a commit that waits: it is confirmed, or taken back. It waits on as long as the next start would take it back.
     fn forget(&self, pending: &mut Option<Pending>) -> Result<(), Fault> {
         self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))?;
@@ -162,7 +152,7 @@ fn make_with_file(
 }
 
 /// Removes a file for good: it does not come back when the machine stops.
-fn remove(file: &Path) -> Result<(), Fault> {
+pub(super) fn remove(file: &Path) -> Result<(), Fault> {
     let removed = std::fs::remove_file(file).and_then(|()| match file.parent() {
         Some(folder) => std::fs::File::open(folder)?.sync_all(),
         None => Ok(()),

@@ -1,16 +1,36 @@
 //! What a store begins with: a configuration that was kept, or that of another store.
 
+use std::path::Path;
+
 use functions::Functions;
 use serde_json::Value;
 use yang::Data;
 
 use super::{Store, Touched};
+use crate::datastores;
 use crate::edit::Edited;
 use crate::fault::Fault;
 use crate::journal::{Found, Journal};
 use crate::tree::Tree;
 
 impl Store {
+    /// Goes on with the configuration that a folder keeps, and keeps it up to date from now on: with what was put by, if that is wanted,
+    /// else with what ran before a commit that nobody confirmed, else with what ran last. The others are not run, as they may be what
+    /// cannot run any more.
+    pub fn begin(&mut self, folder: &Path, from_startup: bool) -> Result<(), Fault> {
+        let (journal, found) = Journal::open(folder)?;
+        let Some(tree) = datastores::instead(folder, from_startup)? else {
+            return self.recover(journal, found);
+        };
+        self.load(tree)?;
+        self.start(journal)?;
+        if let Some(journal) = &mut self.journal {
+            journal.replace(&self.tree.0)?;
+            self.revision = journal.sequence();
+        }
+        datastores::forget_unconfirmed(folder)
+    }
+
     /// Goes on with the configuration that a journal holds, and keeps it up to date from now on.
     pub fn recover(&mut self, journal: Journal, found: Found) -> Result<(), Fault> {
         self.load(found.tree)?;
@@ -18,6 +38,11 @@ impl Store {
         for edit in &found.edits {
             edited.apply(&self.functions, edit)?;
         }
+        self.start(journal)
+    }
+
+    /// Runs the configuration that was loaded.
+    fn start(&mut self, journal: Journal) -> Result<(), Fault> {
         self.data.check()?;
         self.rebuild()?;
         self.revision = journal.sequence();

@@ -1,0 +1,27 @@
+//! What a daemon begins with instead of what ran last.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::commit::{remove, UNCONFIRMED};
+use super::STARTUP;
+use crate::fault::Fault;
+use crate::journal;
+
+/// The configuration that takes the place of the one that ran last, if one does: what was put by, if that is wanted, or what ran before
+/// a commit that waited for confirmation when the daemon ended.
+pub(crate) fn instead(folder: &Path, from_startup: bool) -> Result<Option<Value>, Fault> {
+    let unconfirmed = folder.join(UNCONFIRMED);
+    let is_unconfirmed = unconfirmed.exists();
+    if is_unconfirmed {
+        tracing::warn!(target: "weir", "the last commit is taken back: nobody has confirmed it");
+    }
+    let file = if from_startup { folder.join(STARTUP) } else { unconfirmed };
+    (from_startup || is_unconfirmed).then(|| journal::read_whole(&file).map(|read| read.0)).transpose()
+}
+
+/// Forgets a commit that waited for confirmation.
+pub(crate) fn forget_unconfirmed(folder: &Path) -> Result<(), Fault> {
+    remove(&folder.join(UNCONFIRMED))
+}
