@@ -134,11 +134,11 @@ impl Service {
             Datastore::Startup => {
                 let mut startup = lock(&self.copies.startup);
                 let file = self.copies.file(STARTUP);
-                let tree = file.map_or_else(
-                    || Ok(crate::store::nothing()),
-                    |file| journal::read_whole(&file).map(|read| read.0),
-                )?;
-                startup.show(self.store().functions(), tree)?;
+                let (tree, number, _) = file
+                    .as_deref()
+                    .map_or_else(|| Ok((crate::store::nothing(), 0, 0)), journal::read_whole)?;
+                let saved = file.and_then(|file| file.metadata().ok()?.modified().ok());
+                startup.show(self.store().functions(), tree, number, saved.unwrap_or(self.started()))?;
                 Ok(startup)
             }
         }

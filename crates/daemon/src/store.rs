@@ -6,6 +6,7 @@ mod trials;
 mod upgrade;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -38,8 +39,12 @@ pub struct Store {
     watches: Option<Watches>,
     journal: Option<Journal>,
     revision: u64,
+    version: u64,
     changed: SystemTime,
 }
+
+/// How many configurations there were since the process began, of all stores.
+static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Names that no instance has: words of the Click language. Those of connections are none either.
 const RESERVED: [&str; 6] = ["input", "output", "define", "elementclass", "provide", "require"];
@@ -62,6 +67,7 @@ impl Store {
             watches: None,
             journal: None,
             revision: 0,
+            version: 0,
             changed: SystemTime::now(),
         }
     }
@@ -123,6 +129,11 @@ impl Store {
         self.revision
     }
 
+    /// A number that no store has for two configurations as long as the process runs, also where one is discarded.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Since when it has that number.
     pub fn changed(&self) -> SystemTime {
         self.changed
@@ -168,9 +179,15 @@ impl Store {
             }
         }
         self.revision += 1;
-        self.changed = SystemTime::now();
+        self.is_another();
         self.follow();
         Ok(())
+    }
+
+    /// What is told of it may differ from now on.
+    fn is_another(&mut self) {
+        self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
+        self.changed = SystemTime::now();
     }
 
     /// A name is unique among all functions, and is no word that means something else.

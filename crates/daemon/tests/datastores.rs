@@ -397,3 +397,86 @@ fn what_is_not_there_is_told_whatever_the_request_says_besides() {
     assert_eq!(patch(json!({ "patch-id": "p", "comment": [] })), 400);
     assert_eq!(patch(json!({ "patch-id": "p", "commnet": "c" })), 400);
 }
+
+impl Daemon {
+    /// The answer to a request with a condition; some have a body.
+    fn ask_if(&self, method: &str, path: &str, condition: (&str, &str), body: Value) -> u16 {
+        let mut request = self.request(method, path);
+        request.headers.push((condition.0.to_string(), condition.1.to_string()));
+        request.body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        self.service.answer(&request).status
+    }
+
+    /// The tag of what is at a path.
+    fn tag(&self, path: &str) -> Option<String> {
+        let reply = self.ask("GET", path, Value::Null);
+        assert_eq!(reply.status, 200, "{path}");
+        reply.headers.into_iter().find(|(name, _)| *name == "etag").map(|(_, tag)| tag)
+    }
+}
+
+#[test]
+fn any_tag_means_that_the_target_is_there() {
+    let daemon = Daemon::start("any-tag");
+    let (path, entry) = ("/restconf/data/wire:wire=a", json!({ "wire:wire": [{ "name": "a" }] }));
+    let put = |condition: &str| daemon.ask_if("PUT", path, (condition, "*"), entry.clone());
+    assert_eq!(put("if-match"), 412);
+    assert_eq!([put("if-none-match"), put("if-none-match")], [201, 412]);
+    assert_eq!(put("if-match"), 204);
+    // What a child is created in is there.
+    let root = "/restconf/data";
+    let child = json!({ "wire:wire": [{ "name": "b" }] });
+    assert_eq!(daemon.ask_if("POST", root, ("if-none-match", "*"), child.clone()), 412);
+    assert_eq!(daemon.ask_if("POST", root, ("if-match", "*"), child), 201);
+    assert_eq!(daemon.ask_if("DELETE", path, ("if-none-match", "*"), Value::Null), 412);
+    assert_eq!(daemon.ask_if("DELETE", path, ("if-match", "*"), Value::Null), 204);
+}
+
+#[test]
+fn state_is_always_told_anew() {
+    let daemon = Daemon::start("state");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let port = "/restconf/data/weir:topology/port";
+    assert_eq!(daemon.tag(port), None);
+    let tag = daemon.tag("/restconf/data").unwrap();
+    let read = |path: &str, query: &str| {
+        let headers = vec![("if-none-match".to_string(), tag.clone())];
+        let request = Request { headers, query: query.to_string(), ..daemon.request("GET", path) };
+        daemon.service.answer(&request).status
+    };
+    for path in [port, "/restconf/data/weir:topology", "/restconf/data"] {
+        assert_eq!(read(path, ""), 200, "{path}");
+    }
+    assert_eq!(read("/restconf/data", "content=config"), 304);
+    assert_eq!(read("/restconf/data/wire:wire=a/color", ""), 304);
+}
+
+#[test]
+fn no_two_configurations_have_the_same_tag() {
+    let daemon = Daemon::start("tags");
+    let candidate = "/restconf/ds/ietf-datastores:candidate";
+    let color = format!("{candidate}/wire:wire=a/color");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let begun = daemon.tag(candidate).unwrap();
+    assert_eq!(daemon.tag("/restconf/data").as_ref(), Some(&begun));
+    daemon.prepare(2);
+    let tag = daemon.tag(candidate).unwrap();
+    assert_eq!(daemon.operation("discard-changes", Value::Null), 204);
+    assert_eq!(daemon.tag(candidate).as_ref(), Some(&begun));
+    daemon.prepare(3);
+    let body = json!({ "wire:color": 4 });
+    assert_eq!(daemon.ask_if("PUT", &color, ("if-match", &tag), body.clone()), 412);
+    assert_eq!(daemon.ask_if("PUT", &color, ("if-match", &daemon.tag(candidate).unwrap()), body), 204);
+    // What is put by has the tag of its own.
+    let startup = "/restconf/ds/ietf-datastores:startup";
+    let mut tags = std::collections::BTreeSet::from([daemon.tag(startup)]);
+    for _ in 0..2 {
+        assert_eq!(daemon.operation("save-startup", Value::Null), 204);
+        tags.insert(daemon.tag(startup));
+        assert_eq!(daemon.operation("commit", Value::Null), 204);
+        daemon.prepare(5);
+    }
+    assert_eq!(tags.len(), 3);
+}

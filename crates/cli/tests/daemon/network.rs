@@ -131,8 +131,9 @@ fn restconf_answers_as_the_standard_says() {
             r#"exec 2>&1
             type=application/yang-data+json
             ask() { curl -s --unix-socket api.socket -i -H "content-type: $type" "$@" | tr -d '\r' |
-                grep -Eiv '^(date|cache-control|content-length|content-type|last-modified|$)'; echo; }
+                grep -Eiv '^(date|cache-control|content-length|content-type|last-modified|$)' | sed "s/\"$start-/\"/"; echo; }
             base=http://weir/restconf/data
+            start=$(curl -sI --unix-socket api.socket $base | sed -n 's/^etag: "\(.*\)-.*/\1/p')
             ask http://weir/.well-known/host-meta
             ask -X POST -d '{"firewall:firewall":[{"name":"fw"}]}' $base
             ask -X POST -d '{"firewall:firewall":[{"name":"fw"}]}' $base
@@ -141,9 +142,9 @@ fn restconf_answers_as_the_standard_says() {
             ask "$base/firewall:firewall=fw?content=config&fields=rule(id;action)"
             ask "$base/firewall:firewall=fw?depth=1&content=config&with-defaults=report-all"
             ask $base/firewall:firewall=fw/mtu?with-defaults=report-all
-            ask -X PUT -d '{"firewall:mtu":1400}' -H 'if-match: "1"' $base/firewall:firewall=fw/mtu
-            ask -X PUT -d '{"firewall:mtu":1400}' -H 'if-match: "3"' $base/firewall:firewall=fw/mtu
-            ask -H 'if-none-match: "4"' $base
+            ask -X PUT -d '{"firewall:mtu":1400}' -H "if-match: \"$start-1\"" $base/firewall:firewall=fw/mtu
+            ask -X PUT -d '{"firewall:mtu":1400}' -H "if-match: \"$start-3\"" $base/firewall:firewall=fw/mtu
+            ask -H "if-none-match: \"$start-4\"" $base?content=config
             ask -X PATCH -d '{"firewall:firewall":[{"name":"fw","stateful":true}]}' $base/firewall:firewall=fw
             type=application/yang-patch+json ask -X PATCH -d '{"ietf-yang-patch:yang-patch":{"patch-id":"p","edit":[
                 {"edit-id":"a","operation":"remove","target":"/rule=4"},

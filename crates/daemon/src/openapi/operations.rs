@@ -96,17 +96,18 @@ fn named(names: &[&str]) -> Vec<Value> {
     names.iter().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect()
 }
 
-/// GET of data with this schema.
-pub fn get(schema: Value) -> Value {
+/// GET of data with this schema. The tag is that of the configuration, which state has no part in.
+pub fn get(schema: Value, is_config: bool) -> Value {
     let mut answers = refusals(&["400", "401", "403", "404"]);
-    let headers = json!({ "ETag": { "$ref": "#/components/headers/ETag" }, "Last-Modified": { "$ref": "#/components/headers/Last-Modified" } });
-    answers.insert(
-        "200".into(),
-        json!({ "description": "What is there.", "headers": headers, "content": { DATA: { "schema": schema } } }),
-    );
-    answers.insert("304".into(), json!({ "$ref": "#/components/responses/NotModified" }));
-    let parameters = named(&["content", "depth", "fields", "with-defaults", "if-none-match"]);
-    json!({ "parameters": parameters, "responses": answers })
+    let mut names = vec!["content", "depth", "fields", "with-defaults"];
+    let mut told = json!({ "description": "What is there.", "content": { DATA: { "schema": schema } } });
+    if is_config {
+        told["headers"] = json!({ "ETag": { "$ref": "#/components/headers/ETag" }, "Last-Modified": { "$ref": "#/components/headers/Last-Modified" } });
+        answers.insert("304".into(), json!({ "$ref": "#/components/responses/NotModified" }));
+        names.push("if-none-match");
+    }
+    answers.insert("200".into(), told);
+    json!({ "parameters": named(&names), "responses": answers })
 }
 
 /// PUT of data with this schema.

@@ -44,7 +44,7 @@ impl Walk {
             one["properties"][full_name(node)] = self.created(node, &way_of("", node));
         }
         let item = [
-            ("get", operation::get(wrapped("ietf-restconf:data", read))),
+            ("get", operation::get(wrapped("ietf-restconf:data", read), true)),
             ("patch", operation::patch(wrapped("ietf-restconf:data", merged))),
             ("post", operation::post(one)),
         ];
@@ -84,7 +84,7 @@ impl Walk {
         let mut item = Vec::new();
         for method in resource::methods(resource) {
             let operation = match *method {
-                "GET" => operation::get(self.value(resource, &way, Use::Read)),
+                "GET" => operation::get(self.value(resource, &way, Use::Read), node.is_config),
                 "PUT" => operation::put(
                     self.value(resource, &way, Use::Replace),
                     resource.is_entry && node.is_user_ordered,

@@ -1,10 +1,10 @@
 //! Data resources (RFC 8040, section 3.5): read, create, replace, change, delete.
 
 use serde_json::{json, Value};
-use yang::Kind;
+use yang::{Kind, Node};
 
 use super::precondition::{date, etag, matches};
-use super::query::Query;
+use super::query::{Content, Query};
 use super::{body, only, view, Reply, Request, Service, DATA, PATCH};
 use crate::datastores::Datastore;
 use crate::edit::{Edit, Op};
@@ -87,8 +87,10 @@ impl Service {
         }
         let value = view::of(&store, &places, &query)
             .ok_or_else(|| Fault::missing(format!("{text} does not exist")).at(&text))?;
-        let tag = etag(&store);
-        if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
+        let (tag, is_config) = (etag(&store), places.last().is_none_or(|last| last.node.is_config));
+        if !may_hold_state(&store, &places, &query)
+            && request.header("if-none-match").is_some_and(|tags| matches(tags, &tag))
+        {
             return Ok(Reply::empty(304).with("etag", tag));
         }
         let value = match &query.fields {
@@ -99,9 +101,11 @@ impl Service {
             Some(depth) => super::fields::prune(&value, depth - 1),
             None => value,
         };
-        Ok(Reply::json(200, &named(&places, value))
-            .with("etag", tag)
-            .with("last-modified", date(store.changed())))
+        let reply = Reply::json(200, &named(&places, value));
+        Ok(match is_config {
+            true => reply.with("etag", tag).with("last-modified", date(store.changed())),
+            false => reply,
+        })
     }
 
     /// Creates a child, or calls an action.
@@ -212,6 +216,16 @@ fn target<'p, 's>(places: &'p [Place<'s>]) -> Result<&'p Place<'s>, Fault> {
         }
         _ => Ok(last),
     }
+}
+
+/// Whether state may be in what is told, which changes though the configuration, and so the tag, stays (RFC 8040, section 3.5.2).
+fn may_hold_state(store: &Store, places: &[Place<'_>], query: &Query) -> bool {
+    fn holds_state(node: &Node) -> bool {
+        let is_data = !matches!(node.kind, Kind::Action | Kind::Notification);
+        is_data && (!node.is_config || node.data_children().any(holds_state))
+    }
+    query.content != Content::Config
+        && places.last().map_or_else(|| store.top_nodes().any(holds_state), |last| holds_state(last.node))
 }
 
 /// A value under its node's name.

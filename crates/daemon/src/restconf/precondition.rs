@@ -1,18 +1,34 @@
-//! Requests that are about one configuration and no other (RFC 8040, section 3.4.1).
+//! Requests that are about one configuration and no other (RFC 8040, section 3.4.1), or about what is there or not there (RFC 9110,
+//! sections 13.1.1 and 13.1.2).
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::LazyLock;
 
 use super::Request;
 use crate::fault::Fault;
 use crate::store::Store;
 
-/// Whether the configuration is one that the request is about.
-pub fn check(request: &Request, store: &Store) -> Result<(), Fault> {
+/// Chosen anew whenever a daemon starts: what is told now is not what an earlier one told by the same number.
+static START: LazyLock<u32> = LazyLock::new(|| RandomState::new().build_hasher().finish() as u32);
+
+/// Whether the configuration is one that the request is about; `is_there` if the target is.
+pub fn check(request: &Request, store: &Store, is_there: bool) -> Result<(), Fault> {
     let tag = etag(store);
     let changed = "the configuration has changed meanwhile: read it again, then make your change";
-    if request.header("if-match").is_some_and(|tags| !matches(tags, &tag)) {
-        return Err(Fault::precondition(changed));
+    match request.header("if-match") {
+        Some("*") if !is_there => {
+            return Err(Fault::precondition("there is nothing yet, and If-Match is `*`"))
+        }
+        Some(tags) if !matches(tags, &tag) => return Err(Fault::precondition(changed)),
+        _ => {}
     }
-    if request.header("if-none-match").is_some_and(|tags| matches(tags, &tag)) {
-        return Err(Fault::precondition("If-None-Match names the present configuration"));
+    match request.header("if-none-match") {
+        Some("*") if !is_there => {}
+        Some("*") => return Err(Fault::precondition("there is something already, and If-None-Match is `*`")),
+        Some(tags) if matches(tags, &tag) => {
+            return Err(Fault::precondition("If-None-Match names the present configuration"));
+        }
+        _ => {}
     }
     if let Some(text) = request.header("if-unmodified-since") {
         let since = httpdate::parse_http_date(text)
@@ -27,10 +43,10 @@ pub fn check(request: &Request, store: &Store) -> Result<(), Fault> {
 
 /// The tag of the configuration as it is (RFC 8040, section 3.4.1.2).
 pub fn etag(store: &Store) -> String {
-    format!("\"{:x}\"", store.revision())
+    format!("\"{:x}-{:x}\"", *START, store.version())
 }
 
-/// Whether one of some tags is this one.
+/// Whether one of some tags is this one; `*` is any.
 pub fn matches(tags: &str, tag: &str) -> bool {
     tags.split(',').any(|one| one.trim() == "*" || one.trim().trim_start_matches("W/") == tag)
 }

@@ -47,14 +47,16 @@ impl Service {
         request: &Request,
         edits: Vec<Edit>,
     ) -> Result<String, (usize, Fault)> {
-        precondition::check(request, &store).map_err(|fault| (0, fault))?;
-        let mut texts = Vec::new();
+        let (mut texts, mut is_there) = (Vec::new(), true);
         for (i, edit) in edits.iter().enumerate() {
             let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
             let text = path::to_text(&places);
             self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
             texts.push(text);
+            // Where the target of another method is not there, nothing is changed.
+            is_there &= request.method != "PUT" || store.tree().get(&places).is_some();
         }
+        precondition::check(request, &store, is_there).map_err(|fault| (0, fault))?;
         let (begin, before) = (std::time::Instant::now(), store.revision());
         let first = texts.first().map_or("", String::as_str);
         let made = store.transaction(&edits, &format!("{} {first}", request.method));

@@ -1,6 +1,7 @@
 //! What a store begins with: a configuration that was kept, or that of another store.
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use functions::Functions;
 use serde_json::Value;
@@ -67,13 +68,20 @@ impl Store {
         self.functions = other.functions.clone();
         self.load(other.tree.0.clone())?;
         (self.bodies, self.topology) = (other.bodies.clone(), other.topology.clone());
-        (self.revision, self.changed) = (other.revision, other.changed);
+        (self.revision, self.version, self.changed) = (other.revision, other.version, other.changed);
         Ok(())
     }
 
-    /// Becomes a configuration that is only looked at.
-    pub(crate) fn show(&mut self, functions: &Functions, tree: Value) -> Result<(), Fault> {
+    /// Becomes a configuration that is only looked at, of this number and age.
+    pub(crate) fn show(
+        &mut self,
+        functions: &Functions,
+        tree: Value,
+        number: u64,
+        changed: SystemTime,
+    ) -> Result<(), Fault> {
         self.functions = functions.clone();
+        (self.version, self.changed) = (number, changed);
         self.load(tree)
     }
 

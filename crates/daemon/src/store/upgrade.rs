@@ -97,7 +97,11 @@ impl Store {
             kept.or_else(|fault| self.run(before, "undo").and(Err(fault)))
         });
         match kept {
-            Ok(()) => self.data = data,
+            // Values that are there by default may be others.
+            Ok(()) => {
+                self.data = data;
+                self.is_another();
+            }
             Err(_) => self.functions = old,
         }
         kept
