@@ -88,6 +88,19 @@ impl Edited<'_> {
         Ok(places)
     }
 
+    /// Whether the instance that a change is about is there, or is made by it: one is never made by what is written beneath it.
+    pub fn check_instance(&self, functions: &Functions, edit: &Edit) -> Result<(), Fault> {
+        let places = path::resolve(functions, &edit.path)?;
+        let writes = matches!(edit.op, Op::Create | Op::Merge | Op::Replace);
+        match places.as_slice() {
+            [first, _, ..] if writes && first.keys.is_some() && self.tree.get(&places[..1]).is_none() => {
+                let text = path::to_text(&places[..1]);
+                Err(Fault::missing(format!("{text} does not exist; create it first")).at(text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn clean_target(
         &self,
         functions: &Functions,

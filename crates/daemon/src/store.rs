@@ -144,7 +144,8 @@ impl Store {
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
         let (mut touched, mut failed) = (Touched::new(), None);
         for (i, edit) in edits.iter().enumerate() {
-            match edited.apply(&self.functions, edit) {
+            let made = edited.check_instance(&self.functions, edit);
+            match made.and_then(|()| edited.apply(&self.functions, edit)) {
                 Ok(places) => touched.extend(touched_by(&places)),
                 Err(fault) => {
                     failed = Some((i, fault));

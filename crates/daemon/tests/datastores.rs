@@ -480,3 +480,35 @@ fn no_two_configurations_have_the_same_tag() {
     }
     assert_eq!(tags.len(), 3);
 }
+
+#[test]
+fn nothing_is_made_by_what_is_written_beneath_it() {
+    let daemon = Daemon::start("beneath");
+    let color = json!({ "wire:color": 1 });
+    let patch = |path: &str, edits: Value| {
+        let headers = vec![("content-type".to_string(), "application/yang-patch+json".to_string())];
+        let body = json!({ "ietf-yang-patch:yang-patch": { "patch-id": "p", "edit": edits } });
+        let body = body.to_string().into_bytes();
+        daemon.service.answer(&Request { headers, body, ..daemon.request("PATCH", path) }).status
+    };
+    for root in ["/restconf/data", "/restconf/ds/ietf-datastores:candidate"] {
+        let ghost = format!("{root}/wire:wire=ghost");
+        assert_eq!(daemon.ask("PUT", &format!("{ghost}/color"), color.clone()).status, 404);
+        let edit = |operation: &str, target: &str, value: &Value| json!({ "edit-id": target, "operation": operation, "target": target, "value": value });
+        let entry = json!({ "wire:wire": [{ "name": "ghost" }] });
+        for operation in ["create", "merge", "replace"] {
+            assert_eq!(patch(&ghost, json!([edit(operation, "/color", &color)])), 404);
+            assert_eq!(patch(root, json!([edit(operation, "/wire:wire=ghost/color", &color)])), 404);
+        }
+        assert_eq!(daemon.ask("GET", &ghost, Value::Null).status, 404);
+        // One that the same patch makes is there.
+        let both = json!([
+            edit("create", "/wire:wire=ghost", &entry),
+            edit("merge", "/wire:wire=ghost/color", &color)
+        ]);
+        assert_eq!(patch(root, both), 200);
+        assert_eq!(patch(&ghost, json!([edit("replace", "/color", &color)])), 200);
+        assert_eq!(daemon.ask("PUT", &format!("{ghost}/color"), color.clone()).status, 204);
+        assert_eq!(daemon.ask("DELETE", &ghost, Value::Null).status, 204);
+    }
+}

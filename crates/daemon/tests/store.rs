@@ -166,6 +166,7 @@ fn what_changes_a_whole_list_reaches_the_graph() {
 #[test]
 fn entries_stand_where_they_are_put() {
     let (mut store, _) = store();
+    store.transaction(&[edit(Op::Create, "/wire:wire=a", json!({}))], "").unwrap();
     let put = |id: u32, at: Option<Position>| Edit {
         at,
         ..edit(Op::Replace, &format!("/wire:wire=a/rule={id}"), json!({ "id": id, "match": "all" }))

@@ -116,7 +116,7 @@ pub fn put(schema: Value, is_ordered: bool) -> Value {
     if is_ordered {
         names.extend(["insert", "point"]);
     }
-    let mut answers = refusals(&["400", "401", "403", "409", "412", "413", "415", "500"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "409", "412", "413", "415", "500"]);
     answers.insert("201".into(), json!({ "$ref": "#/components/responses/Done" }));
     answers.insert("204".into(), json!({ "$ref": "#/components/responses/Done" }));
     json!({ "parameters": named(&names), "requestBody": body(&[(DATA, schema)]), "responses": answers })

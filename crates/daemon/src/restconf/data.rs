@@ -155,6 +155,7 @@ impl Service {
         let places = path::resolve(store.functions(), steps)?;
         let last = target(&places)?;
         let value = body::value_of(last, body::json(request, &TYPES)?)?;
+        entries_are_there(&store, &places[..places.len() - 1])?;
         let is_new = store.tree().get(&places).is_none();
         let at = position(&query, &places, store.functions())?;
         let edit = Edit { op: Op::Replace, path: steps_of(&places), value: Some(value), at };
@@ -203,6 +204,16 @@ impl Service {
         let edit = Edit { op: Op::Delete, path: steps_of(&places), value: None, at: None };
         self.change(store, request, vec![edit], 204)
     }
+}
+
+/// Nothing is written beneath an entry that is not there: a name that was mistyped makes none (RFC 8040, section 4.5).
+pub fn entries_are_there(store: &Store, places: &[Place<'_>]) -> Result<(), Fault> {
+    let n = places.iter().rposition(|place| place.keys.is_some()).map_or(0, |last| last + 1);
+    if n > 0 && store.tree().get(&places[..n]).is_none() {
+        let text = path::to_text(&places[..n]);
+        return Err(Fault::missing(format!("{text} does not exist; create it first")).at(text));
+    }
+    Ok(())
 }
 
 /// The node that is written; the whole configuration is none.

@@ -15,6 +15,7 @@ impl Service {
     /// Many edits in one transaction (RFC 8072).
     pub(super) fn yang_patch(&self, request: &Request, steps: &[Step]) -> Result<Reply, Fault> {
         let store = self.of(request.datastore)?;
+        super::data::entries_are_there(&store, &path::resolve(store.functions(), steps)?)?;
         let patch = patch::Patch::parse(&store, steps, body::json(request, &[PATCH])?)?;
         let (id, names) = (patch.id.clone(), patch.names.clone());
         match self.transact(store, request, patch.edits) {
