@@ -3,6 +3,7 @@
 //! A Unix socket tells who is at its other end; over TCP there is always TLS, and certificates or tokens tell.
 
 mod body;
+mod patient;
 mod stream;
 pub mod tls;
 
@@ -22,6 +23,7 @@ use tokio::sync::Semaphore;
 use crate::fault::Fault;
 use crate::restconf::{Reply, Request, Service};
 use crate::roles::{Role, Who};
+use patient::Patient;
 use tls::Tls;
 
 /// Most connections at a time.
@@ -30,6 +32,8 @@ const MAX_CONNECTIONS: usize = 512;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take to send a body, and to agree on TLS.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may leave no room for what it is sent.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
 
@@ -100,8 +104,9 @@ async fn converse(
     });
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(64 << 10);
+    let stream = TokioIo::new(Patient::new(stream, ROOM_TIMEOUT));
     // An error is the client's end.
-    let _ = server.serve_connection(TokioIo::new(stream), handle).await;
+    let _ = server.serve_connection(stream, handle).await;
 }
 
 async fn respond(
