@@ -28,6 +28,13 @@ pub fn index(name: &str) -> Result<u32> {
     }
 }
 
+/// Whether the calling thread's network namespace has a device of number `index`, whatever its name.
+pub fn exists(index: u32) -> bool {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the name, with its NUL, has at most as many bytes as there is room for.
+    !unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null()
+}
+
 /// Brings device `name` up or takes it down.
 pub fn set_up(name: &str, up: bool) -> Result<()> {
     let flags = if up { libc::IFF_UP as u32 } else { 0 };

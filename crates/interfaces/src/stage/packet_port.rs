@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use element::{Batch, Packet};
 use packet::Ring;
@@ -25,6 +25,8 @@ const ENETDOWN: i32 = 100;
 const BATCH: usize = 64;
 /// Longest pause before a device whose queue is full is tried again, in microseconds.
 const MAX_PAUSE_US: u64 = 256;
+/// How often to look at a device that tells of nothing.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a device receives.
 pub struct PacketIn {
@@ -32,6 +34,12 @@ pub struct PacketIn {
     device: String,
     /// Its number; none if it was gone at once.
     index: Option<u32>,
+    /// Rings when it is time to look without being told.
+    alarm: Alarm,
+    /// When that is, at the earliest.
+    look_at: Instant,
+    /// Whether it went down and nothing came since: the kernel does not tell if it then goes away.
+    is_down: bool,
     /// Taken out of the kernel's block and not yet handed on.
     pending: VecDeque<Packet>,
 }
@@ -61,15 +69,33 @@ pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
     let ring =
         RxRing::open(device, &RxOptions { promiscuous: true, ..RxOptions::default() }).map_err(refused)?;
     let tx = Tx::open(device, &TxOptions::default()).map_err(refused)?;
-    let index = link::index(device).ok();
-    let input = PacketIn { ring, device: device.to_string(), index, pending: VecDeque::new() };
+    let input = PacketIn {
+        ring,
+        device: device.to_string(),
+        index: link::index(device).ok(),
+        alarm: Alarm::new().map_err(|error| error.to_string())?,
+        look_at: Instant::now(),
+        is_down: false,
+        pending: VecDeque::new(),
+    };
     Ok((input, PacketOut::new(tx, false)))
 }
 
 impl PacketIn {
     /// Whether there is still the device that it receives from, as far as that is known.
     fn is_there(&self) -> bool {
-        self.index.is_none_or(|index| link::index(&self.device).is_ok_and(|now| now == index))
+        self.index.is_none_or(link::exists)
+    }
+
+    /// Sets the alarm anew once it has rung. The kernel wakes the reader of a ring before it counts the block as finished: a reader on
+    /// another processor may look too early, find nothing, and would sleep until the next block.
+    fn look_later(&mut self) {
+        let now = Instant::now();
+        if now >= self.look_at {
+            // Without it, packets and errors still tell of themselves.
+            let _ = self.alarm.set(LOOK);
+            self.look_at = now + LOOK;
+        }
     }
 }
 
@@ -87,25 +113,30 @@ impl Input for PacketIn {
             batch.push(packet);
         });
         if !batch.is_empty() {
+            self.is_down = false;
             return Receipt::Packets;
         }
+        self.look_later();
         match self.ring.take_error() {
-            Ok(()) => Receipt::Nothing,
-            Err(error) if error.errno() == Some(ENETDOWN) => match self.is_there() {
-                // It may come up again.
-                true => Receipt::Nothing,
-                false => Receipt::Fault(format!("{}: the device is gone", self.device)),
-            },
-            Err(error) => Receipt::Fault(format!("{}: {}", self.device, words(&error))),
+            Err(error) if error.errno() == Some(ENETDOWN) => self.is_down = true,
+            Err(error) => return Receipt::Fault(format!("{}: {}", self.device, words(&error))),
+            Ok(()) => {}
+        }
+        // It may come up again.
+        match self.is_down && !self.is_there() {
+            true => Receipt::Fault(format!("{}: the device is gone", self.device)),
+            false => Receipt::Nothing,
         }
     }
 
     fn watch(&self, poller: &mut Poller) -> sys::Result<()> {
-        watch_fd(poller, self.ring.as_fd(), Interest::READ)
+        watch_fd(poller, self.ring.as_fd(), Interest::READ)?;
+        watch_fd(poller, self.alarm.as_fd(), Interest::READ)
     }
 
     fn unwatch(&self, poller: &mut Poller) {
         unwatch_fd(poller, self.ring.as_fd());
+        unwatch_fd(poller, self.alarm.as_fd());
     }
 
     fn joint(&self) -> &'static str {
@@ -289,6 +320,65 @@ mod tests {
             }
             assert_eq!(output.send(&mut waiting, &mut poller), Dispatch::Blocked);
             assert!(!poller.wait(None).unwrap().is_empty(), "the alarm rings");
+        });
+    }
+
+    /// Receives each time that a descriptor tells of something, until `is_done` or nothing has told for a while; whether it is done.
+    fn receive_until(interface: &mut Interface, mut is_done: impl FnMut(&mut Interface) -> bool) -> bool {
+        let mut poller = Poller::new().unwrap();
+        watch_fd(&mut poller, interface.rx_fd(), Interest::READ).unwrap();
+        let mut batch = Batch::new();
+        loop {
+            while interface.receive(&mut batch, 32) {
+                batch.clear();
+            }
+            if is_done(interface) {
+                return true;
+            }
+            if poller.wait(Some(Duration::from_secs(5))).unwrap().is_empty() {
+                return false;
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_goes_away_while_it_is_down_is_a_fault() {
+        in_namespace(|| {
+            if !make_veth("here", "there") {
+                return;
+            }
+            let (input, _output) = open("here").unwrap();
+            let mut interface = Interface::new("left").unwrap();
+            interface.add_input(Box::new(input)).unwrap();
+            link::set_up("here", false).unwrap();
+            let mut n_looks = 0;
+            assert!(receive_until(&mut interface, |interface| {
+                assert!(!interface.has_ended(), "{:?}", interface.take_faults());
+                n_looks += 1;
+                n_looks > 3
+            }));
+            link::delete("here").unwrap();
+            assert!(receive_until(&mut interface, |interface| interface.has_ended()), "nothing tells of it");
+            assert_eq!(interface.take_faults(), ["here: the device is gone"]);
+        });
+    }
+
+    #[test]
+    fn packets_are_looked_for_though_nothing_tells_of_them() {
+        in_namespace(|| {
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            if !make_veth("here", "there") {
+                return;
+            }
+            let (input, _output) = open("here").unwrap();
+            let mut interface = Interface::new("left").unwrap();
+            interface.add_input(Box::new(input)).unwrap();
+            let (start, mut n_looks) = (Instant::now(), 0);
+            assert!(receive_until(&mut interface, |_| {
+                n_looks += 1;
+                n_looks > 5
+            }));
+            assert!(start.elapsed() >= 4 * LOOK, "it looks all the time");
         });
     }
 
