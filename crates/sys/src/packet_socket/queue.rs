@@ -42,7 +42,7 @@ impl RxQueue {
         Ok(Self { socket, device: device.into(), n_dropped: Cell::default() })
     }
 
-    /// Packets lost so far because the queue was full.
+    /// Packets lost so far because the queue was full, or because virtio-net has no words for what is left to be done to them.
     pub fn n_dropped(&self) -> Result<u64> {
         let option = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
         // The kernel starts again from zero at each question.
@@ -55,6 +55,16 @@ impl RxQueue {
     /// Reads one packet into `buf`; `None` if there is none now. A VLAN tag is where it was on the wire.
     pub fn recv<'b>(&self, buf: impl Into<Sink<'b>>) -> Result<Option<Received>> {
         let mut buf = buf.into();
+        loop {
+            match self.recv_now(&mut buf) {
+                // The kernel has thrown away a packet that the header cannot express, such as SCTP that is still to be segmented.
+                Err(error) if error.errno() == Some(libc::EINVAL) => self.n_dropped.update(|n| n + 1),
+                other => return other,
+            }
+        }
+    }
+
+    fn recv_now(&self, buf: &mut Sink<'_>) -> Result<Option<Received>> {
         let mut header = [0u8; BASIC_LEN];
         let mut control = Control([0; CONTROL_LEN]);
         let mut parts =
@@ -74,7 +84,7 @@ impl RxQueue {
             truncated: len > buf.len(),
         };
         Ok(Some(match tag_of(&message) {
-            Some(tag) => put_back(tag, received, &mut buf),
+            Some(tag) => put_back(tag, received, buf),
             None => received,
         }))
     }

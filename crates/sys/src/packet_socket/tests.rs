@@ -329,6 +329,37 @@ fn a_queue_has_vlan_tags_where_they_were() {
     });
 }
 
+#[test]
+fn a_queue_passes_over_what_its_header_cannot_express() {
+    use crate::tap::{Options, Tap, VnetMode};
+    /// UDP that is to be cut into IP fragments: the kernel takes it from taps and tells it to nobody.
+    const GSO_UDP: u8 = 3;
+    in_namespace(|| {
+        let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+        let tap = match Tap::open(&Options { vnet: VnetMode::Basic, ..Options::tap("t0") }) {
+            Ok(tap) => tap,
+            Err(error) => return crate::testing::cannot_run(error),
+        };
+        link::set_up("t0", true).unwrap();
+        let socket = open_socket("t0").unwrap();
+        let queue = RxQueue::on_socket(socket, link::index("t0").unwrap(), "t0", 1 << 20).unwrap();
+        let mut long = udp_flow(1000);
+        long.resize(3000, 0);
+        let vnet = VnetHeader {
+            gso_type: GSO_UDP,
+            hdr_len: 42,
+            gso_size: 1480,
+            flags: NEEDS_CSUM,
+            csum_start: 34,
+            csum_offset: 6,
+            num_buffers: 0,
+        };
+        assert!(tap.send(vnet, &long).unwrap() && tap.send(VnetHeader::default(), &frame(1, 60)).unwrap());
+        assert_eq!(next_of(&queue, 100).1, frame(1, 60));
+        assert_eq!((queue.recv(&mut [0; 100]).unwrap(), queue.n_dropped().unwrap()), (None, 1));
+    });
+}
+
 /// IPv4 and UDP from one of many ports, so that the flows differ.
 fn udp_flow(port: u16) -> Vec<u8> {
     let mut packet = vec![0xff; 6];
