@@ -28,6 +28,8 @@ pub struct TapIn {
     buffer: Buffer,
     /// Whether it is a fault if the device is deleted. Those of a stack go when it is joined otherwise, or ends.
     must_stay: bool,
+    /// What the device had lost before it was opened, as it may have been there.
+    n_unsent_before: u64,
 }
 
 /// Packets that the kernel receives from the device.
@@ -44,9 +46,15 @@ pub fn open(name: &str, endpoint: &Endpoint) -> Result<(TapIn, TapOut), String> 
     let Endpoint::Tap { addresses, mtu, .. } = endpoint else { return Err("not a tap".into()) };
     let options = Options { vnet: VnetMode::Basic, ..Options::tap(name) };
     let tap = Tap::open(&options).map_err(|error| error.to_string())?;
+    let n_unsent_before = n_unsent(&tap);
     set_up(&tap, addresses, *mtu).map_err(|error| error.to_string())?;
     let (input, output) = both(tap).map_err(|error| error.to_string())?;
-    Ok((TapIn { must_stay: true, ..input }, output))
+    Ok((TapIn { must_stay: true, n_unsent_before, ..input }, output))
+}
+
+/// Packets that the kernel could not give to the device since it was made.
+fn n_unsent(tap: &Tap) -> u64 {
+    sys::link::n_unsent(tap.name()).unwrap_or(0)
 }
 
 fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> sys::Result<()> {
@@ -63,7 +71,8 @@ fn set_up(tap: &Tap, addresses: &[(std::net::IpAddr, u8)], mtu: Option<u32>) -> 
 /// The two directions of a tap with virtio-net headers.
 pub fn both(tap: Tap) -> sys::Result<(TapIn, TapOut)> {
     let tap = Arc::new(tap);
-    let input = TapIn { tap: tap.clone(), buffer: Buffer::for_packet()?, must_stay: false };
+    let input =
+        TapIn { tap: tap.clone(), buffer: Buffer::for_packet()?, must_stay: false, n_unsent_before: 0 };
     Ok((input, TapOut { tap, is_blocked: false, n_refused: 0, why: None }))
 }
 
@@ -152,7 +161,7 @@ impl Input for TapIn {
         if !self.must_stay {
             return 0;
         }
-        sys::link::n_unsent(self.tap.name()).unwrap_or(0)
+        n_unsent(&self.tap).saturating_sub(self.n_unsent_before)
     }
 
     fn relay_end(&mut self) -> Option<relay::From<'_>> {
@@ -246,7 +255,7 @@ impl Output for TapOut {
 mod tests {
     use super::*;
     use crate::stage::Interface;
-    use crate::testing::{has_taps, in_namespace};
+    use crate::testing::{cannot_run, has_taps, in_namespace};
 
     #[test]
     fn a_tap_that_somebody_deletes_is_a_fault() {
@@ -295,6 +304,31 @@ mod tests {
             }
             let report = interface.report();
             assert_eq!(report.received.packets + report.n_dropped, n_sent);
+        });
+    }
+
+    #[test]
+    fn what_a_tap_lost_before_it_was_opened_is_not_counted() {
+        in_namespace(|| {
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+            match std::process::Command::new("ip").args(["tuntap", "add", "t0", "mode", "tap"]).status() {
+                Ok(status) if status.success() => {}
+                other => return cannot_run(format!("ip tuntap: {other:?}")),
+            }
+            let addresses = vec![("10.9.0.1".parse().unwrap(), 24)];
+            let endpoint = Endpoint::Tap { name: String::new(), addresses, mtu: None };
+            let before = open("t0", &endpoint).unwrap().0;
+            let socket = std::net::UdpSocket::bind("10.9.0.1:0").unwrap();
+            socket.set_broadcast(true).unwrap();
+            let mut n_sent = 0;
+            while before.n_missed() < 10 {
+                socket.send_to(&[0; 100], "10.9.0.255:9").unwrap();
+                n_sent += 1;
+                assert!(n_sent < 100_000);
+            }
+            drop(before);
+            let (input, _output) = open("t0", &endpoint).unwrap();
+            assert_eq!(input.n_missed(), 0);
         });
     }
 }
