@@ -13,6 +13,8 @@ pub struct Rotation {
     is_pcapng: bool,
     packets: u64,
     bytes: u64,
+    /// Names from which a file is still to be moved to the next one, the full file's being the first.
+    n_to_move: u32,
     /// Files that became full.
     pub n_full: u64,
 }
@@ -69,17 +71,22 @@ impl Rotation {
         self.bytes += self.record_len(len);
     }
 
-    /// Renames the full file and those before it; the oldest goes.
+    /// The file is full: another one begins after [`Rotation::make_room`].
+    pub fn note_full(&mut self) {
+        (self.packets, self.bytes) = (0, self.header_len());
+        self.n_to_move = self.n_files - 1;
+        self.n_full += 1;
+    }
+
+    /// Renames the full file and those before it, as far as that is not done; the oldest goes.
     pub fn make_room(&mut self, path: &str) -> io::Result<()> {
         let name = |number: u32| if number == 0 { path.to_string() } else { numbered(path, number) };
-        for number in (1..self.n_files).rev() {
-            match std::fs::rename(name(number - 1), name(number)) {
+        while self.n_to_move > 0 {
+            match std::fs::rename(name(self.n_to_move - 1), name(self.n_to_move)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+                _ => self.n_to_move -= 1,
             }
         }
-        (self.packets, self.bytes) = (0, self.header_len());
-        self.n_full += 1;
         Ok(())
     }
 }
@@ -135,6 +142,19 @@ mod tests {
             out.pcap.3: none
         "#]]
         .assert_eq(&files(&scratch, &["out.pcap", "out.pcap.1", "out.pcap.2", "out.pcap.3"]));
+    }
+
+    #[test]
+    fn room_is_made_once_for_a_full_file() {
+        let scratch = Scratch::new();
+        ["o", "o.1", "o.2"].into_iter().for_each(|name| drop(scratch.file(name, name.as_bytes())));
+        let mut rotation = super::Rotation::new(1, 0, 4, crate::capture::Format::Pcap);
+        rotation.note_full();
+        // As if the next file could not be begun the first time.
+        (0..2).for_each(|_| rotation.make_room(&scratch.path("o")).unwrap());
+        let content = |name| std::fs::read_to_string(scratch.path(name)).unwrap_or_default();
+        assert_eq!(["o", "o.1", "o.2", "o.3"].map(content), ["", "o", "o.1", "o.2"]);
+        assert_eq!(rotation.n_full, 1);
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl ToDump {
     #[cold]
     fn rotate(&mut self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
+            self.rotation.note_full();
             writer.finish()?.finish()?;
             self.written = self.traffic;
         }
