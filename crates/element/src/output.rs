@@ -5,16 +5,17 @@ use std::io::{BufWriter, Result, Stdout, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 pub use sys::reason;
+pub use sys::standard::Blocking;
 
 /// What elements wrote to standard output since it was last flushed.
-static BUFFER: LazyLock<Mutex<BufWriter<Stdout>>> =
-    LazyLock::new(|| Mutex::new(BufWriter::new(std::io::stdout())));
+static BUFFER: LazyLock<Mutex<BufWriter<Blocking<Stdout>>>> =
+    LazyLock::new(|| Mutex::new(BufWriter::new(Blocking(std::io::stdout()))));
 
 /// Standard output, in the order in which elements write to it. Elements flush what they wrote in their `cleanup`.
 pub struct StandardOutput;
 
 impl StandardOutput {
-    fn lock() -> MutexGuard<'static, BufWriter<Stdout>> {
+    fn lock() -> MutexGuard<'static, BufWriter<Blocking<Stdout>>> {
         BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

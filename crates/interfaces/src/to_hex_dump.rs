@@ -21,6 +21,7 @@ use element::output::reason;
 use element::{
     same, same_ref, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Packet, Phase, Role,
 };
+use sys::standard::Blocking;
 
 use crate::capture::Kept;
 use crate::segment::segment;
@@ -205,9 +206,9 @@ impl ToHexDump {
 impl Out {
     fn write(&mut self, text: &str) -> io::Result<()> {
         match self {
-            Out::Stderr => io::stderr().write_all(text.as_bytes()),
+            Out::Stderr => Blocking(io::stderr()).write_all(text.as_bytes()),
             Out::Stdout => {
-                let mut stdout = io::stdout().lock();
+                let mut stdout = Blocking(io::stdout().lock());
                 stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
             }
             Out::File(file) => file.write_all(text.as_bytes()),

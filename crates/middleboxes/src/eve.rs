@@ -7,7 +7,7 @@ use detect::alert::{self, Style};
 use detect::detector::{Detector, Outcome};
 use element::{failure, Ctx};
 
-use element::output::reason;
+use element::output::{reason, Blocking};
 
 /// Where alerts are written.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Eve {
         }
         self.file = match self.name.as_str() {
             "" => None,
-            "-" => Some(Box::new(std::io::stdout())),
+            "-" => Some(Box::new(Blocking(std::io::stdout()))),
             name => {
                 let file = File::create(name).map_err(|error| format!("{name}: {}", reason(&error)))?;
                 Some(Box::new(file))

@@ -199,6 +199,17 @@ pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
     events_now(fd, libc::POLLIN) != 0
 }
 
+/// Waits for one of the events that are of interest, an end or an error. A signal ends that with an error of the kind `Interrupted`.
+pub(crate) fn await_event(fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
+    // The bits of epoll are those of poll.
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: interest.bits() as libc::c_short, revents: 0 };
+    // SAFETY: `poll` is one entry, which lives through the call.
+    match unsafe { libc::poll(&mut poll, 1, -1) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Which of the events `wanted` a descriptor has just now, and errors and ends, which are always wanted.
 pub(crate) fn events_now(fd: BorrowedFd<'_>, wanted: libc::c_short) -> libc::c_short {
     let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: wanted, revents: 0 };

@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
+use sys::standard::Blocking;
+
 /// A file to write to. What it holds may be kept until something is written, as whoever is to be written may still read it.
 pub struct Kept {
     file: File,
@@ -59,7 +61,7 @@ impl From<File> for Kept {
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.empty()?;
-        self.file.write(bytes)
+        Blocking(&self.file).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

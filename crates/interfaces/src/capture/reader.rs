@@ -6,6 +6,7 @@ use super::{CaptureError, Record};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use sys::standard::Blocking;
 
 /// Reads the records of a capture, plain or compressed, in big reads and without an allocation a packet.
 pub struct Reader {
@@ -15,7 +16,7 @@ pub struct Reader {
 
 enum Input {
     /// A plain file, or whatever is open as standard input.
-    File(File),
+    File(Blocking<File>),
     /// A decompressor, or a stream of the caller's.
     Stream(Box<dyn Read + Send>),
 }
@@ -32,7 +33,8 @@ impl Reader {
     }
 
     /// Reads the headers of a capture that is open.
-    pub fn of_file(mut file: File) -> Result<Reader, CaptureError> {
+    pub fn of_file(file: File) -> Result<Reader, CaptureError> {
+        let mut file = Blocking(file);
         let head = read_head(&mut file)?;
         match decompress(&head, file) {
             Ok(stream) => Reader::start(Input::Stream(stream), &[]),
@@ -96,7 +98,7 @@ impl Reader {
     /// Length of the file; `None` if it is compressed or not a regular file.
     pub fn file_len(&self) -> Option<u64> {
         match &self.input {
-            Input::File(file) => {
+            Input::File(Blocking(file)) => {
                 file.metadata().ok().filter(|facts| facts.is_file()).map(|facts| facts.len())
             }
             Input::Stream(_) => None,
@@ -108,7 +110,7 @@ impl Reader {
         if let Some(len) = self.file_len().filter(|len| offset > *len && *len > 0) {
             return Err(CaptureError::Seek { offset, bound: len });
         }
-        if let Input::File(file) = &mut self.input {
+        if let Input::File(Blocking(file)) = &mut self.input {
             if file.seek(SeekFrom::Start(offset)).is_ok() {
                 self.decoder.restart_at(offset);
                 return Ok(());
@@ -136,7 +138,7 @@ impl Reader {
     #[cold]
     fn fill_now(&mut self) -> Result<(), CaptureError> {
         match &self.input {
-            Input::File(file) if !sys::poll::is_readable(file.as_fd()) => {
+            Input::File(Blocking(file)) if !sys::poll::is_readable(file.as_fd()) => {
                 let source = io::ErrorKind::WouldBlock.into();
                 Err(CaptureError::Read { offset: self.decoder.position(), source })
             }

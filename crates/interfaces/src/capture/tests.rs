@@ -646,3 +646,31 @@ proptest! {
         prop_assert!(reader.next_record().unwrap().is_none());
     }
 }
+
+#[test]
+fn files_that_do_not_block_are_waited_for() {
+    use std::io::Write;
+    for ending in ["", ".gz", ".bz2"] {
+        let path = std::env::temp_dir().join(format!("weir-waits-{}{ending}", std::process::id()));
+        let path = path.to_str().unwrap();
+        let mut output = Output::create(path).unwrap();
+        output.write_all(crate::testing::lan()).and_then(|()| output.finish()).unwrap();
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let (pipe, writer) = io::pipe().unwrap();
+        let mut output = Kept::from(sys::pipe::reopen_to_write(writer).unwrap());
+        let thread = std::thread::spawn(move || {
+            // First pieces so small that the reader has read one before the next one comes, then more than the pipe holds.
+            let (begin, rest) = bytes.split_at(bytes.len() / 2);
+            begin.chunks(1000).try_for_each(|piece| output.write_all(piece))?;
+            output.write_all(rest)
+        });
+        let mut reader = Reader::of_file(sys::pipe::reopen_to_read(pipe).unwrap()).unwrap();
+        let mut n_read = 0;
+        while reader.next_record().unwrap().is_some() {
+            n_read += 1;
+        }
+        assert_eq!(n_read, 799, "{ending}");
+        thread.join().unwrap().unwrap();
+    }
+}

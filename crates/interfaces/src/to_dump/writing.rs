@@ -83,10 +83,8 @@ impl ToDump {
             }
         }
         if let Err(error) = result {
-            self.is_active = error.kind() == io::ErrorKind::WouldBlock;
-            if !self.is_active {
-                self.complain(ctx, &error);
-            }
+            self.is_active = false;
+            self.complain(ctx, &error);
         }
     }
 

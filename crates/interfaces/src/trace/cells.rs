@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 
 use element::at_place;
 use element::output::reason;
+use sys::standard::Blocking;
 
 use crate::capture::{decompress, CaptureError, HEAD_LEN};
 
@@ -57,7 +58,7 @@ impl Cells {
     fn start(&mut self, file: Option<File>) -> std::io::Result<()> {
         let Some(mut file) = file else {
             let file = std::io::stdin().as_fd().try_clone_to_owned().map(File::from)?;
-            let mut reader = BufReader::new(file);
+            let mut reader = BufReader::new(Blocking(file));
             if !reader.fill_buf()?.is_empty() {
                 self.reader = Some(Box::new(reader));
             }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read, Seek};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use sys::standard::Blocking;
 
 /// A text that is read line by line, or a binary file that is read record by record.
 pub struct Input {
@@ -59,7 +60,7 @@ impl Input {
             return Ok(true);
         }
         if self.is_stdin() {
-            self.reader = Some(Box::new(BufReader::new(std::io::stdin())));
+            self.reader = Some(Box::new(BufReader::new(Blocking(std::io::stdin()))));
         } else {
             let file = match File::open(&self.name) {
                 Err(error) if error.kind() == ErrorKind::NotFound && may_be_missing => return Ok(false),
