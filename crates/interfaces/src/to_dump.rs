@@ -418,4 +418,16 @@ mod tests {
         "#]],
         );
     }
+
+    #[test]
+    fn packets_that_are_not_written_are_lost_also_those_that_came_with_the_last_one_that_was() {
+        let told = testing::run(
+            &format!("FromDump({LAN}, STOP true) -> t :: ToDump(/dev/full, SNAPLEN 0)"),
+            &["t.count", "t.lost", "t.failures"],
+        );
+        let numbers: Vec<u32> =
+            told.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect();
+        let [count, lost, failures] = numbers[..] else { panic!("{told}") };
+        assert_eq!((count + lost, failures), (799, 1), "{told}");
+    }
 }

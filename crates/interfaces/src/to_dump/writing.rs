@@ -61,7 +61,7 @@ impl ToDump {
         if !self.is_active || batch.is_empty() {
             return;
         }
-        let mut result = Ok(());
+        let (mut result, mut n_left) = (Ok(()), batch.len() as u64);
         for packet in batch.iter() {
             if self.segments && packet.has_offload() {
                 segment(packet, |part| {
@@ -75,6 +75,7 @@ impl ToDump {
             if result.is_err() {
                 break;
             }
+            n_left -= 1;
         }
         if self.is_unbuffered && result.is_ok() {
             result = self.writer.as_mut().map_or(Ok(()), Writer::flush);
@@ -84,6 +85,7 @@ impl ToDump {
         }
         if let Err(error) = result {
             self.is_active = false;
+            self.n_lost += n_left;
             self.complain(ctx, &error);
         }
     }
