@@ -160,7 +160,8 @@ impl Service {
         let file = self.copies.file(STARTUP);
         let file = file.ok_or_else(|| Fault::refused("this daemon keeps nothing (--volatile)"))?;
         let store = self.store();
-        let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", file.display()));
+        let failed =
+            |error: std::io::Error| Fault::broken(format!("{}: {}", file.display(), sys::reason(&error)));
         journal::write_whole(&file, &store.tree().0, store.revision()).map_err(failed).map(drop)
     }
 

@@ -234,6 +234,11 @@ fn what_a_daemon_does_not_begin_with_need_not_run() {
         drop(store);
         break_last();
         assert_eq!(begin(false).map(drop).unwrap_err().message, "13 is refused");
+        // Where nothing was put by, what ran last is not lost.
+        std::fs::remove_file(aside.join("startup.json")).unwrap();
+        let refused = begin(true).map(drop).unwrap_err().message;
+        assert!(refused.contains("startup.json is not there: nothing was saved"), "{refused}");
+        assert_eq!(begin(false).map(drop).unwrap_err().message, "13 is refused");
         std::fs::remove_dir_all(&aside).unwrap();
     }
 }

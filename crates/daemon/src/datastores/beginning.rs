@@ -18,6 +18,14 @@ pub(crate) fn instead(folder: &Path, from_startup: bool) -> Result<Option<Value>
         tracing::warn!(target: "weir", "the last commit is taken back: nobody has confirmed it");
     }
     let file = if from_startup { folder.join(STARTUP) } else { unconfirmed };
+    if from_startup && !file.exists() {
+        // Not as if an empty one had been put by: what ran last would be lost.
+        let file = file.display();
+        let message = format!(
+            "{file} is not there: nothing was saved (`weir candidate save`); begin without --startup"
+        );
+        return Err(Fault::refused(message));
+    }
     (from_startup || is_unconfirmed).then(|| journal::read_whole(&file).map(|read| read.0)).transpose()
 }
 

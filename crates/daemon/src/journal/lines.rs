@@ -45,7 +45,8 @@ pub(super) fn line(number: u64, edits: &[Edit]) -> Result<String, Fault> {
 /// Reads all transactions behind `sequence`. Only the last line may have been cut off; whatever else is not as it was written
 /// is a fault, as transactions would be missing without a word.
 pub(super) fn read(file: &File, path: &Path, sequence: u64) -> Result<Lines, Fault> {
-    let failed = |error: std::io::Error| Fault::broken(format!("{}: {error}", path.display()));
+    let failed =
+        |error: std::io::Error| Fault::broken(format!("{}: {}", path.display(), sys::reason(&error)));
     let mut reader = BufReader::new(file);
     reader.rewind().map_err(failed)?;
     let mut found = Lines { edits: Vec::new(), sequence, len: 0, n_cut: 0 };
