@@ -11,7 +11,6 @@ mod difference;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::edit::Edit;
 use crate::fault::Fault;
 use crate::journal;
 use crate::plane::Plane;
@@ -168,10 +167,8 @@ impl Service {
     /// Makes the running configuration another one, in one transaction.
     fn make(&self, running: &mut Store, wanted: &Tree, who: &Who, title: &str) -> Result<(), Fault> {
         let edits = difference(running.functions(), running.tree(), wanted);
-        running.transaction(&edits, title).map_err(|(_, fault)| fault)?;
-        let shown = |edit: &Edit| crate::store::shown(running.functions(), &edit.path);
-        let texts: Vec<String> = edits.iter().map(shown).collect();
-        self.events.changed(who, running.revision(), &edits, &texts);
+        let made = running.transaction(&edits, title).map_err(|(_, fault)| fault)?;
+        self.events.changed(who, running, &made);
         Ok(())
     }
 }

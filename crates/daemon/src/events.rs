@@ -8,6 +8,7 @@ use serde_json::{json, Map, Value};
 
 use crate::edit::{Edit, Op};
 use crate::roles::Who;
+use crate::store::{self, Store};
 
 pub use events::now;
 
@@ -19,18 +20,20 @@ const CONFIG_CHANGE: (&str, &str) = ("netconf-config-change", "ietf-netconf-noti
 pub struct Events(pub Arc<Hub>);
 
 impl Events {
-    /// Tells of a transaction.
-    pub fn changed(&self, who: &Who, revision: u64, edits: &[Edit], paths: &[String]) {
-        let edit = |(edit, path): (&Edit, &String)| {
+    /// Tells of a transaction, after which the configuration is that of `store`.
+    pub(crate) fn changed(&self, who: &Who, store: &Store, edits: &[Edit]) {
+        let revision = store.revision();
+        let edit = |edit: &Edit| {
             let operation = match edit.op {
                 Op::Create => "create",
                 Op::Merge => "merge",
                 Op::Replace | Op::Move => "replace",
                 Op::Delete | Op::Remove => "delete",
             };
-            json!({ "target": path, "operation": operation })
+            let target = store::shown(store.functions(), &edit.path);
+            json!({ "target": target, "operation": operation })
         };
-        let edits: Vec<Value> = edits.iter().zip(paths).map(edit).collect();
+        let edits: Vec<Value> = edits.iter().map(edit).collect();
         let facts = json!({ "changed-by": { "username": who.name }, "datastore": "running", "edit": edits, "weir:revision": revision.to_string() });
         self.0.tell(Event::new(CONFIG_CHANGE.0, facts));
     }

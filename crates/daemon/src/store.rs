@@ -1,6 +1,7 @@
 //! The configuration that runs, and the way in which it changes: all of a transaction or nothing.
 
 mod beginning;
+mod choices;
 mod next;
 mod trials;
 mod upgrade;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value};
 use yang::{Data, Kind};
 
 use crate::drops::Owners;
-use crate::edit::{Edit, Edited};
+use crate::edit::{Edit, Edited, Op};
 use crate::fault::Fault;
 use crate::graph::{self, told, Bodies};
 use crate::journal::Journal;
@@ -25,7 +26,7 @@ use crate::path::{self, Place, Step};
 use crate::plane::Plane;
 use crate::thresholds;
 use crate::topology::{Endpoint, Topology};
-use crate::tree::Tree;
+use crate::tree::{Tree, Undo};
 
 /// The running configuration.
 pub struct Store {
@@ -139,8 +140,10 @@ impl Store {
         self.changed
     }
 
-    /// Makes all of some changes, or none. An error tells which one it is about.
-    pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<(), (usize, Fault)> {
+    /// Makes all of some changes, or none. An error tells which one it is about. All that has changed: also what went because it has
+    /// no place beside the new values any more.
+    pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<Vec<Edit>, (usize, Fault)> {
+        let before = self.tree.clone();
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
         let (mut touched, mut failed) = (Touched::new(), None);
         for (i, edit) in edits.iter().enumerate() {
@@ -153,11 +156,11 @@ impl Store {
                 }
             }
         }
-        let undos = edited.undos;
+        let mut undos = edited.undos;
         let last = edits.len().saturating_sub(1);
         let result = match failed {
             Some(failed) => Err(failed),
-            None => self.try_run(edits, &touched, title).map_err(|fault| (last, fault)),
+            None => self.try_run(edits, &before, &mut undos, touched, title).map_err(|fault| (last, fault)),
         };
         if result.is_err() {
             self.tree.undo(undos);
@@ -168,13 +171,31 @@ impl Store {
         result
     }
 
-    fn try_run(&mut self, edits: &[Edit], touched: &Touched, title: &str) -> Result<(), Fault> {
-        self.data.check()?;
-        let next = self.next(touched)?;
+    fn try_run(
+        &mut self,
+        edits: &[Edit],
+        before: &Tree,
+        undos: &mut Vec<Undo>,
+        mut touched: Touched,
+        title: &str,
+    ) -> Result<Vec<Edit>, Fault> {
+        let gone = self.prune(undos)?;
+        for edit in &gone {
+            let places = path::resolve(&self.functions, &edit.path)?;
+            if before.get(&places) != edit.value.as_ref() {
+                let message = "this has no place beside the other values: its condition (`when`) is not satisfied, or there is another \
+                               case of its choice";
+                return Err(Fault::invalid(message).at(path::to_text(&places)));
+            }
+            touched.extend(touched_by(&places));
+        }
+        let edits: Vec<Edit> =
+            edits.iter().cloned().chain(gone.into_iter().map(|edit| Edit { value: None, ..edit })).collect();
+        let next = self.next(&touched)?;
         let before = (self.bodies.clone(), self.topology.clone());
         self.run(next, title)?;
         if let Some(journal) = &mut self.journal {
-            if let Err(fault) = journal.write(edits, &self.tree) {
+            if let Err(fault) = journal.write(&edits, &self.tree) {
                 self.run(before, "undo")?;
                 return Err(fault);
             }
@@ -182,7 +203,27 @@ impl Store {
         self.revision += 1;
         self.is_another();
         self.follow();
-        Ok(())
+        Ok(edits)
+    }
+
+    /// Checks everything by the schemas, and removes what has no place beside the rest any more: the changes that do so, with the
+    /// values that went.
+    fn prune(&mut self, undos: &mut Vec<Undo>) -> Result<Vec<Edit>, Fault> {
+        let mut gone = Vec::new();
+        for steps in self.data.check()? {
+            let step = |(module, name, keys): yang::Step| Step {
+                module: Some(module),
+                name,
+                keys: Some(keys).filter(|keys| !keys.is_empty()),
+            };
+            let path: Vec<Step> = steps.into_iter().map(step).collect();
+            let places = path::resolve(&self.functions, &path)?;
+            // What a node held has gone with it.
+            let Some(value) = self.tree.get(&places).cloned() else { continue };
+            undos.extend(self.tree.remove(&places));
+            gone.push(Edit { op: Op::Remove, path, value: Some(value), at: None });
+        }
+        Ok(gone)
     }
 
     /// What is told of it may differ from now on.

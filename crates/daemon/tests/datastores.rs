@@ -10,7 +10,8 @@ use serde_json::{json, Value};
 
 const SCHEMA: &str =
     "module wire { yang-version 1.1; namespace 'urn:wire'; prefix wire; import weir { prefix weir; }
-  list wire { key name; weir:port left; weir:port right; uses weir:instance; leaf color { type uint8; } } }";
+  list wire { key name; weir:port left; weir:port right; uses weir:instance; leaf color { type uint8; }
+    leaf shade { when '../color < 5'; type uint8; } } }";
 const TEMPLATE: &str =
     "{{ from('left') }} -> Paint({{ color }}) -> {{ to('right') }}; {{ from('right') }} -> {{ to('left') }};";
 
@@ -262,6 +263,21 @@ fn who_looks_at_a_candidate_begins_none() {
     }
     assert_eq!(daemon.ask("OPTIONS", candidate, Value::Null).status, 200);
     assert_eq!(daemon.operation("commit", Value::Null), 409);
+}
+
+#[test]
+fn what_has_no_place_beside_a_candidates_values_goes() {
+    let daemon = Daemon::start("places");
+    let there = "/restconf/data/wire:wire=a";
+    let entry = json!({ "wire:wire": [{ "name": "a", "color": 1, "shade": 2 }] });
+    assert_eq!(daemon.ask("PUT", there, entry).status, 201);
+    let candidate = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
+    let reply = daemon.ask("PATCH", candidate, json!({ "wire:wire": [{ "name": "a", "color": 6 }] }));
+    assert_eq!(reply.status, 204, "{}", String::from_utf8_lossy(&reply.body));
+    assert_eq!(daemon.ask("GET", &format!("{candidate}/shade"), Value::Null).status, 404);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    assert_eq!(daemon.ask("GET", &format!("{there}/shade"), Value::Null).status, 404);
+    assert_eq!(daemon.color(), 6);
 }
 
 #[test]

@@ -67,9 +67,9 @@ fn edit(op: Op, path: &str, value: Value) -> Edit {
     Edit { op, path: path::parse(path).unwrap(), value: Some(value), at: None }
 }
 
-fn told(result: Result<(), (usize, Fault)>) -> String {
+fn told(result: Result<Vec<Edit>, (usize, Fault)>) -> String {
     match result {
-        Ok(()) => "done".to_string(),
+        Ok(_) => "done".to_string(),
         Err((i, fault)) => format!(
             "edit {i}: {} {} {}: {} {:?}",
             fault.status,
@@ -286,5 +286,77 @@ fn other_functions_find_a_configuration_of_their_own_schemas() {
     second.recover(journal, found).unwrap();
     expect![[r#"{"wire:wire":[{"name":"a"}]}"#]].assert_eq(&shown(&second));
     assert_eq!(second.revision(), 2);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A schema with a condition and a choice.
+const RANKED: &str =
+    "module rank { yang-version 1.1; namespace 'urn:rank'; prefix rank; import weir { prefix weir; }
+  list rank { key name; uses weir:instance;
+    leaf action { type enumeration { enum mark; enum drop; } default mark; }
+    leaf dscp { when '../action = \"mark\"'; type uint8; }
+    choice way { leaf aa { type uint8; } leaf bb { type uint8; } } } }";
+
+fn ranked(folder: &std::path::Path) -> Store {
+    let package = Package::of_texts("rank", RANKED, "Idle -> Discard;");
+    let functions = Functions::new(vec![Arc::new(package)]).unwrap();
+    let mut store = Store::new(functions, Arc::new(Kept::default()));
+    let (journal, found) = Journal::open(folder).unwrap();
+    store.recover(journal, found).unwrap();
+    store
+}
+
+#[test]
+fn what_has_no_place_beside_new_values_goes() {
+    let folder = std::env::temp_dir().join(format!("weir-store-when-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut store = ranked(&folder);
+    let merge = |value: Value| edit(Op::Merge, "/rank:rank=a", value);
+    let left = r#"{"rank:rank":[{"name":"a","action":"drop","bb":2}]}"#;
+    store.transaction(&[merge(json!({ "dscp": 10, "aa": 1 }))], "").unwrap();
+    let bad = edit(Op::Merge, "/rank:rank=a/dscp", json!(300));
+    store.transaction(&[merge(json!({ "action": "drop" })), bad], "").unwrap_err();
+    let whole = shown(&store);
+    // Nobody is told that a value was taken which is not there.
+    let given = merge(json!({ "action": "drop", "dscp": 11 }));
+    expect!["edit 0: 400 invalid-value /rank:rank=a/dscp: this has no place beside the other values: its condition (`when`) is not satisfied, or there is another case of its choice None"]
+        .assert_eq(&told(store.transaction(&[given], "")));
+    assert_eq!(shown(&store), whole);
+    let made = store.transaction(&[merge(json!({ "action": "drop", "bb": 2 }))], "").unwrap();
+    let text = |edit: &Edit| format!("{:?} {}", edit.op, edit.path.last().unwrap().name);
+    assert_eq!(made.iter().map(text).collect::<Vec<_>>(), ["Merge rank", "Remove dscp", "Remove aa"]);
+    assert_eq!(shown(&store), left);
+    // What fails hinders nothing that is right.
+    let create = edit(Op::Create, "/rank:rank=b", json!({}));
+    store.transaction(std::slice::from_ref(&create), "").unwrap();
+    store.transaction(&[create], "").unwrap_err();
+    store.transaction(&[edit(Op::Delete, "/rank:rank=b", Value::Null)], "").unwrap();
+    drop(store);
+    assert_eq!(shown(&ranked(&folder)), left);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_an_earlier_weir_kept_without_a_place_for_it_is_removed() {
+    let folder = std::env::temp_dir().join(format!("weir-store-earlier-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let left = r#"{"rank:rank":[{"name":"a","action":"drop","bb":2}]}"#;
+    // As changes, and as a whole configuration.
+    let mut journal = Journal::open(&folder).unwrap().0;
+    for value in [json!({ "dscp": 10, "aa": 1 }), json!({ "action": "drop", "bb": 2 })] {
+        journal.write(&[edit(Op::Merge, "/rank:rank=a", value)], &daemon::tree::Tree::new()).unwrap();
+    }
+    drop(journal);
+    assert_eq!(shown(&ranked(&folder)), left);
+    let whole = json!({ "rank:rank": [{ "name": "a", "dscp": 10, "aa": 1, "action": "drop", "bb": 2 }] });
+    daemon::journal::write_whole(&folder.join("running.json"), &whole, 7).unwrap();
+    let mut store = ranked(&folder);
+    assert_eq!(shown(&store), left);
+    // Changes from then on are about what was left.
+    store.transaction(&[edit(Op::Merge, "/rank:rank=a/action", json!("mark"))], "").unwrap();
+    store.transaction(&[edit(Op::Create, "/rank:rank=a/dscp", json!(9))], "").unwrap();
+    let end = shown(&store);
+    drop(store);
+    assert_eq!(shown(&ranked(&folder)), end);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -3,7 +3,8 @@
 //! [`Modules::compile`] reads modules; their nodes are plain values ([`Node`]) from which commands, pages and interfaces are made.
 //! [`Data`] is what libyang checks: it holds the data that a schema describes, without an order of its own.
 //!
-//! `unsafe` reads what libyang has compiled and yang5 does not show: extensions, words of enumerations, ranges, members of unions.
+//! `unsafe` reads what libyang has compiled and yang5 does not show: extensions, words of enumerations, ranges, members of unions; and
+//! what validation has removed.
 
 mod data;
 mod node;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use yang5::context::{Context, ContextFlags};
 use yang5::schema::{SchemaInputFormat, SchemaModule};
 
-pub use data::Data;
+pub use data::{Data, Step};
 pub use node::{Base, Extension, Kind, Module, Node, Type};
 
 /// Modules that know each other.
@@ -172,7 +173,7 @@ mod tests {
         ] {
             let result = data.merge(json).and_then(|()| data.check());
             tried.push(match result {
-                Ok(()) => "right".to_string(),
+                Ok(_) => "right".to_string(),
                 Err(problem) => format!("{problem} {:?}", problem.app_tag),
             });
             data.remove("/nat:nat[name='b']");
@@ -192,6 +193,36 @@ mod tests {
         data.remove("/nat:nat[name='a']");
         data.remove("nonsense[");
         data.check().unwrap();
+    }
+
+    #[test]
+    fn what_has_no_place_any_more_goes_and_is_told() {
+        let schema = "module m { yang-version 1.1; namespace 'urn:m'; prefix m; list m { key 'a b';
+            leaf a { type uint8; } leaf b { type string; } leaf on { type boolean; }
+            container box { when '../on = \"true\"'; presence ''; leaf-list item { type string; } leaf size { type uint8; default 3; } }
+            leaf-list tag { when '../on = \"true\"'; type string; }
+            choice way { case one { leaf left { type string; } leaf far { type string; default x; } } leaf right { type string; } } } }";
+        let modules = Modules::compile(&[("m", schema)]).unwrap();
+        let whole = r#"{"m:m": [{"a": 1, "b": "c/d", "on": true, "box": {"item": ["x"]}, "tag": ["p", "q"], "left": "l"}]}"#;
+        let mut merged = Data::new(&modules);
+        merged.merge(whole).unwrap();
+        assert_eq!(merged.check().unwrap(), Vec::<Vec<Step>>::new());
+        for mut data in [merged, Data::of_valid(&modules, whole).unwrap()] {
+            data.merge(r#"{"m:m": [{"a": 1, "b": "c/d", "on": false, "right": "r"}]}"#).unwrap();
+            let text = |steps: &Vec<Step>| {
+                steps.iter().map(|(_, name, keys)| format!("/{name}{keys:?}")).collect::<String>()
+            };
+            let mut gone: Vec<String> = data.check().unwrap().iter().map(text).collect();
+            gone.sort();
+            let list = r#"/m["1", "c/d"]"#;
+            let due = ["/box[]", r#"/box[]/item["x"]"#, "/left[]", r#"/tag["p"]"#, r#"/tag["q"]"#]
+                .map(|rest| format!("{list}{rest}"));
+            assert_eq!(gone, due);
+            assert_eq!(data.check().unwrap(), Vec::<Vec<Step>>::new());
+        }
+        let mut wrong = Data::new(&modules);
+        wrong.merge(&whole.replace("true", "false")).unwrap();
+        assert!(wrong.check().unwrap_err().message.contains("When condition"), "what is new is refused");
     }
 
     #[test]

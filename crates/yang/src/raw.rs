@@ -7,10 +7,17 @@ use std::ffi::{c_char, CStr};
 use std::sync::atomic::AtomicU32;
 
 use yang5::context::Context;
+use yang5::data::{DataNodeRef, DataParserFlags, DataTree, DataValidationFlags};
 use yang5::ffi;
-use yang5::schema::{DataValueType, SchemaLeafType, SchemaModule, SchemaNode};
+use yang5::schema::{DataValueType, SchemaLeafType, SchemaModule, SchemaNode, SchemaNodeKind};
+use yang5::utils::Binding;
 
+use crate::data::Step;
 use crate::node::{Base, Extension, Type};
+
+/// What is parsed was valid: conditions (`when`) were true, and of a choice it is the older case.
+pub const KNOWN_TO_BE_VALID: DataParserFlags =
+    DataParserFlags::from_bits_retain(ffi::LYD_PARSE_WHEN_TRUE | ffi::LYD_PARSE_NO_NEW);
 
 /// The extensions of a node.
 pub fn extensions_of_node(node: &SchemaNode<'_>) -> Vec<Extension> {
@@ -63,6 +70,49 @@ pub fn with_complaints<T, E>(
         }
         list
     })
+}
+
+/// Validates data, of which libyang removes what has no place beside the rest any more: the ways to that.
+pub fn validate<'c>(
+    context: &'c Context,
+    tree: &mut DataTree<'c>,
+    flags: DataValidationFlags,
+) -> Result<Vec<Vec<Step>>, yang5::Error> {
+    let Some(any) = context.modules(false).next() else { return tree.validate(flags).map(|()| Vec::new()) };
+    let mut top = std::mem::replace(tree, DataTree::new(context)).into_raw();
+    let mut changes = std::ptr::null_mut();
+    // SAFETY: a module knows its context, which is that of the data; both trees are owned here, and by the values that are made of
+    // them at once. Null is a tree without nodes.
+    let (code, changes) = unsafe {
+        let code = ffi::lyd_validate_all(&mut top, (*any.as_raw()).ctx, flags.bits(), &mut changes);
+        *tree = DataTree::from_raw(context, top);
+        (code, DataTree::from_raw(context, ffi::lyd_first_sibling(changes)))
+    };
+    if code != ffi::LY_ERR::LY_SUCCESS {
+        return Err(yang5::Error::new(context));
+    }
+    let is_deleted =
+        |node: &DataNodeRef<'_>| node.meta().any(|one| (one.name(), one.value()) == ("operation", "delete"));
+    // What is there by default comes and goes as others do.
+    // SAFETY: the node's memory is valid while `changes` lives.
+    let was_given = |node: &DataNodeRef<'_>| unsafe { (*node.as_raw()).flags } & ffi::LYD_DEFAULT == 0;
+    let gone = changes.traverse().filter(|node| is_deleted(node) && was_given(node));
+    Ok(gone.map(|node| steps(&node)).collect())
+}
+
+/// The way to a node.
+fn steps(node: &DataNodeRef<'_>) -> Vec<Step> {
+    let step = |node: DataNodeRef<'_>| {
+        let keys = match node.schema().kind() {
+            SchemaNodeKind::List => node.list_keys().filter_map(|key| key.value_canonical()).collect(),
+            SchemaNodeKind::LeafList => node.value_canonical().into_iter().collect(),
+            _ => Vec::new(),
+        };
+        (node.owner_module().name().to_string(), node.schema().name().to_string(), keys)
+    };
+    let mut steps: Vec<Step> = node.inclusive_ancestors().map(step).collect();
+    steps.reverse();
+    steps
 }
 
 /// The elements of an array.

@@ -48,22 +48,22 @@ impl Service {
         request: &Request,
         edits: Vec<Edit>,
     ) -> Result<String, (usize, Fault)> {
-        let (mut texts, mut is_there) = (Vec::new(), true);
+        let (mut first, mut is_there) = (None, true);
         for (i, edit) in edits.iter().enumerate() {
             let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
             let text = path::to_text(&places);
             self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
-            texts.push(text);
+            first.get_or_insert(text);
             // Where the target of another method is not there, nothing is changed.
             is_there &= request.method != "PUT" || store.tree().get(&places).is_some();
         }
         precondition::check(request, &store, is_there).map_err(|fault| (0, fault))?;
         let (begin, before) = (std::time::Instant::now(), store.revision());
-        let first = texts.first().map_or("", String::as_str);
+        let first = first.as_deref().unwrap_or_default();
         let made = store.transaction(&edits, &format!("{} {first}", request.method));
         self.facts.transacted(made.is_ok(), begin.elapsed());
         let (who, n_edits) = (&request.who.name, edits.len());
-        made.map_err(|(i, fault)| {
+        let made = made.map_err(|(i, fault)| {
             tracing::info!(target: "weir", who, path = first, n_edits, "refused: {}", fault.message);
             match fault.status {
                 // The resource has the method; it is what is in the body that cannot be written.
@@ -73,7 +73,7 @@ impl Service {
         })?;
         tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
         match request.datastore {
-            Datastore::Running => self.events.changed(&request.who, store.revision(), &edits, &texts),
+            Datastore::Running => self.events.changed(&request.who, &store, &made),
             Datastore::Candidate => self.begin_candidate(before),
             Datastore::Startup => {}
         }

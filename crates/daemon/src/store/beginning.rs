@@ -7,7 +7,7 @@ use functions::Functions;
 use serde_json::Value;
 use yang::Data;
 
-use super::{Store, Touched};
+use super::{choices, shown, Store, Touched};
 use crate::datastores;
 use crate::edit::Edited;
 use crate::fault::Fault;
@@ -23,8 +23,7 @@ impl Store {
         let Some(tree) = datastores::instead(folder, from_startup)? else {
             return self.recover(journal, found);
         };
-        self.load(tree)?;
-        self.start(journal)?;
+        self.start(tree, journal)?;
         if let Some(journal) = &mut self.journal {
             journal.replace(&self.tree.0)?;
             self.revision = journal.sequence();
@@ -39,16 +38,33 @@ impl Store {
         for edit in &found.edits {
             edited.apply(&self.functions, edit)?;
         }
-        self.start(journal)
+        let tree = std::mem::replace(&mut self.tree, Tree::new());
+        self.start(tree.0, journal)
     }
 
-    /// Runs the configuration that was loaded.
-    fn start(&mut self, journal: Journal) -> Result<(), Fault> {
-        self.data.check()?;
+    /// Runs a configuration that was kept.
+    fn start(&mut self, tree: Value, journal: Journal) -> Result<(), Fault> {
+        let gone = self.load_kept(tree)?;
+        for path in &gone {
+            tracing::warn!(target: "weir", path, "removed: an earlier weir has kept this, which has no place beside the other values");
+        }
         self.rebuild()?;
         self.revision = journal.sequence();
         self.journal = Some(journal);
-        Ok(())
+        match gone.is_empty() {
+            true => Ok(()),
+            // The changes to come are about what is there now.
+            false => self.shorten_journal(),
+        }
+    }
+
+    /// Takes a configuration that was kept, without what has no place in it: an earlier weir has kept that. The paths to what has gone.
+    fn load_kept(&mut self, mut tree: Value) -> Result<Vec<String>, Fault> {
+        let mut gone = choices::settle(&self.functions, &mut tree);
+        self.load(tree)?;
+        let pruned = self.prune(&mut Vec::new())?;
+        gone.extend(pruned.iter().map(|edit| shown(&self.functions, &edit.path)));
+        Ok(gone)
     }
 
     /// Writes the whole configuration, so that the next start has no changes to make: they are about the schemas of now.
@@ -56,11 +72,11 @@ impl Store {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.shorten(&self.tree.0))
     }
 
-    /// Takes a whole configuration in place of the present one, of which nothing runs yet.
+    /// Takes a whole configuration, which was valid, in place of the present one, of which nothing runs yet.
     pub(super) fn load(&mut self, tree: Value) -> Result<(), Fault> {
-        self.data = Data::new(self.functions.modules());
         self.tree = Tree(tree);
-        Ok(self.data.merge(&self.tree.0.to_string())?)
+        self.data = Data::of_valid(self.functions.modules(), &self.tree.0.to_string())?;
+        Ok(())
     }
 
     /// Becomes a copy of another store.
@@ -82,7 +98,11 @@ impl Store {
     ) -> Result<(), Fault> {
         self.functions = functions.clone();
         (self.version, self.changed) = (number, changed);
-        self.load(tree)
+        match self.load_kept(tree.clone()) {
+            Ok(_) => Ok(()),
+            // What is wrong with it is told when it is to run.
+            Err(_) => self.load(tree),
+        }
     }
 
     /// Makes all bodies anew and runs them.
