@@ -11,11 +11,13 @@ mod difference;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use functions::Functions;
+
 use crate::fault::Fault;
 use crate::journal;
 use crate::plane::Plane;
 use crate::restconf::Service;
-use crate::roles::Who;
+use crate::roles::{Rights, Who};
 use crate::store::Store;
 use crate::tree::Tree;
 
@@ -164,16 +166,16 @@ impl Service {
         journal::write_whole(&file, &store.tree().0, store.revision()).map_err(failed).map(drop)
     }
 
-    /// Makes the running configuration another one, in one transaction.
-    fn make(&self, running: &mut Store, wanted: &Tree, who: &Who, title: &str) -> Result<(), Fault> {
+    /// Makes the running configuration another one, in one transaction; the daemon itself may do so, if nobody asks.
+    fn make(&self, running: &mut Store, wanted: &Tree, who: Option<&Who>, title: &str) -> Result<(), Fault> {
         let edits = difference(running.functions(), running.tree(), wanted);
-        let made = running.transaction(&edits, title).map_err(|(_, fault)| fault)?;
-        self.events.changed(who, running, &made);
+        let rights = who.map(|who| Rights::of(running.functions(), running.tree(), who));
+        let may = |functions: &Functions, old: &Tree, new: &Tree| {
+            rights.map_or(Ok(()), |rights| rights.permit_change(functions, old, new))
+        };
+        let made = running.transaction_if(&edits, title, may).map_err(|(_, fault)| fault)?;
+        let own = Who { name: "weir".to_string(), ..Who::default() };
+        self.events.changed(who.unwrap_or(&own), running, &made);
         Ok(())
     }
-}
-
-/// Whoever changes the configuration if nobody asks.
-fn own() -> Who {
-    Who { name: "weir".to_string(), ..Who::default() }
 }

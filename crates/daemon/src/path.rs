@@ -79,6 +79,16 @@ fn step(text: &str) -> Result<Step, Fault> {
     Ok(Step { module, name, keys })
 }
 
+/// Steps with the names of all modules and the keys as the schema writes them.
+pub fn steps_of(places: &[Place<'_>]) -> Vec<Step> {
+    let step = |place: &Place<'_>| Step {
+        module: Some(place.node.module.clone()),
+        name: place.node.name.clone(),
+        keys: place.keys.clone(),
+    };
+    places.iter().map(step).collect()
+}
+
 /// Writes a path as it stands in a URL.
 pub fn to_text(places: &[Place<'_>]) -> String {
     let mut text = String::new();

@@ -143,6 +143,16 @@ impl Store {
     /// Makes all of some changes, or none. An error tells which one it is about. All that has changed: also what went because it has
     /// no place beside the new values any more.
     pub fn transaction(&mut self, edits: &[Edit], title: &str) -> Result<Vec<Edit>, (usize, Fault)> {
+        self.transaction_if(edits, title, |_, _, _| Ok(()))
+    }
+
+    /// As [`Store::transaction`], if what is there before and after it may be.
+    pub fn transaction_if(
+        &mut self,
+        edits: &[Edit],
+        title: &str,
+        may: impl FnOnce(&Functions, &Tree, &Tree) -> Result<(), Fault>,
+    ) -> Result<Vec<Edit>, (usize, Fault)> {
         let before = self.tree.clone();
         let mut edited = Edited { tree: &mut self.tree, data: &mut self.data, undos: Vec::new() };
         let (mut touched, mut failed) = (Touched::new(), None);
@@ -160,7 +170,9 @@ impl Store {
         let last = edits.len().saturating_sub(1);
         let result = match failed {
             Some(failed) => Err(failed),
-            None => self.try_run(edits, &before, &mut undos, touched, title).map_err(|fault| (last, fault)),
+            None => may(&self.functions, &before, &self.tree)
+                .and_then(|()| self.try_run(edits, &before, &mut undos, touched, title))
+                .map_err(|fault| (last, fault)),
         };
         if result.is_err() {
             self.tree.undo(undos);

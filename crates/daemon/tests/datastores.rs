@@ -86,8 +86,16 @@ impl Daemon {
     }
 
     fn ask(&self, method: &str, path: &str, body: Value) -> Reply {
+        self.ask_as("someone", Role::Administer, method, path, body)
+    }
+
+    fn ask_as(&self, name: &str, role: Role, method: &str, path: &str, body: Value) -> Reply {
+        let patch = body.get("ietf-yang-patch:yang-patch").is_some();
+        let form = if patch { "application/yang-patch+json" } else { "application/yang-data+json" };
+        let headers = vec![("content-type".to_string(), form.to_string())];
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        self.service.answer(&Request { body, ..self.request(method, path) })
+        let who = Who { name: name.to_string(), role };
+        self.service.answer(&Request { body, who, headers, ..self.request(method, path) })
     }
 
     fn prepare(&self, color: u8) {
@@ -532,4 +540,90 @@ fn nothing_is_made_by_what_is_written_beneath_it() {
         assert_eq!(daemon.ask("PUT", &format!("{ghost}/color"), color.clone()).status, 204);
         assert_eq!(daemon.ask("DELETE", &ghost, Value::Null).status, 204);
     }
+}
+
+/// Status, and what is told.
+fn told(reply: &Reply) -> (u16, String) {
+    (reply.status, String::from_utf8_lossy(&reply.body).into_owned())
+}
+
+#[test]
+fn what_somebody_may_not_write_stays_whatever_above_it_is_written() {
+    let daemon = Daemon::start("above");
+    let rule = |path: &str, who: &str| json!({ "name": "r", "who": [who], "path": path, "action": "deny" });
+    let rules = |path: &str| json!({ "weir:access": { "rule": [rule(path, "ann")] } });
+    let entry = |name: &str, color: u8| json!({ "name": name, "color": color });
+    let list = |entries: Vec<Value>| json!({ "wire:wire": entries });
+    let all = |entries: Vec<Value>| json!({ "ietf-restconf:data": list(entries) });
+    let (top, wires) = ("", "/wire:wire");
+    let patch = |value: Value| {
+        let edit = json!({ "edit-id": "e", "operation": "replace", "target": "/wire:wire", "value": value });
+        json!({ "ietf-yang-patch:yang-patch": { "patch-id": "p", "edit": [edit] } })
+    };
+    for path in ["/wire:wire=a", "/wire:wire=a/color"] {
+        for root in ["/restconf/data", "/restconf/ds/ietf-datastores:candidate"] {
+            daemon.ask("PUT", "/restconf/data/wire:wire", list(vec![entry("a", 1), entry("b", 1)]));
+            assert!(daemon.ask("PUT", "/restconf/data/weir:access", rules(path)).status < 300);
+            let ann = |method: &str, at: &str, body: Value| {
+                told(&daemon.ask_as("ann", Role::Operate, method, &format!("{root}{at}"), body))
+            };
+            let denied = |text: &str| {
+                text.contains("ann may not write /wire:wire=a") && text.contains("rule `r` denies it")
+            };
+            for (method, at, body) in [
+                ("PATCH", wires, list(vec![entry("a", 2)])),
+                ("PATCH", top, all(vec![entry("b", 2), entry("a", 2)])),
+                ("PUT", wires, list(vec![entry("a", 2), entry("b", 1)])),
+                ("DELETE", wires, Value::Null),
+                ("DELETE", "/wire:wire=a", Value::Null),
+                ("PATCH", top, patch(list(vec![entry("b", 1)]))),
+            ] {
+                let (status, text) = ann(method, at, body);
+                assert!(status == 403 && denied(&text), "{root} {path} {method} {at}: {status} {text}");
+            }
+            // What stays as it is needs no right (RFC 8341, section 3.4.5).
+            let (status, text) = ann("PATCH", top, all(vec![entry("a", 1), entry("b", 3)]));
+            assert_eq!(status, 204, "{text}");
+            assert_eq!(daemon.color(), 1);
+        }
+        assert_eq!(daemon.operation("discard-changes", Value::Null), 204);
+    }
+}
+
+#[test]
+fn who_commits_needs_the_right_to_all_that_differs() {
+    let daemon = Daemon::start("differs");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let rules = json!({ "weir:access": { "rule": [{ "name": "r", "who": ["ann"], "path": "/wire:wire=a", "action": "deny" }] } });
+    assert!(daemon.ask("PUT", "/restconf/data/weir:access", rules).status < 300);
+    let commit = || {
+        told(&daemon.ask_as("ann", Role::Operate, "POST", "/restconf/operations/weir:commit", Value::Null))
+    };
+    daemon.prepare(2);
+    let (status, text) = commit();
+    assert!(status == 403 && text.contains("ann may not write /wire:wire=a"), "{status} {text}");
+    assert_eq!((daemon.operation("discard-changes", Value::Null), daemon.color()), (204, json!(1)));
+    let candidate = "/restconf/ds/ietf-datastores:candidate";
+    daemon.ask("DELETE", &format!("{candidate}/weir:access"), Value::Null);
+    let (status, text) = commit();
+    assert!(status == 403 && text.contains("ann may not write /weir:access"), "{status} {text}");
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+}
+
+#[test]
+fn a_rule_about_nothing_is_refused_when_it_is_set() {
+    let daemon = Daemon::start("nothing");
+    let put = |path: &str| {
+        let rule = json!({ "weir:rule": [{ "name": "r", "path": path, "action": "deny" }] });
+        told(&daemon.ask("PUT", "/restconf/data/weir:access/rule=r", rule))
+    };
+    let (status, text) = put("/wire:wire=a/colour");
+    let due = "rule `r` is about nothing: `wire` has no `colour`; it has name, color";
+    assert!(status == 400 && text.contains(due), "{status} {text}");
+    for path in ["/wire:wire=a/wire:color", "/weir:topology/connection=a:left"] {
+        assert!(put(path).0 < 300);
+    }
+    let read = "/restconf/data/weir:topology/connection=a:left";
+    assert_eq!(daemon.ask_as("ann", Role::Operate, "GET", read, Value::Null).status, 403);
 }

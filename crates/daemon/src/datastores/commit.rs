@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{lock, own};
+use super::lock;
 use crate::fault::Fault;
 use crate::journal;
 use crate::restconf::Service;
@@ -53,7 +53,7 @@ impl Service {
         let is_first = timeout.is_some() && pending.is_none();
         let kept = self.copies.file(UNCONFIRMED).filter(|_| is_first);
         make_with_file(kept.as_deref(), &before, || {
-            self.make(&mut running, candidate.tree(), who, "commit")
+            self.make(&mut running, candidate.tree(), Some(who), "commit")
         })?;
         *base = None;
         match waiting {
@@ -115,7 +115,7 @@ impl Service {
             return Ok(());
         }
         let before = Tree(waits.before.clone());
-        self.make(&mut running, &before, &own(), TAKEN_BACK)?;
+        self.make(&mut running, &before, None, TAKEN_BACK)?;
         self.forget(&mut pending)
     }
 

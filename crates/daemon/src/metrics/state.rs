@@ -12,7 +12,7 @@ use crate::drops::{self, Dropped, Owners};
 use crate::graph::Bodies;
 use crate::restconf::view;
 use crate::restconf::Service;
-use crate::roles::{self, Access, Who};
+use crate::roles::{Access, Rights, Who};
 
 /// The label that names an instance. `instance` is Prometheus's own for whom it asks.
 const OWNER: &str = "name";
@@ -27,7 +27,8 @@ struct Wanted {
 /// The state of the instances that somebody may see.
 pub fn families(service: &Service, who: &Who) -> Vec<Family> {
     let store = service.store();
-    let may = |path: &str| roles::permit(&store.tree().0, who, Access::Read, path).is_ok();
+    let rights = Rights::of(store.functions(), store.tree(), who);
+    let may = |path: &str| rights.permit(Access::Read, path).is_ok();
     let mut wanted = Vec::new();
     let mut seen = Bodies::new();
     for (name, function, entry) in store.instances() {

@@ -78,7 +78,7 @@ impl Service {
         let store = self.of(request.datastore)?;
         let places = path::resolve(store.functions(), steps)?;
         let text = path::to_text(&places);
-        self.permit_in(&store, request, Access::Read, &text)?;
+        self.rights_in(&store, request).permit(Access::Read, &text)?;
         if let Some(fields) = &query.fields {
             match places.last() {
                 Some(last) => fields.check(&last.node.name, last.node.data_children())?,
@@ -143,7 +143,7 @@ impl Service {
             return Err(Fault::missing(format!("{text} does not exist")).at(text));
         }
         let at = position(&query, &places, &functions)?;
-        let (location, path) = (path::to_text(&places), steps_of(&places));
+        let (location, path) = (path::to_text(&places), path::steps_of(&places));
         let edit = Edit { op: Op::Create, path, value: Some(value), at };
         let reply = self.change(store, request, vec![edit], 201)?;
         Ok(reply.with("location", request.datastore.root() + &location))
@@ -158,7 +158,7 @@ impl Service {
         entries_are_there(&store, &places[..places.len() - 1])?;
         let is_new = store.tree().get(&places).is_none();
         let at = position(&query, &places, store.functions())?;
-        let edit = Edit { op: Op::Replace, path: steps_of(&places), value: Some(value), at };
+        let edit = Edit { op: Op::Replace, path: path::steps_of(&places), value: Some(value), at };
         self.change(store, request, vec![edit], if is_new { 201 } else { 204 })
     }
 
@@ -175,7 +175,7 @@ impl Service {
             return Err(Fault::missing(format!("{text} does not exist; create it with PUT or POST")).at(text));
         }
         let value = body::value_of(last, body::json(request, &TYPES)?)?;
-        let edit = Edit { op: Op::Merge, path: steps_of(&places), value: Some(value), at: None };
+        let edit = Edit { op: Op::Merge, path: path::steps_of(&places), value: Some(value), at: None };
         self.change(store, request, vec![edit], 204)
     }
 
@@ -201,7 +201,7 @@ impl Service {
         if store.tree().get(&places).is_none() {
             return Err(Fault::missing(format!("{text} does not exist")).at(text));
         }
-        let edit = Edit { op: Op::Delete, path: steps_of(&places), value: None, at: None };
+        let edit = Edit { op: Op::Delete, path: path::steps_of(&places), value: None, at: None };
         self.change(store, request, vec![edit], 204)
     }
 }
@@ -244,16 +244,6 @@ fn named(places: &[Place<'_>], value: Value) -> Value {
     let Some(last) = places.last() else { return json!({ "ietf-restconf:data": value }) };
     let value = if last.keys.is_some() { Value::Array(vec![value]) } else { value };
     Value::Object(std::iter::once((format!("{}:{}", last.node.module, last.node.name), value)).collect())
-}
-
-/// Steps with the names of all modules and the keys as the schema writes them.
-pub fn steps_of(places: &[Place<'_>]) -> Vec<Step> {
-    let step = |place: &Place<'_>| Step {
-        module: Some(place.node.module.clone()),
-        name: place.node.name.clone(),
-        keys: place.keys.clone(),
-    };
-    places.iter().map(step).collect()
 }
 
 /// Where `insert` and `point` say that an entry goes.

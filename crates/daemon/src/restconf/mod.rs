@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::datastores::{Copies, Datastore};
 use crate::events::Events;
 use crate::fault::Fault;
-use crate::roles::{Access, Who};
+use crate::roles::{Access, Rights, Who};
 use crate::store::Store;
 
 pub use body::MAX as MAX_BODY;
@@ -213,8 +213,13 @@ impl Service {
 
     /// Whether somebody may do something.
     pub(crate) fn permit(&self, who: &Who, access: Access, path: &str) -> Result<(), Fault> {
+        self.rights(who).permit(access, path)
+    }
+
+    /// What somebody may do.
+    pub(crate) fn rights(&self, who: &Who) -> Rights {
         let store = self.store();
-        crate::roles::permit(&store.tree().0, who, access, path)
+        Rights::of(store.functions(), store.tree(), who)
     }
 
     /// Since when it answers.

@@ -10,7 +10,7 @@ use yang::Kind;
 use super::{body, only, view, Reply, Request, Service, DATA};
 use crate::fault::Fault;
 use crate::path::{self, Place};
-use crate::roles::Access;
+use crate::roles::{Access, Rights};
 use crate::store::Store;
 
 impl Service {
@@ -55,7 +55,7 @@ impl Service {
 /// Calls an action: writes the handlers that its schema names.
 pub fn action(store: MutexGuard<'_, Store>, request: &Request, places: &[Place<'_>]) -> Result<Reply, Fault> {
     let text = path::to_text(places);
-    crate::roles::permit(&store.tree().0, &request.who, Access::Execute, &text)?;
+    Rights::of(store.functions(), store.tree(), &request.who).permit(Access::Execute, &text)?;
     let Some((last, parents)) = places.split_last() else { return Err(Fault::missing("no action")) };
     let entry = store.tree().get(parents).ok_or_else(|| {
         let text = path::to_text(parents);

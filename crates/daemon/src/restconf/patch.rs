@@ -4,7 +4,6 @@ use serde_json::{json, Value};
 use yang::Kind;
 
 use super::body;
-use super::data::steps_of;
 use crate::edit::{Edit, Op};
 use crate::fault::Fault;
 use crate::path::{self, Step};
@@ -100,7 +99,7 @@ fn read(store: &Store, base: &[Step], edit: &Value) -> Result<Edit, Fault> {
         return Err(Fault::invalid(format!("{operation} is for entries of lists")));
     }
     let at = has_place.then(|| place(store, base, edit)).transpose()?;
-    Ok(Edit { op, path: steps_of(&places), value, at })
+    Ok(Edit { op, path: path::steps_of(&places), value, at })
 }
 
 fn place(store: &Store, base: &[Step], edit: &Value) -> Result<Position, Fault> {

@@ -8,7 +8,7 @@ use crate::datastores::Datastore;
 use crate::edit::Edit;
 use crate::fault::Fault;
 use crate::path::{self, Step};
-use crate::roles::Access;
+use crate::roles::{self, Access, Rights};
 use crate::store::Store;
 
 impl Service {
@@ -48,11 +48,12 @@ impl Service {
         request: &Request,
         edits: Vec<Edit>,
     ) -> Result<String, (usize, Fault)> {
+        let rights = self.rights_in(&store, request);
         let (mut first, mut is_there) = (None, true);
         for (i, edit) in edits.iter().enumerate() {
             let places = path::resolve(store.functions(), &edit.path).map_err(|fault| (i, fault))?;
             let text = path::to_text(&places);
-            self.permit_in(&store, request, Access::Write, &text).map_err(|fault| (i, fault))?;
+            rights.permit(Access::Write, &text).map_err(|fault| (i, fault))?;
             first.get_or_insert(text);
             // Where the target of another method is not there, nothing is changed.
             is_there &= request.method != "PUT" || store.tree().get(&places).is_some();
@@ -60,7 +61,12 @@ impl Service {
         precondition::check(request, &store, is_there).map_err(|fault| (0, fault))?;
         let (begin, before) = (std::time::Instant::now(), store.revision());
         let first = first.as_deref().unwrap_or_default();
-        let made = store.transaction(&edits, &format!("{} {first}", request.method));
+        let title = format!("{} {first}", request.method);
+        // What an edit is about may hold what whoever asks may not write.
+        let made = store.transaction_if(&edits, &title, |functions, old, new| {
+            rights.permit_change(functions, old, new)?;
+            roles::lost(functions, new, old).next().map_or(Ok(()), Err)
+        });
         self.facts.transacted(made.is_ok(), begin.elapsed());
         let (who, n_edits) = (&request.who.name, edits.len());
         let made = made.map_err(|(i, fault)| {
@@ -80,17 +86,11 @@ impl Service {
         Ok(etag(&store))
     }
 
-    /// Whether whoever asks may do something. The rules are those that run.
-    pub(super) fn permit_in(
-        &self,
-        store: &Store,
-        request: &Request,
-        access: Access,
-        path: &str,
-    ) -> Result<(), Fault> {
+    /// What whoever asks may do. The rules are those that run.
+    pub(super) fn rights_in(&self, store: &Store, request: &Request) -> Rights {
         match request.datastore {
-            Datastore::Running => crate::roles::permit(&store.tree().0, &request.who, access, path),
-            _ => self.permit(&request.who, access, path),
+            Datastore::Running => Rights::of(store.functions(), store.tree(), &request.who),
+            _ => self.rights(&request.who),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::datastores;
 use crate::edit::Edited;
 use crate::fault::Fault;
 use crate::journal::{Found, Journal};
+use crate::roles;
 use crate::tree::Tree;
 
 impl Store {
@@ -47,6 +48,9 @@ impl Store {
         let gone = self.load_kept(tree)?;
         for path in &gone {
             tracing::warn!(target: "weir", path, "removed: an earlier weir has kept this, which has no place beside the other values");
+        }
+        for fault in roles::lost(&self.functions, &self.tree, &Tree::new()) {
+            tracing::warn!(target: "weir", "{}", fault.message);
         }
         self.rebuild()?;
         self.revision = journal.sequence();
