@@ -627,3 +627,38 @@ fn a_rule_about_nothing_is_refused_when_it_is_set() {
     let read = "/restconf/data/weir:topology/connection=a:left";
     assert_eq!(daemon.ask_as("ann", Role::Operate, "GET", read, Value::Null).status, 403);
 }
+
+#[test]
+fn nothing_but_a_commit_changes_what_an_unconfirmed_one_would_take_back() {
+    let daemon = Daemon::start("meanwhile");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let ann = |method: &str, path: &str, body: Value| {
+        told(&daemon.ask_as("ann", Role::Operate, method, &format!("/restconf/{path}"), body))
+    };
+    let bob = |name: &str| {
+        let path = format!("/restconf/operations/weir:{name}");
+        told(&daemon.ask_as("bob", Role::Operate, "POST", &path, Value::Null))
+    };
+    daemon.prepare(2);
+    assert_eq!(ann("POST", "operations/weir:commit", json!({ "weir:input": confirmed() })).0, 204);
+    let rules = json!({ "weir:access": { "rule": [{ "name": "r", "who": ["ann"], "action": "deny" }] } });
+    let refused = told(&daemon.ask("PUT", "/restconf/data/weir:access", rules.clone()));
+    assert!(refused.0 == 409 && refused.1.contains("a commit of ann waits for confirmation"), "{refused:?}");
+    assert!(refused.1.contains("in-use") && refused.1.contains("weir candidate cancel"), "{refused:?}");
+    assert_eq!(ann("DELETE", "data/wire:wire=a", Value::Null).0, 409);
+    let archive = Package::of_texts("other", &SCHEMA.replace("wire", "other"), "").to_tar();
+    let add = Request { body: archive, ..daemon.request("PUT", "/functions/other") };
+    assert_eq!(daemon.service.answer(&add).status, 409);
+    // What is only prepared is changed as ever.
+    daemon.prepare(3);
+    for name in ["commit", "confirm-commit", "cancel-commit"] {
+        let (status, text) = bob(name);
+        assert!(status == 409 && text.contains("ann or an administrator"), "{name}: {status} {text}");
+    }
+    assert_eq!(daemon.operation("cancel-commit", Value::Null), 204);
+    assert_eq!(daemon.color(), 1);
+    assert!(daemon.ask("PUT", "/restconf/data/weir:access", rules).status < 300);
+    assert_eq!(daemon.service.answer(&add).status, 201);
+    assert_eq!(bob("confirm-commit").0, 409);
+}

@@ -10,7 +10,7 @@ use super::lock;
 use crate::fault::Fault;
 use crate::journal;
 use crate::restconf::Service;
-use crate::roles::Who;
+use crate::roles::{Role, Who};
 use crate::tree::Tree;
 
 /// What ran before a commit that waits for confirmation.
@@ -21,6 +21,8 @@ const TAKEN_BACK: &str = "taken back: not confirmed";
 /// A commit that waits for confirmation.
 pub(super) struct Pending {
     number: u64,
+    /// Who has committed last.
+    who: Who,
     before: Value,
     /// Without it, nobody waits any more.
     _waiting: Sender<()>,
@@ -34,6 +36,7 @@ impl Service {
         let mut base = lock(&self.copies.base);
         let mut running = self.store();
         let mut pending = lock(&self.copies.pending);
+        may_end(&pending, who)?;
         let Some(from) = *base else {
             if timeout.is_none() && pending.is_some() {
                 return self.forget(&mut pending);
@@ -62,7 +65,7 @@ impl Service {
                 let _ = waiting.send(());
                 // A second commit before that keeps what the first one has kept.
                 let before = pending.take().map_or(before, |first| first.before);
-                *pending = Some(Pending { number, before, _waiting: waiting });
+                *pending = Some(Pending { number, who: who.clone(), before, _waiting: waiting });
                 Ok(())
             }
             None => self.forget(&mut pending).map_err(|fault| Fault {
@@ -82,7 +85,10 @@ impl Service {
                 return;
             }
             let Some(service) = service.upgrade() else { return };
-            if let Err(fault) = service.take_back(Some(number)) {
+            if let Err(fault) = service.take_back(|pending| {
+                // If another has come meanwhile, that waits.
+                Ok(pending.as_ref().is_some_and(|waits| waits.number == number))
+            }) {
                 tracing::error!(target: "weir", "an unconfirmed commit cannot be taken back: {}", fault.message);
             }
         };
@@ -90,30 +96,44 @@ impl Service {
         begun.map(|_| waiting).map_err(|error| Fault::broken(sys::no_thread(&error)))
     }
 
+    /// Refuses changes of the running configuration but by commits as long as one waits: what ran before comes back whole, and would
+    /// take them back, too. Whoever calls this holds the running configuration.
+    pub(crate) fn none_may_wait(&self) -> Result<(), Fault> {
+        let Some(Pending { who, .. }) = &*lock(&self.copies.pending) else { return Ok(()) };
+        Err(Fault::in_use(format!(
+            "a commit of {} waits for confirmation, and would take this change back with it if none comes: confirm or cancel it first \
+             (`weir candidate confirm`, `weir candidate cancel`)",
+            who.name
+        )))
+    }
+
     /// Keeps what a commit has made.
-    pub(crate) fn confirm(&self) -> Result<(), Fault> {
+    pub(crate) fn confirm(&self, who: &Who) -> Result<(), Fault> {
         let mut pending = lock(&self.copies.pending);
         if pending.is_none() {
             return Err(none_waits());
         }
+        may_end(&pending, who)?;
         self.forget(&mut pending)
     }
 
     /// Takes back what was committed and not confirmed.
-    pub(crate) fn cancel(&self) -> Result<(), Fault> {
-        self.take_back(None)
+    pub(crate) fn cancel(&self, who: &Who) -> Result<(), Fault> {
+        self.take_back(|pending| match pending {
+            Some(_) => may_end(pending, who).map(|()| true),
+            None => Err(none_waits()),
+        })
     }
 
-    /// Takes back what waits for confirmation: that of this number, if another has come meanwhile nothing.
-    fn take_back(&self, number: Option<u64>) -> Result<(), Fault> {
+    /// Takes back what waits for confirmation, if that is wanted.
+    fn take_back(
+        &self,
+        is_wanted: impl FnOnce(&Option<Pending>) -> Result<bool, Fault>,
+    ) -> Result<(), Fault> {
         let mut running = self.store();
         let mut pending = lock(&self.copies.pending);
-        let Some(waits) = pending.as_ref() else {
-            return if number.is_some() { Ok(()) } else { Err(none_waits()) };
-        };
-        if number.is_some_and(|number| number != waits.number) {
-            return Ok(());
-        }
+        let is_wanted = is_wanted(&pending)?;
+        let Some(waits) = pending.as_ref().filter(|_| is_wanted) else { return Ok(()) };
         let before = Tree(waits.before.clone());
         self.make(&mut running, &before, None, TAKEN_BACK)?;
         self.forget(&mut pending)
@@ -124,6 +144,19 @@ impl Service {
         self.copies.file(UNCONFIRMED).map_or(Ok(()), |file| remove(&file))?;
         *pending = None;
         Ok(())
+    }
+}
+
+/// Whether somebody may confirm a commit that waits, or take it back: who has committed, or who administers.
+fn may_end(pending: &Option<Pending>, who: &Who) -> Result<(), Fault> {
+    match pending {
+        Some(waits) if who.role != Role::Administer && who.name != waits.who.name => {
+            Err(Fault::in_use(format!(
+                "a commit of {} waits for confirmation: {} or an administrator confirms or cancels it first",
+                waits.who.name, waits.who.name
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -42,6 +42,7 @@ impl Service {
             return Err(Fault::invalid(format!("the archive holds `{}`, not `{name}`", package.name)));
         }
         let mut store = self.store();
+        self.none_may_wait()?;
         let is_new = store.functions().get(name).is_none();
         let before = store.functions().clone();
         let next = before.with(package).map_err(Fault::invalid)?;
@@ -58,6 +59,7 @@ impl Service {
     fn remove_function(&self, request: &Request, name: &str) -> Result<Reply, Fault> {
         self.permit(&request.who, Access::Administer, &format!("/functions/{name}"))?;
         let mut store = self.store();
+        self.none_may_wait()?;
         let before = store.functions().clone();
         let present = before.get(name);
         let present = present.ok_or_else(|| no_function(&before, name))?;

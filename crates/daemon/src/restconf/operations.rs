@@ -42,8 +42,8 @@ impl Service {
                     let is_confirmed = input.contains_key("confirmed");
                     self.commit(&request.who, is_confirmed.then(|| Duration::from_secs(seconds)))?;
                 }
-                "confirm-commit" => self.confirm()?,
-                "cancel-commit" => self.cancel()?,
+                "confirm-commit" => self.confirm(&request.who)?,
+                "cancel-commit" => self.cancel(&request.who)?,
                 "discard-changes" => self.discard(),
                 _ => self.save_startup()?,
             }

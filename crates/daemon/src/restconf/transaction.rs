@@ -59,6 +59,9 @@ impl Service {
             is_there &= request.method != "PUT" || store.tree().get(&places).is_some();
         }
         precondition::check(request, &store, is_there).map_err(|fault| (0, fault))?;
+        if request.datastore == Datastore::Running {
+            self.none_may_wait().map_err(|fault| (0, fault))?;
+        }
         let (begin, before) = (std::time::Instant::now(), store.revision());
         let first = first.as_deref().unwrap_or_default();
         let title = format!("{} {first}", request.method);
