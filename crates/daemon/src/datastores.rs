@@ -168,7 +168,7 @@ impl Service {
 
     /// Makes the running configuration another one, in one transaction; the daemon itself may do so, if nobody asks.
     fn make(&self, running: &mut Store, wanted: &Tree, who: Option<&Who>, title: &str) -> Result<(), Fault> {
-        let edits = difference(running.functions(), running.tree(), wanted);
+        let edits = difference(running.functions(), running.tree(), wanted)?;
         let rights = who.map(|who| Rights::of(running.functions(), running.tree(), who));
         let may = |functions: &Functions, old: &Tree, new: &Tree| {
             rights.map_or(Ok(()), |rights| rights.permit_change(functions, old, new))

@@ -662,3 +662,31 @@ fn nothing_but_a_commit_changes_what_an_unconfirmed_one_would_take_back() {
     assert_eq!(daemon.service.answer(&add).status, 201);
     assert_eq!(bob("confirm-commit").0, 409);
 }
+
+#[test]
+fn a_commit_leaves_no_instances_of_a_removed_function_out() {
+    let daemon = Daemon::start("removed");
+    let other = Package::of_texts("other", &SCHEMA.replace("wire", "other"), "Idle -> Discard;");
+    let add = Request { body: other.to_tar(), ..daemon.request("PUT", "/functions/other") };
+    assert_eq!(daemon.service.answer(&add).status, 201);
+    daemon.prepare(1);
+    let path = "/restconf/ds/ietf-datastores:candidate/other:other=z";
+    assert_eq!(daemon.ask("PUT", path, json!({ "other:other": [{ "name": "z" }] })).status, 201);
+    assert_eq!(daemon.ask("DELETE", "/functions/other", Value::Null).status, 204);
+    let commit = || told(&daemon.ask("POST", "/restconf/operations/weir:commit", Value::Null));
+    let (status, text) = commit();
+    assert!(status >= 400 && text.contains("instances of `other`"), "{status} {text}");
+    assert_eq!(daemon.ask("GET", "/restconf/data/wire:wire=a", Value::Null).status, 404);
+    // With the function again, or without its instances, the rest runs.
+    assert_eq!(daemon.service.answer(&add).status, 201);
+    assert_eq!(commit().0, 204);
+    assert_eq!(daemon.ask("GET", "/restconf/data/other:other=z", Value::Null).status, 200);
+    daemon.prepare(2);
+    assert_eq!(daemon.ask("DELETE", "/restconf/data/other:other=z", Value::Null).status, 204);
+    assert_eq!(daemon.operation("discard-changes", Value::Null), 204);
+    daemon.prepare(2);
+    assert_eq!(daemon.ask("PUT", path, json!({ "other:other": [{ "name": "z" }] })).status, 201);
+    assert_eq!(daemon.ask("DELETE", "/functions/other", Value::Null).status, 204);
+    assert_eq!(daemon.ask("DELETE", path, Value::Null).status, 204);
+    assert_eq!((commit().0, daemon.color()), (204, json!(2)));
+}

@@ -4,12 +4,23 @@ use functions::{Functions, CORE};
 use serde_json::Value;
 
 use crate::edit::{Edit, Op};
+use crate::fault::Fault;
 use crate::path::Step;
 use crate::store::path_of;
 use crate::tree::Tree;
 
-/// The changes that make one configuration of another: instance by instance, and each part of what is about all.
-pub fn difference(functions: &Functions, old: &Tree, new: &Tree) -> Vec<Edit> {
+/// The changes that make one configuration of another: instance by instance, and each part of what is about all. Instances of a
+/// function that is not there cannot be made.
+pub fn difference(functions: &Functions, old: &Tree, new: &Tree) -> Result<Vec<Edit>, Fault> {
+    let module = |member: &str| member.split_once(':').map_or(member, |(module, _)| module).to_string();
+    let mut wanted =
+        new.0.as_object().into_iter().flat_map(|members| members.keys()).map(|name| module(name));
+    if let Some(name) = wanted.find(|name| functions.modules().get(name).is_none()) {
+        let message = format!(
+            "there are instances of `{name}` in it, a function that is not there any more; add the function again, or delete them"
+        );
+        return Err(Fault::unknown(message));
+    }
     let mut edits = Vec::new();
     for module in functions.modules().iter() {
         for node in &module.nodes {
@@ -39,7 +50,7 @@ pub fn difference(functions: &Functions, old: &Tree, new: &Tree) -> Vec<Edit> {
             }
         }
     }
-    edits
+    Ok(edits)
 }
 
 fn edit(path: Vec<Step>, value: Option<&Value>) -> Edit {
