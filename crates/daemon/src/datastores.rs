@@ -175,7 +175,9 @@ impl Service {
         };
         let made = running.transaction_if(&edits, title, may).map_err(|(_, fault)| fault)?;
         let own = Who { name: "weir".to_string(), ..Who::default() };
-        self.events.changed(who.unwrap_or(&own), running, &made);
+        let who = who.unwrap_or(&own);
+        tracing::info!(target: "weir", who = who.name, n_edits = made.len(), revision = running.revision(), "{title}");
+        self.events.changed(who, running, &made);
         Ok(())
     }
 }

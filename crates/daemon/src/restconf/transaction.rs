@@ -80,10 +80,15 @@ impl Service {
                 _ => (i, fault),
             }
         })?;
-        tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
         match request.datastore {
-            Datastore::Running => self.events.changed(&request.who, &store, &made),
-            Datastore::Candidate => self.begin_candidate(before),
+            Datastore::Running => {
+                tracing::info!(target: "weir", who, path = first, n_edits, revision = store.revision(), "changed");
+                self.events.changed(&request.who, &store, &made);
+            }
+            Datastore::Candidate => {
+                tracing::info!(target: "weir", who, path = first, n_edits, "prepared");
+                self.begin_candidate(before);
+            }
             Datastore::Startup => {}
         }
         Ok(etag(&store))
