@@ -1,8 +1,8 @@
 //! Changes of the configuration, as RESTCONF's methods and YANG Patch (RFC 8072) name them.
 
 use functions::Functions;
-use serde_json::{Map, Value};
-use yang::{Data, Kind, Node};
+use serde_json::{json, Map, Value};
+use yang::{Base, Data, Kind, Node};
 
 use crate::fault::Fault;
 use crate::path::{self, Place, Step};
@@ -303,9 +303,17 @@ fn clean_members(node: &Node, value: Value, at: &str, may: impl Fn(&Node) -> boo
 }
 
 fn check_leaf(node: &Node, value: &Value, at: &str) -> Result<(), Fault> {
-    let is_plain = !matches!(value, Value::Array(_) | Value::Object(_) | Value::Null);
-    let Some(ty) = node.ty.as_ref().filter(|_| is_plain) else { return Ok(()) };
+    let Some(ty) = &node.ty else { return Ok(()) };
+    // RFC 7951, section 6.9.
+    if matches!(ty.base, Base::Empty | Base::Union) && *value == json!([null]) {
+        return Ok(());
+    }
     let text = functions::text_of(value);
-    functions::check(ty, &text)
-        .map_err(|message| Fault::invalid(format!("`{}` `{text}`: {message}", node.name)).at(at))
+    let checked = match value {
+        Value::Array(_) => Err("expected one value, not an array".to_string()),
+        Value::Object(_) => Err("expected one value, not an object".to_string()),
+        Value::Null => Err("expected a value; to have none, delete it".to_string()),
+        _ => functions::check(ty, &text),
+    };
+    checked.map_err(|message| Fault::invalid(format!("`{}` `{text}`: {message}", node.name)).at(at))
 }

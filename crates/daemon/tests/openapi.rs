@@ -76,6 +76,23 @@ fn document(service: &Service) -> Value {
 }
 
 #[test]
+fn what_an_action_is_given_is_checked() {
+    let service = service();
+    assert_eq!(
+        ask(&service, "PUT", "/restconf/data/wire:wire=w", json!({ "wire:wire": [{ "name": "w" }] })).status,
+        201
+    );
+    let paint = |color: Value| {
+        let body = json!({ "wire:input": { "color": color } });
+        ask(&service, "POST", "/restconf/data/wire:wire=w/paint", body).status
+    };
+    assert_eq!(paint(json!(255)), 204);
+    for wrong in [json!(256), json!(-1), json!("70000"), json!([1]), json!({ "a": 1 }), Value::Null] {
+        assert_eq!(paint(wrong.clone()), 400, "{wrong}");
+    }
+}
+
+#[test]
 fn each_node_has_a_path_with_the_methods_that_it_answers() {
     let document = document(&service());
     let mut told = String::new();
@@ -284,9 +301,9 @@ fn a_method_is_refused_whatever_the_keys_are_and_keys_only_with_a_method_that_is
         POST wire=1b/color: 405 "POST is not for this resource; allowed: GET, PUT, PATCH, DELETE"
         DELETE wire=a/rule=x/id: 405 "DELETE is not for this resource; allowed: GET"
         HEAD wire=1b/clear: 405 null
-        PUT wire=a/rule=x/match: 400 "`x`: expected a number"
+        PUT wire=a/rule=x/match: 400 "`x`: expected a number from 0 to 4294967295"
         GET wire=a/rule=%ff/match: 400 "the path is not in UTF-8"
-        OPTIONS wire=a/rule=x/match: 400 "`x`: expected a number"
+        OPTIONS wire=a/rule=x/match: 400 "`x`: expected a number from 0 to 4294967295"
         OPTIONS wire=a/rule=%ff/match: 400 "the path is not in UTF-8"
         POST wire=a/rule=x/nothing: 400 "`rule` has no `nothing`; it has id, match, packets"
         POST wire=a/%ff=1: 400 "the path is not in UTF-8"

@@ -125,7 +125,7 @@ fn a_transaction_is_made_whole_or_not_at_all() {
     expect![[r#"
         edit 1: 409 data-exists /wire:wire=a: /wire:wire=a exists already; change it with PUT or PATCH None
         edit 1: 409 data-missing /wire:wire=b: /wire:wire=b does not exist None
-        edit 1: 400 invalid-value /wire:wire[name='a']/color: Value "300" is out of type uint8 min/max bounds. None
+        edit 1: 400 invalid-value /wire:wire=a/color: `color` `300`: expected a number from 0 to 255 None
         edit 1: 400 invalid-value /wire:wire[name='a']/color: Invalid non-number-encoded uint8 value "3". None
         edit 1: 400 invalid-value /wire:wire=a/address: `address` `10.0.0`: expected an IPv4 address such as 10.0.0.1 None
         edit 1: 400 unknown-element : `wire` has no `nothing`; it has name, color, address, fails, tag, rule, limits None
@@ -135,7 +135,7 @@ fn a_transaction_is_made_whole_or_not_at_all() {
         edit 1: 405 operation-not-supported /wire:wire=a/name: `name` is the entry's key: make another entry None
         edit 1: 400 invalid-value /wire:wire[name='a']/limits: low is above high Some("bounds")
         edit 1: 400 invalid-value /wire:wire=a/rule=2/match: `match` `tcp prt 80`: empty term near 'prt' (`weir help IPClassifier` describes patterns) None
-        edit 1: 400 invalid-value : `x`: expected a number None
+        edit 1: 400 invalid-value : `x`: expected a number from 0 to 4294967295 None
         edit 1: 400 invalid-value /wire:wire=a/rule: `rule` is a list: expected an array None
         edit 1: 409 operation-failed : 13 is refused None
         edit 1: 409 operation-failed /wire:wire=a: it fails on purpose None

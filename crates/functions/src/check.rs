@@ -40,15 +40,15 @@ fn by_base(ty: &Type, text: &str) -> Result<(), String> {
             Err(format!("expected one of {}", ty.words.join(", ")))
         }
         Base::Integer | Base::BigInteger => {
+            // Nobody else looks at what an action is given.
+            let ranges = if ty.range.is_empty() { ty.holds.as_slice() } else { &ty.range };
             let number = text.parse::<i128>().ok();
-            let fits = |number: &i128| {
-                ty.range.is_empty() || ty.range.iter().any(|(min, max)| (min..=max).contains(&number))
-            };
+            let fits = |number: &i128| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
             if number.filter(fits).is_some() {
                 return Ok(());
             }
             let bounds: Vec<String> =
-                ty.range.iter().map(|(min, max)| format!("from {min} to {max}")).collect();
+                ranges.iter().map(|(min, max)| format!("from {min} to {max}")).collect();
             Err(format!("expected a number {}", bounds.join(" or ")).trim_end().to_string())
         }
         Base::Boolean if text != "true" && text != "false" => Err("expected true or false".to_string()),
@@ -315,6 +315,13 @@ mod tests {
             let error = check(&ty(base, typedef), text).expect_err(text);
             assert!(error.contains(told), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn numbers_without_bounds_have_those_of_their_type() {
+        let ty = Type { range: vec![], holds: Some((0, 255)), ..ty(Base::Integer, "") };
+        assert_eq!(check(&ty, "255"), Ok(()));
+        assert_eq!(check(&ty, "256"), Err("expected a number from 0 to 255".to_string()));
     }
 
     #[test]
