@@ -7,6 +7,9 @@ use crate::shipped::PARTS;
 use crate::values;
 use crate::{Function, Package};
 
+/// Most steps of a template: about a second's work, in which the daemon answers nobody. Firewalls of 100,000 rules take less.
+const MAX_STEPS: u64 = 30_000_000;
+
 /// Where an instance runs: what stands for its ports in the graph.
 pub trait Placement: Send + Sync + 'static {
     /// What packets that enter port `idx`, called `name`, come from.
@@ -94,6 +97,7 @@ fn environment(package: &Package) -> Result<Environment<'_>, Error> {
     let syntax =
         SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     env.set_syntax(syntax.expect("only white space differs from the usual syntax"));
+    env.set_fuel(Some(MAX_STEPS));
     values::add_filters(&mut env);
     for (name, text) in PARTS {
         env.add_template(name, text)?;
@@ -123,7 +127,12 @@ fn template_error(function: &str, error: &Error) -> Rendering {
         (Some(name), Some(line)) => format!("{name}:{line}: "),
         _ => format!("{}: ", file_name(function)),
     };
-    let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_string);
+    let detail = match error.kind() {
+        ErrorKind::OutOfFuel => {
+            format!("the template takes more than {MAX_STEPS} steps; look at the loops around this line")
+        }
+        kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
+    };
     Rendering::Wrong(format!("{place}{detail}"))
 }
 
@@ -185,6 +194,22 @@ mod tests {
             "10.0.0.0/24 10.0.0.255"
         );
         assert_eq!(render("{{ 'x y)' | quoted }}", json!({})), "\"x y)\"");
+    }
+
+    #[test]
+    fn loops_that_hardly_end_are_given_up() {
+        let endless = "{% for i in range(9999) %}\n{% for j in range(9999) %}{% for k in range(9999) %}{% endfor %}{% endfor %}{% endfor %}";
+        assert_eq!(
+            render(endless, json!({ "name": "x" })),
+            "f.click:2: the template takes more than 30000000 steps; look at the loops around this line"
+        );
+        let functions = Functions::shipped_one("firewall").unwrap();
+        let rule = |id| json!({ "id": id, "action": "deny", "match": "tcp" });
+        let rules: Vec<serde_json::Value> = (1..=100_000).map(rule).collect();
+        let data = json!({ "name": "x", "rule": rules, "count-rules": true });
+        let ports = ["left", "right"].map(str::to_string);
+        let rendered = functions.get("firewall").unwrap().render(&data, &ports, Numbered);
+        assert!(rendered.is_ok(), "{rendered:?}");
     }
 
     #[test]
