@@ -42,7 +42,9 @@ pub fn entries(list: &Node, word: &str, before: usize) -> Result<Vec<Value>, Str
     };
     parts
         .enumerate()
-        .map(|(i, part)| entry(list, part, before + i + 1).map_err(|message| told(part, message)))
+        .map(|(i, part)| {
+            entry(list, part, before.saturating_add(i + 1)).map_err(|message| told(part, message))
+        })
         .collect()
 }
 
@@ -67,7 +69,8 @@ pub fn entry(list: &Node, text: &str, number: usize) -> Result<Value, String> {
     for key in &list.keys {
         if entry.get(key).is_some_and(Value::is_null) {
             let node = list.child(key).ok_or_else(expected)?;
-            entry.insert(key.clone(), leaf(node, &number.to_string())?);
+            let full = |_| format!("no number is left behind {}: say which `{key}` it has", number - 1);
+            entry.insert(key.clone(), leaf(node, &number.to_string()).map_err(full)?);
         }
     }
     Ok(Value::Object(entry))
@@ -193,6 +196,12 @@ mod tests {
               leaf address { type weir:ipv4-address; } leaf inside-port { type weir:layer-4-port; } } }";
         let modules = yang::Modules::compile(&[("weir", crate::WEIR), ("m", text)]).unwrap();
         modules.get("m").unwrap().nodes[0].clone()
+    }
+
+    #[test]
+    fn an_entry_for_which_no_number_is_left_is_refused() {
+        let told = entries(&list(), "udp:53=10.0.0.2", 255);
+        assert_eq!(told, Err("no number is left behind 255: say which `id` it has".to_string()));
     }
 
     #[test]

@@ -68,6 +68,8 @@ fn server(text: &str) -> Result<String, String> {
 pub struct Answer {
     /// Its status.
     pub status: u16,
+    /// The tag of the configuration as it is.
+    pub tag: Option<String>,
     /// Its body.
     pub body: Vec<u8>,
 }
@@ -101,12 +103,24 @@ impl Answer {
 impl Daemon {
     /// Asks and waits for the answer.
     pub fn ask(&self, method: &str, path: &str, body: Option<(&str, Vec<u8>)>) -> Result<Answer, String> {
+        self.ask_if(method, path, body, None)
+    }
+
+    /// The same, if the configuration is still the one with this tag.
+    pub fn ask_if(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<(&str, Vec<u8>)>,
+        tag: Option<&str>,
+    ) -> Result<Answer, String> {
         let answered = async {
-            let response = self.send(method, path, body).await?;
+            let response = self.send(method, path, body, tag).await?;
             let status = response.status().as_u16();
+            let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok()).map(str::to_string);
             let body =
                 response.into_body().collect().await.map_err(|error| format!("{}: {error}", self.name()))?;
-            Ok(Answer { status, body: body.to_bytes().to_vec() })
+            Ok(Answer { status, tag, body: body.to_bytes().to_vec() })
         };
         runtime()?.block_on(async {
             let mut answered = std::pin::pin!(answered);
@@ -142,11 +156,11 @@ impl Daemon {
     /// Calls `line` for each line that the daemon sends, until it returns false or the daemon ends.
     pub fn follow(&self, path: &str, mut line: impl FnMut(&str) -> bool) -> Result<(), String> {
         runtime()?.block_on(async {
-            let response = self.send("GET", path, None).await?;
+            let response = self.send("GET", path, None, None).await?;
             if response.status().as_u16() >= 400 {
                 let (status, body) = (response.status().as_u16(), response.into_body().collect().await);
                 let body = body.map_err(|error| error.to_string())?.to_bytes().to_vec();
-                return Answer { status, body }.ok().map(drop);
+                return Answer { status, tag: None, body }.ok().map(drop);
             }
             let (mut body, mut rest) = (response.into_body(), Vec::new());
             while let Some(Ok(frame)) = body.frame().await {
@@ -167,6 +181,7 @@ impl Daemon {
         method: &str,
         path: &str,
         body: Option<(&str, Vec<u8>)>,
+        tag: Option<&str>,
     ) -> Result<hyper::Response<Incoming>, String> {
         let path = match (self.candidate, path.strip_prefix("/restconf/data")) {
             (true, Some(rest)) => format!("/restconf/ds/ietf-datastores:candidate{rest}"),
@@ -177,6 +192,9 @@ impl Daemon {
         request = request.header("accept", DATA);
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if let Some(tag) = tag {
+            request = request.header("if-match", tag);
         }
         if let Some((media_type, _)) = &body {
             request = request.header("content-type", *media_type);

@@ -1,5 +1,7 @@
 //! `weir set`, `delete` and `call`.
 
+use std::time::{Duration, Instant};
+
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use daemon::path::encoded;
@@ -8,10 +10,15 @@ use serde_json::{json, Map, Value};
 use yang::Kind;
 
 use super::apply::{called, read, remove_state};
-use super::target::{self, assignment, edit, instance_name, Target};
+use super::target::{self, assignment, edit, instance_name, Place, Target};
 use super::{topology, watch, Daemon};
 use crate::complete::instances as complete;
 use crate::failure::Failure;
+
+/// The status of an answer when the configuration has changed meanwhile.
+const CHANGED: u16 = 412;
+/// How long to try while others change the configuration.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Options of `weir set`.
 #[derive(Args)]
@@ -72,20 +79,30 @@ fn pair(text: &str) -> Result<String, String> {
 /// Changes an instance. Words that its schema refuses are a wrong command line, as they are where the instance is made.
 pub fn set(options: &SetOptions) -> Result<(), Failure> {
     let target = Target::find(&options.daemon, &options.instance)?;
-    let operation = if options.replace { "replace" } else { "merge" };
-    let mut edits = Vec::new();
-    let mut push = |place: &target::Place<'_>, value| {
-        let name = format!("{}:{}", place.node.module, place.node.name);
-        edits.push(edit(edits.len() + 1, operation, &place.path, &name, Some(value)));
-    };
-    for text in &options.values {
-        let (path, value) = assignment(text)?;
-        let place = target.place(path).map_err(Failure::Usage)?;
-        let before = if place.is_entry { 0 } else { last_number(&options.daemon, &target, &place)? };
-        let value = target::value(place.node, value, before).map_err(Failure::Usage)?;
-        let value = if place.is_entry && place.node.kind == Kind::List { json!([value]) } else { value };
-        push(&place, value);
+    let given = given(options, &target)?;
+    let begin = Instant::now();
+    loop {
+        let (edits, tag) = edits(options, &target, &given)?;
+        let answer = target::patch_if(&options.daemon, &target.url(), edits, tag.as_deref())?;
+        // Somebody else may have taken the numbers.
+        if answer.status != CHANGED || begin.elapsed() > PATIENCE {
+            return answer.ok().map(drop).map_err(Failure::Other);
+        }
     }
+}
+
+/// A node with the values that a file or the command line gives it.
+struct Given<'g> {
+    place: Place<'g>,
+    /// From the file.
+    value: Option<Value>,
+    /// From the command line.
+    texts: Vec<&'g str>,
+}
+
+/// What is given, by node: that of the file first, so that the command line has the last word.
+fn given<'g>(options: &'g SetOptions, target: &'g Target) -> Result<Vec<Given<'g>>, Failure> {
+    let mut all: Vec<Given<'_>> = Vec::new();
     if let Some(file) = &options.file {
         let mut value = read(file)?;
         remove_state(target.node(), &mut value);
@@ -94,28 +111,87 @@ pub fn set(options: &SetOptions) -> Result<(), Failure> {
         };
         for (name, value) in members {
             let place = target.place(&name)?;
-            if target.node().keys.contains(&name) {
-                continue;
+            if !target.node().keys.contains(&name) {
+                all.push(Given { place, value: Some(value), texts: Vec::new() });
             }
-            push(&place, value);
         }
     }
-    target::patch(&options.daemon, &target.url(), edits).map_err(Failure::Other)
+    let n_of_file = all.len();
+    for text in &options.values {
+        let (path, value) = assignment(text)?;
+        let place = target.place(path).map_err(Failure::Usage)?;
+        match all[n_of_file..].iter_mut().find(|known| known.place.path == place.path) {
+            Some(known) if place.is_entry => {
+                let message = format!("`{path}` is given twice, as `{}` and as `{value}`", known.texts[0]);
+                return Err(Failure::Usage(message));
+            }
+            Some(known) => known.texts.push(value),
+            None => all.push(Given { place, value: None, texts: vec![value] }),
+        }
+    }
+    Ok(all)
+}
+
+/// The edits that make what is given, and the tag of the configuration for which they do if they hang on that.
+fn edits(
+    options: &SetOptions,
+    target: &Target,
+    given: &[Given<'_>],
+) -> Result<(Vec<Value>, Option<String>), Failure> {
+    let operation = if options.replace { "replace" } else { "merge" };
+    let (mut edits, mut tag) = (Vec::new(), None);
+    for Given { place, value, texts } in given {
+        let is_list = place.node.kind == Kind::List;
+        let mut values: Vec<Value> = value.iter().cloned().collect();
+        let mut last = 0;
+        if is_list && !place.is_entry && !options.replace && !texts.is_empty() {
+            if tag.is_none() {
+                let url = format!("{}?content=config", target.url());
+                tag = options.daemon.ask("GET", &url, None)?.tag;
+            }
+            let of_file = given.iter().filter(|other| other.place.path == place.path);
+            let of_file = of_file.filter_map(|other| highest(place, other.value.as_ref()?)).max();
+            last = last_number(&options.daemon, target, place)?.max(of_file.unwrap_or(0));
+        }
+        for text in texts {
+            let value = target::value(place.node, text, last).map_err(Failure::Usage)?;
+            last = last.max(highest(place, &value).unwrap_or(0));
+            values.push(if place.is_entry && is_list { json!([value]) } else { value });
+        }
+        let mut value = match values.len() {
+            1 => values.remove(0),
+            _ => values.into_iter().flat_map(entries_of).collect(),
+        };
+        let name = format!("{}:{}", place.node.module, place.node.name);
+        edits.push(edit(edits.len() + 1, operation, &place.path, &name, Some(value)));
+    }
+    Ok((edits, tag))
+}
+
+fn entries_of(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(entries) => entries,
+        other => vec![other],
+    }
 }
 
 /// The highest number that an entry of a list has for its key: entries that words add are numbered on from there.
-fn last_number(daemon: &Daemon, target: &Target, place: &target::Place<'_>) -> Result<usize, String> {
-    let [key] = place.node.keys.as_slice() else { return Ok(0) };
+fn last_number(daemon: &Daemon, target: &Target, place: &Place<'_>) -> Result<usize, String> {
     let url = format!("{}{}?content=config", target.url(), place.path);
     let answer = daemon.ask("GET", &url, None)?;
     if answer.status == 404 {
         return Ok(0);
     }
     let answer = answer.json()?;
-    let entries = answer.as_object().and_then(|members| members.values().next()).and_then(Value::as_array);
-    let numbers =
-        entries.into_iter().flatten().filter_map(|entry| functions::text_of(entry.get(key)?).parse().ok());
-    Ok(numbers.max().unwrap_or(0))
+    let entries = answer.as_object().and_then(|members| members.values().next());
+    Ok(entries.and_then(|entries| highest(place, entries)).unwrap_or(0))
+}
+
+/// The highest number among the keys of a list's entries.
+fn highest(place: &Place<'_>, entries: &Value) -> Option<usize> {
+    let [key] = place.node.keys.as_slice() else { return None };
+    let entries = entries.as_array()?.iter();
+    entries.filter_map(|entry| functions::text_of(entry.get(key)?).parse().ok()).max()
 }
 
 /// Deletes an instance, or nodes of it.
@@ -160,8 +236,10 @@ pub fn call(options: &CallOptions) -> Result<(), Failure> {
         let node = input
             .and_then(|input| input.child(name))
             .ok_or_else(|| Failure::Usage(format!("`{}` takes no `{name}`", place.node.name)))?;
-        let value = target::value(node, value, 0).map_err(Failure::Usage)?;
-        values.insert(name.to_string(), value);
+        let mut value = target::value(node, value, 0).map_err(Failure::Usage)?;
+        if values.insert(name.to_string(), value).is_some() {
+            return Err(Failure::Usage(format!("`{name}` is given twice")));
+        }
     }
     let url = format!("{}{}", target.url(), place.path);
     let answer = match values.is_empty() {

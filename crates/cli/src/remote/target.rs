@@ -7,7 +7,7 @@ use functions::{Functions, Package};
 use serde_json::{json, Map, Value};
 use yang::{Kind, Node};
 
-use super::api::Daemon;
+use super::api::{Answer, Daemon};
 
 /// An instance of a running daemon, and its schema.
 pub struct Target {
@@ -194,6 +194,12 @@ pub fn edit(number: usize, operation: &str, target: &str, name: &str, value: Opt
 
 /// Makes edits in one transaction.
 pub fn patch(daemon: &Daemon, url: &str, edits: Vec<Value>) -> Result<(), String> {
+    patch_if(daemon, url, edits, None)?.ok().map(drop)
+}
+
+/// The same, if the configuration is still the one with this tag; the answer.
+pub fn patch_if(daemon: &Daemon, url: &str, edits: Vec<Value>, tag: Option<&str>) -> Result<Answer, String> {
     let body = json!({ "ietf-yang-patch:yang-patch": { "patch-id": "weir", "edit": edits } });
-    daemon.send_json("PATCH", url, daemon::restconf::PATCH, &body).map(drop)
+    let body = (daemon::restconf::PATCH, body.to_string().into_bytes());
+    daemon.ask_if("PATCH", url, Some(body), tag)
 }

@@ -76,6 +76,46 @@ guard     firewall  left, right
 }
 
 #[test]
+fn entries_are_numbered_on_within_a_command_and_among_many() {
+    as_each_user(|place| {
+        let _daemon = start(place);
+        let text = told(
+            place,
+            "weir create firewall fw
+             weir set fw rule='allow tcp' rule='deny udp, allow icmp' reverse='allow tcp' reverse='deny udp'
+             weir show fw rule; weir show fw reverse/2/match
+             for i in 1 2 3 4 5 6; do weir set fw rule=\"deny udp && dst port $i\" & done; wait
+             weir show fw rule | grep -c action
+             weir set --replace fw rule='allow tcp' rule='allow icmp'; weir show fw rule
+             weir set --candidate fw rule='deny udp' rule='deny all'; weir show --candidate fw rule/4/match
+             weir candidate discard
+             weir set fw rule/4294967295/action=deny; weir set fw rule='allow tcp' || :",
+        );
+        let expected = "- id: 1
+  action: allow
+  match: tcp
+- id: 2
+  action: deny
+  match: udp
+- id: 3
+  action: allow
+  match: icmp
+udp
+9
+- id: 1
+  action: allow
+  match: tcp
+- id: 2
+  action: allow
+  match: icmp
+all
+weir: `rule` `allow tcp`: `allow tcp`: no number is left behind 4294967295: say which `id` it has
+";
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
 fn words_that_the_schema_refuses_are_a_wrong_command_line() {
     as_each_user(|place| {
         let _daemon = start(place);
