@@ -52,7 +52,7 @@ pub fn apply(options: &ApplyOptions) -> Result<(), String> {
     options.daemon.send_json("PATCH", "/restconf/data", DATA, &body).map(drop)
 }
 
-/// A configuration without the state that `weir show` prints beside it.
+/// A configuration without the state that `weir show` prints beside it; names of files are absolute.
 fn without_state(daemon: &Daemon, mut value: Value) -> Result<Value, String> {
     if let Value::Object(members) = &mut value {
         for (name, value) in members.iter_mut() {
@@ -64,6 +64,7 @@ fn without_state(daemon: &Daemon, mut value: Value) -> Result<Value, String> {
             let nodes = functions.modules().get(module).map_or(&[][..], |module| &module.nodes);
             if let Some(node) = nodes.iter().find(|node| node.name == plain) {
                 remove_state(node, value);
+                target::make_absolute(daemon, node, value)?;
             }
         }
     }

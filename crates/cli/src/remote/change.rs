@@ -26,7 +26,8 @@ pub struct SetOptions {
     /// The instance.
     #[arg(value_parser = instance_name, add = ArgValueCompleter::new(complete::instances))]
     pub instance: String,
-    /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON.
+    /// PATH=VALUE: mtu=1400, rule/10/action=deny. A list takes words as on the command line (rule='allow tcp') or JSON. A file's name
+    /// without `/` in front is that of a file in this folder.
     #[arg(required_unless_present = "file", value_parser = pair, add = ArgValueCompleter::new(complete::assignments))]
     pub values: Vec<String>,
     /// JSON or YAML with values of the instance (`-` is the standard input).
@@ -162,6 +163,7 @@ fn edits(
             1 => values.remove(0),
             _ => values.into_iter().flat_map(entries_of).collect(),
         };
+        target::make_absolute(&options.daemon, place.node, &mut value).map_err(Failure::Usage)?;
         let name = format!("{}:{}", place.node.module, place.node.name);
         edits.push(edit(edits.len() + 1, operation, &place.path, &name, Some(value)));
     }
@@ -237,6 +239,7 @@ pub fn call(options: &CallOptions) -> Result<(), Failure> {
             .and_then(|input| input.child(name))
             .ok_or_else(|| Failure::Usage(format!("`{}` takes no `{name}`", place.node.name)))?;
         let mut value = target::value(node, value, 0).map_err(Failure::Usage)?;
+        target::make_absolute(&options.daemon, node, &mut value).map_err(Failure::Usage)?;
         if values.insert(name.to_string(), value).is_some() {
             return Err(Failure::Usage(format!("`{name}` is given twice")));
         }

@@ -41,7 +41,7 @@ pub fn create_command(function: &functions::Function<'_>) -> Command {
     let command = command.about(format!("Make a {}: {}", function.name(), function.about()));
     let command = command.bin_name(format!("weir create {}", function.name()));
     command.arg(name.index(1)).after_help(
-        "Change it later with `weir set NAME PATH=VALUE`. Options of the daemon (--socket, --candidate ...) are those of \
+        "Change it later with `weir set NAME PATH=VALUE`. A file's name without `/` in front is that of a file in this folder. Options of the daemon (--socket, --candidate ...) are those of \
          `weir create --help`.",
     )
 }
@@ -122,6 +122,7 @@ pub fn creation(
     let mut entry = crate::functions::instance(&function, &matches)?;
     let instance = matches.get_one::<String>("name").cloned().unwrap_or_default();
     entry["name"] = instance.as_str().into();
+    target::make_absolute(&daemon, function.node, &mut entry).map_err(Failure::Usage)?;
     let path = format!("/{name}:{name}={}", encoded(&instance));
     let edit = edit(1, "create", &path, &format!("{name}:{name}"), Some(json!([entry])));
     Ok((daemon, edit))

@@ -180,6 +180,36 @@ pub fn value(node: &Node, text: &str, before: usize) -> Result<Value, String> {
     }
 }
 
+/// Makes the names of files in a node's value absolute: the folder of the daemon is another one than the user's.
+pub fn make_absolute(daemon: &Daemon, node: &Node, value: &mut Value) -> Result<(), String> {
+    match value {
+        Value::Array(values) => values.iter_mut().try_for_each(|value| make_absolute(daemon, node, value)),
+        Value::Object(members) => members.iter_mut().try_for_each(|(name, value)| {
+            let plain = name.split_once(':').map_or(name.as_str(), |(_, plain)| plain);
+            node.child(plain).map_or(Ok(()), |child| make_absolute(daemon, child, value))
+        }),
+        Value::String(file) if is_relative(node, file) => {
+            let failed = |message: &str| format!("`{}` `{file}`: {message}", node.name);
+            if daemon.server.is_some() {
+                return Err(failed("this is a file of the machine with the daemon: begin its name with `/`"));
+            }
+            let path = std::path::absolute(file.as_str()).map_err(|error| failed(&error.to_string()))?;
+            let path = path
+                .to_str()
+                .ok_or_else(|| failed("the name of this folder is no text: begin it with `/`"))?;
+            *file = path.to_string();
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a leaf's value names a file relative to a folder; `-` names none.
+fn is_relative(node: &Node, text: &str) -> bool {
+    let is_file = node.ty.as_ref().and_then(|ty| ty.typedef.as_deref()) == Some("file-name");
+    is_file && !text.is_empty() && text != "-" && !text.starts_with('/')
+}
+
 /// One edit of a YANG Patch.
 pub fn edit(number: usize, operation: &str, target: &str, name: &str, value: Option<Value>) -> Value {
     let mut edit = Map::new();

@@ -116,6 +116,26 @@ weir: `rule` `allow tcp`: `allow tcp`: no number is left behind 4294967295: say 
 }
 
 #[test]
+fn relative_names_of_files_are_those_of_the_users_folder() {
+    as_each_user(|place| {
+        let _daemon = start(place);
+        let text = told(
+            place,
+            "here=$PWD; mkdir sub; cd sub; export WEIR_SOCKET=../api.socket
+             weir create capture cap here.pcap; weir show cap file | sed \"s|$here||\"
+             weir set cap file=./there.pcap; weir show cap file | sed \"s|$here||\"
+             weir show cap --config | sed 's|: .*there|: again|' > cap.yaml
+             weir set cap -f cap.yaml; weir show cap file | sed \"s|$here||\"
+             ls",
+        );
+        assert_eq!(
+            text,
+            "/sub/here.pcap\n/sub/there.pcap\n/sub/again.pcap\nagain.pcap\ncap.yaml\nhere.pcap\nthere.pcap\n"
+        );
+    });
+}
+
+#[test]
 fn words_that_the_schema_refuses_are_a_wrong_command_line() {
     as_each_user(|place| {
         let _daemon = start(place);
