@@ -1,5 +1,7 @@
 //! Changes of the configuration, as RESTCONF's methods and YANG Patch (RFC 8072) name them.
 
+use std::collections::HashSet;
+
 use functions::Functions;
 use serde_json::{json, Map, Value};
 use yang::{Base, Data, Kind, Node};
@@ -248,7 +250,21 @@ fn clean_top(functions: &Functions, value: Value) -> Result<Value, Fault> {
 pub fn clean(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
     match (node.kind, value) {
         (Kind::List, Value::Array(entries)) => {
-            entries.into_iter().map(|entry| clean_entry(node, entry, at)).collect()
+            let mut seen = HashSet::new();
+            let mut clean = |entry| {
+                let entry = clean_entry(node, entry, at)?;
+                match keys_of(node, &entry) {
+                    Some(keys) if !keys.is_empty() && seen.contains(&keys) => {
+                        let keys = keys.join(",");
+                        Err(Fault::invalid(format!("`{}` {keys} is given twice", node.name)).at(at))
+                    }
+                    keys => {
+                        seen.extend(keys);
+                        Ok(entry)
+                    }
+                }
+            };
+            entries.into_iter().map(&mut clean).collect()
         }
         (Kind::LeafList, Value::Array(values)) => {
             values.iter().try_for_each(|value| check_leaf(node, value, at))?;

@@ -14,6 +14,7 @@ pub mod fault;
 pub mod graph;
 pub mod http;
 pub mod journal;
+pub mod json;
 pub mod logs;
 pub mod metrics;
 mod openapi;

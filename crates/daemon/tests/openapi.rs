@@ -93,6 +93,16 @@ fn what_an_action_is_given_is_checked() {
 }
 
 #[test]
+fn instances_of_one_name_in_a_request_are_refused() {
+    let service = service();
+    let list = json!([{ "name": "w", "color": 1 }, { "name": "w", "color": 2 }]);
+    let reply =
+        ask(&service, "PATCH", "/restconf/data", json!({ "ietf-restconf:data": { "wire:wire": list } }));
+    assert_eq!(reply.status, 400);
+    assert!(String::from_utf8_lossy(&reply.body).contains("`wire` w is given twice"));
+}
+
+#[test]
 fn each_node_has_a_path_with_the_methods_that_it_answers() {
     let document = document(&service());
     let mut told = String::new();

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::Args;
+use daemon::json::Unambiguous;
 use daemon::restconf::DATA;
 use serde_json::{json, Value};
 
@@ -106,8 +107,9 @@ pub fn read(file: &str) -> Result<Value, String> {
     };
     read.map_err(|error| format!("{name}: {}", element::output::reason(&error)))?;
     // JSON is YAML, too; but JSON's own errors tell more.
-    if text.trim_start().starts_with('{') {
-        return serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"));
-    }
-    serde_yaml_ng::from_str(&text).map_err(|error| format!("{name}: {error}"))
+    let read = match text.trim_start().starts_with('{') {
+        true => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        false => serde_yaml_ng::from_str(&text).map_err(|error| error.to_string()),
+    };
+    read.map(|Unambiguous(value)| value).map_err(|error| format!("{name}: {error}"))
 }

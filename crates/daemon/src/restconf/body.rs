@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{Request, DATA};
 use crate::fault::Fault;
+use crate::json::Unambiguous;
 use crate::path::Place;
 
 /// Most bytes of a body.
@@ -20,6 +21,7 @@ pub fn json(request: &Request, types: &[&str]) -> Result<Value, Fault> {
         return Err(Fault::malformed("the request has no body"));
     }
     serde_json::from_slice(&request.body)
+        .map(|Unambiguous(value)| value)
         .map_err(|error| Fault::malformed(format!("the body is no JSON: {error}")))
 }
 
