@@ -66,6 +66,12 @@ impl Package {
         SHIPPED.iter().filter_map(move |files| Some((command(files.1)?, files.0)))
     }
 
+    /// The template and all that it may include.
+    pub fn templates(&self) -> impl Iterator<Item = &str> {
+        let parts = self.parts.values().map(String::as_str).chain(PARTS.iter().map(|(_, text)| *text));
+        std::iter::once(self.template.as_str()).chain(parts)
+    }
+
     /// The names of the functions that come with weir.
     pub fn shipped_names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|files| files.0)

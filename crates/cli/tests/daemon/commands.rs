@@ -293,6 +293,7 @@ fn functions_of_others_are_added_upgraded_with_state_and_removed() {
              weir function rm mine || :
              weir delete m; weir function rm mine; weir create mine m || :
              echo '{{ from(\"left\") }} -> {{ foo( }}' > mine/mine.click; weir function add mine || :
+             sed -i 's/c.count/nosuch.count/' mine/mine.yang; tar xf mine.tar mine/mine.click; weir function add mine || :
              head -c 700 /dev/zero | tr '\\0' '\\377' > no.tar; weir function add no.tar || :",
         );
         assert!(
@@ -301,6 +302,7 @@ fn functions_of_others_are_added_upgraded_with_state_and_removed() {
         );
         assert!(text.contains("weir: no function `mine`; there are "), "{text}");
         let refused = "weir: mine.click:1: unexpected `}`\n\
+                       weir: mine.yang: `seen` has `weir:read \"nosuch.count\"`, but there is no such element\n\
                        weir: no.tar: no tar archive; give a function's folder, or a tar archive of it\n";
         assert!(text.ends_with(refused), "{text}");
         drop(daemon);

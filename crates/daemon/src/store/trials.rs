@@ -1,5 +1,6 @@
 //! Instances that differ in one value from the one by default.
 
+use functions::Package;
 use serde_json::{json, Value};
 use yang::{Base, Kind, Node};
 
@@ -52,4 +53,38 @@ fn values(leaf: &Node) -> Vec<(String, Value)> {
         _ => Vec::new(),
     };
     all.into_iter().filter(|(word, _)| leaf.default.as_ref() != Some(word)).collect()
+}
+
+/// What is wrong with a handler of a schema that is one of no element: its name is nowhere in the graphs that were tried, nor in the
+/// templates, which may make it only of other values. Names with values of leaves in them are not looked at.
+pub fn unknown_handler(node: &Node, package: &Package, graphs: &[String]) -> Option<String> {
+    let no_part = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '@');
+    let is_known = |handler: &str| {
+        let Some((element, _)) = handler.split(' ').next().unwrap_or_default().rsplit_once('.') else {
+            return true;
+        };
+        let mut texts = graphs.iter().map(String::as_str).chain(package.templates());
+        let name = element.rsplit('/').next().unwrap_or(element);
+        element.contains('{') || texts.any(|text| text.split(no_part).any(|word| word == name))
+    };
+    let unknown =
+        |does| node.all_extensions(does).find(|handler| !is_known(handler)).map(|handler| (does, handler));
+    match unknown("read").or_else(|| unknown("write")) {
+        Some((does, handler)) => {
+            Some(format!("`{}` has `weir:{does} \"{handler}\"`, but there is no such element", node.name))
+        }
+        None => node.children.iter().find_map(|child| unknown_handler(child, package, graphs)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_of_functions_that_come_with_weir_are_those_of_elements() {
+        for function in functions::Functions::shipped().iter() {
+            assert_eq!(unknown_handler(function.node, function.package, &[]), None);
+        }
+    }
 }

@@ -39,7 +39,11 @@ impl Store {
                 _ => {}
             }
         }
-        Ok(())
+        // Where no graph could be made, names of elements may not have been, either.
+        match trials::unknown_handler(function.node, function.package, &tried).filter(|_| !tried.is_empty()) {
+            Some(message) => Err(Fault::invalid(format!("{name}.yang: {message}"))),
+            None => Ok(()),
+        }
     }
 
     /// Whether the graph of an instance can be made, unless one of the same text was tried.
