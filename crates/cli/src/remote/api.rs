@@ -233,6 +233,9 @@ impl Daemon {
                     "the socket is its owner's alone: let that daemon run with `weir serve --group GROUP`, a group that you are in, or \
                      name another --socket"
                 }
+                _ if self.patience.wait.is_some() => {
+                    "no daemon answers there: start one with `weir serve`, or name its --socket"
+                }
                 _ => {
                     "no daemon answers there: start one with `weir serve`, name its --socket, or wait for one that starts with --wait"
                 }
@@ -262,6 +265,9 @@ impl Daemon {
             })
             .map_err(|error| {
                 let remedy = match error.kind() {
+                    ErrorKind::ConnectionRefused if self.patience.wait.is_some() => {
+                        "; no daemon answers there: start one with `weir serve --listen`"
+                    }
                     ErrorKind::ConnectionRefused => {
                         "; no daemon answers there: start one with `weir serve --listen`, or wait for one that starts with --wait"
                     }
@@ -323,6 +329,7 @@ fn reason_of_tls(error: &std::io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     let Some(TlsError::InvalidCertificate(wrong)) = inner else { return error.to_string() };
     let why = match wrong {
+        Wrong::BadSignature => "its signer has the name of one that is trusted, but another key; give the certificate of who has signed it with --ca FILE",
         Wrong::UnknownIssuer => "nobody who is trusted has signed it; give the certificate of who did with --ca FILE",
         Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => "it is for another host; name it in --server as the certificate does",
         Wrong::Expired | Wrong::ExpiredContext { .. } => "it has expired; renew it",
@@ -337,4 +344,16 @@ fn reason_of_tls(error: &std::io::Error) -> String {
 
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_another_key_has_signed_is_refused_with_what_to_do() {
+        let error = std::io::Error::other(TlsError::InvalidCertificate(CertificateError::BadSignature));
+        let told = reason_of_tls(&error);
+        assert!(told.ends_with("give the certificate of who has signed it with --ca FILE"), "{told}");
+    }
 }

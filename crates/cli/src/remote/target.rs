@@ -121,6 +121,11 @@ impl Target {
             if !keys.is_empty() && keys.len() < n_keys {
                 return Err(format!("an entry of `{word}` has {n_keys} keys: {}", node.keys.join(", ")));
             }
+            for (key, name) in keys.iter().zip(&node.keys) {
+                let ty = node.child(name).and_then(|leaf| leaf.ty.as_ref());
+                ty.map_or(Ok(()), |ty| functions::check(ty, key))
+                    .map_err(|message| format!("`{word}/{key}`: `{name}`: {message}"))?;
+            }
             if !keys.is_empty() {
                 let keys: Vec<String> = keys.iter().map(|key| encoded(key)).collect();
                 place.path += &format!("={}", keys.join(","));

@@ -37,9 +37,10 @@ fn one(error: &Value) -> String {
             "change something with --candidate first",
         )
         .replace("is needed: Authorization: Bearer TOKEN", "is needed; give --cert and --key, or --token");
-    let message = missing_node(&message).unwrap_or(message);
-    let Some(path) = text("error-path") else { return message };
-    let thing = Thing::of(path);
+    let thing = text("error-path").map(Thing::of);
+    let message =
+        missing_node(&message, thing.as_ref()).or_else(|| missing_entry(&message)).unwrap_or(message);
+    let (Some(path), Some(thing)) = (text("error-path"), thing) else { return message };
     if message.starts_with(path) && tag == "data-exists" {
         return thing.exists();
     }
@@ -65,11 +66,23 @@ fn without_edit(message: &str) -> &str {
 }
 
 /// What is told instead of libyang's words for a node that must be given.
-fn missing_node(message: &str) -> Option<String> {
+fn missing_node(message: &str, thing: Option<&Thing>) -> Option<String> {
     let name = message.strip_prefix("Mandatory node \"")?.strip_suffix("\" instance does not exist.")?;
-    Some(format!(
-        "`{name}` is missing, which has no default; `weir create FUNCTION --help` tells how to give it"
-    ))
+    let remedy = match thing {
+        Some(Thing::Node(_, node)) => format!("give it, too, as {node}/{name}=VALUE"),
+        _ => "`weir create FUNCTION --help` tells how to give it".to_string(),
+    };
+    Some(format!("`{name}` is missing, which has no default; {remedy}"))
+}
+
+/// What is told instead of libyang's words for a reference to an entry that is not there.
+fn missing_entry(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("Invalid leafref value \"")?;
+    let (value, path) = rest.split_once("\" - no target instance \"")?;
+    let path = path.strip_suffix("\" with the same value.")?;
+    let is_name = |text: &&str| text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
+    let list = path.rsplit('/').nth(1).filter(is_name)?;
+    Some(format!("there is no {list} `{value}`; make it first, or in the same command"))
 }
 
 /// A path whose keys stand behind `=`: those that libyang makes have them as in `[name='fw']`.
@@ -185,6 +198,18 @@ mod tests {
             "connection of a:left: there is no instance `b`; create it first",
         );
         check("invalid-value", "/weir:logging/level", "unknown level", "/weir:logging/level: unknown level");
+        check(
+            "invalid-value",
+            "/firewall:firewall[name='fw']/rule[id='1']/source-set",
+            "Invalid leafref value \"no\" - no target instance \"../../set/name\" with the same value.",
+            "`fw` rule/1/source-set: there is no set `no`; make it first, or in the same command",
+        );
+        check(
+            "missing-element",
+            "/firewall:firewall[name='fw']/rule[id='88']",
+            "Mandatory node \"action\" instance does not exist.",
+            "`fw` rule/88: `action` is missing, which has no default; give it, too, as rule/88/action=VALUE",
+        );
         check(
             "missing-element",
             "/delay:delay[name='d']",

@@ -24,6 +24,7 @@ const THRESHOLDS: &str = "/restconf/data/weir:thresholds";
 #[derive(Args)]
 pub struct WatchOptions {
     /// A name for it; one that has this name already is replaced.
+    #[arg(value_parser = watch_name)]
     pub name: String,
     /// The instance, or the path of a leaf anywhere, such as /weir:topology/port=edge,left/rx-packets.
     #[arg(value_name = "INSTANCE|/PATH", add = ArgValueCompleter::new(complete::instances))]
@@ -62,6 +63,15 @@ pub struct WatchesOptions {
     /// Which daemon.
     #[command(flatten)]
     pub daemon: Daemon,
+}
+
+/// Reads a watch's name.
+fn watch_name(text: &str) -> Result<String, String> {
+    let is_name = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.".contains(&c));
+    match !text.is_empty() && is_name(text) {
+        true => Ok(text.to_string()),
+        false => Err("expected a name of letters, digits and `_-.`, such as full".to_string()),
+    }
 }
 
 /// Watches a value.

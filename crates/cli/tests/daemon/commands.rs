@@ -116,6 +116,47 @@ weir: `rule` `allow tcp`: `allow tcp`: no number is left behind 4294967295: say 
 }
 
 #[test]
+fn a_value_is_given_once_and_the_command_line_has_the_last_word() {
+    as_each_user(|place| {
+        let _daemon = start(place);
+        let text = told(
+            place,
+            r#"weir create firewall fw
+               weir set fw mtu=1400 mtu=1300 || echo $?
+               echo '{"mtu": 1400}' > mtu.json; weir set fw -f mtu.json mtu=1200; weir show fw mtu
+               no() { echo "$1" > no; weir set fw -f no || weir apply no; }
+               no '{"mtu": 1400, "mtu": 1300}' || :
+               printf 'mtu: 1400\nmtu: 1300\n' > no.yaml; weir set fw -f no.yaml || :
+               for mtu in '[1, 2]' '{"a": 1}' null; do echo '{"mtu": '"$mtu"'}' | weir set fw -f - || :; done
+               echo '{"firewall:firewall": [{"name": "x"}, {"name": "x"}]}' | weir apply - || :
+               weir set fw rule/x/action=deny || echo $?
+               weir set fw rule/88/match=tcp || :
+               weir set fw rule/1/action=deny rule/1/source-set=no || :
+               weir show fw mtu
+               weir show --socket api.socket2 --wait=0.1 || :"#,
+        );
+        let expected = r#"weir: `mtu` is given twice, as `1400` and as `1300`
+2
+1200
+weir: no: `mtu` is given twice at line 1 column 19
+weir: no: `mtu` is given twice at line 1 column 19
+weir: no.yaml: `mtu` is given twice
+weir: `fw` mtu: `mtu` `[1,2]`: expected one value, not an array
+weir: `fw` mtu: `mtu` `{"a":1}`: expected one value, not an object
+weir: `fw` mtu: `mtu` `null`: expected a value; to have none, delete it
+weir: /firewall:firewall: `firewall` x is given twice
+weir: `rule/x`: `id`: expected a number from 0 to 4294967295
+2
+weir: `fw` rule/88: `action` is missing, which has no default; give it, too, as rule/88/action=VALUE
+weir: `fw` rule/1/source-set: there is no set `no`; make it first, or in the same command
+1200
+weir: api.socket2: No such file or directory; no daemon answers there: start one with `weir serve`, or name its --socket
+"#;
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
 fn relative_names_of_files_are_those_of_the_users_folder() {
     as_each_user(|place| {
         let _daemon = start(place);
@@ -214,7 +255,7 @@ fn what_cannot_be_is_told_and_changes_nothing() {
             weir: `firewall` has no `nothing`; it has name, rule, reverse, set, both, stateful, default, drop-non-ip, count-rules, tcp-timeout, udp-timeout, icmp-timeout, capacity, mtu, statistics
             weir: `rule` `permit all`: `permit all`: `permit` is none of allow, deny, drop
             weir: no instance `nobody`; there are fw
-            weir: `x`: expected a number
+            weir: `rule/x`: `id`: expected a number from 0 to 4294967295
             weir: `fw`: a firewall has no port `up`; its ports: left, right
             weir: connection of fw:left: there is no instance `other`; create it first
             weir: `fw`: expected INSTANCE:PORT, dev:DEVICE, tap:DEVICE, unix:PATH, fifo:PATH or file:PATH, such as edge:left or dev:eth1
