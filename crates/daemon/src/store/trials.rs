@@ -76,15 +76,3 @@ pub fn unknown_handler(node: &Node, package: &Package, graphs: &[String]) -> Opt
         None => node.children.iter().find_map(|child| unknown_handler(child, package, graphs)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handlers_of_functions_that_come_with_weir_are_those_of_elements() {
-        for function in functions::Functions::shipped().iter() {
-            assert_eq!(unknown_handler(function.node, function.package, &[]), None);
-        }
-    }
-}
