@@ -102,7 +102,11 @@ pub fn run(options: LiveOptions) -> Exit {
     let edit = match action {
         LiveAction::Show => {
             let ask = Ask::Read { handler: "flatconfig".into(), parameter: String::new() };
-            print!("{}", client::request(&graph, &ask)?);
+            let text = client::request(&graph, &ask)?;
+            match json {
+                true => println!("{}", serde_json::json!({ "configuration": text })),
+                false => print!("{text}"),
+            }
             return Ok(ExitCode::SUCCESS);
         }
         LiveAction::History => return history(&graph, json),
@@ -159,9 +163,6 @@ fn history(graph: &GraphName, json: bool) -> Exit {
         return Ok(ExitCode::SUCCESS);
     }
     let past: Vec<Past> = parse(&text)?;
-    if past.is_empty() {
-        println!("the graph has not changed since it began");
-    }
     past.iter().for_each(tell);
     Ok(ExitCode::SUCCESS)
 }

@@ -239,6 +239,11 @@ fn a_source_that_stops_lets_the_others_finish() {
         "stage -e 'FromInterface(left) -> Queue(1000) -> Unqueue(ACTIVE false) -> ToInterface(right)'";
     let output = scratch.chain(&["--drain", "0.1", &format!("{source} | {stuck}")]);
     assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("packets that it still held are lost, 500 at least"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

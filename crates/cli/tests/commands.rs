@@ -841,6 +841,7 @@ fn wrong_command_lines_give_status_2_and_all_else_that_fails_gives_1() {
         (&["help", "Quueue"], "did you mean `Queue`?"),
         (&["trace", "not", "a", "filter"], "can't parse filter expression"),
         (&["trace", "-c", "x"], "expected a number of packets, such as 100"),
+        (&["trace", "-g", "g", "-c", "0"], "expected at least 1 packet"),
         (
             &["live", "g", "rollback", "x"],
             "expected the number of a graph; `weir live GRAPH history` lists them",

@@ -63,7 +63,7 @@ impl Engine {
             return self.run_crew(&mut go_on);
         }
         let world = &mut self.world;
-        world.is_running = true;
+        world.begin_to_run();
         world.tasks.start();
         let mut pace = Pace::default();
         loop {

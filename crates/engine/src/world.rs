@@ -106,6 +106,8 @@ pub struct World {
     pub(crate) n_threads: usize,
     /// Counts the changes of the graph.
     pub(crate) version: u64,
+    /// When it began to run, in nanoseconds since the epoch.
+    pub(crate) began_ns: Option<i64>,
     /// The graphs that ran.
     pub(crate) revisions: Revisions,
     /// Handlers that are written for each step of a change, and the element that they want to hear of, or none.
@@ -209,6 +211,7 @@ impl World {
             replica,
             n_threads,
             version: 0,
+            began_ns: None,
             revisions: Revisions::default(),
             subscribers: Vec::new(),
             followers: Vec::new(),
@@ -302,9 +305,23 @@ impl World {
         crate::globals::flat(self)
     }
 
-    /// The graphs that ran since the first change, and the one that runs.
-    pub fn revisions(&self) -> &Revisions {
+    /// The graphs that ran, and the one that runs.
+    pub fn revisions(&mut self) -> &Revisions {
+        self.remember_first();
         &self.revisions
+    }
+
+    /// Remembers that the graph runs, and since when.
+    pub(crate) fn begin_to_run(&mut self) {
+        self.is_running = true;
+        self.began_ns();
+    }
+
+    /// Since when the graph runs.
+    pub(crate) fn began_ns(&mut self) -> i64 {
+        let clock = &mut self.clock;
+        // Looking at simulated time would let it pass.
+        *self.began_ns.get_or_insert_with(|| clock.peek().unwrap_or_else(|| clock.wall_ns()))
     }
 
     /// The graph.

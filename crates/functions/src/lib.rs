@@ -18,6 +18,7 @@ mod words;
 pub use check::check;
 pub use function::{text_of, Function, Functions};
 pub use package::Package;
+pub use rate::Rate;
 pub use render::{Interfaces, Placement, Rendering};
 pub use values::identifier;
 pub use words::{entries, entry, form_of, form_with, leaf, value_name};

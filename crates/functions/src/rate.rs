@@ -15,6 +15,9 @@ pub enum Burst {
     Milliseconds(u32),
 }
 
+/// Bytes of the longest packet, one that is still to be cut into segments.
+const LONGEST: f64 = 65536.0;
+
 impl Rate {
     /// Reads `10Mbps`, `1GBps` or `10kpps`.
     pub fn parse(text: &str) -> Result<Rate, String> {
@@ -27,6 +30,14 @@ impl Rate {
         };
         let rate = rate.filter(|rate| !matches!(rate, Rate::BytesPerSecond(0) | Rate::PacketsPerSecond(0)));
         rate.ok_or_else(|| EXPECTED.to_string())
+    }
+
+    /// After how many seconds without a packet none comes any more: twice what the longest takes.
+    pub fn longest_s(self) -> f64 {
+        match self {
+            Rate::BytesPerSecond(rate) => 2.0 * LONGEST / f64::from(rate),
+            Rate::PacketsPerSecond(rate) => 2.0 / f64::from(rate),
+        }
     }
 }
 
@@ -82,6 +93,8 @@ mod tests {
         ] {
             assert_eq!(Rate::parse(text), Ok(rate), "{text}");
         }
+        assert_eq!(Rate::BytesPerSecond(65536).longest_s(), 2.0);
+        assert_eq!(Rate::PacketsPerSecond(4).longest_s(), 0.5);
         for text in ["", "10", "fast", "0Mbps", "0pps", "-1pps", "99Gpps", "1e99pps", "Mbps"] {
             assert!(Rate::parse(text).is_err(), "{text}");
         }

@@ -7,6 +7,15 @@ pub fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "expected a number of packets, such as 100".to_string())
 }
 
+/// A number of packets to wait for.
+pub fn packets(text: &str) -> Result<u32, String> {
+    match number(text)? {
+        // It would wait for a packet only to leave it out.
+        0 => Err("expected at least 1 packet".to_string()),
+        n => Ok(n),
+    }
+}
+
 /// A number of rounds or changes.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a number, at least 1".to_string())

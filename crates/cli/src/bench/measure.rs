@@ -1,7 +1,9 @@
 //! Running benchmark graphs: nanoseconds a packet.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::Duration;
 
 use serde_json::{json, Value};
 
@@ -22,6 +24,14 @@ struct Mark {
     now_s: f64,
     used_s: f64,
 }
+
+/// The begin and the end of a measurement.
+type Marks = (Option<Mark>, Option<Mark>);
+
+/// How long a graph may take, besides the times that it is told, until it prints something.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest of those times, in seconds.
+const MOST_S: f64 = 1e9;
 
 impl Row {
     /// Runs a graph under every contestant in turn, round by round; tells of those that cannot run it and goes on without them.
@@ -153,16 +163,14 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
         })
     });
     let errors = errors.transpose().map_err(|error| sys::no_thread(&error))?;
-    let (mut begin, mut end) = (None, None);
-    for line in child.stdout.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
-        let Ok(line) = line else { break };
-        let used_s = used_s(child.id());
-        match line.split_once(' ') {
-            Some(("B", rest)) => begin = mark(rest, used_s),
-            Some(("E", rest)) => end = mark(rest, used_s),
-            _ => {}
+    let patience = PATIENCE + Duration::from_secs_f64((2.0 * (options.warm + options.duration)).min(MOST_S));
+    let (begin, end) = match marks(&mut child, patience)? {
+        Some(marks) => marks,
+        None => {
+            let message = "no packets pass: it printed no `B count now` and `E count now` for";
+            return Err(format!("{file}: {}: {message} {} s", contestant.name, patience.as_secs()));
         }
-    }
+    };
     child.wait().map_err(|error| format!("{}: {}", contestant.name, reason(&error)))?;
     let errors = errors.and_then(|thread| thread.join().ok()).unwrap_or_default();
     let (Some(begin), Some(end)) = (begin, end) else {
@@ -180,6 +188,36 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
     }
 }
 
+/// What a graph says at the begin and the end of the measurement. One that prints nothing for so long is ended: `None`.
+fn marks(child: &mut Child, patience: Duration) -> Result<Option<Marks>, String> {
+    let (sender, lines) = channel();
+    let (pid, pipe) = (child.id(), child.stdout.take());
+    sys::thread::start("lines", sys::thread::STACK, move || {
+        for line in pipe.into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
+            let Ok(line) = line else { break };
+            if sender.send((line, used_s(pid))).is_err() {
+                break;
+            }
+        }
+    })
+    .map_err(|error| sys::no_thread(&error))?;
+    let (mut begin, mut end) = (None, None);
+    loop {
+        match lines.recv_timeout(patience) {
+            Ok((line, used_s)) => match line.split_once(' ') {
+                Some(("B", rest)) => begin = mark(rest, used_s),
+                Some(("E", rest)) => end = mark(rest, used_s),
+                _ => {}
+            },
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some((begin, end))),
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().and_then(|()| child.wait()).map_err(|error| reason(&error))?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
 /// Reads `count now ...`.
 fn mark(rest: &str, used_s: f64) -> Option<Mark> {
     let mut numbers = rest.split_whitespace().map(|word| word.parse().ok());
@@ -191,4 +229,25 @@ fn used_s(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
     let ns: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
     ns / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_graph_that_prints_nothing_is_ended() {
+        let run = |script: &str, patience| {
+            let mut command = Command::new("sh");
+            let mut child =
+                command.args(["-c", script]).stdout(Stdio::piped()).spawn().expect("there is a shell");
+            let marks = marks(&mut child, patience).expect("a thread can be started");
+            assert!(child.wait().is_ok());
+            marks.map(|(begin, end)| [begin, end].map(|mark| mark.map(|mark| mark.n_packets)))
+        };
+        assert_eq!(run("echo B 1 2; exec sleep 1000", Duration::from_millis(50)), None);
+        assert_eq!(run("echo B 1 2; echo E 3 4", Duration::from_secs(60)), Some([Some(1.0), Some(3.0)]));
+    }
 }

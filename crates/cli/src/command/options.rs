@@ -179,7 +179,7 @@ pub struct TraceOptions {
     #[command(flatten)]
     pub graph: GraphName,
     /// Number of packets to trace.
-    #[arg(short = 'c', long, default_value_t = 1, value_parser = limits::number::<u32>)]
+    #[arg(short = 'c', long, default_value_t = 1, value_parser = limits::packets)]
     pub count: u32,
     /// Print each step as a line of JSON. {"left_out":N} stands for N steps that were not read in time.
     #[arg(long)]

@@ -55,9 +55,10 @@ pub fn change(reach: &Reach, edit: &Edit, dry: bool) -> Result<Option<String>, S
 }
 
 /// The graphs that ran.
-pub fn history(world: &World) -> Vec<Past> {
-    let last = world.revisions().iter().next_back().map(|last| last.number);
-    world.revisions().iter().map(|one| Past::new(one, Some(one.number) == last)).collect()
+pub fn history(world: &mut World) -> Vec<Past> {
+    let revisions = world.revisions();
+    let last = revisions.iter().next_back().map(|last| last.number);
+    revisions.iter().map(|one| Past::new(one, Some(one.number) == last)).collect()
 }
 
 /// Begins or ends a subscription.

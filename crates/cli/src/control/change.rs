@@ -10,7 +10,7 @@ const MAX_TRIES: usize = 20;
 
 /// What came of a change, or would come of it.
 pub struct Made {
-    /// The number of the graph in the history; none if nothing was changed.
+    /// The number of the graph in the history; none if it was only asked what would be done.
     pub revision: Option<u64>,
     /// The steps.
     pub actions: Vec<Action>,

@@ -96,7 +96,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// What came of a change, or would come of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The number of the graph in the history; none if nothing was changed.
+    /// The number of the graph in the history; none if it was only asked what would be done.
     pub revision: Option<u64>,
     /// The steps, a line each.
     pub plan: Vec<String>,

@@ -195,7 +195,7 @@ fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, Stri
         Ask::Part { interface } => Some(nothing(interfaces::stage::neighbour::part(&interface))),
         Ask::Succeed { interface, path } => Some(nothing(crate::stage::succeed(&interface, &path))),
         Ask::Change { edit, dry } => change(reach, &edit, dry).transpose(),
-        Ask::History => reach.ask(|world| history(world)).map(|past| as_json(&past)),
+        Ask::History => reach.ask(history).map(|past| as_json(&past)),
         Ask::Subscribe { handler, element, ends } => {
             reach.ask(move |world| subscribe(world, Subscriber { handler, element }, ends)).map(nothing)
         }

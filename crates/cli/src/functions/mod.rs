@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use functions::{Function, Functions, Interfaces, Package};
+use functions::{Function, Functions, Interfaces, Package, Rate};
 use serde_json::{json, Value};
 
 use crate::command::Command;
@@ -173,7 +173,11 @@ fn held_s(function: &Function<'_>, instance: &Value) -> f64 {
         let given = instance.get(&node.name).and_then(Value::as_str).map(str::to_string);
         given.or_else(|| node.default.clone()).unwrap_or_default()
     };
-    leaves.map(|node| args::timestamp(&text(node)).map_or(0.0, |time| time.as_secs_f64())).sum()
+    let seconds = |text: String| match args::timestamp(&text) {
+        Ok(time) => time.as_secs_f64(),
+        Err(_) => Rate::parse(&text).map_or(0.0, |rate| rate.longest_s()),
+    };
+    leaves.map(|node| seconds(text(node))).sum()
 }
 
 /// A function's command with the options of all stages.

@@ -156,20 +156,26 @@ impl Stage {
                 }
             }
         });
+        let mut is_drained = has_stopped;
         if outcome == Outcome::Stopped && !has_stopped && self.drains {
             life = self.drain_stopped(&stop);
+            is_drained = true;
         }
-        Ok(self.leave(&stop, life))
+        Ok(self.leave(&stop, life, is_drained))
     }
 
-    /// Sends what is left and tells what is to be told; the exit status.
-    fn leave(mut self, stop: &Stop, life: Life) -> ExitCode {
+    /// Sends what is left and tells what is to be told, also of what a graph that `is_drained` still holds; the exit status.
+    fn leave(mut self, stop: &Stop, life: Life, is_drained: bool) -> ExitCode {
         // Where one output is read no more, others get what was sent to them, unless nobody reads it.
         let n_waiting = self.finish(stop, life == Life::Closed);
         if life != Life::Closed {
             report::tell_lost();
-            if stop.is_asked() {
-                report::tell_left(n_waiting as u64 + status::queued(&mut self.engine.world));
+            let n_left = n_waiting as u64 + status::queued(&mut self.engine.world);
+            match (stop.is_asked(), is_drained) {
+                (true, _) => report::tell_left("stopped by a signal", n_left),
+                (_, true) => report::tell_left("no packet left its graph any more (--drain)", n_left),
+                // The graph ended itself.
+                _ => {}
             }
             report::tell_drops(&self.engine.world);
         }

@@ -64,14 +64,36 @@ hook
 }
 
 #[test]
+fn the_graph_that_runs_is_in_the_history_and_what_changes_nothing_is_not() {
+    as_each_user(|place| {
+        let text = with_graph(
+            place,
+            "live history --json; live set q capacity=2000 > /dev/null; live set q capacity=2000; live history --json
+             live show --json",
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        let [begin, told, end, shown] = lines[..] else { panic!("{text}") };
+        let [begin, end, shown] =
+            [begin, end, shown].map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+        assert_eq!(told, "nothing to change");
+        assert_eq!((&begin[0]["revision"], &begin[0]["runs"]), (&Value::from(0), &Value::from(true)));
+        // The second list is of the first graph, since it began, and of the one change.
+        assert_eq!(begin[0]["since_ns"], end[0]["since_ns"]);
+        assert_eq!((&end[1]["runs"], end.as_array().map(Vec::len)), (&Value::from(true), Some(2)));
+        let shown = shown["configuration"].as_str().expect("it is text");
+        assert!(shown.contains("q :: Queue(2000)"), "{shown}");
+    });
+}
+
+#[test]
 fn a_whole_configuration_is_planned_applied_and_taken_back() {
     as_each_user(|place| {
         place.write("next.click", "s :: RatedSource(RATE 1000) -> c :: Counter -> d :: Discard;");
         place.write("wrong.click", "s :: RatedSource(RATE none) -> x :: NoSuchClass;");
         let text = with_graph(
             place,
-            "live --dry-run apply next.click; live history
-             live apply wrong.click && exit 1; live apply /dev/null && exit 1; live apply -e '// none' && exit 1; live history
+            "live --dry-run apply next.click; live history | cut -c 1-3
+             live apply wrong.click && exit 1; live apply /dev/null && exit 1; live apply -e '// none' && exit 1; live history | cut -c 1-3
              live apply next.click | head -n 1; weir handler --graph g read list | head -n 1
              live rollback 0 | head -n 1; weir handler --graph g read list | head -n 1
              live rollback 9; live --json history",
@@ -85,11 +107,11 @@ fn a_whole_configuration_is_planned_applied_and_taken_back() {
   rm u
   rm hook
   bind c[0] [0]d
-the graph has not changed since it began
+* 0
 weir: wrong.click:1:37: unknown element class 'NoSuchClass'
 weir: /dev/null: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
 weir: config: there are no elements in it, and none would be left; `weir live GRAPH rm NAME` takes away one
-the graph has not changed since it began
+* 0
 revision 1
 3
 revision 2

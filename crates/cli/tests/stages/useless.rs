@@ -284,6 +284,20 @@ fn what_a_stage_held_when_it_was_stopped_is_told() {
 }
 
 #[test]
+fn what_a_graph_still_holds_after_the_drain_is_told_and_a_shaper_is_waited_for() {
+    as_each_user(|place| {
+        capture(place, 20);
+        let stuck = "FromInterface(left) -> Queue -> Unqueue(ACTIVE false) -> ToInterface(right)";
+        let finished = place.run(&format!("weir stage --drain 0.1 -e '{stuck}' < in.pcap > out"));
+        let due = "weir: stage: no packet left its graph any more (--drain); packets that it still held are lost, 20 at least\n";
+        assert_eq!((finished.code, &*finished.stderr), (0, due));
+        // Each packet but the first waits for longer than `--drain`.
+        let finished = place.run("weir shape 20pps --bucket 1 --drain 0 --format ascii < in.pcap | wc -l");
+        assert_eq!((finished.code, &*finished.stdout, &*finished.stderr), (0, "20\n", ""));
+    });
+}
+
+#[test]
 fn cooked_captures_are_ethernet_frames() {
     as_each_user(|place| {
         let header = |link: u32| {

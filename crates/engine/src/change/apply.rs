@@ -101,6 +101,9 @@ impl World {
             return Err(Refusal::Failed);
         }
         self.version += 1;
+        if actions.is_empty() {
+            return Ok(Changed { revision: self.revisions.last(), actions });
+        }
         let now = self.clock.wall_ns();
         let revision = self.revisions.add(now, &title, compact(&self.graph), &actions);
         self.tell_change(&actions);
@@ -128,10 +131,10 @@ impl World {
     }
 
     /// Begins the history with the graph that runs.
-    fn remember_first(&mut self) {
+    pub(crate) fn remember_first(&mut self) {
         if self.revisions.is_empty() {
-            let now = self.clock.wall_ns();
-            self.revisions.add(now, "start", compact(&self.graph), &[]);
+            let began_ns = self.began_ns();
+            self.revisions.add(began_ns, "start", compact(&self.graph), &[]);
         }
     }
 

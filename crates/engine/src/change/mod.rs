@@ -63,7 +63,7 @@ pub enum Refusal {
 /// A change that was made.
 #[derive(Clone, Debug)]
 pub struct Changed {
-    /// The number of the graph in the history.
+    /// The number of the graph in the history: as before if there was nothing to change.
     pub revision: u64,
     /// The steps from the graph before.
     pub actions: Vec<Action>,

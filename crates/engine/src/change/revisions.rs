@@ -57,6 +57,11 @@ impl Revisions {
         number
     }
 
+    /// The number of the graph that runs.
+    pub(super) fn last(&self) -> u64 {
+        self.list.back().map_or(0, |last| last.number)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -73,7 +73,7 @@ impl Engine {
 impl World {
     /// The loop of the first world.
     fn lead(&mut self, go_on: &mut dyn FnMut(&mut World) -> bool) -> Outcome {
-        self.is_running = true;
+        self.begin_to_run();
         self.tasks.start();
         let mut pace = Pace::default();
         let mut are_halted = false;

@@ -65,13 +65,10 @@ pub(super) fn tell_lost() {
     }
 }
 
-/// Tells what a stage that the user stopped still held.
-pub(super) fn tell_left(n: u64) {
+/// Tells how many packets a stage still held, and why it ended even so.
+pub(super) fn tell_left(why: &str, n: u64) {
     if n > 0 {
-        eprintln!(
-            "{}",
-            told(format_args!("stopped by a signal; packets that it still held are lost, {n} at least"))
-        );
+        eprintln!("{}", told(format_args!("{why}; packets that it still held are lost, {n} at least")));
     }
 }
 
