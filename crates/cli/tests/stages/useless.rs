@@ -176,9 +176,10 @@ fn who_connects_where_no_descriptor_is_left_does_not_keep_a_graph_busy() {
             ("ChatterSocket(UNIX, sock)", "Click::ChatterSocket/1.0\r\n"),
             ("Socket(UNIX, sock) -> Discard", ""),
         ] {
-            let running = place.start(&format!("exec weir run --quiet -e '{element}' 2> told"));
-            let (id, socket) = (running.id(), place.path("sock"));
-            until("the graph listens", || Path::new(&socket).exists());
+            let script = "Script(wait 0.1, print >ready \"yes\")";
+            let running = place.start(&format!("exec weir run --quiet -e '{element}; {script}' 2> told"));
+            let (id, socket, ready) = (running.id(), place.path("sock"), place.path("ready"));
+            until("the graph runs and has all descriptors", || Path::new(&ready).exists());
             let link = |fd: u32| fs::read_link(format!("/proc/{id}/fd/{fd}")).ok();
             let first_free = (0..).find(|fd| link(*fd).is_none()).unwrap();
             place.output(&format!("prlimit --pid {id} --nofile={first_free}:64"));
@@ -200,7 +201,9 @@ fn who_connects_where_no_descriptor_is_left_does_not_keep_a_graph_busy() {
                 assert_eq!(String::from_utf8(said).unwrap(), greeting);
             }
             drop(running);
-            let _ = fs::remove_file(&socket);
+            for file in [socket, ready] {
+                let _ = fs::remove_file(file);
+            }
         }
     });
 }
