@@ -95,10 +95,7 @@ impl Edited<'_> {
         let places = path::resolve(functions, &edit.path)?;
         let writes = matches!(edit.op, Op::Create | Op::Merge | Op::Replace);
         match places.as_slice() {
-            [first, _, ..] if writes && first.keys.is_some() && self.tree.get(&places[..1]).is_none() => {
-                let text = path::to_text(&places[..1]);
-                Err(Fault::missing(format!("{text} does not exist; create it first")).at(text))
-            }
+            [first, _, ..] if writes && first.keys.is_some() => self.tree.must_have(&places[..1]),
             _ => Ok(()),
         }
     }

@@ -230,10 +230,9 @@ impl Store {
             };
             let path: Vec<Step> = steps.into_iter().map(step).collect();
             let places = path::resolve(&self.functions, &path)?;
-            // What a node held has gone with it.
-            let Some(value) = self.tree.get(&places).cloned() else { continue };
+            let value = self.tree.get(&places).cloned();
             undos.extend(self.tree.remove(&places));
-            gone.push(Edit { op: Op::Remove, path, value: Some(value), at: None });
+            gone.push(Edit { op: Op::Remove, path, value, at: None });
         }
         Ok(gone)
     }

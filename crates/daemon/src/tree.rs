@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use yang::{Kind, Node};
 
 use crate::fault::Fault;
-use crate::path::Place;
+use crate::path::{self, Place};
 
 /// Where an entry is put in a list whose order users decide on (RFC 8040, sections 4.8.5 and 4.8.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,15 @@ impl Tree {
             }
         }
         Some(value)
+    }
+
+    /// An error if there is no value at a place beneath which something is to be written: a name that was mistyped makes none.
+    pub fn must_have(&self, places: &[Place<'_>]) -> Result<(), Fault> {
+        if self.get(places).is_some() {
+            return Ok(());
+        }
+        let text = path::to_text(places);
+        Err(Fault::missing(format!("{text} does not exist; create it first")).at(text))
     }
 
     /// Puts a value at a place, whose parents are made if they are not there; what was there goes.

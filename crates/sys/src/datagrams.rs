@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{SockAddr, SockAddrStorage};
 
+use crate::poll::{await_event, Interest};
+
 /// The most datagrams that one call moves.
 pub const BATCH: usize = 32;
 
@@ -115,9 +117,12 @@ pub fn send<'a>(
 
 /// Waits until a descriptor takes data, or has failed.
 pub fn wait_writable(fd: BorrowedFd<'_>) -> Result<()> {
-    let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one entry, which lives through the call.
-    retry(|| unsafe { libc::poll(&mut entry, 1, -1) }).map(drop)
+    loop {
+        match await_event(fd, Interest::WRITE) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
 }
 
 fn retry(mut call: impl FnMut() -> libc::c_int) -> Result<usize> {

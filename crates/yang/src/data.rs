@@ -60,7 +60,7 @@ impl Data {
 
     /// Checks everything, and adds what is there by default. What was valid before and has no place beside the rest any more goes:
     /// nodes whose `when` became false (RFC 7950, section 7.21.5), and the cases of a choice that another one follows (section 7.9).
-    /// The ways to what has gone; ways to what a node held, if they are told, come behind that to the node.
+    /// The ways to what has gone, but for what a node held that has gone itself.
     pub fn check(&mut self) -> Result<Vec<Vec<Step>>, Problem> {
         let flags = DataValidationFlags::NO_STATE | DataValidationFlags::PRESENT;
         self.0.with_dependent_mut(|context, tree| raw::validate(context, tree, flags)).map_err(Problem::of)

@@ -96,7 +96,9 @@ pub fn validate<'c>(
     // What is there by default comes and goes as others do.
     // SAFETY: the node's memory is valid while `changes` lives.
     let was_given = |node: &DataNodeRef<'_>| unsafe { (*node.as_raw()).flags } & ffi::LYD_DEFAULT == 0;
-    let gone = changes.traverse().filter(|node| is_deleted(node) && was_given(node));
+    // What one of them held has gone with it; libyang tells of that only sometimes.
+    let is_within = |node: &DataNodeRef<'_>| node.ancestors().any(|above| is_deleted(&above));
+    let gone = changes.traverse().filter(|node| is_deleted(node) && was_given(node) && !is_within(node));
     Ok(gone.map(|node| steps(&node)).collect())
 }
 

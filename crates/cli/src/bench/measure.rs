@@ -164,12 +164,9 @@ fn one_run(file: &str, contestant: &Contestant, options: &BenchOptions) -> Resul
     });
     let errors = errors.transpose().map_err(|error| sys::no_thread(&error))?;
     let patience = PATIENCE + Duration::from_secs_f64((2.0 * (options.warm + options.duration)).min(MOST_S));
-    let (begin, end) = match marks(&mut child, patience)? {
-        Some(marks) => marks,
-        None => {
-            let message = "no packets pass: it printed no `B count now` and `E count now` for";
-            return Err(format!("{file}: {}: {message} {} s", contestant.name, patience.as_secs()));
-        }
+    let Some((begin, end)) = marks(&mut child, patience)? else {
+        let message = "no packets pass: it printed no `B count now` and `E count now` for";
+        return Err(format!("{file}: {}: {message} {} s", contestant.name, patience.as_secs()));
     };
     child.wait().map_err(|error| format!("{}: {}", contestant.name, reason(&error)))?;
     let errors = errors.and_then(|thread| thread.join().ok()).unwrap_or_default();

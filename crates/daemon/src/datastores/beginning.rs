@@ -12,13 +12,11 @@ use crate::journal;
 /// The configuration that takes the place of the one that ran last, if one does: what was put by, if that is wanted, or what ran before
 /// a commit that waited for confirmation when the daemon ended.
 pub(crate) fn instead(folder: &Path, from_startup: bool) -> Result<Option<Value>, Fault> {
-    let unconfirmed = folder.join(UNCONFIRMED);
-    let is_unconfirmed = unconfirmed.exists();
-    if is_unconfirmed {
-        tracing::warn!(target: "weir", "the last commit is taken back: nobody has confirmed it");
-    }
-    let file = if from_startup { folder.join(STARTUP) } else { unconfirmed };
-    if from_startup && !file.exists() {
+    let file = folder.join(if from_startup { STARTUP } else { UNCONFIRMED });
+    if !file.exists() {
+        if !from_startup {
+            return Ok(None);
+        }
         // Not as if an empty one had been put by: what ran last would be lost.
         let file = file.display();
         let message = format!(
@@ -26,7 +24,10 @@ pub(crate) fn instead(folder: &Path, from_startup: bool) -> Result<Option<Value>
         );
         return Err(Fault::refused(message));
     }
-    (from_startup || is_unconfirmed).then(|| journal::read_whole(&file).map(|read| read.0)).transpose()
+    if !from_startup {
+        tracing::warn!(target: "weir", "the last commit is taken back: nobody has confirmed it");
+    }
+    journal::read_whole(&file).map(|(tree, ..)| Some(tree))
 }
 
 /// Forgets a commit that waited for confirmation.

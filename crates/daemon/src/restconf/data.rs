@@ -206,14 +206,10 @@ impl Service {
     }
 }
 
-/// Nothing is written beneath an entry that is not there: a name that was mistyped makes none (RFC 8040, section 4.5).
+/// Nothing is written beneath an entry that is not there (RFC 8040, section 4.5).
 pub fn entries_are_there(store: &Store, places: &[Place<'_>]) -> Result<(), Fault> {
-    let n = places.iter().rposition(|place| place.keys.is_some()).map_or(0, |last| last + 1);
-    if n > 0 && store.tree().get(&places[..n]).is_none() {
-        let text = path::to_text(&places[..n]);
-        return Err(Fault::missing(format!("{text} does not exist; create it first")).at(text));
-    }
-    Ok(())
+    let last = places.iter().rposition(|place| place.keys.is_some());
+    last.map_or(Ok(()), |last| store.tree().must_have(&places[..=last]))
 }
 
 /// The node that is written; the whole configuration is none.

@@ -323,6 +323,14 @@ mod tests {
         });
     }
 
+    /// An interface that receives from a device.
+    fn receiver(device: &str) -> Interface {
+        let (input, _output) = open(device).unwrap();
+        let mut interface = Interface::new("left").unwrap();
+        interface.add_input(Box::new(input)).unwrap();
+        interface
+    }
+
     /// Receives each time that a descriptor tells of something, until `is_done` or nothing has told for a while; whether it is done.
     fn receive_until(interface: &mut Interface, mut is_done: impl FnMut(&mut Interface) -> bool) -> bool {
         let mut poller = Poller::new().unwrap();
@@ -347,9 +355,7 @@ mod tests {
             if !make_veth("here", "there") {
                 return;
             }
-            let (input, _output) = open("here").unwrap();
-            let mut interface = Interface::new("left").unwrap();
-            interface.add_input(Box::new(input)).unwrap();
+            let mut interface = receiver("here");
             link::set_up("here", false).unwrap();
             let mut n_looks = 0;
             assert!(receive_until(&mut interface, |interface| {
@@ -370,9 +376,7 @@ mod tests {
             if !make_veth("here", "there") {
                 return;
             }
-            let (input, _output) = open("here").unwrap();
-            let mut interface = Interface::new("left").unwrap();
-            interface.add_input(Box::new(input)).unwrap();
+            let mut interface = receiver("here");
             let (start, mut n_looks) = (Instant::now(), 0);
             assert!(receive_until(&mut interface, |_| {
                 n_looks += 1;
@@ -389,9 +393,7 @@ mod tests {
             if !make_veth("here", "there") {
                 return;
             }
-            let (input, _output) = open("here").unwrap();
-            let mut here = Interface::new("here").unwrap();
-            here.add_input(Box::new(input)).unwrap();
+            let mut here = receiver("here");
             let (_input, output) = open("there").unwrap();
             let mut there = Interface::new("there").unwrap();
             there.add_output(Box::new(output)).unwrap();
