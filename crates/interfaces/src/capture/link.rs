@@ -113,6 +113,18 @@ pub fn canonical(link_type: u32) -> u32 {
     }
 }
 
+/// The link type that stands in the header of a capture. The high bits tell whether frames end with a checksum; where the others
+/// are none that is known, all are the number, as in Click.
+pub fn of_header(field: u32) -> u32 {
+    let link_type = canonical(field & 0x03ff_ffff);
+    let is_known = NAMES.iter().any(|(_, known)| *known == link_type);
+    if is_known {
+        link_type
+    } else {
+        canonical(field)
+    }
+}
+
 /// Whether [`find_ip`] understands the link type.
 pub fn can_find_ip(link_type: u32) -> bool {
     link_type != AIRONET && (link_type == HOST_RAW || NAMES.iter().any(|(_, known)| *known == link_type))
@@ -407,6 +419,8 @@ mod tests {
         let read = names.map(|name| read(name).unwrap_or("-".into())).join(" ");
         expect!["ETHER IP ATM 802_11 ETHER #147 #147 - - - - -"].assert_eq(&read);
         assert_eq!((unparse(NONE), canonical(12), can_find_ip(12)), ("<none>".into(), RAW, true));
+        let of_headers = [12, 1, 0x3000_0001, 0x3000_0084, 0x84].map(of_header);
+        assert_eq!(of_headers, [RAW, ETHERNET, ETHERNET, 0x3000_0084, 0x84]);
         assert!(can_find_ip(PRISM) && !can_find_ip(AIRONET) && !can_find_ip(147));
     }
 

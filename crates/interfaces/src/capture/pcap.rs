@@ -50,8 +50,7 @@ impl Pcap {
         if major != 2 {
             return Err(CaptureError::Version { offset: 4, major, minor });
         }
-        // The high bits tell whether frames end with a checksum.
-        let link_type = link::canonical(order.u32(header, 20) & 0x03ff_ffff);
+        let link_type = link::of_header(order.u32(header, 20));
         let snaplen = order.u32(header, 16);
         let keeps_unmeasured = false;
         Ok(Some(Pcap {
