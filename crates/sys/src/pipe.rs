@@ -4,7 +4,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Result, SysError};
 use crate::poll::events_now;
@@ -105,13 +105,29 @@ pub fn proof(fd: impl AsFd) -> io::Result<OwnedFd> {
 pub fn has_open(pid: u32, id: PipeId, is_writer: bool) -> bool {
     // The permissions of the links there are those of the descriptors.
     let wanted = if is_writer { 0o200 } else { 0o400 };
-    let is_end = |path: PathBuf| {
+    let is_end = |path: &PathBuf| {
         let is_meant = |facts: Metadata| (facts.dev(), facts.ino()) == (id.device, id.inode);
-        std::fs::metadata(&path).is_ok_and(is_meant)
-            && std::fs::symlink_metadata(&path).is_ok_and(|link| link.mode() & wanted != 0)
+        std::fs::metadata(path).is_ok_and(is_meant)
+            && std::fs::symlink_metadata(path).is_ok_and(|link| link.mode() & wanted != 0)
     };
-    let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-    open.flatten().any(|entry| is_end(entry.path()))
+    descriptors(Path::new(&format!("/proc/{pid}"))).iter().any(is_end)
+}
+
+/// Whether a descriptor of a process, as `/proc` shows it, is a link to one of these.
+pub fn has_link(process: &Path, links: &[String]) -> bool {
+    let is_meant = |path: &PathBuf| {
+        std::fs::read_link(path)
+            .is_ok_and(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
+    };
+    descriptors(process).iter().any(is_meant)
+}
+
+/// The descriptors of a process, the last first: who starts others with pipes has just made these.
+fn descriptors(process: &Path) -> Vec<PathBuf> {
+    let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = open.map(|entry| entry.path()).collect();
+    paths.reverse();
+    paths
 }
 
 fn path(fd: BorrowedFd<'_>) -> PathBuf {

@@ -295,11 +295,7 @@ fn has_link(process: &Path, ends: &[End]) -> bool {
     let links: Vec<String> = ends.iter().map(|end| end.link()).collect();
     // One that the process moves meanwhile (`dup2`, then `close`), as a shell does before it becomes another program, may be missed: where
     // it goes was read before, where it was is read after. It is moved once, so that it is there the second time.
-    (0..2).any(|_| {
-        let fds = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        let mut targets = fds.filter_map(|fd| std::fs::read_link(fd.path()).ok());
-        targets.any(|target| links.iter().any(|link| target.as_os_str() == link.as_str()))
-    })
+    (0..2).any(|_| sys::pipe::has_link(process, &links))
 }
 
 #[cfg(test)]
