@@ -18,9 +18,9 @@ use element::{
     Packet,
 };
 use packet::DEFAULT_HEADROOM;
-use wire::{ip_flag, ip_option, Ipv4};
+use wire::{checksum, ip_flag, ip_option, Ipv4};
 
-use super::{pieces::Pieces, set_ip_checksum};
+use super::pieces::Pieces;
 
 /// The class.
 pub const CLASS: Class = Class::new::<IPFragmenter>("IPFragmenter", "1/1-2", "h/h", "x/x")
@@ -134,7 +134,7 @@ impl IPFragmenter {
         let total_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
         let flags = u16::from_be_bytes([header[6], header[7]]);
         let has_df = flags & ip_flag::DF != 0;
-        if has_df && self.honors_df || first_len < 8 || header_len < 20 || header_len + first_len > n_bytes {
+        if has_df && self.honors_df || first_len < 8 || header_len + first_len > n_bytes {
             return self.refuse(ctx, out, packet);
         }
         if has_df {
@@ -142,7 +142,7 @@ impl IPFragmenter {
             header[4..6].copy_from_slice(&(ctx.random() as u16).to_ne_bytes());
         }
         let flags = flags & !ip_flag::DF;
-        set_lengths(bytes, header_len + first_len, flags | ip_flag::MF);
+        set_lengths(bytes, header_len, header_len + first_len, flags | ip_flag::MF);
         let mut first = packet.clone();
         first.truncate(
             (first.network_offset().unwrap_or(0) + (header_len + first_len) as isize).max(0) as usize
@@ -198,13 +198,17 @@ fn put_in_front(fragment: &mut Packet, link: &[u8]) {
     fragment.set_mac_offset(0);
 }
 
-/// Writes total length and flags, and the checksum.
-fn set_lengths(bytes: &mut [u8], total_len: usize, flags: u16) {
-    if let Some(header) = bytes.first_chunk_mut::<20>() {
-        header[2..4].copy_from_slice(&(total_len as u16).to_be_bytes());
-        header[6..8].copy_from_slice(&flags.to_be_bytes());
+/// Writes total length and flags, and the checksum. As in Click that is one of as many bytes as the header says that it has, even if
+/// those are too few for a header.
+fn set_lengths(bytes: &mut [u8], header_len: usize, total_len: usize, flags: u16) {
+    let Some(header) = bytes.first_chunk_mut::<20>() else { return };
+    header[2..4].copy_from_slice(&(total_len as u16).to_be_bytes());
+    header[6..8].copy_from_slice(&flags.to_be_bytes());
+    header[10..12].fill(0);
+    let sum = checksum::checksum(bytes.get(..header_len).unwrap_or_default());
+    if let Some(field) = bytes.get_mut(10..12) {
+        field.copy_from_slice(&sum.to_be_bytes());
     }
-    set_ip_checksum::set(bytes);
 }
 
 /// What all fragments but the first have in common.
@@ -224,7 +228,7 @@ impl Template {
         let (fixed, options) = header.split_at_mut(20);
         fixed.copy_from_slice(ip.get(..20).unwrap_or(&[0; 20]));
         let n_bytes = 20 + copy_options(ip.get(20..header_len).unwrap_or_default(), options);
-        header[0] = 0x40 | (n_bytes / 4) as u8;
+        header[0] = header[0] & 0xf0 | (n_bytes / 4) as u8;
         Template { header, header_len: n_bytes, whole_header_len: header_len, flags }
     }
 
@@ -245,7 +249,7 @@ impl Template {
             there.copy_from_slice(from.get(..n).unwrap_or_default());
             lacking.fill(0);
         }
-        set_lengths(bytes, header_len + len, flags);
+        set_lengths(bytes, header_len, header_len + len, flags);
         fragment.set_network_header(0, header_len);
         fragment.copy_annotations(whole);
         fragment
@@ -310,6 +314,18 @@ mod tests {
             f.drops: 0
         "#]],
         );
+    }
+
+    #[test]
+    fn a_header_that_claims_too_few_words_is_cut_as_by_click() {
+        let packet = "60000028 00070000 4011 1234 01000001 02000002 00010203 04050607 08090a0b 0c0d0e0f 10111213";
+        fragment("28", packet, expect![[r#"
+            p:   24 | 60000018 00072000 4011ffff 01000001 02000002 00010203
+            p:   28 | 6500001c 00072003 401137c5 01000001 02000002 04050607 08090a0b
+            p:   28 | 6500001c 00070004 401157c4 01000001 02000002 0c0d0e0f 10111213
+            f.fragments: 3
+            f.drops: 0
+        "#]]);
     }
 
     #[test]
