@@ -462,6 +462,30 @@ fn any_tag_means_that_the_target_is_there() {
 }
 
 #[test]
+fn a_weak_tag_is_none_to_change_by_but_one_to_read_by() {
+    let daemon = Daemon::start("weak-tag");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let color = "/restconf/data/wire:wire=a/color";
+    let (tag, body) = (daemon.tag(color).unwrap(), json!({ "wire:color": 2 }));
+    let weak = format!("W/{tag}");
+    assert_eq!(daemon.ask_if("GET", color, ("if-none-match", &weak), Value::Null), 304);
+    assert_eq!(daemon.ask_if("PUT", color, ("if-match", &weak), body.clone()), 412);
+    assert_eq!(daemon.ask_if("PUT", color, ("if-match", &format!("{weak}, {tag}")), body), 204);
+}
+
+#[test]
+fn what_would_be_answered_in_a_form_that_is_not_accepted_is_not_done() {
+    let daemon = Daemon::start("accept");
+    let (path, entry) = ("/restconf/data/wire:wire=a", json!({ "wire:wire": [{ "name": "a" }] }));
+    let put = |accept: &str| daemon.ask_if("PUT", path, ("accept", accept), entry.clone());
+    assert_eq!(put("application/yang-data+xml"), 406);
+    assert_eq!(daemon.ask("GET", path, Value::Null).status, 404);
+    assert_eq!(put("application/yang-data+xml, */*;q=0.1"), 201);
+    assert_eq!(daemon.ask_if("GET", "/metrics", ("accept", "text/plain"), Value::Null), 200);
+}
+
+#[test]
 fn state_is_always_told_anew() {
     let daemon = Daemon::start("state");
     daemon.prepare(1);
