@@ -688,6 +688,28 @@ fn nothing_but_a_commit_changes_what_an_unconfirmed_one_would_take_back() {
 }
 
 #[test]
+fn a_candidate_goes_over_to_a_function_that_is_upgraded() {
+    let daemon = Daemon::start("upgraded");
+    daemon.prepare(1);
+    let upgrade = |color: &str| {
+        let schema = SCHEMA.replace("leaf color", &format!("leaf size {{ type uint8; }} {color}"));
+        let body = Package::of_texts("wire", &schema, TEMPLATE).to_tar();
+        daemon.service.answer(&Request { body, ..daemon.request("PUT", "/functions/wire") }).status
+    };
+    assert_eq!(upgrade("leaf color"), 204);
+    let candidate = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
+    let put =
+        |leaf: &str| daemon.ask("PUT", &format!("{candidate}/{leaf}"), json!({ format!("wire:{leaf}"): 7 }));
+    assert_eq!(put("size").status, 201);
+    // What the next one refuses in it can be taken out.
+    assert_eq!(upgrade("must 'not(size > 6)'; leaf color"), 204);
+    let (status, text) = told(&daemon.ask("POST", "/restconf/operations/weir:commit", Value::Null));
+    assert!(status == 400 && text.contains("size"), "{status} {text}");
+    assert_eq!(daemon.ask("DELETE", &format!("{candidate}/size"), Value::Null).status, 204);
+    assert_eq!((daemon.operation("commit", Value::Null), daemon.color()), (204, json!(1)));
+}
+
+#[test]
 fn a_commit_leaves_no_instances_of_a_removed_function_out() {
     let daemon = Daemon::start("removed");
     let other = Package::of_texts("other", &SCHEMA.replace("wire", "other"), "Idle -> Discard;");
