@@ -17,7 +17,7 @@ use crate::command::GraphName;
 use crate::complete::graphs;
 use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
-use crate::control::protocol::Ask;
+use crate::control::protocol::{Answer, Ask};
 use crate::failure::Exit;
 use crate::load::Origin;
 use crate::patience::Patience;
@@ -184,6 +184,12 @@ fn follow(graph: &GraphName, json: bool) -> Exit {
     let reader = client::follow(graph, &Ask::Events)?;
     for line in reader.lines() {
         let line = line.map_err(|error| reason(&error))?;
+        if let Ok(end) = serde_json::from_str(&line) {
+            return match end {
+                Answer::Ok(_) => Ok(ExitCode::SUCCESS),
+                Answer::Error(message) => Err(message.into()),
+            };
+        }
         if json {
             println!("{line}");
             continue;
@@ -192,7 +198,7 @@ fn follow(graph: &GraphName, json: bool) -> Exit {
         println!("{}  {}", event.time, event.sentence());
         event.texts("plan").for_each(|step| println!("  {step}"));
     }
-    Ok(ExitCode::SUCCESS)
+    Err("the events broke off: the graph was killed, or has crashed".to_string().into())
 }
 
 fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Exit {

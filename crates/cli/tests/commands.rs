@@ -457,6 +457,22 @@ fn records_that_cannot_be_written_are_told_and_fail_the_run() {
 }
 
 #[test]
+fn alerts_for_a_standard_output_that_is_full_are_told_of_by_its_name() {
+    let graph = "FromDump(captures/lan.pcap, STOP true) -> MarkIPHeader(14)
+        -> IntrusionDetector(RULE 'alert ip any any -> any any (sid:1;)', EVE -) -> Discard";
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["run", "-q", "-e", graph])
+        .current_dir(root())
+        .stdout(full)
+        .output()
+        .expect("it runs");
+    let told = stderr(&output);
+    assert!(told.contains("standard output: No space left on device; no more alerts are written"), "{told}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn a_capture_that_is_cut_off_fails_the_run() {
     let (cut, whole) =
         (scratch("cut.pcap"), std::fs::read(root().join("captures/lan.pcap")).expect("it is there"));

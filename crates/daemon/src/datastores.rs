@@ -127,9 +127,15 @@ impl Service {
             Datastore::Running => Ok(self.store()),
             Datastore::Candidate => {
                 let mut candidate = lock(&self.copies.candidate);
-                if lock(&self.copies.base).is_none() {
-                    candidate.copy(&self.store())?;
+                let is_new = lock(&self.copies.base).is_none();
+                let running = self.store();
+                if is_new {
+                    candidate.copy(&running)?;
+                } else if !candidate.functions().is(running.functions()) {
+                    // What other functions refuse in it can only be taken out by those that it was made with.
+                    let _ = candidate.change_functions(running.functions().clone());
                 }
+                drop(running);
                 Ok(candidate)
             }
             Datastore::Startup => {

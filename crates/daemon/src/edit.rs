@@ -285,9 +285,7 @@ fn clean_entry(node: &Node, value: Value, at: &str) -> Result<Value, Fault> {
 }
 
 fn clean_members(node: &Node, value: Value, at: &str, may: impl Fn(&Node) -> bool) -> Result<Value, Fault> {
-    let Value::Object(members) = value else {
-        return Err(Fault::invalid(format!("`{}`: expected an object", node.name)).at(at));
-    };
+    let Value::Object(members) = value else { return Err(no_object(node, &value, may).at(at)) };
     let mut cleaned = Map::new();
     for (name, value) in members {
         let plain = match name.split_once(':') {
@@ -295,17 +293,8 @@ fn clean_members(node: &Node, value: Value, at: &str, may: impl Fn(&Node) -> boo
             _ => &name,
         };
         let Some(child) = node.child(plain) else {
-            let known: Vec<&str> = node
-                .data_children()
-                .filter(|child| child.is_config)
-                .map(|child| child.name.as_str())
-                .collect();
-            return Err(Fault::unknown(format!(
-                "`{}` has no `{name}`; it has {}",
-                node.name,
-                known.join(", ")
-            ))
-            .at(at));
+            let known = members_of(node, may).join(", ");
+            return Err(Fault::unknown(format!("`{}` has no `{name}`; it has {known}", node.name)).at(at));
         };
         if !may(child) {
             return Err(Fault::invalid(format!("`{name}` is state: it cannot be written")).at(at));
@@ -313,6 +302,20 @@ fn clean_members(node: &Node, value: Value, at: &str, may: impl Fn(&Node) -> boo
         cleaned.insert(plain.to_string(), clean(child, value, &format!("{at}/{plain}"))?);
     }
     Ok(Value::Object(cleaned))
+}
+
+/// What a node can be given.
+fn members_of(node: &Node, may: impl Fn(&Node) -> bool) -> Vec<&str> {
+    node.data_children().filter(|child| may(child)).map(|child| child.name.as_str()).collect()
+}
+
+/// Why something else cannot be the value of a node that has members.
+fn no_object(node: &Node, value: &Value, may: impl Fn(&Node) -> bool) -> Fault {
+    let known = members_of(node, may);
+    let example = known.iter().find(|name| !node.keys.iter().any(|key| key == *name));
+    let example = example.map(|name| format!(", as in {{\"{name}\": VALUE}}")).unwrap_or_default();
+    let (text, known) = (functions::text_of(value), known.join(", "));
+    Fault::invalid(format!("`{}` `{text}`: expected an object with some of {known}{example}", node.name))
 }
 
 fn check_leaf(node: &Node, value: &Value, at: &str) -> Result<(), Fault> {

@@ -58,6 +58,11 @@ impl Fault {
         Fault::new(405, "operation-not-supported", message)
     }
 
+    /// An answer in no form that is accepted.
+    pub fn not_acceptable(message: impl Into<String>) -> Fault {
+        Fault::new(406, "invalid-value", message)
+    }
+
     /// What somebody may not do.
     pub fn denied(message: impl Into<String>) -> Fault {
         Fault::new(403, "access-denied", message)

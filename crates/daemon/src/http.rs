@@ -4,6 +4,7 @@
 
 mod body;
 mod patient;
+mod places;
 mod stream;
 pub mod tls;
 
@@ -18,12 +19,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::watch;
 
 use crate::fault::Fault;
 use crate::restconf::{Reply, Request, Service};
 use crate::roles::{Role, Who};
+use body::Lasting;
 use patient::Patient;
+use places::{Place, Places};
 use tls::Tls;
 
 /// Most connections at a time.
@@ -35,55 +38,74 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may leave no room for what it is sent.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(60);
 
-type Answer = hyper::Response<BoxBody<Bytes, Infallible>>;
+/// How long the end waits for answers to be written.
+const END_TIMEOUT: Duration = Duration::from_millis(500);
+
+type Answer = hyper::Response<BoxBody<Bytes, std::io::Error>>;
+
+/// What serves ends when the sender is gone.
+pub type Ending = watch::Receiver<()>;
 
 /// Who may use the Unix socket, by the numbers of the user and of all its groups.
 pub type Peers = Arc<dyn Fn(u32, &[u32]) -> Who + Send + Sync>;
 
-/// Serves a Unix socket for ever.
-pub async fn serve_unix(service: Arc<Service>, listener: UnixListener, peers: Peers) {
+/// Serves a Unix socket.
+pub async fn serve_unix(service: Arc<Service>, listener: UnixListener, peers: Peers, ending: Ending) {
     let accept = || async { listener.accept().await.map(|(stream, _)| stream) };
-    let talk = |stream: UnixStream| {
+    let talk = |stream: UnixStream, place| {
         let groups = sys::unix::peer_groups(&stream).unwrap_or_default();
         let who = stream.peer_cred().map_or_else(|_| Who::default(), |peer| peers(peer.uid(), &groups));
-        converse(service.clone(), stream, who, None)
+        let client = Client { who, tls: None, place };
+        converse(service.clone(), stream, client, ending.clone())
     };
-    serve(accept, talk).await;
+    serve(accept, talk, ending.clone()).await;
 }
 
-/// Serves a TCP socket with TLS for ever.
-pub async fn serve_tls(service: Arc<Service>, listener: TcpListener, tls: Arc<Tls>) {
+/// Serves a TCP socket with TLS.
+pub async fn serve_tls(service: Arc<Service>, listener: TcpListener, tls: Arc<Tls>, ending: Ending) {
     let accept = || async { listener.accept().await.map(|(stream, _)| stream) };
-    let talk = |stream: TcpStream| {
-        let (service, tls) = (service.clone(), tls.clone());
+    let talk = |stream: TcpStream, place| {
+        let (service, tls, ending) = (service.clone(), tls.clone(), ending.clone());
         async move {
             let _ = stream.set_nodelay(true);
             if let Ok(Ok((stream, who))) = tokio::time::timeout(BODY_TIMEOUT, tls.accept(stream)).await {
-                converse(service, stream, who, Some(tls)).await;
+                converse(service, stream, Client { who, tls: Some(tls), place }, ending).await;
             }
         }
     };
-    serve(accept, talk).await;
+    serve(accept, talk, ending.clone()).await;
 }
 
-/// Talks with all who come, up to a limit at a time.
-async fn serve<S, A, T>(accept: impl Fn() -> A, talk: impl Fn(S) -> T)
+/// Talks with all who come, up to a limit at a time, until the end.
+async fn serve<S, A, T>(accept: impl Fn() -> A, talk: impl Fn(S, Arc<Place>) -> T, mut ending: Ending)
 where
     A: Future<Output = std::io::Result<S>>,
     T: Future<Output = ()> + Send + 'static,
 {
-    let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    while let Ok(permit) = limit.clone().acquire_owned().await {
-        let Ok(stream) = accept().await else {
-            pause().await;
-            continue;
-        };
-        let talk = talk(stream);
-        tokio::spawn(async move {
-            talk.await;
-            drop(permit);
-        });
+    let places = Places::new(MAX_CONNECTIONS);
+    let come = async {
+        loop {
+            let Ok(stream) = accept().await else {
+                pause().await;
+                continue;
+            };
+            let place = places.take().await;
+            let talk = talk(stream, place.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    biased;
+                    () = place.is_given() => {}
+                    () = talk => {}
+                }
+            });
+        }
+    };
+    tokio::select! {
+        () = come => {}
+        _ = ending.changed() => {}
     }
+    // Who does not read in time finds the connection broken.
+    let _ = tokio::time::timeout(END_TIMEOUT, places.are_left()).await;
 }
 
 /// Descriptors may have run out: others end meanwhile.
@@ -91,22 +113,39 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone)]
+struct Client {
+    who: Who,
+    /// Where tokens tell who asks.
+    tls: Option<Arc<Tls>>,
+    place: Arc<Place>,
+}
+
 /// Answers the requests of a connection.
 async fn converse(
     service: Arc<Service>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    who: Who,
-    tls: Option<Arc<Tls>>,
+    client: Client,
+    mut ending: Ending,
 ) {
     let handle = service_fn(move |request: hyper::Request<Incoming>| {
-        let (service, who, tls) = (service.clone(), who.clone(), tls.clone());
-        async move { Ok::<_, Infallible>(respond(service, request, who, tls).await) }
+        let (service, client, busy) = (service.clone(), client.clone(), client.place.busy());
+        async move {
+            let answer = respond(service, request, client.who, client.tls).await;
+            Ok::<_, Infallible>(answer.map(|body| Lasting { body, _busy: busy }))
+        }
     });
     let mut server = hyper::server::conn::http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(64 << 10);
     let stream = TokioIo::new(Patient::new(stream, ROOM_TIMEOUT));
-    // An error is the client's end.
-    let _ = server.serve_connection(stream, handle).await;
+    let mut connection = std::pin::pin!(server.serve_connection(stream, handle));
+    tokio::select! {
+        // An error is the client's end.
+        _ = &mut connection => return,
+        _ = ending.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
 }
 
 async fn respond(
@@ -172,10 +211,10 @@ fn answer(reply: Reply) -> Answer {
     for (name, value) in &reply.headers {
         response = response.header(*name, value);
     }
-    let body = Full::new(Bytes::from(reply.body)).boxed();
-    response.body(body).unwrap_or_else(|_| {
+    let body = |bytes| Full::new(bytes).map_err(|never: Infallible| match never {}).boxed();
+    response.body(body(Bytes::from(reply.body))).unwrap_or_else(|_| {
         // A header's value held what headers cannot.
-        let mut response = hyper::Response::new(Full::new(Bytes::new()).boxed());
+        let mut response = hyper::Response::new(body(Bytes::new()));
         *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
         response
     })

@@ -462,6 +462,30 @@ fn any_tag_means_that_the_target_is_there() {
 }
 
 #[test]
+fn a_weak_tag_is_none_to_change_by_but_one_to_read_by() {
+    let daemon = Daemon::start("weak-tag");
+    daemon.prepare(1);
+    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let color = "/restconf/data/wire:wire=a/color";
+    let (tag, body) = (daemon.tag(color).unwrap(), json!({ "wire:color": 2 }));
+    let weak = format!("W/{tag}");
+    assert_eq!(daemon.ask_if("GET", color, ("if-none-match", &weak), Value::Null), 304);
+    assert_eq!(daemon.ask_if("PUT", color, ("if-match", &weak), body.clone()), 412);
+    assert_eq!(daemon.ask_if("PUT", color, ("if-match", &format!("{weak}, {tag}")), body), 204);
+}
+
+#[test]
+fn what_would_be_answered_in_a_form_that_is_not_accepted_is_not_done() {
+    let daemon = Daemon::start("accept");
+    let (path, entry) = ("/restconf/data/wire:wire=a", json!({ "wire:wire": [{ "name": "a" }] }));
+    let put = |accept: &str| daemon.ask_if("PUT", path, ("accept", accept), entry.clone());
+    assert_eq!(put("application/yang-data+xml"), 406);
+    assert_eq!(daemon.ask("GET", path, Value::Null).status, 404);
+    assert_eq!(put("application/yang-data+xml, */*;q=0.1"), 201);
+    assert_eq!(daemon.ask_if("GET", "/metrics", ("accept", "text/plain"), Value::Null), 200);
+}
+
+#[test]
 fn state_is_always_told_anew() {
     let daemon = Daemon::start("state");
     daemon.prepare(1);
@@ -661,6 +685,28 @@ fn nothing_but_a_commit_changes_what_an_unconfirmed_one_would_take_back() {
     assert!(daemon.ask("PUT", "/restconf/data/weir:access", rules).status < 300);
     assert_eq!(daemon.service.answer(&add).status, 201);
     assert_eq!(bob("confirm-commit").0, 409);
+}
+
+#[test]
+fn a_candidate_goes_over_to_a_function_that_is_upgraded() {
+    let daemon = Daemon::start("upgraded");
+    daemon.prepare(1);
+    let upgrade = |color: &str| {
+        let schema = SCHEMA.replace("leaf color", &format!("leaf size {{ type uint8; }} {color}"));
+        let body = Package::of_texts("wire", &schema, TEMPLATE).to_tar();
+        daemon.service.answer(&Request { body, ..daemon.request("PUT", "/functions/wire") }).status
+    };
+    assert_eq!(upgrade("leaf color"), 204);
+    let candidate = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
+    let put =
+        |leaf: &str| daemon.ask("PUT", &format!("{candidate}/{leaf}"), json!({ format!("wire:{leaf}"): 7 }));
+    assert_eq!(put("size").status, 201);
+    // What the next one refuses in it can be taken out.
+    assert_eq!(upgrade("must 'not(size > 6)'; leaf color"), 204);
+    let (status, text) = told(&daemon.ask("POST", "/restconf/operations/weir:commit", Value::Null));
+    assert!(status == 400 && text.contains("size"), "{status} {text}");
+    assert_eq!(daemon.ask("DELETE", &format!("{candidate}/size"), Value::Null).status, 204);
+    assert_eq!((daemon.operation("commit", Value::Null), daemon.color()), (204, json!(1)));
 }
 
 #[test]

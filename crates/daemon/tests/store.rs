@@ -131,7 +131,7 @@ fn a_transaction_is_made_whole_or_not_at_all() {
         edit 1: 400 unknown-element : `wire` has no `nothing`; it has name, color, address, fails, tag, rule, limits None
         edit 1: 400 unknown-element /wire:wire=a: `wire` has no `nothing`; it has name, color, address, fails, tag, rule, limits None
         edit 1: 400 invalid-value /wire:wire=a: the entry's key is b in its value; it must be a None
-        edit 1: 400 invalid-value /wire:wire=a: `wire`: expected an object None
+        edit 1: 400 invalid-value /wire:wire=a: `wire` `[1]`: expected an object with some of name, color, address, fails, tag, rule, limits, as in {"color": VALUE} None
         edit 1: 405 operation-not-supported /wire:wire=a/name: `name` is the entry's key: make another entry None
         edit 1: 400 invalid-value /wire:wire[name='a']/limits: low is above high Some("bounds")
         edit 1: 400 invalid-value /wire:wire=a/rule=2/match: `match` `tcp prt 80`: empty term near 'prt' (`weir help IPClassifier` describes patterns) None

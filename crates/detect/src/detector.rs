@@ -126,7 +126,7 @@ impl Detector {
         &self.evaluator.fired
     }
 
-    /// Looks at a packet that starts with its IP header; `None` if it has none.
+    /// Looks at a packet that starts with its IP header; `None` if it has none. The time is one that nobody sets.
     #[inline]
     pub fn inspect<'p>(&mut self, packet: &'p [u8], now_ns: i64) -> Option<Outcome<'p>> {
         self.evaluator.begin(now_ns);

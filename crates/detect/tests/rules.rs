@@ -57,6 +57,7 @@ alert tcp any any -> any 80 (flow:up; flowbits:isset,a|b; classtype:none; ssl_st
 alert tcp any any -> any 80 (content:!"a"; fast_pattern; threshold:type limit; dsize:5<; sid:5;)
 alert tcp any any -> any 80 (sid:6;)
 alert tcp any any -> any 80 (sid:6;)
+alert tcp any any -> any 80 (sid:4294967296; rev:-1; threshold:type limit, count 0; detection_filter:seconds 0;)
 config checksum_mode: none
 ipvar NAME"#,
         expect![[r#"
@@ -73,7 +74,6 @@ ipvar NAME"#,
             rules:2:66: `nocase` has no content before it; put it behind the `content` that it is about
             rules:2:74: `depth` has no content before it; put it behind the `content` that it is about
             rules:2:83: `sid` needs a number, not `x`; write `sid:1;`
-            rules:2:43: the rule has no number; add `sid:1000001;`
             rules:3:1: a rule has no options; add `(msg:"..."; sid:1000001;)`
             rules:4:1: a rule begins with seven words, here are 6; write `alert tcp any any -> any 80 (...)`
             rules:5:30: the pattern `(a)\1` has backreferences, which cannot be searched in bounded time; write it without, or as several contents
@@ -94,8 +94,12 @@ ipvar NAME"#,
             rules:8:58: threshold is not complete; write `threshold:type limit, track by_src, count 5, seconds 60;`
             rules:8:80: `5<` is no number or range; write `5`, `!5`, `<5`, `>5`, `<=5`, `>=5` or `5<>10`
             rules:10:1: there is another rule with sid 6, in line 9; give each rule a number of its own
-            rules:11:8: only `config classification:` is known; leave the line out; limits are arguments of the element
-            rules:12:1: `ipvar` needs a name and a value; write `ipvar HOME_NET 10.0.0.0/8`
+            rules:11:30: `4294967296` does not fit into the 32 bits of `sid`; write a smaller number
+            rules:11:46: `-1` does not fit into the 32 bits of `rev`; write a larger number
+            rules:11:54: `count` cannot be 0; write `count 1` or more
+            rules:11:85: `seconds` cannot be 0; write `seconds 1` or more
+            rules:12:8: only `config classification:` is known; leave the line out; limits are arguments of the element
+            rules:13:1: `ipvar` needs a name and a value; write `ipvar HOME_NET 10.0.0.0/8`
         "#]],
     );
 }

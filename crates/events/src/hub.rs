@@ -1,5 +1,6 @@
 //! Those who listen.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -18,6 +19,7 @@ pub type Subscribed = Box<dyn Fn(String, Vec<String>) + Send + Sync>;
 #[derive(Default)]
 pub struct Hub {
     listeners: Mutex<Vec<SyncSender<Arc<Event>>>>,
+    has_ended: AtomicBool,
     elements: OnceLock<Subscribed>,
     hooks: OnceLock<Hooks>,
 }
@@ -52,8 +54,22 @@ impl Hub {
         if all.len() >= MAX_LISTENERS {
             return None;
         }
-        all.push(sender);
+        if !self.has_ended() {
+            all.push(sender);
+        }
         Some(receiver)
+    }
+
+    /// Lets go of all who listen: nothing happens any more.
+    pub fn end(&self) {
+        let mut all = self.lock();
+        self.has_ended.store(true, Ordering::Release);
+        all.clear();
+    }
+
+    /// Whether that is why a listener was let go, and not that it was too far behind.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     /// Whether anybody but elements would hear of an event.
@@ -97,6 +113,17 @@ mod tests {
         }
         let heard: Vec<_> = slow.iter().map(|event| event.facts["n"].clone()).collect();
         assert_eq!((heard.len(), &heard[BACKLOG - 1]), (BACKLOG, &json!(BACKLOG - 1)));
+        assert!(!hub.has_ended());
+    }
+
+    #[test]
+    fn at_the_end_all_hear_what_was_told_and_are_let_go() {
+        let hub = Hub::new();
+        let before = hub.listen().unwrap();
+        hub.tell(Event::new("last", json!({})));
+        hub.end();
+        assert_eq!(before.iter().count(), 1);
+        assert!(hub.has_ended() && hub.listen().unwrap().recv().is_err());
     }
 
     #[test]

@@ -73,6 +73,11 @@ impl Functions {
         Functions::new(self.packages.iter().filter(|package| package.name != name).cloned().collect())
     }
 
+    /// Whether these are the very same, and not others of the same names.
+    pub fn is(&self, other: &Functions) -> bool {
+        Arc::ptr_eq(&self.packages, &other.packages)
+    }
+
     /// The modules, that of weir itself first.
     pub fn modules(&self) -> &Modules {
         &self.modules

@@ -19,6 +19,11 @@ impl Now {
     pub fn of(ctx: &mut Ctx<'_>) -> Now {
         Now { wall_ns: ctx.now_ns(), steady_ns: ctx.recent_steady_ns() }
     }
+
+    /// The steady time at a time of day: intervals between packets of a capture stay what they were.
+    pub fn steady_at(self, wall_ns: i64) -> i64 {
+        self.steady_ns.wrapping_sub(self.wall_ns.wrapping_sub(wall_ns))
+    }
 }
 
 /// Counts and limit of one direction of a session. Its times are steady.
@@ -301,6 +306,16 @@ mod tests {
         let mut free = Traffic::limited(Rate(0), 0);
         free.go_on_from(&slow);
         assert!(free.take(1 << 16, 0));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_changes_no_interval() {
+        let second = 1_000_000_000;
+        let before = Now { wall_ns: 1000 * second, steady_ns: 50 * second };
+        let set = Now { wall_ns: 4601 * second, steady_ns: 51 * second };
+        assert_eq!(set.steady_at(set.wall_ns) - before.steady_at(before.wall_ns), second);
+        // Nor do packets of a capture come closer, of whatever time they are.
+        assert_eq!(set.steady_at(9 * second) - set.steady_at(2 * second), 7 * second);
     }
 
     #[test]

@@ -85,7 +85,8 @@ impl Eve {
     fn write(&mut self, ctx: &mut Ctx<'_>) {
         let Some(file) = &mut self.file else { return };
         if let Err(error) = file.write_all(&self.lines).and_then(|()| file.flush()) {
-            ctx.chatter(&format!("{}: {}; no more alerts are written", self.name, reason(&error)));
+            let name = if self.name == "-" { "standard output" } else { &self.name };
+            ctx.chatter(&format!("{name}: {}; no more alerts are written", reason(&error)));
             failure::note();
             self.file = None;
         }

@@ -23,10 +23,10 @@ use args::{Filename, Value};
 use detect::alert::Style;
 use detect::detector::{Detector, Limits};
 use element::{
-    same, same_ref, Arg, Batch, Class, Clock, Configure, Ctx, DropReason, Element, Failed, Handler, Packet,
-    Verdict,
+    same, same_ref, Arg, Batch, Class, Configure, Ctx, DropReason, Element, Failed, Handler, Packet, Verdict,
 };
 
+use super::accounting::Now;
 use super::eve::Eve;
 use super::rule_files::Sources;
 
@@ -111,13 +111,15 @@ impl Element for IntrusionDetector {
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
-        ctx.with_clock(|ctx, clock| ctx.push_each(batch, |packet| self.process(packet, clock)));
+        let now = Now::of(ctx);
+        ctx.push_each(batch, |packet| self.process(packet, now));
         self.eve.flush(ctx);
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
         let mut batch = ctx.pull(0, max);
-        ctx.with_clock(|ctx, clock| ctx.keep_each(&mut batch, |packet| self.process(packet, clock)));
+        let now = Now::of(ctx);
+        ctx.keep_each(&mut batch, |packet| self.process(packet, now));
         self.eve.flush(ctx);
         batch
     }
@@ -174,18 +176,19 @@ impl Element for IntrusionDetector {
 
 impl IntrusionDetector {
     #[inline(always)]
-    fn process(&mut self, packet: &mut Packet, clock: &mut Clock) -> Verdict {
+    fn process(&mut self, packet: &mut Packet, now: Now) -> Verdict {
         if packet.network_offset().is_none() {
             return Verdict::PASS;
         }
-        let now_ns = match packet.timestamp_ns() {
-            0 => clock.now_ns(),
+        let wall_ns = match packet.timestamp_ns() {
+            0 => now.wall_ns,
             stamped => stamped,
         };
-        let Some(outcome) = self.detector.inspect(packet.network(), now_ns) else { return Verdict::PASS };
+        let outcome = self.detector.inspect(packet.network(), now.steady_at(wall_ns));
+        let Some(outcome) = outcome else { return Verdict::PASS };
         let has_matched = !self.detector.fired().is_empty();
         if has_matched {
-            self.eve.add(&self.detector, &outcome, now_ns);
+            self.eve.add(&self.detector, &outcome, wall_ns);
         }
         match (outcome.is_dropped, has_matched && self.has_alert_output) {
             (true, _) => Verdict::drop(RULE),

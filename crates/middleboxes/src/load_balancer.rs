@@ -87,7 +87,7 @@ const HANDLERS: &[Handler] = &[
     Handler::write("weight", "`[SERVICE] BACKEND N`: its share of new flows."),
     Handler::write(
         "add",
-        "`SERVICE BACKEND...`: adds backends, `ADDRESS[:PORT][*WEIGHT][/HEALTH]`, and the service if need be.",
+        "`SERVICE BACKEND...`: adds backends, all or none, `ADDRESS[:PORT][*WEIGHT][/HEALTH]`, and the service if need be.",
     ),
     Handler::write(
         "remove",

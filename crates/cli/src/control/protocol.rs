@@ -77,7 +77,7 @@ pub enum Ask {
     },
     /// Tell the watches, an [`events::Told`] each.
     Watches,
-    /// Tell of events as they happen: an [`events::Event`] a line.
+    /// Tell of events as they happen: an [`events::Event`] a line, and an [`Answer`] when the graph ends.
     Events,
     /// Tell what a stage is and how it fares: a [`crate::stage::status::Status`].
     Status,

@@ -128,6 +128,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.sockets.clear();
+        self.herald.hub.end();
         let (n_answering, changed) = &*self.reach.answering;
         let guard = n_answering.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = changed.wait_timeout_while(guard, PATIENCE, |n| *n > 0);
@@ -168,7 +169,7 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
     // A client that goes away in the middle needs no answer.
     let _ = match serde_json::from_str(&line) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
-        Ok(Ask::Events) => events(&stream, herald),
+        Ok(Ask::Events) => reach.answering(|| events(&stream, herald)),
         Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
         Ok(Ask::Hold) => crate::stage::hold::give(&stream),
         Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),

@@ -20,13 +20,18 @@ const TRACE_BACKLOG: usize = 4096;
 /// How often a quiet stream looks whether its reader is gone.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Tells of events until the client goes away, or is too far behind.
+/// Tells of events until the client goes away, or is too far behind. A last answer says how it ended: a graph that is killed gives none.
 pub fn events(stream: &UnixStream, herald: &Herald) -> std::io::Result<()> {
     let Some(receiver) = herald.hub.listen() else {
         return answer(stream, &Answer::Error("too many listen already; try again later".to_string()));
     };
     answer(stream, &Answer::Ok(String::new()))?;
-    write_lines(stream, &receiver, |event| &**event)
+    write_lines(stream, &receiver, |event| &**event)?;
+    let end = match herald.hub.has_ended() {
+        true => Answer::Ok(String::new()),
+        false => Answer::Error("the events are not read in time".to_string()),
+    };
+    answer(stream, &end)
 }
 
 /// Writes what comes, a line of JSON each, until the client or the graph goes away.

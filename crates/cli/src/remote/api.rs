@@ -153,7 +153,8 @@ impl Daemon {
         self.ask(method, path, Some((media_type, value.to_string().into_bytes())))?.json()
     }
 
-    /// Calls `line` for each line that the daemon sends, until it returns false or the daemon ends.
+    /// Calls `line` for each line that the daemon sends, until it returns false or the daemon ends; that it does so in order shows in
+    /// the end of the body.
     pub fn follow(&self, path: &str, mut line: impl FnMut(&str) -> bool) -> Result<(), String> {
         runtime()?.block_on(async {
             let response = self.send("GET", path, None, None).await?;
@@ -163,7 +164,14 @@ impl Daemon {
                 return Answer { status, tag: None, body }.ok().map(drop);
             }
             let (mut body, mut rest) = (response.into_body(), Vec::new());
-            while let Some(Ok(frame)) = body.frame().await {
+            while let Some(frame) = body.frame().await {
+                let broken = |_| {
+                    format!(
+                        "{}: the events broke off: the daemon was killed or has crashed, or they were not read in time",
+                        self.name()
+                    )
+                };
+                let frame = frame.map_err(broken)?;
                 rest.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
                 while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
                     let text: Vec<u8> = rest.drain(..=end).collect();

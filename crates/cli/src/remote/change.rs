@@ -155,9 +155,13 @@ fn edits(
             last = last_number(&options.daemon, target, place)?.max(of_file.unwrap_or(0));
         }
         for text in texts {
+            if place.is_entry && is_list {
+                values.push(json!([target::members(place, text).map_err(Failure::Usage)?]));
+                continue;
+            }
             let value = target::value(place.node, text, last).map_err(Failure::Usage)?;
             last = last.max(highest(place, &value).unwrap_or(0));
-            values.push(if place.is_entry && is_list { json!([value]) } else { value });
+            values.push(value);
         }
         let mut value = match values.len() {
             1 => values.remove(0),

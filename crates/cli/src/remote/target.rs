@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use daemon::path::encoded;
+use daemon::path::{decoded, encoded};
 use functions::{Functions, Package};
 use serde_json::{json, Map, Value};
 use yang::{Kind, Node};
@@ -183,6 +183,25 @@ pub fn value(node: &Node, text: &str, before: usize) -> Result<Value, String> {
         }
         _ => serde_json::from_str(text).map_err(|error| failed(format!("expected JSON: {error}"))),
     }
+}
+
+/// The value of an entry from what a user wrote: JSON. Words tell of entries whose keys no path tells.
+pub fn members(place: &Place<'_>, text: &str) -> Result<Value, String> {
+    if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
+        return Ok(value);
+    }
+    let (node, path) = (place.node, decoded(&place.path[1..].replace(['=', ','], "/")));
+    let is_own = |child: &&Node| child.is_config && !node.keys.contains(&child.name);
+    let names: Vec<&str> = node.data_children().filter(is_own).map(|child| child.name.as_str()).collect();
+    let first = names.first().copied().unwrap_or_default();
+    let as_words = match node.extension("form") {
+        Some(_) => format!(", or let {}='{text}' add an entry", node.name),
+        None => String::new(),
+    };
+    Err(format!(
+        "`{path}` `{text}`: an entry has {}; give each, as in {path}/{first}=VALUE, or an object of JSON{as_words}",
+        names.join(", ")
+    ))
 }
 
 /// Makes the names of files in a node's value absolute: the folder of the daemon is another one than the user's.

@@ -38,8 +38,15 @@ fn one(error: &Value) -> String {
         )
         .replace("is needed: Authorization: Bearer TOKEN", "is needed; give --cert and --key, or --token");
     let thing = text("error-path").map(Thing::of);
-    let message =
-        missing_node(&message, thing.as_ref()).or_else(|| missing_entry(&message)).unwrap_or(message);
+    let message = [
+        missing_node(&message, thing.as_ref()),
+        missing_entry(&message),
+        no_object(&message, thing.as_ref()),
+    ]
+    .into_iter()
+    .flatten()
+    .next()
+    .unwrap_or(message);
     let (Some(path), Some(thing)) = (text("error-path"), thing) else { return message };
     if message.starts_with(path) && tag == "data-exists" {
         return thing.exists();
@@ -73,6 +80,14 @@ fn missing_node(message: &str, thing: Option<&Thing>) -> Option<String> {
         _ => "`weir create FUNCTION --help` tells how to give it".to_string(),
     };
     Some(format!("`{name}` is missing, which has no default; {remedy}"))
+}
+
+/// What is told instead of an example in JSON of what a node with members is given.
+fn no_object(message: &str, thing: Option<&Thing>) -> Option<String> {
+    let (before, example) = message.split_once(", as in {\"")?;
+    let member = example.strip_suffix("\": VALUE}")?;
+    let Some(Thing::Node(_, node)) = thing else { return None };
+    Some(format!("{before}; give each, as in {node}/{member}=VALUE"))
 }
 
 /// What is told instead of libyang's words for a reference to an entry that is not there.
@@ -215,6 +230,12 @@ mod tests {
             "/delay:delay[name='d']",
             "Mandatory node \"time\" instance does not exist.",
             "`d`: `time` is missing, which has no default; `weir create FUNCTION --help` tells how to give it",
+        );
+        check(
+            "invalid-value",
+            "/wire:wire=w/limits",
+            "`limits` `5`: expected an object with some of low, high, as in {\"low\": VALUE}",
+            "`w` limits: `limits` `5`: expected an object with some of low, high; give each, as in limits/low=VALUE",
         );
         check("x", "/nat:nat=n", "edit `2`: `x`: expected a number", "`n`: `x`: expected a number");
         check("x", "/weir:topology/connection[from='a:b']/to", "no", "connection of a:b to: no");

@@ -134,7 +134,7 @@ pub fn run(options: ServeOptions) -> Exit {
     let tls = options.listen.map(|_| Tls::new(&files(&options))).transpose()?.map(Arc::new);
     let reload = Reload::listen(&mut engine.world, tls.clone());
     let mut listeners = sockets::open(&options, given, place)?;
-    // The thread that serves does not end before the process does.
+    // It goes before the thread that serves does.
     let socket_file = listeners.file.take();
     let state = match options.volatile {
         true => None,
@@ -145,11 +145,12 @@ pub fn run(options: ServeOptions) -> Exit {
     let kept = keeper.clone().map(|keeper| (keeper, control.reach()));
     let collector = options.otlp.map(|collector| (collector, options.otlp_interval));
     let progress = Arc::new(Progress::default());
+    let (end, ending) = tokio::sync::watch::channel(());
     let serving = serve_beside(control.reach(), progress.clone(), move |progress| {
         let service = service(state.as_deref(), options.startup, plane, logs, &herald)?;
         kept.map_or(Ok(()), |(keeper, reach)| keeper.start(reach))?;
         progress.has_started.store(true, Ordering::Release);
-        sockets::serve(service, listeners, tls, collector)
+        sockets::serve(service, listeners, tls, collector, ending)
     })?;
     activation::reassure(control.reach())?;
     engine.run_while(|world| {
@@ -171,6 +172,11 @@ pub fn run(options: ServeOptions) -> Exit {
     engine.cleanup();
     drop(control);
     drop(socket_file);
+    // What waits for the graph has heard that there is none any more, and streams of events end.
+    drop(end);
+    if progress.has_started.load(Ordering::Acquire) {
+        let _ = serving.join();
+    }
     match asked {
         true => Ok(ExitCode::SUCCESS),
         false => Ok(ExitCode::FAILURE),

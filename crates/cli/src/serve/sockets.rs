@@ -134,29 +134,33 @@ fn group_number(text: &str) -> Result<u32, String> {
     found.ok_or_else(|| format!("--group {text}: there is no such group"))
 }
 
-/// Serves until the process ends.
+/// How long the end waits for requests that are being worked on.
+const END_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Serves until the end.
 pub fn serve(
     service: Arc<Service>,
     listeners: Listeners,
     tls: Option<Arc<Tls>>,
     collector: Option<(Collector, Duration)>,
+    ending: http::Ending,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(8).build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     let Listeners { unix, place, file: _, group, tcp } = listeners;
-    runtime.block_on(async move {
+    let served = runtime.block_on(async move {
         let failed = |error: std::io::Error| error.to_string();
         unix.set_nonblocking(true).map_err(failed)?;
         let unix = tokio::net::UnixListener::from_std(unix).map_err(failed)?;
-        let mut tasks = Vec::new();
+        let mut over_tls = None;
         if let (Some(tcp), Some(tls)) = (tcp, tls) {
             tcp.set_nonblocking(true).map_err(failed)?;
             let tcp = tokio::net::TcpListener::from_std(tcp).map_err(failed)?;
-            tasks.push(tokio::spawn(http::serve_tls(service.clone(), tcp, tls)));
+            over_tls = Some(tokio::spawn(http::serve_tls(service.clone(), tcp, tls, ending.clone())));
         }
         if let Some((collector, interval)) = collector {
             let teller = Teller::at(&place.display().to_string());
-            tasks.push(tokio::spawn(push::push(service.clone(), collector, interval, teller)));
+            tokio::spawn(push::push(service.clone(), collector, interval, teller));
         }
         activation::tell(State::Ready);
         let own = geteuid().as_raw();
@@ -164,9 +168,14 @@ pub fn serve(
             name: format!("uid:{user}"),
             role: role_of(user, groups, own, group),
         });
-        http::serve_unix(service, unix, peers).await;
+        http::serve_unix(service, unix, peers, ending).await;
+        if let Some(over_tls) = over_tls {
+            let _ = over_tls.await;
+        }
         Ok(())
-    })
+    });
+    runtime.shutdown_timeout(END_TIMEOUT);
+    served
 }
 
 /// Root and the daemon's own user administer, members of the group operate, others read.

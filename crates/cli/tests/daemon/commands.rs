@@ -131,6 +131,8 @@ fn a_value_is_given_once_and_the_command_line_has_the_last_word() {
                echo '{"firewall:firewall": [{"name": "x"}, {"name": "x"}]}' | weir apply - || :
                weir set fw rule/x/action=deny || echo $?
                weir set fw rule/88/match=tcp || :
+               weir set fw rule/5='allow tcp' || echo $?
+               weir set fw rule/5='{"action": "allow"}'; weir show fw rule/5/action; weir delete fw rule/5
                weir set fw rule/1/action=deny rule/1/source-set=no || :
                weir show fw mtu
                weir show --socket api.socket2 --wait=0.1 || :"#,
@@ -148,6 +150,9 @@ weir: /firewall:firewall: `firewall` x is given twice
 weir: `rule/x`: `id`: expected a number from 0 to 4294967295
 2
 weir: `fw` rule/88: `action` is missing, which has no default; give it, too, as rule/88/action=VALUE
+weir: `rule/5` `allow tcp`: an entry has action, match, source-set, destination-set; give each, as in rule/5/action=VALUE, or an object of JSON, or let rule='allow tcp' add an entry
+2
+allow
 weir: `fw` rule/1/source-set: there is no set `no`; make it first, or in the same command
 1200
 weir: api.socket2: No such file or directory; no daemon answers there: start one with `weir serve`, or name its --socket

@@ -317,6 +317,32 @@ grep -v 'fw:' hooked"#;
 }
 
 #[test]
+fn streams_end_with_what_tells_them_and_break_off_when_that_is_killed() {
+    as_each_user(|place| {
+        let text = told(
+            place,
+            r#"stir() { weir create firewall fw; weir delete fw; weir live g add x Null; weir live g rm x; }
+               for signal in TERM KILL; do
+                   weir run --quiet --name g -e 'InfiniteSource(ACTIVE false) -> Discard' & graph=$!
+                   weir serve --volatile --socket api.socket --log off & daemon=$!
+                   while ! weir show || ! weir live g show; do sleep 0.01; done >/dev/null 2>&1
+                   weir events > events 2> errors & events=$!
+                   weir live g events > live 2> live-errors & live=$!
+                   until grep -q . events && grep -q . live; do stir; done >/dev/null 2>&1
+                   kill -$signal $graph $daemon
+                   { wait $graph; wait $daemon; } 2>/dev/null || :
+                   wait $events || echo $?; wait $live || echo $?
+                   cat errors live-errors
+               done"#,
+        );
+        let expected = "1\n1\n\
+            weir: api.socket: the events broke off: the daemon was killed or has crashed, or they were not read in time\n\
+            weir: the events broke off: the graph was killed, or has crashed\n";
+        assert_eq!(text, expected);
+    });
+}
+
+#[test]
 fn hooks_that_hang_hold_up_neither_packets_nor_the_api_nor_the_end() {
     as_each_user(|place| {
         hook(place, "netconf-config-change", "echo $$ >> pids; echo begins; exec sleep 1000");

@@ -98,3 +98,25 @@ fn members_of_the_group_operate_whichever_of_their_groups_it_is() {
     assert_eq!(create("a", "--regid 4242 --clear-groups"), "201");
     assert_eq!(create("b", &format!("--regid {nobody} --groups 4243,4242")), "201");
 }
+
+#[test]
+fn connections_without_a_request_give_way_to_others() {
+    let place = Place::new(users()[0]);
+    let _daemon = super::start(&place);
+    let text = super::told(
+        &place,
+        r#"weir events --json > events & events=$!
+           until grep -q . events 2>/dev/null; do weir create bridge a; weir delete a; done
+           python3 -c '
+import socket, time
+idle = [socket.socket(socket.AF_UNIX) for _ in range(700)]
+for one in idle: one.connect("api.socket")
+print(flush=True)
+time.sleep(100)' > open & idle=$!
+           until grep -q '' open 2>/dev/null; do sleep 0.01; done
+           timeout 10 weir create bridge left && echo made
+           until grep -q 'bridge=left' events; do sleep 0.01; done
+           kill $idle $events"#,
+    );
+    assert_eq!(text, "made\n");
+}

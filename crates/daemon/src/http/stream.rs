@@ -1,11 +1,11 @@
 //! The stream of events (RFC 8040, section 3.8) as server-sent events.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::Duration;
 
-use events::Event;
+use events::{Event, Hub};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Bytes, Frame};
 use tokio::sync::mpsc;
@@ -36,35 +36,34 @@ pub fn events(service: &Arc<Service>, request: &Request, name: &str) -> Answer {
         return refused(Fault { status: 503, ..Fault::in_use("too many listen already; try again later") });
     };
     let (sender, frames) = mpsc::channel(16);
-    let begun = sys::thread::start("stream", sys::thread::STACK, move || forward(&receiver, &sender));
+    let hub = service.events.0.clone();
+    let begun = sys::thread::start("stream", sys::thread::STACK, move || forward(&hub, &receiver, &sender));
     if let Err(error) = begun {
         return refused(Fault { status: 503, ..Fault::in_use(format!("too much goes on: {error}")) });
     }
-    let stream = futures_frames(frames);
+    let frames = tokio_stream::wrappers::ReceiverStream::new(frames);
+    let stream = tokio_stream::StreamExt::map(frames, |bytes| bytes.map(Frame::data));
     let response = hyper::Response::builder()
         .header("content-type", "text/event-stream")
         .header("cache-control", "no-cache");
     response.body(StreamBody::new(stream).boxed()).unwrap_or_else(|_| answer(Reply::empty(500)))
 }
 
-/// Hands events on until the client is gone.
-fn forward(receiver: &Receiver<Arc<Event>>, sender: &mpsc::Sender<Bytes>) {
+/// Hands events on until the client is gone. The body has an end only where the events have: what breaks off is not whole.
+fn forward(hub: &Hub, receiver: &Receiver<Arc<Event>>, sender: &mpsc::Sender<io::Result<Bytes>>) {
     loop {
         let text = match receiver.recv_timeout(KEEP_ALIVE) {
             Ok(event) => format!("data: {}\n\n", notification(&event)),
             Err(RecvTimeoutError::Timeout) => ":\n\n".to_string(),
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) if hub.has_ended() => return,
+            Err(RecvTimeoutError::Disconnected) => {
+                // The client may be gone.
+                let _ = sender.blocking_send(Err(io::Error::other("the events are not read in time")));
+                return;
+            }
         };
-        if sender.blocking_send(Bytes::from(text)).is_err() {
+        if sender.blocking_send(Ok(Bytes::from(text))).is_err() {
             return;
         }
     }
-}
-
-fn futures_frames(
-    frames: mpsc::Receiver<Bytes>,
-) -> impl futures_core::Stream<Item = Result<Frame<Bytes>, Infallible>> {
-    tokio_stream::StreamExt::map(tokio_stream::wrappers::ReceiverStream::new(frames), |bytes| {
-        Ok(Frame::data(bytes))
-    })
 }

@@ -12,6 +12,7 @@ const REFUSALS: &[(&str, &str, &str)] = &[
     ("404", "Missing", "It is not there."),
     ("405", "NotAllowed", "The resource does not have this method."),
     ("409", "Conflict", "What is there does not allow it, or the graph cannot be."),
+    ("406", "NotAcceptable", "The answer would be in a form that is not accepted."),
     ("412", "Precondition", "The configuration is not the one that the request is about."),
     ("413", "TooBig", "The body is too long."),
     ("415", "MediaType", "The body's type is not understood."),
@@ -98,7 +99,7 @@ fn named(names: &[&str]) -> Vec<Value> {
 
 /// GET of data with this schema. The tag is that of the configuration, which state has no part in.
 pub fn get(schema: Value, is_config: bool) -> Value {
-    let mut answers = refusals(&["400", "401", "403", "404"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406"]);
     let mut names = vec!["content", "depth", "fields", "with-defaults"];
     let mut told = json!({ "description": "What is there.", "content": { DATA: { "schema": schema } } });
     if is_config {
@@ -116,7 +117,7 @@ pub fn put(schema: Value, is_ordered: bool) -> Value {
     if is_ordered {
         names.extend(["insert", "point"]);
     }
-    let mut answers = refusals(&["400", "401", "403", "404", "409", "412", "413", "415", "500"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406", "409", "412", "413", "415", "500"]);
     answers.insert("201".into(), json!({ "$ref": "#/components/responses/Done" }));
     answers.insert("204".into(), json!({ "$ref": "#/components/responses/Done" }));
     json!({ "parameters": named(&names), "requestBody": body(&[(DATA, schema)]), "responses": answers })
@@ -124,7 +125,7 @@ pub fn put(schema: Value, is_ordered: bool) -> Value {
 
 /// PATCH of data with this schema, or by YANG Patch.
 pub fn patch(schema: Value) -> Value {
-    let mut answers = refusals(&["400", "401", "403", "404", "409", "412", "413", "415", "500"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406", "409", "412", "413", "415", "500"]);
     let status = json!({ "$ref": "#/components/schemas/yang-patch-status" });
     answers.insert(
         "200".into(),
@@ -138,14 +139,14 @@ pub fn patch(schema: Value) -> Value {
 
 /// DELETE of data.
 pub fn delete() -> Value {
-    let mut answers = refusals(&["400", "401", "403", "404", "409", "412", "500"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406", "409", "412", "500"]);
     answers.insert("204".into(), json!({ "$ref": "#/components/responses/Done" }));
     json!({ "parameters": named(&["if-match", "if-none-match", "if-unmodified-since"]), "responses": answers })
 }
 
 /// POST of a child with this schema.
 pub fn post(schema: Value) -> Value {
-    let mut answers = refusals(&["400", "401", "403", "404", "409", "412", "413", "415", "500"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406", "409", "412", "413", "415", "500"]);
     let headers = json!({ "ETag": { "$ref": "#/components/headers/ETag" }, "Location": { "$ref": "#/components/headers/Location" } });
     answers.insert("201".into(), json!({ "description": "It is made.", "headers": headers }));
     let parameters = named(&["insert", "point", "if-match", "if-none-match", "if-unmodified-since"]);
@@ -154,7 +155,7 @@ pub fn post(schema: Value) -> Value {
 
 /// POST that calls an action, which may be given data with this schema.
 pub fn call(schema: Option<Value>) -> Value {
-    let mut answers = refusals(&["400", "401", "403", "404", "409", "413", "415"]);
+    let mut answers = refusals(&["400", "401", "403", "404", "406", "409", "413", "415"]);
     answers.insert("204".into(), json!({ "$ref": "#/components/responses/Called" }));
     let mut operation = json!({ "parameters": [], "responses": answers });
     if let Some(schema) = schema {

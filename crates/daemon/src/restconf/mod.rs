@@ -1,5 +1,6 @@
 //! RESTCONF (RFC 8040) over the store: from a request to an answer, without sockets.
 
+mod accept;
 mod body;
 mod data;
 mod fields;
@@ -194,6 +195,7 @@ impl Service {
     }
 
     fn restconf(&self, request: &Request, rest: &str) -> Result<Reply, Fault> {
+        accept::check(request)?;
         let (head, rest) = split(rest);
         match head {
             "" => only(request, &["GET"], || Ok(library::root())),

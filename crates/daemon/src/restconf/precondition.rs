@@ -19,7 +19,7 @@ pub fn check(request: &Request, store: &Store, is_there: bool) -> Result<(), Fau
         Some("*") if !is_there => {
             return Err(Fault::precondition("there is nothing yet, and If-Match is `*`"))
         }
-        Some(tags) if !matches(tags, &tag) => return Err(Fault::precondition(changed)),
+        Some(tags) if !is_same(tags, &tag) => return Err(Fault::precondition(changed)),
         _ => {}
     }
     match request.header("if-none-match") {
@@ -46,9 +46,14 @@ pub fn etag(store: &Store) -> String {
     format!("\"{:x}-{:x}\"", *START, store.version())
 }
 
-/// Whether one of some tags is this one; `*` is any.
+/// Whether one of some tags is this one, which a weak tag never is (strong comparison; RFC 9110, section 8.8.3.2); `*` is any.
+fn is_same(tags: &str, tag: &str) -> bool {
+    tags.split(',').map(str::trim).any(|one| one == "*" || one == tag)
+}
+
+/// The same by weak comparison: a weak tag may be it as well.
 pub fn matches(tags: &str, tag: &str) -> bool {
-    tags.split(',').any(|one| one.trim() == "*" || one.trim().trim_start_matches("W/") == tag)
+    tags.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
 /// A date as HTTP writes it.

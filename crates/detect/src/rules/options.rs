@@ -23,7 +23,15 @@ pub fn read(
     bits: &mut Vec<String>,
     report: &mut Report<'_>,
 ) {
-    let mut options = Options { rule, classes, bits, drafts: Vec::new(), part: Part::All, priority: None };
+    let mut options = Options {
+        rule,
+        classes,
+        bits,
+        drafts: Vec::new(),
+        part: Part::All,
+        priority: None,
+        has_wrong_number: false,
+    };
     for option in split(body) {
         let (name, value) = match option.text.split_once(':') {
             Some((name, _)) => (option.part(0, name.len()), option.part(name.len() + 1, option.text.len())),
@@ -66,13 +74,17 @@ struct Options<'a> {
     /// The part that contents to come are searched in.
     part: Part,
     priority: Option<u8>,
+    /// Whether there is a `sid` that is wrong, which is told.
+    has_wrong_number: bool,
 }
 
 impl Options<'_> {
     fn option(&mut self, name: &str, value: &str) -> Result<(), Mistake> {
         match name {
             "msg" => self.rule.message = patterns::unescape(patterns::unquote(value)?),
-            "sid" => self.rule.sid = number(name, value)?,
+            "sid" => {
+                self.rule.sid = number(name, value).inspect_err(|_| self.has_wrong_number = true)?;
+            }
             "gid" => self.rule.gid = number(name, value)?,
             "rev" => self.rule.rev = number(name, value)?,
             "priority" => self.priority = Some(number(name, value)?),
@@ -239,7 +251,7 @@ impl Options<'_> {
             self.rule.priority = priority;
         }
         self.rule.payload = patterns::finish(self.drafts)?;
-        if self.rule.sid == 0 {
+        if self.rule.sid == 0 && !self.has_wrong_number {
             return Err(Mistake::new("the rule has no number", "add `sid:1000001;`"));
         }
         Ok(())

@@ -8,8 +8,26 @@ use super::{Threshold, ThresholdKind, Track};
 /// A number.
 pub fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, Mistake> {
     value.trim().parse().map_err(|_| {
+        let digits = value.trim().trim_start_matches(['-', '+']);
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            let n_bits = 8 * std::mem::size_of::<T>();
+            let help = if value.trim().starts_with('-') {
+                "write a larger number"
+            } else {
+                "write a smaller number"
+            };
+            return Mistake::new(format!("`{value}` does not fit into the {n_bits} bits of `{name}`"), help);
+        }
         Mistake::new(format!("`{name}` needs a number, not `{value}`"), format!("write `{name}:1;`"))
     })
+}
+
+/// A number of which 0 would make no sense.
+fn positive(name: &str, value: &str) -> Result<u32, Mistake> {
+    match number(name, value)? {
+        0 => Err(Mistake::new(format!("`{name}` cannot be 0"), format!("write `{name} 1` or more"))),
+        number => Ok(number),
+    }
 }
 
 /// A test of a header field, if the option is one.
@@ -70,8 +88,8 @@ pub fn threshold(name: &str, value: &str) -> Result<Threshold, Mistake> {
             ("track", "by_src") => threshold.track = Track::Source,
             ("track", "by_dst") => threshold.track = Track::Destination,
             ("track", "by_rule") => threshold.track = Track::Rule,
-            ("count", value) => threshold.count = number("count", value)?,
-            ("seconds", value) => threshold.seconds = number("seconds", value)?,
+            ("count", value) => threshold.count = positive("count", value)?,
+            ("seconds", value) => threshold.seconds = positive("seconds", value)?,
             _ => {
                 let message = format!("`{word}` is nothing that {name} knows");
                 let help = "write `type limit, track by_src, count 1, seconds 60`";

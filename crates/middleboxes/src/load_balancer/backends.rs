@@ -79,7 +79,7 @@ pub struct Service {
 }
 
 /// Services and backends. A backend keeps its number while it or one of its flows lives.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pool {
     /// How new flows are given to backends.
     pub scheduler: Scheduler,

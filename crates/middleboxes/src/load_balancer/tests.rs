@@ -230,6 +230,30 @@ fn removed_backends_are_forgotten_with_their_last_flow() {
 }
 
 #[test]
+fn backends_are_added_all_or_none() {
+    check(
+        "203.0.113.10:80/tcp 10.1.0.1:8080",
+        vec![
+            Script("write lb.add 203.0.113.10:80/tcp 10.1.0.2:8080 10.1.0.1:8080 10.1.0.3:8080"),
+            Script("write lb.add 203.0.113.11:80/tcp 10.1.0.4 10.1.0.4"),
+        ],
+        &["backends", "services"],
+        expect![[r#"
+            While executing 'Script@14 :: Script':
+              While calling 'lb.add 203.0.113.10:80/tcp 10.1.0.2:8080 10.1.0.1:8080 10.1.0.3:8080':
+                the service has backend 10.1.0.1:8080 already
+            While executing 'Script@14 :: Script':
+              While calling 'lb.add 203.0.113.11:80/tcp 10.1.0.4 10.1.0.4':
+                the service has backend 10.1.0.4:80 already
+            lb.backends: 203.0.113.10:80/tcp 10.1.0.1:8080 weight 1 up active 0 connections 0 packets 0 bytes 0 replies 0 bytes 0
+
+            lb.services: 203.0.113.10:80/tcp backends 1 of 1 active 0 connections 0
+
+        "#]],
+    );
+}
+
+#[test]
 fn turns_follow_weights() {
     check(
         "203.0.113.10:53/udp 10.1.0.1*3 10.1.0.2 10.1.0.3*0, SCHEDULER rr",

@@ -17,11 +17,14 @@ impl LoadBalancer {
         // All are read before any is added.
         let read = |word: &String| settings::backend(word, 0, &place, &scope);
         let backends = backends.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let service = self.pool.add_service(place)?;
+        // All are added or none.
+        let mut pool = self.pool.clone();
+        let service = pool.add_service(place)?;
         for mut backend in backends {
             backend.service = service;
-            self.pool.add_backend(backend)?;
+            pool.add_backend(backend)?;
         }
+        self.pool = pool;
         Ok(())
     }
 
