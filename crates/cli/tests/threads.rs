@@ -193,6 +193,13 @@ fn handlers_are_merged_and_written_everywhere() {
 }
 
 #[test]
+fn a_class_of_another_name_is_the_same_on_all_cores() {
+    let graph = "Idle -> q :: FullNoteQueue -> Unqueue -> r :: FullNoteQueue -> Unqueue -> Discard;
+                 Idle -> Unqueue -> r; DriverManager(stop)";
+    assert_eq!(values(&["--cores", "2"], graph, &["r.class", "r.length"]), ["Queue", "0"]);
+}
+
+#[test]
 fn the_driver_manager_acts_when_all_cores_have_stopped() {
     let graph = format!(
         "f :: FromDump({LAN}, STOP true) -> c :: Counter -> Discard;

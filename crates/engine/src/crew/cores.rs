@@ -104,8 +104,13 @@ fn configure_others(
     hands: &[Hand],
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<Configured>> {
-    let named = |element: &graph::Element| Some((element.class.clone(), registry(&element.class)?));
-    let classes: HashMap<String, &'static Class> = graph.elements.iter().filter_map(named).collect();
+    // An element of a class that is another's alias is called by that one's name once its class is known.
+    let names = graph.elements.iter().flat_map(|element| {
+        let alias_of = registry(&element.class).and_then(|class| class.alias_of);
+        std::iter::once(element.class.as_str()).chain(alias_of)
+    });
+    let named = |name: &str| Some((name.to_string(), registry(name)?));
+    let classes: HashMap<String, &'static Class> = names.filter_map(named).collect();
     let begin = |(at, hand): (usize, &Hand)| {
         let (graph, classes, setup) =
             (graph.clone(), classes.clone(), setup.of_replica(at + 1, hands.len() + 1));
