@@ -1,7 +1,10 @@
 //! Graphs that are given another configuration while they run.
 
-use element::Runtime;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed, Runtime};
 use engine::world::World;
+use engine::BuildOptions;
 use expect_test::{expect, Expect};
 use testing::{simulated, Library};
 
@@ -250,4 +253,46 @@ fn every_change_is_remembered() {
         round == 6
     });
     assert_eq!(numbers, [(0, 3, 0), (1, 4, 6), (2, 2, 8)]);
+}
+
+/// Passes packets on, and remembers how many came together at most since it was last asked.
+struct Gauge;
+
+static MOST: AtomicUsize = AtomicUsize::new(0);
+static GAUGE: Class =
+    Class::new::<Gauge>("Gauge", "1/1", "a/a", "x/x").lengthens(0).causes(Causes::NOTHING).stateless();
+
+impl Element for Gauge {
+    fn configure(conf: &mut Configure<'_>) -> Result<Gauge, Failed> {
+        conf.finish()?;
+        Ok(Gauge)
+    }
+
+    fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
+        MOST.fetch_max(batch.len(), Ordering::Relaxed);
+        ctx.emit(0, batch);
+    }
+}
+
+#[test]
+fn a_source_that_stays_makes_packets_that_are_no_longer_than_before() {
+    let graph = |more: &str| {
+        format!(
+            "s :: InfiniteSource(LENGTH 60) -> IPEncap(17, 1.1.1.1, 2.2.2.2) -> Gauge{more} -> IPFragmenter(200) -> Queue
+             -> Unqueue -> Discard;"
+        )
+    };
+    let classes = elements::FOLDERS.iter().map(|(_, classes)| *classes).chain([std::slice::from_ref(&GAUGE)]);
+    let (mut round, mut most) = (0, Vec::new());
+    Library::new(classes).run(BuildOptions::default(), &graph(""), &[], |world: &mut World| {
+        round += 1;
+        if round % 10 == 0 {
+            most.push(MOST.swap(0, Ordering::Relaxed));
+            let more = if round == 10 { " -> Counter" } else { "" };
+            world.change_to(&graph(more)).unwrap();
+        }
+        round == 30
+    });
+    // No more fragments are reckoned with than before.
+    assert!(most.iter().all(|n| *n > 1), "{most:?}");
 }

@@ -183,6 +183,11 @@ impl Wiring {
         }
     }
 
+    /// Goes on with what elements have told of the packets that they make, as another wiring knows it.
+    pub fn keep_lengths(&mut self, other: &Wiring, is_meant: impl Fn(ElementIdx) -> bool) {
+        self.longest.extend(other.longest.iter().filter(|(idx, _)| is_meant(**idx)));
+    }
+
     /// Finds the ways that are shorter for elements of these classes, and whether it shows who is first, or where a burst ends.
     pub fn shorten(&mut self, classes: &[&Class]) {
         self.shows_order = classes.iter().any(|class| class.shows_order) || self.loses_pulled(classes);

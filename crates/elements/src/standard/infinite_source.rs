@@ -131,6 +131,7 @@ impl Element for InfiniteSource {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<InfiniteSource>(ctx, old) {
+            self.shared.get().template.tell_length(ctx);
             self.shared.take_over(ctx, &old.shared);
         }
     }

@@ -120,6 +120,7 @@ impl Element for RandomSource {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<RandomSource>(ctx, old) {
+            ctx.makes_no_longer(self.shared.get().length);
             self.shared.take_over(ctx, &old.shared);
         }
     }

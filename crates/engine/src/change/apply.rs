@@ -168,6 +168,8 @@ impl World {
             absent,
         };
         self.driver = self.driver.filter(|driver| !undo.removed.contains(driver));
+        let is_kept = |idx: ElementIdx| !undo.removed.contains(&idx) && new.iter().all(|new| new.idx != idx);
+        self.wiring.keep_lengths(&undo.wiring, is_kept);
         for new in new {
             undo.olds.push(self.put_in_place(new, &undo.classes));
         }

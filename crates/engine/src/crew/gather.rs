@@ -83,6 +83,7 @@ impl World {
             own.add(other);
         }
         self.second_hands.extend(other.second_hands.drain());
+        self.wiring.keep_lengths(&other.wiring, is_own);
         self.wiring.forget_ways();
         other.tasks.pause();
         self.tasks.absorb(std::mem::take(&mut other.tasks), is_own);
