@@ -90,6 +90,17 @@ pub enum Ask {
     Hold,
     /// Prepare a stage for being taken out of its chain.
     Retire,
+    /// Have a stage that was started for it take its place between two others: it does so even if who started it dies meanwhile.
+    TakePlace {
+        /// The stage to the left.
+        left: u32,
+        /// The stage to the right.
+        right: u32,
+        /// Where the pipe can be opened that the left one is to write to.
+        to: String,
+        /// Where the one can be opened that the right one is to read.
+        from: String,
+    },
     /// Let an interface of a stage go on in another pipe.
     Succeed {
         /// The interface.

@@ -194,6 +194,9 @@ fn value(ask: Ask, reach: &Reach, herald: &Herald) -> Option<Result<String, Stri
             Some(Ok(String::new()))
         }
         Ask::Part { interface } => Some(nothing(interfaces::stage::neighbour::part(&interface))),
+        Ask::TakePlace { left, right, to, from } => {
+            Some(nothing(crate::stage::change::take_place(left, right, &to, &from)))
+        }
         Ask::Succeed { interface, path } => Some(nothing(crate::stage::succeed(&interface, &path))),
         Ask::Change { edit, dry } => change(reach, &edit, dry).transpose(),
         Ask::History => reach.ask(history).map(|past| as_json(&past)),

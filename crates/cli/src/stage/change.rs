@@ -116,6 +116,15 @@ pub fn replace(options: &ReplaceOptions) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Puts this stage, which was started for that, between two others: the right one first, so that what comes out finds a reader.
+/// `to` and `from` lead to the other ends of its pipes. A command that was killed between the two would leave a stage that sends to
+/// nobody.
+pub fn take_place(left: u32, right: u32, to: &str, from: &str) -> Result<(), String> {
+    let (to, from) = (super::open_pipe(to)?, super::open_pipe(from)?);
+    hand_over(Place { id: right, interface: LEFT }, from.as_raw_fd())?;
+    hand_over(Place { id: left, interface: RIGHT }, to.as_raw_fd())
+}
+
 /// A stage between those on both sides of it.
 fn with_neighbours(id: u32) -> Result<[u32; 3], String> {
     let told = |alone: Alone| match alone {
@@ -197,8 +206,13 @@ fn joined(status: &Status, side: &str) -> Option<u32> {
 
 /// Gives a stage another pipe for an interface.
 fn hand_over(place: Place, fd: RawFd) -> Result<(), String> {
-    let path = format!("/proc/{}/fd/{fd}", std::process::id());
-    others::ask(place.id, &Ask::Succeed { interface: place.interface.to_string(), path }).map(drop)
+    let interface = place.interface.to_string();
+    others::ask(place.id, &Ask::Succeed { interface, path: path_of(fd) }).map(drop)
+}
+
+/// Where others can open a descriptor of this process.
+fn path_of(fd: RawFd) -> String {
+    format!("/proc/{}/fd/{fd}", std::process::id())
 }
 
 /// Waits until a stage has drained and gone.

@@ -165,18 +165,22 @@ const FROM: &str = "FromInterface";
 
 /// Lets an interface go on in the pipe that `path` leads to.
 pub fn succeed(interface: &str, path: &str) -> Result<(), String> {
+    table::succeed(interface, open_pipe(path)?, interfaces::stage::Format::default())
+}
+
+/// Opens the end of a pipe that `path` leads to.
+fn open_pipe(path: &str) -> Result<std::fs::File, String> {
     use std::os::unix::fs::OpenOptionsExt;
     let failed = |error: std::io::Error| format!("{path}: {}", element::output::reason(&error));
     // A reference alone: it is opened for what it allows, which its entry in /proc says.
     let pipe = std::fs::symlink_metadata(path).map_err(failed)?;
     let is_readable = std::os::unix::fs::MetadataExt::mode(&pipe) & 0o400 != 0;
-    let pipe = std::fs::OpenOptions::new()
+    std::fs::OpenOptions::new()
         .read(is_readable)
         .write(!is_readable)
         .custom_flags(sys::pipe::NONBLOCK)
         .open(path)
-        .map_err(failed)?;
-    table::succeed(interface, pipe, interfaces::stage::Format::default())
+        .map_err(failed)
 }
 
 #[cfg(test)]

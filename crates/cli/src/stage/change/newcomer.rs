@@ -13,8 +13,9 @@ use element::output::reason;
 use interfaces::stage::Endpoint;
 use sys::pipe::Kind;
 
-use super::{hand_over, Place, LOOK, PATIENCE};
+use super::{path_of, LOOK, PATIENCE};
 use crate::chain;
+use crate::control::protocol::Ask;
 use crate::failure::Failure;
 use crate::functions;
 use crate::stage::options::{StageOptions, LEFT, RIGHT};
@@ -139,10 +140,10 @@ impl Newcomer {
         self.child.id()
     }
 
-    /// Puts it between two stages: the right one first, so that what comes out finds a reader.
+    /// Has it take its place between two stages.
     pub fn take_place(&mut self, left: u32, right: u32) -> Result<(), String> {
-        hand_over(Place { id: right, interface: LEFT }, self.from.as_raw_fd())?;
-        hand_over(Place { id: left, interface: RIGHT }, self.to.as_raw_fd())?;
+        let (to, from) = (path_of(self.to.as_raw_fd()), path_of(self.from.as_raw_fd()));
+        others::ask(self.id(), &Ask::TakePlace { left, right, to, from })?;
         self.has_place = true;
         Ok(())
     }
