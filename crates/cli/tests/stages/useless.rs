@@ -179,8 +179,10 @@ fn who_connects_where_no_descriptor_is_left_does_not_keep_a_graph_busy() {
             let script = "Script(wait 0.1, print >ready \"yes\")";
             let running = place.start(&format!("exec weir run --quiet -e '{element}; {script}' 2> told"));
             let (id, socket, ready) = (running.id(), place.path("sock"), place.path("ready"));
-            until("the graph runs and has all descriptors", || Path::new(&ready).exists());
             let link = |fd: u32| fs::read_link(format!("/proc/{id}/fd/{fd}")).ok();
+            let is_written =
+                || Path::new(&ready).exists() && (0..64).all(|fd| link(fd) != Some(ready.clone().into()));
+            until("the graph runs and has all descriptors, and no more", is_written);
             let first_free = (0..).find(|fd| link(*fd).is_none()).unwrap();
             place.output(&format!("prlimit --pid {id} --nofile={first_free}:64"));
             let mut waiting = UnixStream::connect(&socket).unwrap();
