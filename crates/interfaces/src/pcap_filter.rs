@@ -1,7 +1,8 @@
 //! Lets packets pass that match one of tcpdump's filter expressions.
 //!
 //! libpcap compiles EXPR (pcap-filter(7)) when the graph is made; the empty expression matches everything. Packets that do not
-//! match leave by output 1 if it is connected, else they are dropped. LINK says what packets begin with.
+//! match leave by output 1 if it is connected, else they are dropped. LINK says what packets begin with. `len` is the length that a
+//! packet had before it was cut, if its annotation tells one.
 //!
 //! ```click
 //! FromDump(in.pcap, STOP true) -> f :: PcapFilter("tcp port 80 or arp") -> ToDump(out.pcap);
@@ -15,6 +16,7 @@ use element::{
 use sys::bpf::Program;
 
 use crate::capture::{link, MAX_CAPTURED_LEN};
+use crate::stage::framing::wire_len;
 
 /// The class.
 pub const CLASS: Class =
@@ -91,7 +93,7 @@ impl Element for PcapFilter {
 impl PcapFilter {
     #[inline(always)]
     fn process(&mut self, packet: &mut Packet) -> Verdict {
-        if self.program.matches(packet.data(), packet.len() as u32) {
+        if self.program.matches(packet.data(), wire_len(packet)) {
             self.n_matched += 1;
             Verdict::PASS
         } else {
@@ -131,6 +133,21 @@ mod tests {
                 b.count: 782
                 c.count: 17
                 f.filter: udp port 53 or arp
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_length_is_that_before_a_packet_was_cut() {
+        check_reading(
+            &format!(
+                "FromDump({LAN}, STOP true) -> Truncate(60) -> f :: PcapFilter(\"greater 1000\") -> Discard;
+                 FromDump({LAN}) -> g :: PcapFilter(\"greater 1000\") -> Discard;"
+            ),
+            &["f.matched", "g.matched"],
+            expect![[r#"
+                f.matched: 401
+                g.matched: 401
             "#]],
         );
     }

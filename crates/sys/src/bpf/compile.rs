@@ -10,9 +10,15 @@ use super::{BpfError, Instruction, Program};
 
 /// Compiles `expression` for packets of link type `linktype` (`DLT_*`); an empty one takes every packet.
 ///
-/// Packets that match keep `snaplen` bytes (0: all).
+/// Packets that match keep `snaplen` bytes (0: all). What only the kernel knows of a packet is not there to be asked for.
 pub fn compile(expression: &str, linktype: i32, snaplen: u32) -> Result<Program, BpfError> {
-    with_library(|pcap| pcap.compile(expression, linktype, snaplen))
+    let program = with_library(|pcap| pcap.compile(expression, linktype, snaplen))?;
+    match program.instructions().iter().any(|i| i.asks_kernel()) {
+        true => {
+            Err(refuse(expression, "only the kernel knows of a packet's direction, and only at a device"))
+        }
+        false => Ok(program),
+    }
 }
 
 /// Compiles `expression` for a packet socket on `device`, of the calling thread's network namespace and up.
@@ -26,7 +32,11 @@ pub fn compile_for(
     snaplen: u32,
     netmask: [u8; 4],
 ) -> Result<Program, BpfError> {
-    with_library(|pcap| pcap.compile_for(device, expression, snaplen, netmask))
+    let program = with_library(|pcap| pcap.compile_for(device, expression, snaplen, netmask))?;
+    match program.loops() {
+        true => Err(refuse(expression, "the kernel runs no filter with loops, as `protochain` needs")),
+        false => Ok(program),
+    }
 }
 
 /// libpcap's name of a link type, if it has one.
@@ -267,6 +277,28 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_of_headers_is_followed() {
+        let Some(program) = try_compile("ip protochain 6", ETHERNET) else { return };
+        assert!(program.unwrap().matches(&packet(), 54));
+        assert!(!compile("ip protochain 17", ETHERNET, 0).unwrap().matches(&packet(), 54));
+        crate::testing::in_namespace(|| {
+            crate::link::set_up("lo", true).unwrap();
+            let error = compile_for("lo", "ip protochain 6", 0, [0; 4]).unwrap_err().to_string();
+            expect!["filter `ip protochain 6`: the kernel runs no filter with loops, as `protochain` needs"]
+                .assert_eq(&error);
+        });
+    }
+
+    #[test]
+    fn directions_are_the_kernels() {
+        check_error(
+            "inbound and tcp",
+            ETHERNET,
+            expect!["filter `inbound and tcp`: only the kernel knows of a packet's direction, and only at a device"],
+        );
+    }
+
+    #[test]
     fn a_cut_packet_does_not_match_what_it_lacks() {
         let Some(program) = try_compile("tcp port 80", ETHERNET) else { return };
         let program = program.unwrap();
@@ -321,8 +353,7 @@ mod tests {
                     Err(error @ BpfError::NoLibrary { .. }) => return crate::testing::cannot_run(error),
                     other => other.unwrap(),
                 };
-                // Loads (class 0) from where the kernel has no bytes of the packet but facts about it.
-                let asks = program.instructions().iter().any(|i| i.code & 7 == 0 && i.k >= 0xffff_f000);
+                let asks = program.instructions().iter().any(|i| i.asks_kernel());
                 assert_eq!(asks, asks_kernel, "{expression}");
             }
         });

@@ -12,7 +12,15 @@ pub struct Instruction {
     pub k: u32,
 }
 
-/// A program that ends on every packet: jumps go forward, inside the program, and the last instruction returns.
+impl Instruction {
+    /// Whether it loads not what is in the packet but what the kernel knows of it, such as its direction (`SKF_AD_OFF`).
+    pub fn asks_kernel(&self) -> bool {
+        self.code & CLASS == LD && self.code & MODE == ABS && self.k >= 0xffff_f000
+    }
+}
+
+/// A program that ends on every packet: jumps stay inside the program, the last instruction returns, and of jumps back there are no
+/// more than a packet has bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     instructions: Box<[Instruction]>,
@@ -27,7 +35,7 @@ impl Program {
         }
         for (idx, instruction) in instructions.iter().enumerate() {
             let n_behind = instructions.len() - idx - 1;
-            check(*instruction, n_behind).map_err(|reason| BpfError::Program { idx, reason })?;
+            check(*instruction, idx, n_behind).map_err(|reason| BpfError::Program { idx, reason })?;
         }
         Ok(Self { instructions })
     }
@@ -39,6 +47,11 @@ impl Program {
 
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
+    }
+
+    /// Whether it jumps back, as for `protochain`, which walks from header to header. The kernel refuses such programs.
+    pub fn loops(&self) -> bool {
+        self.instructions.iter().any(|i| i.code == JUMP && (i.k as i32) < 0)
     }
 
     /// The same program, keeping at most `snaplen` bytes of a packet (where the length is written in the program).
@@ -59,11 +72,11 @@ impl Program {
 
     /// How many bytes of the packet the filter keeps; 0 drops it. Reading beyond `data` drops it.
     pub fn run(&self, data: &[u8], wire_len: u32) -> u32 {
-        let mut machine = Machine { data, wire_len, a: 0, x: 0, scratch: [0; SCRATCH] };
+        let mut machine = Machine { data, wire_len, a: 0, x: 0, scratch: [0; SCRATCH], n_back: 0 };
         let mut at = 0usize;
         while let Some(&instruction) = self.instructions.get(at) {
             match machine.step(instruction) {
-                Next::Skip(n) => at += 1 + n,
+                Next::Skip(n) => at = at.wrapping_add(1).wrapping_add_signed(n),
                 Next::Return(keep) => return keep,
             }
         }
@@ -88,6 +101,7 @@ const TXA: u16 = 0x87;
 const WORD: u16 = 0x00;
 const HALF: u16 = 0x08;
 const BYTE: u16 = 0x10;
+const MODE: u16 = 0xe0;
 const IMM: u16 = 0x00;
 const ABS: u16 = 0x20;
 const IND: u16 = 0x40;
@@ -128,10 +142,13 @@ const JGT: u16 = 0x20;
 const JGE: u16 = 0x30;
 const JSET: u16 = 0x40;
 
+/// The jump without a condition. Its offset is signed, as in libpcap.
+const JUMP: u16 = JMP | JA;
+
 const CLASS: u16 = 0x07;
 const OPERATION: u16 = 0xf0;
 
-fn check(instruction: Instruction, n_behind: usize) -> Result<(), &'static str> {
+fn check(instruction: Instruction, n_before: usize, n_behind: usize) -> Result<(), &'static str> {
     let Instruction { code, jt, jf, k } = instruction;
     if code > 0xff {
         return Err("no such instruction");
@@ -146,8 +163,8 @@ fn check(instruction: Instruction, n_behind: usize) -> Result<(), &'static str> 
         (ALU, DIV | MOD) if code & X == 0 && k == 0 => Err("divides by zero"),
         (ALU, NEG) if code & X != 0 => Err("no such instruction"),
         (ALU, ADD | SUB | MUL | DIV | OR | AND | LSH | RSH | NEG | MOD | XOR) => Ok(()),
-        (JMP, JA) if code & X == 0 => inside(k as usize, n_behind),
-        (JMP, JEQ | JGT | JGE | JSET) => inside(usize::from(jt.max(jf)), n_behind),
+        (JMP, JA) if code & X == 0 => inside(k as i32, n_before, n_behind),
+        (JMP, JEQ | JGT | JGE | JSET) => inside(jt.max(jf).into(), n_before, n_behind),
         _ if matches!(code, LD_W_MEM | LDX_W_MEM) => memory(k),
         _ if is_load(code) => Ok(()),
         _ => Err("no such instruction"),
@@ -167,8 +184,9 @@ fn memory(k: u32) -> Result<(), &'static str> {
     }
 }
 
-fn inside(offset: usize, n_behind: usize) -> Result<(), &'static str> {
-    if offset < n_behind {
+fn inside(offset: i32, n_before: usize, n_behind: usize) -> Result<(), &'static str> {
+    let (first, end) = (-(n_before as i64) - 1, n_behind as i64);
+    if (first..end).contains(&i64::from(offset)) {
         Ok(())
     } else {
         Err("jumps out of the program")
@@ -176,8 +194,8 @@ fn inside(offset: usize, n_behind: usize) -> Result<(), &'static str> {
 }
 
 enum Next {
-    /// Go on after skipping so many instructions.
-    Skip(usize),
+    /// Go on after skipping so many instructions; before it if they are negative.
+    Skip(isize),
     Return(u32),
 }
 
@@ -187,6 +205,7 @@ struct Machine<'a> {
     a: u32,
     x: u32,
     scratch: [u32; SCRATCH],
+    n_back: usize,
 }
 
 impl Machine<'_> {
@@ -198,6 +217,7 @@ impl Machine<'_> {
             ST => self.scratch.get_mut(k as usize).map(|word| *word = self.a),
             STX => self.scratch.get_mut(k as usize).map(|word| *word = self.x),
             ALU => self.compute(code, k),
+            JMP if code == JUMP => return self.go(k as i32),
             JMP => return Next::Skip(self.jump(code, jt, jf, k)),
             _ => match code {
                 RET_K => return Next::Return(k),
@@ -271,17 +291,26 @@ impl Machine<'_> {
         Some(())
     }
 
+    /// A header is at least a byte, so that a walk over headers ends before the packet does.
     #[inline]
-    fn jump(&self, code: u16, jt: u8, jf: u8, k: u32) -> usize {
+    fn go(&mut self, offset: i32) -> Next {
+        self.n_back += usize::from(offset < 0);
+        match self.n_back > self.data.len() {
+            true => Next::Return(0),
+            false => Next::Skip(offset as isize),
+        }
+    }
+
+    #[inline]
+    fn jump(&self, code: u16, jt: u8, jf: u8, k: u32) -> isize {
         let operand = if code & X != 0 { self.x } else { k };
         let holds = match code & OPERATION {
             JEQ => self.a == operand,
             JGT => self.a > operand,
             JGE => self.a >= operand,
-            JSET => self.a & operand != 0,
-            _ => return k as usize,
+            _ => self.a & operand != 0,
         };
-        usize::from(if holds { jt } else { jf })
+        isize::from(if holds { jt } else { jf })
     }
 }
 
@@ -360,6 +389,27 @@ mod tests {
     }
 
     #[test]
+    fn jumps_back_end_with_the_packet() {
+        let back = |n: i32| op(JMP | JA, 0, 0, -n as u32);
+        assert_eq!(run(&[back(1), op(RET_K, 0, 0, 1)], &[0; 9]), 0);
+        // The first byte that is 7, from the third on.
+        let search = [
+            op(LDX_W_IMM, 0, 0, 2),
+            op(LD_B_IND, 0, 0, 0),
+            op(JMP | JEQ, 4, 0, 7),
+            op(TXA, 0, 0, 0),
+            op(ALU | ADD, 0, 0, 1),
+            op(TAX, 0, 0, 0),
+            back(6),
+            op(TXA, 0, 0, 0),
+            op(RET_A, 0, 0, 0),
+        ];
+        assert_eq!(run(&search, &[7, 0, 0, 0, 7, 0]), 4);
+        assert_eq!(run(&search, &[7, 0, 0, 0, 0]), 0);
+        assert!(Program::new(search).unwrap().loops());
+    }
+
+    #[test]
     fn unsafe_programs_are_refused() {
         let ret = op(RET_K, 0, 0, 1);
         for (program, reason) in [
@@ -367,7 +417,11 @@ mod tests {
             (vec![ret; 4097], "a program has 1 to 4096 instructions"),
             (vec![op(LD_W_IMM, 0, 0, 0)], "the last instruction does not return"),
             (vec![op(JMP | JA, 0, 0, 1), ret], "jumps out of the program"),
-            (vec![op(JMP | JA, 0, 0, u32::MAX), ret], "jumps out of the program"),
+            (vec![op(JMP | JA, 0, 0, -2i32 as u32), ret], "jumps out of the program"),
+            (
+                vec![op(JMP | JA, 0, 0, u32::MAX), op(JMP | JA, 0, 0, -3i32 as u32), ret],
+                "jumps out of the program",
+            ),
             (vec![op(JMP | JEQ, 0, 1, 0), ret], "jumps out of the program"),
             (vec![op(ST, 0, 0, 16), ret], "names a scratch word beyond 15"),
             (vec![op(LDX_W_MEM, 0, 0, 16), ret], "names a scratch word beyond 15"),
@@ -409,7 +463,7 @@ mod tests {
         ) {
             // A program of nothing but chance is refused whole: keep the instructions that could stand alone.
             let returns = [op(RET_A, 0, 0, 0); 40];
-            let valid = instructions.into_iter().filter(|i| super::check(*i, returns.len()).is_ok());
+            let valid = instructions.into_iter().filter(|i| super::check(*i, 0, returns.len()).is_ok());
             let program = Program::new(valid.chain(returns).collect::<Vec<_>>()).unwrap();
             program.run(&data, wire_len);
         }
