@@ -7,7 +7,7 @@ elementclass PrintFunction { $label, $timestamp, $contents, $contents6, $payload
             LENGTH $length)
         -> output;
     kind[1] -> MarkIPHeader(14) -> arp :: ARPPrint($label, TIMESTAMP $timestamp) -> output;
-    kind[2] -> MarkIP6Header(14) -> ip6 :: IP6Print($label, CONTENTS $contents6, NBYTES $most) -> output;
+    kind[2] -> MarkIP6Header(14) -> ip6 :: IP6Print($label, CONTENTS $contents6, NBYTES $most, TIMESTAMP $timestamp) -> output;
     kind[3] -> MarkIPHeader(18)
         -> vlan :: IPPrint("$label vlan", CONTENTS $contents, PAYLOAD $payload, MAXLENGTH $most, TIMESTAMP $timestamp,
             TTL $ttl, LENGTH $length)

@@ -39,12 +39,14 @@ fn as_json(diagnostic: &Diagnostic) -> serde_json::Value {
         Severity::Warning => "warning",
         Severity::Message => "message",
     };
+    // A context is a sentence, such as "While configuring 'x :: X'".
+    let element = diagnostic.context.as_deref().map(|context| context.split('\'').nth(1).unwrap_or(context));
     json!({
         "severity": severity,
         "file": diagnostic.place.file.as_deref(),
         "line": diagnostic.place.line,
         "column": diagnostic.place.column,
-        "element": diagnostic.context,
+        "element": element,
         "message": diagnostic.message,
         "help": diagnostic.help,
     })

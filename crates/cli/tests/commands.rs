@@ -574,6 +574,7 @@ fn mistakes_are_told_with_place_and_remedy() {
     let output = weir(&["check", "--json", "-e", "Idle -> Strip(x) -> Discard"]);
     let report: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("the report is JSON");
     assert_eq!(report["ok"], false);
+    assert_eq!(report["diagnostics"][0]["element"], "Strip@2 :: Strip");
     let output = weir(&["run", "no-such-file.click"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("no-such-file.click: No such file or directory"));

@@ -1,7 +1,7 @@
 //! Prints IPv6 packets in words, a line each.
 //!
-//! Prints LABEL, addresses, payload length, next header and hop limit, and with CONTENTS the packet's bytes below. The IPv6 header
-//! must be marked, by `CheckIP6Header` or `MarkIP6Header`; packets without a mark pass in silence.
+//! Prints LABEL, with TIMESTAMP the timestamp, addresses, payload length, next header and hop limit, and with CONTENTS the packet's
+//! bytes below. The IPv6 header must be marked, by `CheckIP6Header` or `MarkIP6Header`; packets without a mark pass in silence.
 //!
 //! ```click
 //! FromDump(in.pcap) -> CheckIP6Header(OFFSET 14) -> IP6Print(in, CONTENTS true, NBYTES 64) -> Discard;
@@ -9,6 +9,7 @@
 
 use std::fmt::Write;
 
+use args::Timestamp;
 use element::{Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Packet};
 use wire::Ipv6;
 
@@ -20,6 +21,7 @@ const ARGS: &[Arg] = &[
     Arg::optional("LABEL", "string", "What to print first. Default nothing."),
     Arg::keyword("CONTENTS", "bool", "Whether to print the bytes of the packet. Default false."),
     Arg::keyword("NBYTES", "unsigned", "Most bytes to print. Default 1500."),
+    Arg::keyword("TIMESTAMP", "bool", "Whether to print the timestamp. Default false."),
 ];
 
 /// See the page above.
@@ -27,6 +29,7 @@ pub struct IP6Print {
     label: String,
     has_contents: bool,
     n_bytes: u32,
+    has_timestamp: bool,
 }
 
 impl Element for IP6Print {
@@ -34,8 +37,9 @@ impl Element for IP6Print {
         let label = conf.args.get_or("LABEL", String::new());
         let has_contents = conf.args.get_or("CONTENTS", false);
         let n_bytes = conf.args.get_or("NBYTES", 1500);
+        let has_timestamp = conf.args.get_or("TIMESTAMP", false);
         conf.finish()?;
-        Ok(IP6Print { label, has_contents, n_bytes })
+        Ok(IP6Print { label, has_contents, n_bytes, has_timestamp })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, batch: Batch) {
@@ -69,6 +73,9 @@ impl IP6Print {
             "" => String::new(),
             label => format!("{label}: "),
         };
+        if self.has_timestamp {
+            let _ = write!(text, "{}: ", Timestamp::from_nanos(packet.timestamp_ns()));
+        }
         let len = u16::from_be_bytes([header[4], header[5]]);
         let (from, to) = (address(&header[8..]), address(&header[24..]));
         let _ = write!(text, "{from} -> {to} plen {len}, next {}, hlim {}", header[6], header[7]);
@@ -114,6 +121,17 @@ mod tests {
                   00
                 2001:db8::1 -> ::ffff:1.2.3.4 plen 8, next 17, hlim 0
                   010db800 00
+            "#]],
+        );
+    }
+
+    #[test]
+    fn timestamps_are_printed() {
+        check(
+            "InfiniteSource(DATA \\<60012345 0000 11 00>, LENGTH 40, LIMIT 1) -> SetTimestamp(7.000000125) -> MarkIP6Header
+                -> IP6Print(x, TIMESTAMP true) -> Discard",
+            expect![[r#"
+                x: 7.000000125: 6001:2345:0:1100:6001:2345:0:1100 -> 6001:2345:0:1100:6001:2345:0:1100 plen 0, next 17, hlim 0
             "#]],
         );
     }
