@@ -59,7 +59,7 @@ impl Default for BuildOptions {
 }
 
 /// Writes a line to standard error in one piece, so that the lines of several programs do not mix.
-fn say(text: &str) {
+pub fn say(text: &str) {
     let told = std::io::stderr().write_all(format!("{text}\n").as_bytes());
     // With standard error closed there is nobody to tell; a full disk loses what was asked for.
     if told.is_err_and(|error| error.kind() == ErrorKind::StorageFull) {

@@ -42,7 +42,7 @@ mod ways;
 mod wiring;
 pub mod world;
 
-pub use build::{BuildOptions, Engine, Layout, Registry};
+pub use build::{say, BuildOptions, Engine, Layout, Registry};
 pub use clock::Time;
 pub use handlers::with_argument;
 pub use run::Outcome;

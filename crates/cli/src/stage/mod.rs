@@ -116,6 +116,7 @@ pub fn run_graph(
         return Err(NOTHING.to_string().into());
     }
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
+    engine.world.hear_elements(Box::new(hear(&ready.called)));
     let called = |message: String| format!("{}: {message}", ready.called);
     table::look_for_neighbours().map_err(called)?;
     let mut server = Server::nameless(&mut engine.world, None).map_err(called)?;
@@ -129,6 +130,15 @@ pub fn run_graph(
     // A full socket means that the driver will wake anyway.
     begin(Box::new(move || drop((&waker).write(&[0]))))?;
     Stage::new(engine, server, options, ending)?.draining_when_stopped(ready.drains).run()
+}
+
+/// Prints what elements say. What they failed at is told as the stage's own errors are.
+fn hear(called: &str) -> impl FnMut(&str, &str, bool) + Send + use<> {
+    let prefix = format!("weir: {called}: ");
+    move |_, text, is_failure| match is_failure && !text.starts_with("weir: ") {
+        true => engine::say(&format!("{prefix}{text}")),
+        false => engine::say(text),
+    }
 }
 
 /// What is told where nothing more can be opened.
