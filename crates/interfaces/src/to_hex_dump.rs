@@ -173,7 +173,7 @@ impl ToHexDump {
             // Nobody reads on, or the disk is full: packets pass all the same.
             self.out = None;
             let name = self.filename.as_deref().unwrap_or("<stderr>");
-            ctx.chatter(&format!("ToHexDump({name}): {}", reason(&error)));
+            ctx.complain(&format!("ToHexDump({name}): {}", reason(&error)));
             element::failure::note();
         }
     }

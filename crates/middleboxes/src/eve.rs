@@ -86,7 +86,7 @@ impl Eve {
         let Some(file) = &mut self.file else { return };
         if let Err(error) = file.write_all(&self.lines).and_then(|()| file.flush()) {
             let name = if self.name == "-" { "standard output" } else { &self.name };
-            ctx.chatter(&format!("{name}: {}; no more alerts are written", reason(&error)));
+            ctx.complain(&format!("{name}: {}; no more alerts are written", reason(&error)));
             failure::note();
             self.file = None;
         }

@@ -364,7 +364,7 @@ impl FlowExporter {
             ctx.emit_packet(1, packet);
         }
         if let Some(error) = self.outlet.error.take() {
-            ctx.chatter(&format!("FlowExporter({}): {error}", self.filename));
+            ctx.complain(&format!("FlowExporter({}): {error}", self.filename));
             element::failure::note();
         }
     }

@@ -239,9 +239,9 @@ fn a_file_that_cannot_be_written_on_is_told_once_and_fails_the_stage() {
     as_each_user(|place| {
         place.write("in.pcap", capture(300));
         for (stage, due) in [
-            ("tee copy", "ToDump(copy): File too large"),
-            ("capture copy", "ToDump(copy): File too large"),
-            ("hex --out copy", "ToHexDump(copy): File too large"),
+            ("tee copy", "weir: tee: ToDump(copy): File too large"),
+            ("capture copy", "weir: capture: ToDump(copy): File too large"),
+            ("hex --out copy", "weir: hex: ToHexDump(copy): File too large"),
         ] {
             // As a disk that becomes full.
             let finished =

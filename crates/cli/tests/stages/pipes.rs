@@ -306,10 +306,6 @@ fn a_full_disk_is_told_and_ends_the_stage_with_an_error() {
             assert!(finished.stderr.contains("No space left on device"), "{finished:?}");
             assert_eq!(finished.code, 1, "{finished:?}");
         }
-        // What an element of the graph fails at is told as the stage's own errors are.
-        let finished = place.run("trap '' XFSZ; ulimit -f 1; weir tee out.pcap < in.pcap > /dev/null");
-        assert!(finished.stderr.contains("weir: tee: ToDump(out.pcap): File too large"), "{finished:?}");
-        assert_eq!(finished.code, 1, "{finished:?}");
     });
 }
 

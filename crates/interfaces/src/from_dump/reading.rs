@@ -101,7 +101,7 @@ impl FromDump {
             Next::PastEnd(packet, link_type) if is_first => self.pass_end(ctx, packet, link_type),
             Next::Told(packet, link_type, n_told) => self.go_on_past_end(ctx, packet, link_type, n_told),
             Next::Fault(message) if is_first => {
-                ctx.chatter(&message);
+                ctx.complain(&message);
                 element::failure::note();
                 Step::End
             }

@@ -67,7 +67,7 @@ impl<T: Trace> TraceSource<T> {
             Ok(None) => return Record::End,
             Err(_) if failure::is_told_as_click() => return Record::End,
             Err(message) => {
-                ctx.chatter(&format!("{}: {message}", self.cells.name()));
+                ctx.complain(&format!("{}: {message}", self.cells.name()));
                 failure::note();
                 return Record::End;
             }
