@@ -98,6 +98,14 @@ impl Daemon {
         self.service.answer(&Request { body, who, headers, ..self.request(method, path) })
     }
 
+    /// One that runs what was prepared with color 1.
+    fn committed(name: &str) -> Daemon {
+        let daemon = Daemon::start(name);
+        daemon.prepare(1);
+        assert_eq!(daemon.operation("commit", Value::Null), 204);
+        daemon
+    }
+
     fn prepare(&self, color: u8) {
         let path = "/restconf/ds/ietf-datastores:candidate/wire:wire=a";
         let entry = json!({ "wire:wire": [{ "name": "a", "color": color }] });
@@ -159,9 +167,7 @@ fn a_commit_confirms_the_one_before() {
 
 #[test]
 fn a_commit_that_fails_leaves_the_one_before_waiting() {
-    let daemon = Daemon::start("fails");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("fails");
     daemon.prepare(2);
     assert_eq!(daemon.operation("commit", confirmed()), 204);
     for input in [confirmed(), Value::Null] {
@@ -182,9 +188,7 @@ fn a_commit_that_fails_leaves_the_one_before_waiting() {
 
 #[test]
 fn a_commit_that_cannot_be_confirmed_waits_on() {
-    let daemon = Daemon::start("waits");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("waits");
     daemon.prepare(2);
     assert_eq!(daemon.operation("commit", confirmed()), 204);
     // Nobody can remove a folder as if it were a file.
@@ -207,9 +211,7 @@ fn a_commit_that_cannot_be_confirmed_waits_on() {
 /// The last commit cannot run any more: its device has gone, say.
 #[test]
 fn what_a_daemon_does_not_begin_with_need_not_run() {
-    let daemon = Daemon::start("beginning");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("beginning");
     assert_eq!(daemon.operation("save-startup", Value::Null), 204);
     daemon.prepare(2);
     assert_eq!(daemon.operation("commit", Value::Null), 204);
@@ -254,9 +256,7 @@ fn what_a_daemon_does_not_begin_with_need_not_run() {
 
 #[test]
 fn who_looks_at_a_candidate_begins_none() {
-    let daemon = Daemon::start("looks");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("looks");
     let candidate = "/restconf/ds/ietf-datastores:candidate/wire:wire=a/color";
     for color in [1, 2] {
         let there = "/restconf/data/wire:wire=a/color";
@@ -350,9 +350,7 @@ fn a_function_is_tried_out_when_it_is_added() {
 
 #[test]
 fn fields_and_roles_that_do_not_exist_are_refused_with_those_that_do() {
-    let daemon = Daemon::start("names");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("names");
     let fields = |path: &str, fields: &str| {
         let query = format!("fields={fields}");
         let reply = daemon.service.answer(&Request { query, ..daemon.request("GET", path) });
@@ -400,9 +398,7 @@ fn what_is_created_is_told_where_it_is() {
 
 #[test]
 fn what_is_not_there_is_told_whatever_the_request_says_besides() {
-    let daemon = Daemon::start("missing");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("missing");
     let with = |method: &str, path: &str, condition: &str| {
         let request = Request {
             headers: vec![("if-none-match".into(), condition.into())],
@@ -463,9 +459,7 @@ fn any_tag_means_that_the_target_is_there() {
 
 #[test]
 fn a_weak_tag_is_none_to_change_by_but_one_to_read_by() {
-    let daemon = Daemon::start("weak-tag");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("weak-tag");
     let color = "/restconf/data/wire:wire=a/color";
     let (tag, body) = (daemon.tag(color).unwrap(), json!({ "wire:color": 2 }));
     let weak = format!("W/{tag}");
@@ -487,9 +481,7 @@ fn what_would_be_answered_in_a_form_that_is_not_accepted_is_not_done() {
 
 #[test]
 fn state_is_always_told_anew() {
-    let daemon = Daemon::start("state");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("state");
     let port = "/restconf/data/weir:topology/port";
     assert_eq!(daemon.tag(port), None);
     let tag = daemon.tag("/restconf/data").unwrap();
@@ -616,9 +608,7 @@ fn what_somebody_may_not_write_stays_whatever_above_it_is_written() {
 
 #[test]
 fn who_commits_needs_the_right_to_all_that_differs() {
-    let daemon = Daemon::start("differs");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("differs");
     let rules = json!({ "weir:access": { "rule": [{ "name": "r", "who": ["ann"], "path": "/wire:wire=a", "action": "deny" }] } });
     assert!(daemon.ask("PUT", "/restconf/data/weir:access", rules).status < 300);
     let commit = || {
@@ -654,9 +644,7 @@ fn a_rule_about_nothing_is_refused_when_it_is_set() {
 
 #[test]
 fn nothing_but_a_commit_changes_what_an_unconfirmed_one_would_take_back() {
-    let daemon = Daemon::start("meanwhile");
-    daemon.prepare(1);
-    assert_eq!(daemon.operation("commit", Value::Null), 204);
+    let daemon = Daemon::committed("meanwhile");
     let ann = |method: &str, path: &str, body: Value| {
         told(&daemon.ask_as("ann", Role::Operate, method, &format!("/restconf/{path}"), body))
     };

@@ -22,6 +22,7 @@ use element::{
 };
 
 use crate::stage::peer::{Found, Open, Peers};
+use crate::stage::table;
 use crate::stamp::stamp;
 use crate::traffic::Traffic;
 
@@ -221,7 +222,7 @@ impl StreamInterface {
         let problem = self.look(ctx).err().unwrap_or_default();
         if !problem.is_empty() {
             if problem != self.problem {
-                ctx.complain(&format!("weir: {problem}"));
+                ctx.complain(&table::told(&problem));
             }
             // Whoever waits at it would be told of all the time.
             self.unwatch_listener(ctx);
@@ -280,7 +281,7 @@ impl StreamInterface {
         // Who takes no more may have sent what is not read yet.
         let is_over = open.interface.has_ended() || open.interface.is_closed() && !open.interface.has_input();
         for fault in faults {
-            ctx.complain(&format!("weir: {fault}"));
+            ctx.complain(&table::told(fault));
         }
         if !is_over {
             return;

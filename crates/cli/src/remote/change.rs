@@ -155,11 +155,11 @@ fn edits(
             last = last_number(&options.daemon, target, place)?.max(of_file.unwrap_or(0));
         }
         for text in texts {
-            if place.is_entry && is_list {
-                values.push(json!([target::members(place, text).map_err(Failure::Usage)?]));
-                continue;
-            }
-            let value = target::value(place.node, text, last).map_err(Failure::Usage)?;
+            let value = match place.is_entry && is_list {
+                true => target::members(place, text).map(|entry| json!([entry])),
+                false => target::value(place.node, text, last),
+            };
+            let value = value.map_err(Failure::Usage)?;
             last = last.max(highest(place, &value).unwrap_or(0));
             values.push(value);
         }

@@ -153,6 +153,11 @@ pub fn split(path: &str) -> Vec<String> {
     words
 }
 
+/// A path of RESTCONF as users write it, with keys among its words.
+pub fn written(path: &str) -> String {
+    decoded(&path.replace(['=', ','], "/"))
+}
+
 /// Splits `PATH=VALUE` at the first `=` outside of quotes.
 pub fn assignment(text: &str) -> Result<(&str, &str), String> {
     let mut quote = None;
@@ -190,7 +195,7 @@ pub fn members(place: &Place<'_>, text: &str) -> Result<Value, String> {
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return Ok(value);
     }
-    let (node, path) = (place.node, decoded(&place.path[1..].replace(['=', ','], "/")));
+    let (node, path) = (place.node, written(&place.path[1..]));
     let is_own = |child: &&Node| child.is_config && !node.keys.contains(&child.name);
     let names: Vec<&str> = node.data_children().filter(is_own).map(|child| child.name.as_str()).collect();
     let first = names.first().copied().unwrap_or_default();

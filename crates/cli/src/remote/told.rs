@@ -3,6 +3,8 @@
 use daemon::path::{decoded, encoded};
 use serde_json::Value;
 
+use super::target;
+
 /// What an answer's errors say, wherever they stand in it.
 pub fn told(body: &Value) -> Option<String> {
     if let Some(errors) = body.get("error").and_then(Value::as_array) {
@@ -38,15 +40,10 @@ fn one(error: &Value) -> String {
         )
         .replace("is needed: Authorization: Bearer TOKEN", "is needed; give --cert and --key, or --token");
     let thing = text("error-path").map(Thing::of);
-    let message = [
-        missing_node(&message, thing.as_ref()),
-        missing_entry(&message),
-        no_object(&message, thing.as_ref()),
-    ]
-    .into_iter()
-    .flatten()
-    .next()
-    .unwrap_or(message);
+    let message = missing_node(&message, thing.as_ref())
+        .or_else(|| missing_entry(&message))
+        .or_else(|| no_object(&message, thing.as_ref()))
+        .unwrap_or(message);
     let (Some(path), Some(thing)) = (text("error-path"), thing) else { return message };
     if message.starts_with(path) && tag == "data-exists" {
         return thing.exists();
@@ -145,7 +142,7 @@ impl Thing {
         let is_function = |list: &str| list.split_once(':').is_some_and(|(module, list)| module == list);
         match first.split_once('=').filter(|(list, _)| is_function(list)) {
             Some((_, name)) if rest.is_empty() => Thing::Instance(decoded(name)),
-            Some((_, name)) => Thing::Node(decoded(name), decoded(&rest.replace(['=', ','], "/"))),
+            Some((_, name)) => Thing::Node(decoded(name), target::written(rest)),
             None => Thing::Other(path.to_string()),
         }
     }

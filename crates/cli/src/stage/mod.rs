@@ -115,8 +115,8 @@ pub fn run_graph(
     if ready.made.is_empty() && nothing_can_come(engine.world.graph()) {
         return Err(NOTHING.to_string().into());
     }
+    engine.world.hear_elements(Box::new(hear));
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
-    engine.world.hear_elements(Box::new(hear(&ready.called)));
     let called = |message: String| format!("{}: {message}", ready.called);
     table::look_for_neighbours().map_err(called)?;
     let mut server = Server::nameless(&mut engine.world, None).map_err(called)?;
@@ -133,10 +133,10 @@ pub fn run_graph(
 }
 
 /// Prints what elements say. What they failed at is told as the stage's own errors are.
-fn hear(called: &str) -> impl FnMut(&str, &str, bool) + Send + use<> {
-    let prefix = format!("weir: {called}: ");
-    move |_, text, is_failure| match is_failure && !text.starts_with("weir: ") {
-        true => engine::say(&format!("{prefix}{text}")),
+fn hear(_element: &str, text: &str, is_failure: bool) {
+    // Those of interfaces are so already.
+    match is_failure && !text.starts_with("weir: ") {
+        true => engine::say(&table::told(text)),
         false => engine::say(text),
     }
 }

@@ -9,8 +9,8 @@ const TYPES: [&str; 2] = [DATA, "application/json"];
 /// Refuses requests whose answer would be in a form that is not accepted.
 pub fn check(request: &Request) -> Result<(), Fault> {
     let given = request.headers.iter().filter(|(name, _)| name == "accept");
-    let ranges: Vec<&str> = given.flat_map(|(_, value)| value.split(',')).map(str::trim).collect();
-    let ranges: Vec<&str> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
+    let ranges = given.flat_map(|(_, value)| value.split(',')).map(str::trim);
+    let ranges: Vec<&str> = ranges.filter(|range| !range.is_empty()).collect();
     if ranges.is_empty() || TYPES.iter().any(|media_type| is_accepted(media_type, &ranges)) {
         return Ok(());
     }

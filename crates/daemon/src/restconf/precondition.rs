@@ -48,12 +48,16 @@ pub fn etag(store: &Store) -> String {
 
 /// Whether one of some tags is this one, which a weak tag never is (strong comparison; RFC 9110, section 8.8.3.2); `*` is any.
 fn is_same(tags: &str, tag: &str) -> bool {
-    tags.split(',').map(str::trim).any(|one| one == "*" || one == tag)
+    is_among(tags, |one| one == tag)
 }
 
 /// The same by weak comparison: a weak tag may be it as well.
 pub fn matches(tags: &str, tag: &str) -> bool {
-    tags.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+    is_among(tags, |one| one.strip_prefix("W/").unwrap_or(one) == tag)
+}
+
+fn is_among(tags: &str, is_it: impl Fn(&str) -> bool) -> bool {
+    tags.split(',').map(str::trim).any(|one| one == "*" || is_it(one))
 }
 
 /// A date as HTTP writes it.

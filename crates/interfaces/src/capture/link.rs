@@ -117,17 +117,19 @@ pub fn canonical(link_type: u32) -> u32 {
 /// are none that is known, all are the number, as in Click.
 pub fn of_header(field: u32) -> u32 {
     let link_type = canonical(field & 0x03ff_ffff);
-    let is_known = NAMES.iter().any(|(_, known)| *known == link_type);
-    if is_known {
-        link_type
-    } else {
-        canonical(field)
+    match is_known(link_type) {
+        true => link_type,
+        false => canonical(field),
     }
+}
+
+fn is_known(link_type: u32) -> bool {
+    NAMES.iter().any(|(_, known)| *known == link_type)
 }
 
 /// Whether [`find_ip`] understands the link type.
 pub fn can_find_ip(link_type: u32) -> bool {
-    link_type != AIRONET && (link_type == HOST_RAW || NAMES.iter().any(|(_, known)| *known == link_type))
+    link_type != AIRONET && (link_type == HOST_RAW || is_known(link_type))
 }
 
 /// Finds a frame's IP header; `None` if it carries something else or the header is cut short.
