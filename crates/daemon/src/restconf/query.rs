@@ -53,8 +53,7 @@ impl Query {
         let mut known = Vec::new();
         for part in text.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let value =
-                percent_decode_str(&value.replace('+', " ")).decode_utf8().map(|value| value.into_owned());
+            let value = percent_decode_str(value).decode_utf8().map(|value| value.into_owned());
             let value = value.map_err(|_| Fault::malformed("the query is not in UTF-8"))?;
             if !allowed.contains(&name) {
                 let allowed = if allowed.is_empty() { "none".to_string() } else { allowed.join(", ") };
@@ -103,5 +102,16 @@ impl Query {
             _ => self.point = Some(value),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plus_is_a_plus() {
+        let query = Query::parse("insert=after&point=%2Fnat%3Aports%2Fport%3Da+b%20c", &["insert", "point"]);
+        assert_eq!(query.unwrap_or_default().point.as_deref(), Some("/nat:ports/port=a+b c"));
     }
 }
