@@ -1,4 +1,5 @@
-//! Stopping: SIGINT, SIGTERM and SIGHUP ask the driver to stop; a SIGINT or SIGTERM after that ends the program at once.
+//! Stopping: SIGINT, SIGTERM and SIGHUP ask the driver to stop; a SIGINT or SIGTERM a while after that ends the program at
+//! once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -39,18 +40,13 @@ impl Stop {
         let stop = Stop { is_asked: Arc::default(), signal: Arc::default() };
         for signal in signals {
             unblock(signal);
-            let signal = signal.number();
-            if world.awaits_signal(signal) {
+            if world.awaits_signal(signal.number()) {
                 continue;
             }
-            let flag = &stop.is_asked;
-            // The order matters: the first signal finds the flag unset and only sets it, the second one ends the program. A closed
-            // terminal tells twice: by the shell, and when that ends.
-            if signal != Signal::Hangup.number() {
-                let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
-            }
+            let _ = sys::signals::end_when_repeated(signal);
+            let signal = signal.number();
             let _ = signal_hook::flag::register_usize(signal, stop.signal.clone(), signal as usize);
-            hear(signal, flag, world);
+            hear(signal, &stop.is_asked, world);
         }
         stop
     }

@@ -6,6 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
+use signal_hook::low_level;
+
+use crate::clock::monotonic_ns;
 use crate::error::{Result, SysError};
 use crate::poll::Waker;
 
@@ -109,6 +112,22 @@ pub fn is_ignored(signal: Signal) -> bool {
     is_number_ignored(signal.number())
 }
 
+/// Has this signal end the process if another one that this was called for came a while ago: whoever asks once more does not want to
+/// wait. A closed terminal never ends it so, as it tells twice: by the shell, and when that ends.
+pub fn end_when_repeated(signal: Signal) -> io::Result<()> {
+    let heard = move || {
+        let now_ns = monotonic_ns();
+        let Err(first_ns) = FIRST_NS.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed) else {
+            return;
+        };
+        if signal != Signal::Hangup && now_ns.saturating_sub(first_ns) > TOGETHER_NS {
+            let _ = low_level::emulate_default_handler(signal.number());
+        }
+    };
+    // SAFETY: the action reads a clock, uses an atomic number, and calls what is made for handlers: all async-signal-safe.
+    unsafe { low_level::register(signal.number(), heard) }.map(drop)
+}
+
 /// Lets a signal reach this thread that whoever started the process may have held back.
 pub fn unblock(signal: Signal) {
     // SAFETY: `set` is filled by sigemptyset before it is read.
@@ -164,6 +183,11 @@ pub fn fail_on_large_files() {
     }
 }
 
+/// How long after the first signal others tell the same: `timeout` tells a process and then its group, and so it twice.
+const TOGETHER_NS: u64 = 200_000_000;
+/// When the first one came for which [`end_when_repeated`] was called; 0 before.
+static FIRST_NS: AtomicU64 = AtomicU64::new(0);
+
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// One bit a signal number.
 static PENDING: AtomicU64 = AtomicU64::new(0);
@@ -212,6 +236,10 @@ extern "C" fn on_signal(number: libc::c_int) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+    use std::time::Duration;
+
     use super::*;
     use crate::poll::{Interest, Poller};
 
@@ -253,5 +281,27 @@ mod tests {
         // SAFETY: no other test needs these reactions.
         unsafe { libc::signal(Signal::Resize.number(), libc::SIG_IGN) };
         assert!(is_ignored(Signal::Resize) && !is_ignored(Signal::User1));
+    }
+
+    /// In a process of its own, which it ends.
+    #[test]
+    fn a_signal_that_comes_again_ends_the_process_unless_both_come_together() {
+        const CHILD: &str = "WEIR_TEST_CHILD";
+        if std::env::var_os(CHILD).is_some() {
+            end_when_repeated(Signal::Terminate).unwrap();
+            raise(Signal::Terminate);
+            raise(Signal::Terminate);
+            println!("goes on");
+            std::thread::sleep(Duration::from_nanos(TOGETHER_NS + 1));
+            raise(Signal::Terminate);
+            println!("still goes on");
+            return;
+        }
+        let own = "signals::tests::a_signal_that_comes_again_ends_the_process_unless_both_come_together";
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let ended = child.args([own, "--exact", "--nocapture"]).env(CHILD, "").output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stdout);
+        assert!(text.contains("goes on") && !text.contains("still"), "{text}");
+        assert_eq!(ended.status.signal(), Some(libc::SIGTERM));
     }
 }
