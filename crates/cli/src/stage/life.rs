@@ -31,6 +31,7 @@ const START: Duration = Duration::from_secs(5);
 
 /// A stage that runs.
 pub struct Stage {
+    /// Goes before the server, which waits until traces and taps have told that they ended with the graph.
     engine: Engine,
     server: Server,
     drain: Duration,
