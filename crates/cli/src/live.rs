@@ -198,7 +198,7 @@ fn follow(graph: &GraphName, json: bool) -> Exit {
         println!("{}  {}", event.time, event.sentence());
         event.texts("plan").for_each(|step| println!("  {step}"));
     }
-    Err("the events broke off: the graph was killed, or has crashed".to_string().into())
+    Err(client::broken_off("the events").into())
 }
 
 fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Exit {

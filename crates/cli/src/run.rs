@@ -60,6 +60,8 @@ pub fn run(options: RunOptions) -> Exit {
     if has_failed {
         summary.count_again(&mut engine.world);
     }
+    // Traces and taps end with the graph, and the server waits until that is told.
+    drop(engine);
     drop(server);
     if options.json {
         let mut object = summary.as_json();

@@ -6,10 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Result, SysError};
+use crate::unix::MAX_PATH;
 
 /// The folder of the current user, made if it is not there, and checked to be nobody else's.
 ///
-/// `$XDG_RUNTIME_DIR/weir` if that variable names a folder of this user; else `/run/weir` for root; else `/tmp/weir-UID`.
+/// `$XDG_RUNTIME_DIR/weir` if that variable names a folder of this user in which a socket can be; else `/run/weir` for root; else `/tmp/weir-UID`.
 pub fn open() -> Result<PathBuf> {
     let uid = effective_uid();
     let path = choose(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), uid);
@@ -23,11 +24,15 @@ pub fn effective_uid() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// What the longest path of a stage's socket has behind that of the folder.
+const LONGEST: &str = "/weir/stage-4194304.sock";
+
 fn choose(xdg: Option<PathBuf>, uid: u32) -> PathBuf {
     // Under sudo the variable may still name the folder of the user who called: leave that one alone.
     let ours =
         |path: &Path| path.is_absolute() && path.metadata().is_ok_and(|m| m.is_dir() && m.uid() == uid);
-    match xdg.filter(|path| ours(path)) {
+    let has_room = |path: &Path| path.as_os_str().len() + LONGEST.len() <= MAX_PATH;
+    match xdg.filter(|path| ours(path) && has_room(path)) {
         Some(path) => path.join("weir"),
         None if uid == 0 => PathBuf::from("/run/weir"),
         None => PathBuf::from(format!("/tmp/weir-{uid}")),
@@ -86,6 +91,9 @@ mod tests {
             assert_eq!(choose(Some(bad.into()), 0), PathBuf::from("/run/weir"));
         }
         assert_eq!(choose(None, 1000), PathBuf::from("/tmp/weir-1000"));
+        let long = scratch.path().join("l".repeat(MAX_PATH - LONGEST.len()));
+        fs::create_dir(&long).unwrap();
+        assert_eq!(choose(Some(long), 0), choose(None, 0));
     }
 
     #[test]

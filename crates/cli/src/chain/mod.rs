@@ -17,6 +17,7 @@ use crate::failure::Exit;
 use crate::stage::options::StageOptions;
 pub use part::names as stages;
 use plan::Chain;
+pub use program::is_there as has_program;
 
 /// Options of `weir chain`.
 #[derive(Args, Clone)]

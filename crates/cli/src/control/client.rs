@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::protocol::{self, Answer, Ask};
+use super::protocol::{self, Answer, Ask, TAP_END};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
 use crate::failure::{Exit, Failure};
 use crate::print::{self, counted};
@@ -141,6 +141,9 @@ pub fn trace(options: TraceOptions) -> Exit {
     let mut last = None;
     for line in reader.lines() {
         let line = line.map_err(|error| reason(&error))?;
+        if serde_json::from_str::<Answer>(&line).is_ok() {
+            return Ok(ExitCode::SUCCESS);
+        }
         if options.json {
             println!("{line}");
             continue;
@@ -161,7 +164,7 @@ pub fn trace(options: TraceOptions) -> Exit {
         }
         println!("  {seen}");
     }
-    Ok(ExitCode::SUCCESS)
+    Err(broken_off("the trace").into())
 }
 
 /// `weir tap`.
@@ -201,28 +204,38 @@ fn copy_capture(
     out_name: &str,
     count: u64,
 ) -> Result<(), String> {
-    let mut copy = |len: usize| -> Result<Option<Vec<u8>>, String> {
-        let mut bytes = vec![0; len];
-        match reader.read_exact(&mut bytes) {
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-            result => result.map_err(|error| reason(&error))?,
-        }
-        match out.write_all(&bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(None),
-            result => result.map(|()| Some(bytes)).map_err(|error| format!("{out_name}: {}", reason(&error))),
-        }
+    let mut read = |bytes: &mut [u8]| {
+        reader.read_exact(bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => broken_off("the tap"),
+            _ => reason(&error),
+        })
     };
-    let mut left = count;
-    let mut go_on = copy(24)?.is_some();
-    while go_on && left > 0 {
+    let mut record = vec![0; 24];
+    read(&mut record)?;
+    for left in (0..=count).rev() {
+        match out.write_all(&record).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            result => result.map_err(|error| format!("{out_name}: {}", reason(&error)))?,
+        }
+        if left == 0 {
+            break;
+        }
         // A record's header: two words of time, then the length of the data that follows.
-        let header = copy(16)?;
-        let len = header.and_then(|header| header[8..12].try_into().ok()).map(u32::from_le_bytes);
-        go_on = match len {
-            Some(len) => copy(len as usize)?.is_some(),
-            None => false,
-        };
-        left -= 1;
+        let mut header = [0; 16];
+        read(&mut header)?;
+        if header == TAP_END {
+            break;
+        }
+        let [.., l0, l1, l2, l3, _, _, _, _] = header;
+        record.clear();
+        record.extend(header);
+        record.resize(header.len() + u32::from_le_bytes([l0, l1, l2, l3]) as usize, 0);
+        read(&mut record[header.len()..])?;
     }
     Ok(())
+}
+
+/// What is told of a stream whose end its graph did not say.
+pub fn broken_off(stream: &str) -> String {
+    format!("{stream} broke off: the graph was killed, or has crashed")
 }

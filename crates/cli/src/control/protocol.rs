@@ -9,6 +9,9 @@ use sys::unix::MAX_PATH;
 /// What follows a graph's name in that of its socket.
 const ENDING: &str = ".sock";
 
+/// What follows the last record of a tap: the header of one that is longer than any packet.
+pub const TAP_END: [u8; 16] = [0xff; 16];
+
 /// What a client asks.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
@@ -27,14 +30,14 @@ pub enum Ask {
         /// Value.
         value: String,
     },
-    /// Trace packets: a [`crate::watch::Told`] a line.
+    /// Trace packets: a [`crate::watch::Told`] a line, and an [`Answer`] at the end.
     Trace {
         /// Number of packets.
         count: u32,
         /// tcpdump filter, or empty.
         filter: String,
     },
-    /// Copy the packets that leave a port, as a capture stream.
+    /// Copy the packets that leave a port, as a capture stream that ends with [`TAP_END`].
     Tap {
         /// `ELEMENT` or `ELEMENT[PORT]`.
         edge: String,

@@ -170,9 +170,9 @@ fn serve(stream: UnixStream, reach: &Reach, herald: &Herald) {
     let _ = match serde_json::from_str(&line) {
         Err(error) => answer(&stream, &Answer::Error(format!("not a request: {error}"))),
         Ok(Ask::Events) => reach.answering(|| events(&stream, herald)),
-        Ok(Ask::Trace { count, filter }) => trace(&stream, reach, count, &filter),
+        Ok(Ask::Trace { count, filter }) => reach.answering(|| trace(&stream, reach, count, &filter)),
         Ok(Ask::Hold) => crate::stage::hold::give(&stream),
-        Ok(Ask::Tap { edge, link_type }) => tap(&stream, reach, &edge, link_type),
+        Ok(Ask::Tap { edge, link_type }) => reach.answering(|| tap(&stream, reach, &edge, link_type)),
         Ok(ask) => reach.answering(|| answer(&stream, &answer_of(value(ask, reach, herald)))),
     };
 }

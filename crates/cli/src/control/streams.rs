@@ -9,7 +9,7 @@ use std::time::Duration;
 use interfaces::capture::{Precision, Timestamp, Writer};
 
 use super::herald::Herald;
-use super::protocol::Answer;
+use super::protocol::{Answer, TAP_END};
 use super::server::{answer, answer_of, Reach};
 use crate::watch::{Filter, SharedTrace, Tap, Tapped, Told, Trace};
 
@@ -54,7 +54,7 @@ fn write_line(mut stream: &UnixStream, value: &impl serde::Serialize) -> std::io
     writeln!(stream, "{text}")
 }
 
-/// Tells what elements do with packets.
+/// Tells what elements do with packets. A last answer says that all has been told: a graph that is killed gives none.
 pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> std::io::Result<()> {
     let (sender, receiver) = sync_channel(TRACE_BACKLOG);
     let trace = match Filter::new(filter) {
@@ -69,12 +69,13 @@ pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> st
     answer(stream, &Answer::Ok(String::new()))?;
     write_lines(stream, &receiver, |told| told)?;
     match left_out.load(Ordering::Relaxed) {
-        0 => Ok(()),
-        left_out => write_line(stream, &Told::LeftOut { left_out }),
+        0 => {}
+        left_out => write_line(stream, &Told::LeftOut { left_out })?,
     }
+    answer(stream, &Answer::Ok(String::new()))
 }
 
-/// Copies packets.
+/// Copies packets, and says when they have ended: a graph that is killed does not.
 pub fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::io::Result<()> {
     let (sender, receiver) = sync_channel::<Tapped>(TAP_BACKLOG);
     let edge = edge.to_string();
@@ -100,9 +101,11 @@ pub fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> st
                 writer.flush()?;
             }
             Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
-            Err(_) => return Ok(()),
+            Err(_) => break,
         }
     }
+    drop(writer);
+    (&*stream).write_all(&TAP_END)
 }
 
 fn write_tapped(writer: &mut Writer<&UnixStream>, tapped: &Tapped) -> std::io::Result<()> {

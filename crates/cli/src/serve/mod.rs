@@ -170,6 +170,8 @@ pub fn run(options: ServeOptions) -> Exit {
         hooks.finish();
     }
     engine.cleanup();
+    // Traces and taps end with the graph, and the server waits until that is told.
+    drop(engine);
     drop(control);
     drop(socket_file);
     // What waits for the graph has heard that there is none any more, and streams of events end.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Engine, Outcome};
 use interfaces::stage::table::{self, lock, told, Life};
+use sys::signals::Signal;
 
 use super::options::StageOptions;
 use super::status;
@@ -31,6 +32,7 @@ const START: Duration = Duration::from_secs(5);
 
 /// A stage that runs.
 pub struct Stage {
+    /// Goes before the server, which waits until traces and taps have told that they ended with the graph.
     engine: Engine,
     server: Server,
     drain: Duration,
@@ -80,6 +82,16 @@ impl Ending {
     pub fn take_leave_with(&self, farewell: impl Fn(i32) + Send + Sync + 'static) {
         // There is one program at most.
         let _ = self.0.farewell.set(Box::new(farewell));
+    }
+
+    /// Has the program, if one runs, told that the stage ends, and waits until it has ended or was killed.
+    fn see_off(&self) {
+        let Some(farewell) = self.0.farewell.get() else { return };
+        if !self.0.is_told.swap(true, Ordering::Relaxed) {
+            farewell(Signal::Terminate.number());
+        }
+        let is_starting = self.0.is_starting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.0.is_known.wait_timeout_while(is_starting, START, |_| self.code().is_none());
     }
 
     fn code(&self) -> Option<u8> {
@@ -182,7 +194,11 @@ impl Stage {
         report::tell_faults();
         self.engine.cleanup();
         self.ending.await_start();
-        match (life, self.ending.code()) {
+        let code = self.ending.code();
+        if code.is_none() {
+            self.ending.see_off();
+        }
+        match (life, code) {
             (_, Some(code)) => ExitCode::from(code),
             _ if table::has_failed() => ExitCode::FAILURE,
             (Life::Closed, _) => ExitCode::from(BROKEN_PIPE),

@@ -112,12 +112,13 @@ pub fn run_graph(
     let engine = ready.graph.and_then(|graph| load::build(&request, text, graph, &mut diagnostics));
     load::tell_of(&diagnostics, &ready.made);
     let Some(mut engine) = engine else { return Ok(ExitCode::FAILURE) };
-    if ready.made.is_empty() && nothing_can_come(engine.world.graph()) {
-        return Err(NOTHING.to_string().into());
+    let called = |message: String| format!("{}: {message}", ready.called);
+    // A stack may be alone.
+    if ready.devices.is_none() && nothing_can_come(engine.world.graph()) {
+        return Err(if ready.made.is_empty() { NOTHING.into() } else { called(UNREAD.into()) }.into());
     }
     engine.world.hear_elements(Box::new(hear));
     // Before this stage can be asked: whoever sees that it can knows that it has begun to look for its neighbours.
-    let called = |message: String| format!("{}: {message}", ready.called);
     table::look_for_neighbours().map_err(called)?;
     let mut server = Server::nameless(&mut engine.world, None).map_err(called)?;
     server.listen(&others::name_of(std::process::id())).map_err(called)?;
@@ -147,6 +148,10 @@ const NO_DESCRIPTOR: &str = "no descriptor is left; raise the limit of open file
 /// What is told of a graph that would wait for ever.
 pub const NOTHING: &str = "nothing can ever come: the graph has no source, and reads no interface that packets come in by\n  help: begin it \
                        with `FromInterface(left)`, and let `left` be something that is read, as standard input is";
+
+/// The same of a graph that the user did not write.
+const UNREAD: &str = "nothing can ever come: packets come in by none of its interfaces; let one be something that is read, as standard \
+                      input is";
 
 /// Whether no element reads an interface, makes packets or acts by itself.
 pub fn has_no_source(graph: &Graph) -> bool {

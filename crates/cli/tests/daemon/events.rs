@@ -328,16 +328,20 @@ fn streams_end_with_what_tells_them_and_break_off_when_that_is_killed() {
                    while ! weir show || ! weir live g show; do sleep 0.01; done >/dev/null 2>&1
                    weir events > events 2> errors & events=$!
                    weir live g events > live 2> live-errors & live=$!
-                   until grep -q . events && grep -q . live; do stir; done >/dev/null 2>&1
+                   weir trace -g g > trace 2> trace-errors & trace=$!
+                   weir tap -g g InfiniteSource@1 --output tap 2> tap-errors & tap=$!
+                   until grep -q . events && grep -q . live && [ -s tap ]; do stir; done >/dev/null 2>&1
                    kill -$signal $graph $daemon
                    { wait $graph; wait $daemon; } 2>/dev/null || :
-                   wait $events || echo $?; wait $live || echo $?
-                   cat errors live-errors
+                   for one in $events $live $trace $tap; do wait $one || echo $?; done
+                   cat errors live-errors trace-errors tap-errors
                done"#,
         );
-        let expected = "1\n1\n\
+        let expected = "1\n1\n1\n1\n\
             weir: api.socket: the events broke off: the daemon was killed or has crashed, or they were not read in time\n\
-            weir: the events broke off: the graph was killed, or has crashed\n";
+            weir: the events broke off: the graph was killed, or has crashed\n\
+            weir: the trace broke off: the graph was killed, or has crashed\n\
+            weir: the tap broke off: the graph was killed, or has crashed\n";
         assert_eq!(text, expected);
     });
 }

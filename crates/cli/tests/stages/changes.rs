@@ -134,7 +134,14 @@ fn what_would_cut_a_chain_is_refused_and_the_chain_stays() {
         place.write("keep.pcap", "as it was");
         let at = format!("weir insert --after {}", ids[0]);
         fails(place, &format!("{at} write keep.pcap"), 2, "weir: insert: `write` is an end of a chain");
+        fails(place, &format!("{at} port t0"), 2, "weir: insert: `port` is an end of a chain");
         fails(place, &format!("{at} linux"), 2, "weir: insert: `linux` without a command opens a shell");
+        fails(
+            place,
+            &format!("{at} linux -- nosuch"),
+            2,
+            "weir: insert: linux: there is no program `nosuch`",
+        );
         assert_eq!(place.read("keep.pcap"), b"as it was");
         fails(
             place,

@@ -255,6 +255,31 @@ fn while_running_ends_the_chain_with_the_command() {
     });
 }
 
+#[test]
+fn a_command_may_finish_what_it_does_when_the_pipe_ends() {
+    as_each_user(|place| {
+        let script = "trap 'echo told; exit' TERM; : > ready; while :; do sleep 0.01; done";
+        place.write("collect.sh", script);
+        let finished = place.run(
+            "{ until [ -e ready ]; do sleep 0.01; done; } | weir linux --left 10.0.0.2/24 -- sh collect.sh > seen; cat seen; rm ready",
+        );
+        assert_eq!((finished.stdout.as_str(), finished.code), ("told\n", 0), "{finished:?}");
+    });
+}
+
+#[test]
+fn a_neighbour_that_dies_before_it_answers_is_not_waited_for() {
+    as_each_user(|place| {
+        // It is stopped when the stack knocks, and never hears of that.
+        let writer = "weir stage -e 'Script(wait 100); Idle -> ToInterface(right)' & p=$!; \
+             until weir status $p; do sleep 0.01; done > /dev/null 2>&1; \
+             kill -STOP $p; : > stopped; sleep 0.5; kill -KILL $p";
+        let stack = "until [ -e stopped ]; do sleep 0.01; done; rm stopped; exec timeout 8 weir linux --left 10.0.0.2/24 -- true";
+        let finished = place.run(&format!("{{ {writer}; }} | {{ {stack}; }}"));
+        assert_eq!(finished.code, 0, "{finished:?}");
+    });
+}
+
 /// Starts stacks with `n` interfaces, of which one waits for the file `joined` until all are.
 fn start_to_be_joined(place: &Place, n: usize, script: &str) -> Running {
     place.write("await.sh", "until test -e $1; do sleep 0.02; done");

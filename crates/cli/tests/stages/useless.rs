@@ -36,6 +36,8 @@ fn a_graph_to_which_nothing_can_ever_come_is_refused() {
         ] {
             ends(place, script, 1, due);
         }
+        let own = "weir: count: nothing can ever come: packets come in by none of its interfaces";
+        ends(place, "weir count --if left=stdout < in.pcap > out", 1, own);
         for graph in ["", "Idle -> Discard"] {
             let chain = format!("weir chain 'read in.pcap | stage -e \\\"{graph}\\\" | write out'");
             ends(place, &chain, 1, "nothing can ever come: the graph has no source");

@@ -62,10 +62,19 @@ pub struct PacketOut {
     why: Option<String>,
 }
 
+/// What is told of a device that is not as it must be, and what helps.
+fn with_help(device: &str, told: String) -> String {
+    match told {
+        told if told.ends_with("That device is not up") => format!("{told}; `ip link set {device} up`"),
+        told if told.ends_with("No such device exists") => format!("{told}; `ip link` lists those that do"),
+        told => told,
+    }
+}
+
 /// Opens a device's two directions; it receives what is sent to other stations as well, as a wire does.
 pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
     let refused = |error: sys::SysError| refusal(device, false, &error);
-    check_up(device)?;
+    check_up(device).map_err(|told| with_help(device, told))?;
     let ring =
         RxRing::open(device, &RxOptions { promiscuous: true, ..RxOptions::default() }).map_err(refused)?;
     let tx = Tx::open(device, &TxOptions::default()).map_err(refused)?;
@@ -291,6 +300,18 @@ mod tests {
     use super::*;
     use crate::stage::Interface;
     use crate::testing::{cannot_run, in_namespace, make_veth};
+
+    #[test]
+    fn what_helps_with_a_device_is_told() {
+        let told = |device| open(device).err().unwrap();
+        assert_eq!(told("none0"), "none0: No such device exists; `ip link` lists those that do");
+        in_namespace(|| {
+            // It is down in a new namespace, if that is one.
+            if matches!(sys::link::is_up("lo"), Ok(false)) {
+                assert_eq!(told("lo"), "lo: That device is not up; `ip link set lo up`");
+            }
+        });
+    }
 
     #[test]
     fn a_device_whose_queue_is_full_is_tried_again_after_a_pause() {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use sys::unix::MAX_PATH;
+
 /// What packets are read from or written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -49,6 +51,15 @@ impl Spec {
     /// Reads `ENDPOINT` or `INPUT OUTPUT`, one of which can be `-` for nothing.
     pub fn parse(text: &str) -> Result<Spec, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
+        let is_path = |word: &str| ["fifo:", "file:", "unix:"].iter().any(|kind| word.starts_with(kind));
+        let is_rest =
+            |word: &str| !word.contains(':') && word != Endpoint::NOTHING && Endpoint::parse(word).is_err();
+        let parts_path = |two: &[&str]| is_path(two[0]) && is_rest(two[1]);
+        if words.windows(2).any(parts_path) {
+            return Err(format!(
+                "`{text}`: white space stands between what is read and what is written; give a link without it for a path that has some"
+            ));
+        }
         match *words.as_slice() {
             [Endpoint::STDOUT] => Ok(Spec { input: None, output: Some(Endpoint::Stdout) }),
             [Endpoint::NOTHING, output] => match Endpoint::parse(output)? {
@@ -106,6 +117,12 @@ impl Endpoint {
             (Endpoint::STDOUT, None) => Endpoint::Stdout,
             ("fifo", Some(path)) if !path.is_empty() => Endpoint::Fifo(path.to_string()),
             ("file", Some(path)) if !path.is_empty() => Endpoint::File(path.to_string()),
+            ("unix", Some(path)) if path.len() > MAX_PATH => {
+                return Err(format!(
+                    "`{path}` has {} bytes; the path of a socket may have {MAX_PATH}",
+                    path.len()
+                ))
+            }
             ("unix", Some(path)) if !path.is_empty() => Endpoint::Unix(path.to_string()),
             ("dev", Some(name)) if !name.is_empty() => Endpoint::Device(device_name(name)?),
             ("tap", Some(rest)) if !rest.is_empty() => return Endpoint::tap(rest),
@@ -294,6 +311,10 @@ mod tests {
         );
         assert_eq!(error("lo"), "`lo` is no kind of interface; if the device is meant, say dev:lo");
         assert!(error("fifo1 stdout").ends_with("a named pipe that is there (`mkfifo fifo1`)"));
+        let long = error(&format!("unix:{}", "s".repeat(108)));
+        assert!(long.ends_with("s` has 108 bytes; the path of a socket may have 107"), "{long}");
+        assert!(error("file:my file").starts_with("`file:my file`: white space stands between"));
+        assert!(error("- file:my other file").contains("give a link without it"));
         assert_eq!(error("fil:x"), format!("`fil:x` is no kind of interface; kinds are {KINDS}"));
     }
 

@@ -59,13 +59,18 @@ impl<'w> Wanted<'w> {
         let matches = crate::command::of(&line).try_get_matches_from(&line);
         let matches = matches.unwrap_or_else(|error| error.exit());
         // Before a file is made, or made anew.
-        if ["read", "write"].contains(&name) && !line.iter().any(|word| word == "-") {
+        if ["read", "write", "port"].contains(&name) && !line.iter().any(|word| word == "-") {
             return Err(Failure::Usage(format!(
                 "`{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
             )));
         }
-        if name == "linux" && !line.iter().any(|word| word == "--") {
-            return Err(Failure::Usage(NO_SHELL.to_string()));
+        if name == "linux" {
+            let program = line.iter().skip_while(|word| *word != "--").nth(1);
+            let program = program.ok_or_else(|| Failure::Usage(NO_SHELL.to_string()))?;
+            // It begins when the stage has its place: the chain would end with it.
+            if !chain::has_program(program, None) {
+                return Err(Failure::Usage(format!("linux: there is no program `{program}`")));
+            }
         }
         if let Some((name, own)) = functions::chosen(&matches) {
             functions::graph(name, own)?;

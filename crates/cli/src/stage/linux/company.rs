@@ -121,12 +121,12 @@ fn standard_pipes() -> Vec<End> {
     [end(input.as_fd(), true), end(output.as_fd(), false)].into_iter().flatten().collect()
 }
 
-/// The interfaces with pipes of which it is not known yet who has their other ends.
+/// The interfaces with pipes of which it is not known yet who has their other ends. Who is gone is not waited for, though it may have
+/// been spoken with.
 fn unmet(names: &[String]) -> Vec<table::Shared> {
     let is_unmet = |shared: &table::Shared| {
         let mut interface = table::lock(shared);
-        let (inputs, outputs) = interface.pipes();
-        !(interface.has_met() || inputs.is_empty() && outputs.is_empty())
+        !interface.has_met() && interface.has_company()
     };
     names.iter().filter_map(|name| table::find(name)).filter(is_unmet).collect()
 }

@@ -1,6 +1,6 @@
 //! Going another way than through the pipe: in shared memory, or in the kernel.
 
-use sys::pipe::PipeId;
+use sys::pipe::{self, PipeId};
 
 use super::Interface;
 use crate::stage::joint::{Line, RingIn, RingOut};
@@ -28,6 +28,15 @@ impl Interface {
             inputs.iter_mut().filter_map(|input| input.pipe()?.stream().id()).collect(),
             outputs.filter_map(|output| output.pipe()?.stream().id()).collect(),
         )
+    }
+
+    /// Whether somebody has the other end of any of its pipes.
+    pub fn has_company(&mut self) -> bool {
+        let Interface { inputs, outputs, idle, .. } = self;
+        let mut read = inputs.iter_mut().filter_map(|input| input.pipe());
+        let mut written = outputs.iter_mut().chain(idle).filter_map(|output| output.pipe());
+        read.any(|pipe| pipe.stream().id().is_some() && !pipe::has_hung_up(pipe.stream()))
+            || written.any(|pipe| pipe.stream().id().is_some() && !pipe::is_unread(pipe.stream()))
     }
 
     /// Says whether a pipe's writer may go on in a ring at any moment.
