@@ -73,6 +73,8 @@ pub enum Command {
     /// Show what each element did with packets of a running graph.
     Trace(TraceOptions),
     /// Copy the packets on an edge of a running graph to a capture stream.
+    ///
+    /// The graph does not wait for who reads: packets that are not read in time are left out, and their number is told at the end.
     Tap(TapOptions),
     /// Measure graphs.
     Bench(BenchOptions),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::protocol::{self, Answer, Ask, TAP_END};
+use super::protocol::{self, gap_of_tap, Answer, Ask, TAP_END};
 use crate::command::{GraphName, HandlerAction, HandlerOptions, TapOptions, TraceOptions};
 use crate::failure::{Exit, Failure};
 use crate::print::{self, counted};
@@ -193,16 +193,23 @@ pub fn tap(options: TapOptions) -> Exit {
     if is_stdout {
         print::end_with_reader();
     }
-    copy_capture(&mut reader, &mut *out, out_name, options.count.unwrap_or(u64::MAX))?;
-    Ok(ExitCode::SUCCESS)
+    let mut left_out = 0;
+    let copied =
+        copy_capture(&mut reader, &mut *out, out_name, options.count.unwrap_or(u64::MAX), &mut left_out);
+    if left_out > 0 {
+        let n = usize::try_from(left_out).unwrap_or(usize::MAX);
+        eprintln!("weir: tap: left out, as not read in time: {}", counted(n, "packet"));
+    }
+    Ok(copied.map(|()| ExitCode::SUCCESS)?)
 }
 
-/// Copies a capture, of which no more than `count` records are wanted; what reads it may go away.
+/// Copies a capture, of which no more than `count` records are wanted; what reads it may go away. Counts what was left out between them.
 fn copy_capture(
-    reader: &mut BufReader<UnixStream>,
+    reader: &mut impl Read,
     out: &mut dyn Write,
     out_name: &str,
     count: u64,
+    left_out: &mut u64,
 ) -> Result<(), String> {
     let mut read = |bytes: &mut [u8]| {
         reader.read_exact(bytes).map_err(|error| match error.kind() {
@@ -223,6 +230,10 @@ fn copy_capture(
         // A record's header: two words of time, then the length of the data that follows.
         let mut header = [0; 16];
         read(&mut header)?;
+        while let Some(n) = gap_of_tap(header) {
+            *left_out = left_out.saturating_add(n);
+            read(&mut header)?;
+        }
         if header == TAP_END {
             break;
         }
@@ -238,4 +249,28 @@ fn copy_capture(
 /// What is told of a stream whose end its graph did not say.
 pub fn broken_off(stream: &str) -> String {
     format!("{stream} broke off: the graph was killed, or has crashed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::protocol::tap_gap;
+
+    #[test]
+    fn what_is_left_out_of_a_tap_is_counted_and_not_copied() {
+        let record = |n: u8| [&[n; 8], &[1, 0, 0, 0, 1, 0, 0, 0][..], &[n]].concat();
+        let stream =
+            [&[7; 24], &record(1)[..], &tap_gap(3), &record(2), &tap_gap(1 << 40), &tap_gap(1), &TAP_END]
+                .concat();
+        let copied = |stream: &[u8], count| {
+            let (mut out, mut left_out) = (Vec::new(), 0);
+            let result = copy_capture(&mut &stream[..], &mut out, "out", count, &mut left_out);
+            (result, out, left_out)
+        };
+        let capture = [&[7; 24], &record(1)[..], &record(2)].concat();
+        assert_eq!(copied(&stream, u64::MAX), (Ok(()), capture.clone(), (1 << 40) + 4));
+        assert_eq!(copied(&stream, 2), (Ok(()), capture, 3));
+        let cut = &stream[..stream.len() - 1];
+        assert_eq!(copied(cut, u64::MAX).0, Err(broken_off("the tap")));
+    }
 }

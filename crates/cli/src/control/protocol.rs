@@ -9,8 +9,19 @@ use sys::unix::MAX_PATH;
 /// What follows a graph's name in that of its socket.
 const ENDING: &str = ".sock";
 
-/// What follows the last record of a tap: the header of one that is longer than any packet.
+/// What follows the last record of a tap: a header such as no packet has.
 pub const TAP_END: [u8; 16] = [0xff; 16];
+
+/// What stands between records of a tap where `n` packets were left out: a number, and a length that no packet has.
+pub fn tap_gap(n: u64) -> [u8; 16] {
+    (u128::from(n) | u128::from(u32::MAX) << 64).to_le_bytes()
+}
+
+/// How many packets were left out, if this is what says so.
+pub fn gap_of_tap(header: [u8; 16]) -> Option<u64> {
+    let n = u128::from_le_bytes(header) as u64;
+    (header == tap_gap(n)).then_some(n)
+}
 
 /// What a client asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +48,8 @@ pub enum Ask {
         /// tcpdump filter, or empty.
         filter: String,
     },
-    /// Copy the packets that leave a port, as a capture stream that ends with [`TAP_END`].
+    /// Copy the packets that leave a port, as a capture stream that ends with [`TAP_END`] and has a [`tap_gap`] where
+    /// packets were not read in time.
     Tap {
         /// `ELEMENT` or `ELEMENT[PORT]`.
         edge: String,

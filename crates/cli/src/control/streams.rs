@@ -2,18 +2,18 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use interfaces::capture::{Precision, Timestamp, Writer};
 
 use super::herald::Herald;
-use super::protocol::{Answer, TAP_END};
+use super::protocol::{tap_gap, Answer, TAP_END};
 use super::server::{answer, answer_of, Reach};
 use crate::watch::{Filter, SharedTrace, Tap, Tapped, Told, Trace};
 
-/// Packets that a slow reader of a tap may be behind; more are left out of its copy.
+/// Packets that a slow reader of a tap may be behind; more are left out of its copy, and counted.
 const TAP_BACKLOG: usize = 4096;
 /// Steps of packets that a slow reader of a trace may be behind; more are left out, and counted.
 const TRACE_BACKLOG: usize = 4096;
@@ -82,30 +82,40 @@ pub fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> st
     let added = reach.ask(move |world| {
         let tap = Tap::new(world, &edge, sender)?;
         world.add_watchers(|| Box::new(tap.clone()));
-        Ok(String::new())
+        Ok(tap.left_out())
     });
-    let first = answer_of(added);
-    answer(stream, &first)?;
-    if matches!(first, Answer::Error(_)) {
-        return Ok(());
-    }
+    let left_out = match added {
+        Some(Ok(left_out)) => left_out,
+        refused => return answer(stream, &answer_of(refused.map(|refused| refused.map(|_| String::new())))),
+    };
+    answer(stream, &Answer::Ok(String::new()))?;
     let mut writer = Writer::pcap(stream, link_type, 262_144, Precision::Nano);
     writer.flush()?;
     loop {
         match receiver.recv_timeout(QUIET) {
             Ok(tapped) => {
                 write_tapped(&mut writer, &tapped)?;
-                while let Ok(tapped) = receiver.try_recv() {
+                for tapped in receiver.try_iter().take(TAP_BACKLOG) {
                     write_tapped(&mut writer, &tapped)?;
                 }
                 writer.flush()?;
+                write_gap(stream, &left_out)?;
             }
             Err(RecvTimeoutError::Timeout) if !is_gone(stream) => {}
             Err(_) => break,
         }
     }
     drop(writer);
+    write_gap(stream, &left_out)?;
     (&*stream).write_all(&TAP_END)
+}
+
+/// Says how many packets were left out behind those that were written.
+fn write_gap(mut stream: &UnixStream, left_out: &AtomicU64) -> std::io::Result<()> {
+    match left_out.swap(0, Ordering::Relaxed) {
+        0 => Ok(()),
+        n => stream.write_all(&tap_gap(n)),
+    }
 }
 
 fn write_tapped(writer: &mut Writer<&UnixStream>, tapped: &Tapped) -> std::io::Result<()> {

@@ -1,8 +1,10 @@
 //! A tap: copies of the packets that leave a port.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::Arc;
 
-use element::{Batch, ElementIdx, PortIdx, Runtime, TOP};
+use element::{Batch, ElementIdx, Packet, PortIdx, Runtime, TOP};
 use engine::world::World;
 use engine::Watcher;
 
@@ -22,6 +24,8 @@ pub struct Tap {
     element: ElementIdx,
     port: PortIdx,
     out: SyncSender<Tapped>,
+    /// Packets that the reader was too slow for.
+    left_out: Arc<AtomicU64>,
     is_closed: bool,
 }
 
@@ -44,21 +48,28 @@ impl Tap {
         if port >= n_outputs {
             return Err(format!("`{name}` has {}; there is no output {port}", counted(n_outputs, "output")));
         }
-        Ok(Tap { element, port, out, is_closed: false })
+        Ok(Tap { element, port, out, left_out: Arc::default(), is_closed: false })
+    }
+
+    /// How many packets were left out so far, as the reader was too far behind: packets do not wait for it.
+    pub fn left_out(&self) -> Arc<AtomicU64> {
+        self.left_out.clone()
+    }
+
+    fn copy(&mut self, packet: &Packet) {
+        let tapped = Tapped { timestamp_ns: packet.timestamp_ns(), data: packet.data().to_vec() };
+        match self.out.try_send(tapped) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => _ = self.left_out.fetch_add(1, Ordering::Relaxed),
+            Err(TrySendError::Disconnected(_)) => self.is_closed = true,
+        }
     }
 }
 
 impl Watcher for Tap {
     fn passes(&mut self, _world: &World, element: ElementIdx, port: PortIdx, batch: &Batch) {
-        if (element, port) != (self.element, self.port) {
-            return;
-        }
-        for packet in batch.iter() {
-            let tapped = Tapped { timestamp_ns: packet.timestamp_ns(), data: packet.data().to_vec() };
-            match self.out.try_send(tapped) {
-                Ok(()) | Err(TrySendError::Full(_)) => {}
-                Err(TrySendError::Disconnected(_)) => self.is_closed = true,
-            }
+        if (element, port) == (self.element, self.port) {
+            batch.iter().for_each(|packet| self.copy(packet));
         }
     }
 
@@ -66,5 +77,24 @@ impl Watcher for Tap {
 
     fn is_done(&self) -> bool {
         self.is_closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    #[test]
+    fn what_a_slow_reader_misses_is_counted() {
+        let (out, receiver) = sync_channel(2);
+        let mut tap = Tap { element: 0, port: 0, out, left_out: Arc::default(), is_closed: false };
+        (0..5).for_each(|n| tap.copy(&Packet::from_bytes(&[n])));
+        let told: Vec<_> = receiver.try_iter().map(|tapped| tapped.data[0]).collect();
+        assert_eq!((told, tap.left_out().load(Ordering::Relaxed)), (vec![0, 1], 3));
+        drop(receiver);
+        tap.copy(&Packet::from_bytes(&[5]));
+        assert!(tap.is_done());
     }
 }
