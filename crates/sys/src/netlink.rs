@@ -10,6 +10,7 @@ use crate::error::{check, Result, SysError};
 use crate::sockopt;
 pub use message::{attributes, Message, News};
 use message::{collect, tell};
+pub(crate) use message::{messages, u32_at};
 pub use request::{Nest, Remedy, Request, APPEND, CREATE, DUMP, REPLACE};
 
 /// A socket to the kernel's tables of one network namespace: that in which it was opened.
