@@ -87,6 +87,19 @@ pub(crate) fn check(returned: libc::c_int, call: &'static str, target: &str) -> 
     }
 }
 
+/// Makes a call until no signal interrupts it: the number that it returns, or why it failed.
+pub(crate) fn retry<N: TryInto<usize>>(mut call: impl FnMut() -> N) -> io::Result<usize> {
+    loop {
+        if let Ok(n) = call().try_into() {
+            return Ok(n);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
 /// As [`check`], for calls that return a length; `None` when the call would have to wait or was interrupted.
 pub(crate) fn check_io(returned: isize, call: &'static str, target: &str) -> Result<Option<usize>> {
     if let Ok(n) = usize::try_from(returned) {
