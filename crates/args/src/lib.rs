@@ -35,7 +35,10 @@ pub use number::{
     boolean, bounded_integer, double, integer, integer_in_base, integer_prefix, saturating_integer, Integer,
 };
 pub use quote::{quote, quote_lines, unquote, unquote_text, Quoted};
-pub use split::{join_args, join_words, last_word, next_word, split_args, split_words, uncomment};
+pub use split::{
+    is_comment, is_space, join_args, join_words, last_word, next_word, skip_comment, skip_comment_space,
+    split_args, split_words, uncomment,
+};
 pub use tables::name_of as builtin_name_of;
 pub use text::{
     bytes, filename, first_string, handler_name, is_identifier, is_word, keyword, string, word, HandlerName,

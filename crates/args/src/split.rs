@@ -74,7 +74,7 @@ pub fn uncomment(config: &str) -> String {
 }
 
 /// Whether a byte is a space in the C locale.
-pub(crate) fn is_space(byte: u8) -> bool {
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\x0b' | b'\x0c' | b'\r')
 }
 
@@ -120,7 +120,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// The position after the spaces and comments at `pos`.
-pub(crate) fn skip_comment_space(bytes: &[u8], mut pos: usize) -> usize {
+pub fn skip_comment_space(bytes: &[u8], mut pos: usize) -> usize {
     while let Some(&byte) = bytes.get(pos) {
         if is_space(byte) {
             pos += 1;
@@ -134,12 +134,12 @@ pub(crate) fn skip_comment_space(bytes: &[u8], mut pos: usize) -> usize {
 }
 
 /// Whether a comment starts at `pos`.
-pub(crate) fn is_comment(bytes: &[u8], pos: usize) -> bool {
+pub fn is_comment(bytes: &[u8], pos: usize) -> bool {
     bytes.get(pos) == Some(&b'/') && matches!(bytes.get(pos + 1), Some(b'/' | b'*'))
 }
 
 /// The position after the comment that starts at `pos`.
-pub(crate) fn skip_comment(bytes: &[u8], pos: usize) -> usize {
+pub fn skip_comment(bytes: &[u8], pos: usize) -> usize {
     let body = bytes.get(pos + 2..).unwrap_or(&[]);
     let end = if bytes.get(pos + 1) == Some(&b'*') {
         body.windows(2).position(|pair| pair == b"*/").map(|at| pos + 2 + at + 2)

@@ -17,7 +17,7 @@ mod testing;
 
 pub use check::{check, check_unfinished, Checked, Port, Ports};
 pub use diagnostic::{Diagnostic, Diagnostics, Place, Severity};
-pub use diff::{apply, diff, Action, NamedEnd};
+pub use diff::{diff, Action, NamedEnd};
 pub use facts::{Arg, ArgKind, ClassFacts, Drop, Handler, HandlerKind};
 pub use flow::{port_flow, FlowCode};
 pub use picture::{dot, json, mermaid};

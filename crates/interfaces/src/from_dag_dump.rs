@@ -178,9 +178,9 @@ fn old_cell(link_type: u32, header: &[u8], told_len: u32) -> Cell {
     Cell { n_header, n_padding: 0, n_data: CELL - HEADER, wire_len }
 }
 
-/// A number of 16 bits in network order.
+/// A number of 16 bits in network order; 0 if it does not lie within the header.
 fn number(header: &[u8], at: usize) -> u16 {
-    header.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_be_bytes(*bytes))
+    wire::word::u16_at(header, at).unwrap_or(0)
 }
 
 fn odd_type(ty: u8) -> Doubt {

@@ -240,14 +240,14 @@ pub(crate) fn assign(arguments: &[String], keywords: &[&str]) -> Option<Vec<Stri
 }
 
 fn keyword_argument<'v>(argument: &'v str, keywords: &[&str]) -> Option<(usize, &'v str)> {
-    let end = argument.bytes().position(crate::config::is_space).unwrap_or(argument.len());
+    let end = argument.bytes().position(args::is_space).unwrap_or(argument.len());
     let (keyword, value) = argument.split_at(end);
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'?' | b'!');
     if keyword.is_empty() || !keyword.bytes().all(valid) {
         return None;
     }
     let slot = keywords.iter().position(|known| *known == keyword)?;
-    Some((slot, value.trim_start_matches(|c: char| c.is_ascii() && crate::config::is_space(c as u8))))
+    Some((slot, value.trim_start_matches(|c: char| c.is_ascii() && args::is_space(c as u8))))
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
     use super::assign;
 
     fn check(arguments: &str, keywords: &[&str], expected: Option<&[&str]>) {
-        let values = assign(&crate::config::arguments(arguments), keywords);
+        let values = assign(&args::split_args(arguments), keywords);
         let expected =
             expected.map(|values| values.iter().map(|value| value.to_string()).collect::<Vec<_>>());
         assert_eq!(values, expected, "{arguments}");

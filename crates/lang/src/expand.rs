@@ -7,7 +7,6 @@ use graph::{Connection, Element, Endpoint, Graph, Place};
 use crate::chain::MAX_LINKS;
 use crate::classes::{Type, TypeIdx, ERROR, TUNNEL};
 use crate::compound::{assign, use_signature, Compound, Link};
-use crate::config;
 use crate::parser::{Parser, MAX_ELEMENTS};
 use crate::scope::Scope;
 use crate::tunnel::{loose_message, Wrong};
@@ -54,7 +53,7 @@ impl Parser<'_, '_> {
             self.diagnostics.error(&place, format!("compound element {what}"));
             return;
         }
-        let mut arguments = config::arguments(&item.config);
+        let mut arguments = args::split_args(&item.config);
         let [n_inputs, n_outputs] = item.n_ports;
         match self.select(kind, compound, (n_inputs, n_outputs), &mut arguments, &place) {
             None => self.c.items[idx].kind = ERROR,

@@ -5,9 +5,10 @@ mod token;
 
 use std::sync::Arc;
 
+use args::is_space;
 use graph::{Diagnostics, Place};
 
-use crate::config::is_space;
+use crate::scope::is_name;
 pub(crate) use token::{Kind, Token};
 
 /// A place in a file that is being read.
@@ -81,9 +82,9 @@ impl Lexer {
         if is_word(byte) {
             return self.word();
         }
-        if byte == b'$' && self.peek(1).is_some_and(crate::config::is_name) {
+        if byte == b'$' && self.peek(1).is_some_and(is_name) {
             self.at += 1;
-            while self.peek(0).is_some_and(crate::config::is_name) {
+            while self.peek(0).is_some_and(is_name) {
                 self.at += 1;
             }
             return Token { kind: Kind::Variable, text: self.text_since(start + 1) };

@@ -6,7 +6,6 @@ mod block;
 mod chain;
 mod classes;
 mod compound;
-mod config;
 mod connect;
 mod expand;
 mod format;

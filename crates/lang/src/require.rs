@@ -1,10 +1,11 @@
 //! `define` and `require`.
 
+use args::{is_word, next_word, split_args, split_words, unquote_text};
 use graph::Place;
 
-use crate::config;
 use crate::lexer::Lexer;
 use crate::parser::Parser;
+use crate::scope::is_name;
 
 /// How deep libraries may require libraries.
 const MAX_LIBRARY_DEPTH: usize = 20;
@@ -17,10 +18,10 @@ impl Parser<'_, '_> {
         }
         let definitions = self.config();
         let place = self.place();
-        for definition in config::arguments(&definitions).iter().filter(|definition| !definition.is_empty()) {
-            let (variable, value) = config::shift_word(definition);
+        for definition in split_args(&definitions).iter().filter(|definition| !definition.is_empty()) {
+            let (variable, value) = next_word(definition);
             match variable.strip_prefix('$') {
-                Some(name) if !name.is_empty() && name.bytes().all(config::is_name) => {
+                Some(name) if !name.is_empty() && name.bytes().all(is_name) => {
                     // Click's tools leave the dollar sign out.
                     let sign = if self.open { "" } else { "$" };
                     self.c.define(name, value, (sign, &place), self.diagnostics);
@@ -40,17 +41,17 @@ impl Parser<'_, '_> {
         }
         let requirements = self.config();
         self.accept(b';');
-        for requirement in config::arguments(&requirements) {
-            let words = config::words(&requirement);
-            let kind = words.first().map(|word| config::unquote(word)).filter(|word| config::is_word(word));
+        for requirement in split_args(&requirements) {
+            let words = split_words(&requirement);
+            let kind = words.first().map(|word| unquote_text(word)).filter(|word| is_word(word));
             let kind = kind.unwrap_or_default();
             match (kind.as_str(), words.as_slice()) {
                 (_, []) => {}
                 // Click's tools take it for the name of a package.
                 ("library", [_]) if self.open => self.package(&kind),
                 ("compact_config", [_]) => self.requirements.push((kind, String::new())),
-                ("package", [_, name]) => self.package(&config::unquote(name)),
-                ("library", [_, file]) => self.library(&config::unquote(file)),
+                ("package", [_, name]) => self.package(&unquote_text(name)),
+                ("library", [_, file]) => self.library(&unquote_text(file)),
                 ("" | "package" | "library", _) | (_, [_, _, ..]) => {
                     self.error("syntax error at requirement")
                         .help("write `require(package NAME)` or `require(library FILE)`");

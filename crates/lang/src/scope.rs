@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::config::{is_comment, is_name, is_space, quote, shift_word, skip_space};
+use args::{is_comment, is_space, next_word, quote, skip_comment_space};
 
 /// How deep variables may stand in the values of variables.
 const MAX_DEPTH: u32 = 10;
@@ -93,7 +93,7 @@ impl Scope {
                 byte @ (b'\'' | b'"') if quoted.is_none() => quoted = Some(byte),
                 byte if quoted == Some(byte) => quoted = None,
                 b'/' if quoted.is_none() && is_comment(text, at) => {
-                    at = skip_space(text, at);
+                    at = skip_comment_space(text, at);
                     continue;
                 }
                 b'$' if quoted != Some(b'\'') && depth <= MAX_DEPTH => match reference(text, at) {
@@ -181,10 +181,15 @@ impl Scope {
             if rest.is_empty() && word.is_empty() {
                 break;
             }
-            (word, rest) = shift_word(rest);
+            (word, rest) = next_word(rest);
         }
         Some(word.to_string())
     }
+}
+
+/// Whether `byte` may be in a variable's name.
+pub(crate) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Reads `3]` at `start`: the number if it is well formed and not negative, and where to go on.

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use args::quote;
 use graph::{Endpoint, Graph};
-
-use crate::config::quote;
 
 /// The flat graph as text, in the format of Click's `flatconfig` handler.
 pub fn flatten(graph: &Graph) -> String {

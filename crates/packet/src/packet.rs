@@ -160,8 +160,11 @@ impl Packet {
         self.meta().offset
     }
 
-    /// Moves the packet into a new slot with this much room around its data.
-    pub(crate) fn move_to(&mut self, headroom: usize, tailroom: usize) {
+    /// Moves the packet into a new slot with this much room around its data, or more behind it.
+    ///
+    /// # Panics
+    /// As [`Packet::uninit`].
+    pub fn move_to(&mut self, headroom: usize, tailroom: usize) {
         self.move_into(Packet::uninit(headroom, self.len(), tailroom));
     }
 
@@ -295,11 +298,6 @@ impl Packet {
         prefetch(self.meta().view.start());
     }
 
-    /// Moves the data within the buffer, or to a new one, so that `headroom` bytes are in front of it.
-    pub fn realign(&mut self, headroom: usize, tailroom: usize) {
-        self.move_to(headroom, tailroom);
-    }
-
     /// Address of the first byte modulo `n`, for alignment checks.
     pub fn alignment(&self, n: usize) -> usize {
         (self.meta().start() as usize).checked_rem(n).unwrap_or(0)
@@ -353,7 +351,7 @@ mod tests {
     fn offload_offsets_stay_on_their_bytes_when_data_moves() {
         let mut packet = Packet::with_headroom(2, &[0; 60]);
         packet.set_offload(Offload { needs_checksum: true, checksum_start: 34, ..Offload::default() });
-        packet.realign(301, 0);
+        packet.move_to(301, 0);
         assert_eq!(packet.offload().checksum_start, 34);
         packet.strip(14);
         packet.prepend(400);

@@ -1,11 +1,12 @@
 //! Datagrams, several with one system call, each with the address at its other end.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{ErrorKind, Result};
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{SockAddr, SockAddrStorage};
 
+use crate::error::retry;
 use crate::poll::{await_event, Interest};
 
 /// The most datagrams that one call moves.
@@ -121,20 +122,6 @@ pub fn wait_writable(fd: BorrowedFd<'_>) -> Result<()> {
         match await_event(fd, Interest::WRITE) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             result => return result,
-        }
-    }
-}
-
-fn retry(mut call: impl FnMut() -> libc::c_int) -> Result<usize> {
-    loop {
-        match usize::try_from(call()) {
-            Ok(n) => return Ok(n),
-            Err(_) => {
-                let error = Error::last_os_error();
-                if error.kind() != ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
         }
     }
 }

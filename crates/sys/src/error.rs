@@ -87,6 +87,19 @@ pub(crate) fn check(returned: libc::c_int, call: &'static str, target: &str) -> 
     }
 }
 
+/// Makes a call until no signal interrupts it: the number that it returns, or why it failed.
+pub(crate) fn retry<N: TryInto<usize>>(mut call: impl FnMut() -> N) -> io::Result<usize> {
+    loop {
+        if let Ok(n) = call().try_into() {
+            return Ok(n);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
 /// As [`check`], for calls that return a length; `None` when the call would have to wait or was interrupted.
 pub(crate) fn check_io(returned: isize, call: &'static str, target: &str) -> Result<Option<usize>> {
     if let Ok(n) = usize::try_from(returned) {
@@ -131,7 +144,6 @@ fn general_remedy(errno: i32) -> Option<&'static str> {
         libc::EPERM => {
             Some("run as root, or grant the capability: `setcap cap_net_admin,cap_net_raw+ep` on weir")
         }
-        libc::EMFILE => Some("raise the limit on open files: `ulimit -n`"),
         libc::ENODEV => Some("`ip link` lists the devices of this network namespace"),
         libc::ENETDOWN => Some("bring the device up: `ip link set DEVICE up`"),
         _ => None,
@@ -168,8 +180,16 @@ mod tests {
         assert_eq!(reason("a: Is a directory (os error 21): b"), "a: Is a directory: b");
         assert_eq!(reason("odd (os error)"), "odd (os error)");
         assert_eq!(reason("odd (os error x)"), "odd (os error x)");
-        let due = "Too many open files: raise the limit with `ulimit -n`";
-        assert_eq!(reason(&io::Error::from_raw_os_error(libc::EMFILE)), due);
+    }
+
+    #[test]
+    fn what_to_do_about_too_many_open_files_is_told_once() {
+        let error = || io::Error::from_raw_os_error(libc::EMFILE);
+        assert_eq!(reason(&error()), "Too many open files: raise the limit with `ulimit -n`");
+        check(
+            SysError::call("dup", "eth0", error()),
+            expect!["eth0: dup: Too many open files: raise the limit with `ulimit -n`"],
+        );
     }
 
     #[test]

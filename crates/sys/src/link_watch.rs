@@ -1,10 +1,10 @@
 //! News of network devices: which come and go, and whether they can send and receive (rtnetlink(7), `RTMGRP_LINK`).
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use crate::error::{check, Result, SysError};
+use crate::error::{Result, SysError};
 use crate::link_request::LINK_LEN;
-use crate::netlink::{attributes, Request, Socket, DUMP};
+use crate::netlink::{attributes, messages, u32_at, Request, Socket, DUMP};
 
 /// What there is to know of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum LinkState {
 /// Hears of the devices of one network namespace. Its descriptor is readable when there is news.
 #[derive(Debug)]
 pub struct LinkWatch {
-    news: OwnedFd,
+    news: Socket,
     tables: Socket,
     buffer: Vec<u8>,
 }
@@ -41,20 +41,8 @@ pub struct LinkWatch {
 impl LinkWatch {
     /// Hears of what happens in the calling thread's namespace from now on.
     pub fn open() -> Result<LinkWatch> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: socket takes numbers only.
-        let raw = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-        let raw = check(raw, "socket(AF_NETLINK)", TARGET)?;
-        // SAFETY: the call returned a new descriptor that nothing else owns.
-        let news = unsafe { OwnedFd::from_raw_fd(raw) };
-        // SAFETY: a sockaddr_nl of zeros is valid.
-        let mut own: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
-        own.nl_family = libc::AF_NETLINK as u16;
-        own.nl_groups = libc::RTMGRP_LINK as u32;
-        let len = size_of_val(&own) as libc::socklen_t;
-        // SAFETY: the kernel reads exactly the address given.
-        let bound = unsafe { libc::bind(news.as_raw_fd(), std::ptr::from_ref(&own).cast(), len) };
-        check(bound, "bind(RTMGRP_LINK)", TARGET)?;
+        let news = Socket::open()?;
+        news.subscribe(libc::RTMGRP_LINK)?;
         Ok(LinkWatch { news, tables: Socket::open()?, buffer: vec![0; MESSAGE_LEN] })
     }
 
@@ -70,10 +58,11 @@ impl LinkWatch {
         let (mut links, mut is_whole) = (Vec::new(), true);
         loop {
             let buffer = &mut self.buffer;
+            let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
             // SAFETY: the kernel writes at most the length of `buffer`; MSG_TRUNC only makes it tell a message's own length.
             let n_bytes = unsafe {
                 let start = buffer.as_mut_ptr().cast();
-                libc::recv(self.news.as_raw_fd(), start, buffer.len(), libc::MSG_TRUNC)
+                libc::recv(self.news.as_fd().as_raw_fd(), start, buffer.len(), flags)
             };
             match usize::try_from(n_bytes) {
                 Ok(n_bytes) if n_bytes > buffer.len() => is_whole = false,
@@ -98,21 +87,15 @@ impl AsFd for LinkWatch {
 }
 
 const TARGET: &str = "rtnetlink";
-const HEADER_LEN: usize = 16;
 /// News of a device with many virtual functions is longer than what a dump has of it.
 const MESSAGE_LEN: usize = 64 << 10;
 
 /// Adds what the messages in `bytes` tell; false if one is cut short.
 fn collect(bytes: &[u8], links: &mut Vec<Link>) -> bool {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let Some(len) = u32_at(rest, 0).map(|len| len as usize) else { return false };
-        let kind = rest.get(4..6).and_then(|kind| kind.try_into().ok()).map_or(0, u16::from_ne_bytes);
-        let Some(payload) = rest.get(HEADER_LEN..len) else { return false };
-        links.extend(link(kind, payload));
-        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
-    }
-    true
+    messages(bytes).all(|raw| {
+        links.extend(raw.and_then(|raw| link(raw.kind, raw.payload)));
+        raw.is_some()
+    })
 }
 
 /// What a message tells of a device. Those of another family are about its place in a bridge.
@@ -132,10 +115,6 @@ fn link(kind: u16, payload: &[u8]) -> Option<Link> {
     let name = parts.find(|(kind, _)| *kind == libc::IFLA_IFNAME).map_or(&[][..], |(_, value)| value);
     let name = String::from_utf8_lossy(name.strip_suffix(b"\0").unwrap_or(name)).into_owned();
     is_of_device.then_some(Link { index, name, state })
-}
-
-fn u32_at(bytes: &[u8], start: usize) -> Option<u32> {
-    bytes.get(start..start + 4).and_then(|b| b.try_into().ok()).map(u32::from_ne_bytes)
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ mod request;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-use crate::error::{check, Result, SysError};
+use crate::error::{check, retry, Result, SysError};
 use crate::sockopt;
 pub use message::{attributes, Message, News};
 use message::{collect, tell};
+pub(crate) use message::{messages, u32_at};
 pub use request::{Nest, Remedy, Request, APPEND, CREATE, DUMP, REPLACE};
 
 /// A socket to the kernel's tables of one network namespace: that in which it was opened.
@@ -178,19 +179,9 @@ fn send_to_kernel(socket: BorrowedFd<'_>, bytes: &[u8], call: &'static str, targ
 }
 
 fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], call: &'static str, target: &str) -> Result<usize> {
-    loop {
-        // SAFETY: the kernel writes at most the length of `buffer`.
-        let n_bytes = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        match usize::try_from(n_bytes) {
-            Ok(n_bytes) => return Ok(n_bytes),
-            Err(_) => {
-                let source = std::io::Error::last_os_error();
-                if source.kind() != std::io::ErrorKind::Interrupted {
-                    return Err(SysError::call(call, target, source));
-                }
-            }
-        }
-    }
+    // SAFETY: the kernel writes at most the length of `buffer`.
+    retry(|| unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) })
+        .map_err(|error| SysError::call(call, target, error))
 }
 
 #[cfg(test)]

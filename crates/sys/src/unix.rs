@@ -7,7 +7,7 @@ use std::mem::{size_of, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use crate::error::{check, Result, SysError};
+use crate::error::{check, retry, Result, SysError};
 use crate::sockopt;
 
 pub use listen::{connect, listen_at, Listening, SocketFile};
@@ -189,20 +189,6 @@ fn take_fds(message: &libc::msghdr) -> Vec<OwnedFd> {
         }
     }
     fds
-}
-
-fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        match usize::try_from(call()) {
-            Ok(n) => return Ok(n),
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

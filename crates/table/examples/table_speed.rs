@@ -126,14 +126,11 @@ fn flow() {
         let slowest_ns = slowest_inserts_ns(&keys);
         let order: Vec<Key> = (0..1 << 20).map(|_| keys[random.below(n_flows)]).collect();
         println!(
-            "FlowTable {n_flows:>7} flows: hit {:.1}, hit in batches {:.1}, by two prefetches {:.1}, miss {:.1}, miss in \
-             batches {:.1}; insert {insert_ns:.0}, slowest inserts {slowest_ns:?}; remove and insert {:.0}; {} bytes a flow \
-             reserved; std's HashMap, hit {:.1}",
+            "FlowTable {n_flows:>7} flows: hit {:.1}, by two prefetches {:.1}, miss {:.1}; insert {insert_ns:.0}, \
+             slowest inserts {slowest_ns:?}; remove and insert {:.0}; {} bytes a flow reserved; std's HashMap, hit {:.1}",
             hits_ns(&mut table, &order),
-            batch_hits_ns(&mut table, &order),
             prefetched_hits_ns(&mut table, &order),
             misses_ns(&table, &order),
-            batch_misses_ns(&table, &order),
             churn_ns(&mut table, &order),
             table.memory() / n_flows,
             standard_hits_ns(&keys, &order),
@@ -188,16 +185,6 @@ fn hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
     })
 }
 
-fn batch_hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
-    let mut out = [0; 64];
-    best_ns_each(order.len(), || {
-        for keys in order.chunks(64) {
-            table.find_batch(keys, &mut out);
-            out.iter().for_each(|idx| touch(table, *idx));
-        }
-    })
-}
-
 fn prefetched_hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
     let mut seen = [(0, 0); 32];
     best_ns_each(order.len(), || {
@@ -219,17 +206,6 @@ fn prefetched_hits_ns(table: &mut FlowTable<Key, Value>, order: &[Key]) -> f64 {
 fn misses_ns(table: &FlowTable<Key, Value>, order: &[Key]) -> f64 {
     best_ns_each(order.len(), || {
         order.iter().for_each(|key| keep(table.find(&(key.1, key.0))));
-    })
-}
-
-fn batch_misses_ns(table: &FlowTable<Key, Value>, order: &[Key]) -> f64 {
-    let order: Vec<Key> = order.iter().map(|key| (key.1, key.0)).collect();
-    let mut out = [0; 64];
-    best_ns_each(order.len(), || {
-        for keys in order.chunks(64) {
-            table.find_batch(keys, &mut out);
-            black_box(&out);
-        }
     })
 }
 

@@ -1,8 +1,8 @@
 //! Flow tables: per-flow entries under a keyed hash, each with an index that other structures can hold on to.
 //!
-//! - Find, insert, remove: O(1). A hit reads one 64-byte bucket and the entry; [`FlowTable::find_batch`] overlaps the
-//!   cache misses of 32 keys, or callers prefetch in two steps, [`FlowTable::prefetch`] then
-//!   [`FlowTable::prefetch_entry`], and then use [`FlowTable::find_near`].
+//! - Find, insert, remove: O(1). A hit reads one 64-byte bucket and the entry; to overlap the cache misses of many keys,
+//!   callers prefetch in two steps, [`FlowTable::prefetch`] then [`FlowTable::prefetch_entry`], and then use
+//!   [`FlowTable::find_near`].
 //! - Growth splits one bucket at a time and never moves an entry, so no insertion is slow: the worst allocates 2048
 //!   entries' or buckets' worth of untouched memory, or, while the table is smaller than that, copies it.
 //! - Memory: an entry takes the size of key and value and 8 bytes; the index about 25 bytes an entry. Memory is kept
@@ -16,14 +16,11 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::keyed::Keyed;
 use crate::prefetch::prefetch_whole;
-use index::{Index, Probe};
+use index::Index;
 use slab::Slab;
 
-/// What a batch lookup reports for a key without an entry.
+/// What stands for an entry that there is none of.
 pub const NO_ENTRY: u32 = index::NIL;
-
-/// Keys looked up together by [`FlowTable::find_batch`]: enough to overlap cache misses.
-const CHUNK: usize = 32;
 
 /// Aligns the entries of a [`FlowTable`] to cache lines: for keys and values of 56 bytes in all, which fill one with their hash.
 #[repr(align(64))]
@@ -112,30 +109,6 @@ impl<K: Hash + Eq, V, A> FlowTable<K, V, A> {
             return Some(near);
         }
         self.find_hashed(hash, key)
-    }
-
-    /// Writes to each `out` the index of the entry with the key at the same place, or [`NO_ENTRY`].
-    ///
-    /// If the slices differ in length, the rest of the longer one is left alone.
-    pub fn find_batch(&self, keys: &[K], out: &mut [u32]) {
-        for (keys, out) in keys.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
-            let mut tags = [0; CHUNK];
-            let mut probes = [Probe::NOTHING; CHUNK];
-            for (key, tag) in keys.iter().zip(&mut tags) {
-                *tag = tag_of(self.hash_of(key));
-                self.index.prefetch(*tag);
-            }
-            for (tag, probe) in tags.iter().zip(&mut probes).take(keys.len()) {
-                *probe = self.index.probe(*tag);
-                self.prefetch_at(probe.candidate);
-            }
-            for (((key, tag), probe), out) in keys.iter().zip(&tags).zip(&probes).zip(out) {
-                *out = probe.candidate;
-                if !self.has_key(*out, key) && !probe.is_miss() {
-                    *out = self.find_in_chain(*tag, key);
-                }
-            }
-        }
     }
 
     /// The entry at an index.

@@ -6,6 +6,12 @@ pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
 }
 
+/// The number at an offset, if it lies within the bytes.
+#[inline(always)]
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
+}
+
 /// Writes a number, if it lies within the bytes.
 #[inline(always)]
 pub fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
@@ -32,6 +38,10 @@ mod tests {
         assert_eq!(
             [0, 3, 4, 5, usize::MAX].map(|at| u16_at(&bytes, at)),
             [Some(0x0102), Some(0x0405), None, None, None]
+        );
+        assert_eq!(
+            [0, 1, 2, usize::MAX].map(|at| u32_at(&bytes, at)),
+            [Some(0x0102_0304), Some(0x0203_0405), None, None]
         );
         for at in [4, 5, usize::MAX] {
             put_u16(&mut bytes, at, 0xffff);

@@ -8,6 +8,7 @@ use element::Packet;
 use wire::icmp_type;
 use wire::ip_flag;
 use wire::protocol;
+use wire::word;
 
 /// The fixed part of a packet's IPv4 header.
 pub struct Header<'p>(&'p [u8; 20]);
@@ -214,12 +215,14 @@ pub fn add(line: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = line.write_fmt(text);
 }
 
+/// The number at an offset; 0 if it does not lie within the bytes.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u16::from_be_bytes(*word))
+    word::u16_at(bytes, at).unwrap_or(0)
 }
 
+/// As [`u16_at`].
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
+    word::u32_at(bytes, at).unwrap_or(0)
 }
 
 fn address_at(bytes: &[u8], at: usize) -> Ipv4Addr {

@@ -1,7 +1,7 @@
 //! How each rewriter reads and writes packets.
 
 use wire::word::{put_u16, put_u32, u16_at};
-use wire::{checksum, protocol};
+use wire::{checksum, protocol, word};
 
 use super::flow::{updated, updated_partial, Flow, SHIFTED};
 use super::flow_id::FlowId;
@@ -372,5 +372,5 @@ fn u32_at(header: &[u8; 20], at: usize) -> u32 {
 
 /// The number at an offset; 0 outside the bytes.
 pub fn u32_from(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..).and_then(|tail| tail.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
+    word::u32_at(bytes, at).unwrap_or(0)
 }

@@ -53,7 +53,7 @@ impl Align {
     fn align(&self, packet: &mut Packet) {
         let shift = (self.offset + self.modulus - packet.alignment(self.modulus)) % self.modulus;
         let (headroom, tailroom) = (packet.headroom() + shift, packet.tailroom().saturating_sub(shift));
-        packet.realign(headroom, tailroom);
+        packet.move_to(headroom, tailroom);
     }
 }
 

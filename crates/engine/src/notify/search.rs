@@ -1,5 +1,7 @@
 //! Searches for notifiers, and what they found.
 
+use std::collections::HashSet;
+
 use element::{ElementIdx, PortIdx, SearchOp, Signal, Wake};
 use graph::FlowCode;
 use smallvec::SmallVec;
@@ -71,12 +73,14 @@ impl World {
         }
         let mut ids: SmallVec<[u32; 2]> = SmallVec::from_slice(&search.found[..n_heeded]);
         ids.sort_unstable();
+        ids.dedup();
         Found::AnyOf(ids)
     }
 }
 
 struct Search {
     kind: Kind,
+    /// One that several ports of its element lead to is there as often.
     found: Vec<u32>,
     busy: bool,
     wakes_beyond: bool,
@@ -86,7 +90,7 @@ impl Search {
     /// Visits the far ends of a port's connections and, through elements, what is beyond them, breadth first.
     fn run(&mut self, world: &World, element: ElementIdx, port: PortIdx, second: bool) {
         let mut frontier = vec![(element, port)];
-        let mut seen: Vec<(ElementIdx, PortIdx)> = Vec::new();
+        let mut seen: HashSet<(ElementIdx, PortIdx)> = HashSet::new();
         while !frontier.is_empty() && (second || !self.busy) {
             let mut next = Vec::new();
             for (element, port) in std::mem::take(&mut frontier) {
@@ -95,11 +99,7 @@ impl Search {
                     Kind::Full => world.wiring.downstream(element, port),
                 };
                 for end in ends {
-                    if seen.contains(&end) {
-                        continue;
-                    }
-                    seen.push(end);
-                    if self.visit(world, end, second) {
+                    if seen.insert(end) && self.visit(world, end, second) {
                         next.extend(beyond(world, end, self.kind));
                     }
                 }
@@ -111,9 +111,7 @@ impl Search {
     /// Looks at a port; true if the search goes on beyond its element.
     fn visit(&mut self, world: &World, (element, port): (ElementIdx, PortIdx), second: bool) -> bool {
         if let Some(id) = world.notifiers.of(element, self.kind) {
-            if !self.found.contains(&id) {
-                self.found.push(id);
-            }
+            self.found.push(id);
             return match world.notifiers.list[id as usize].search {
                 SearchOp::Stop => false,
                 SearchOp::Continue => true,

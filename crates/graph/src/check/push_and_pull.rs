@@ -21,23 +21,25 @@ impl Checker<'_, '_, '_> {
         links.extend(self.agnostic_links());
         loop {
             let mut changed = false;
-            let mut idx = 0;
-            while let Some(link) = links.get(idx).copied() {
+            // A link whose ends are decided has no more to say.
+            links.retain(|link| {
                 let from = self.ports[link.from.element].outputs[link.from.port].processing;
                 let to = self.ports[link.to.element].inputs[link.to.port].processing;
-                if to == Processing::Agnostic && from != Processing::Agnostic {
-                    self.ports[link.to.element].inputs[link.to.port].processing = from;
-                    changed = true;
-                } else if from == Processing::Agnostic && to != Processing::Agnostic {
-                    self.ports[link.from.element].outputs[link.from.port].processing = to;
-                    changed = true;
-                } else if from != to {
-                    self.mixed_error(link, from);
-                    links.remove(idx);
-                    continue;
+                match (from, to) {
+                    (Processing::Agnostic, Processing::Agnostic) => return true,
+                    (_, Processing::Agnostic) => {
+                        self.ports[link.to.element].inputs[link.to.port].processing = from;
+                        changed = true;
+                    }
+                    (Processing::Agnostic, _) => {
+                        self.ports[link.from.element].outputs[link.from.port].processing = to;
+                        changed = true;
+                    }
+                    _ if from != to => self.mixed_error(*link, from),
+                    _ => {}
                 }
-                idx += 1;
-            }
+                false
+            });
             if !changed {
                 break;
             }

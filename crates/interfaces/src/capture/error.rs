@@ -84,13 +84,6 @@ pub enum Rule {
     MultipleOf(u64),
 }
 
-impl CaptureError {
-    /// Whether nothing is wrong but that no bytes were there yet.
-    pub fn is_would_block(&self) -> bool {
-        matches!(self, CaptureError::Read { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
-    }
-}
-
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,7 @@
 //! Link types: their numbers in capture files, Click's names for them, and where IP starts behind each.
 
 use std::net::Ipv4Addr;
+use wire::word::u16_at;
 use wire::{ethertype, Ethernet, Ipv4, Ipv6, Vlan};
 
 /// No link type: not known yet, or none in the capture.
@@ -168,14 +169,9 @@ pub fn ip_offset(link_type: u32, frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// The 16-bit number at `at`.
-fn number(frame: &[u8], at: usize) -> Option<u16> {
-    frame.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
-}
-
 /// Whether the ethertype at `at` is IPv4 or IPv6.
 fn is_ip(frame: &[u8], at: usize) -> bool {
-    matches!(number(frame, at), Some(ethertype::IPV4 | ethertype::IPV6))
+    matches!(u16_at(frame, at), Some(ethertype::IPV4 | ethertype::IPV6))
 }
 
 /// Behind an Ethernet header, with at most one tag, whose ethertype stands at `type_at`.
@@ -184,7 +180,7 @@ fn behind_ethernet(frame: &[u8], type_at: usize) -> Option<usize> {
     if is_ip(frame, type_at) {
         return Some(type_at + 2);
     }
-    let is_tagged = number(frame, type_at) == Some(ethertype::VLAN);
+    let is_tagged = u16_at(frame, type_at) == Some(ethertype::VLAN);
     (is_tagged && is_ip(frame, type_at + TAG)).then_some(type_at + TAG + 2)
 }
 

@@ -185,5 +185,5 @@ impl FromDevice {
 }
 
 fn ethertype(frame: &[u8]) -> Option<u16> {
-    frame.get(TYPE_AT..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+    wire::word::u16_at(frame, TYPE_AT)
 }

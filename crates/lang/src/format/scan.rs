@@ -1,9 +1,9 @@
 //! Texts as items.
 
+use args::{is_comment, skip_comment};
 use graph::{Diagnostics, Place};
 
 use super::item::{Item, Role};
-use crate::config::{is_comment, skip_comment};
 use crate::lexer::{Kind, Lexer, Token};
 
 /// What may come next in a chain.

@@ -1,9 +1,9 @@
 //! Lines of a preprocessor, which tell the file and line that the text comes from.
 
+use args::unquote_text;
 use graph::Diagnostics;
 
 use super::Lexer;
-use crate::config::unquote;
 
 impl Lexer {
     /// A preprocessor's `# LINE "FILE"` or `#line LINE "FILE"`; stops before the line's end.
@@ -48,7 +48,7 @@ impl Lexer {
                 self.at += 1;
             }
         }
-        let name = unquote(&(self.text_since(start) + "\""));
+        let name = unquote_text(&(self.text_since(start) + "\""));
         self.name = if name.is_empty() { self.original_name.clone() } else { name.into() };
     }
 

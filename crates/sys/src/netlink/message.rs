@@ -35,49 +35,83 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+/// A message as it lies among others.
+#[derive(Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    pub kind: u16,
+    flags: u16,
+    sequence: u32,
+    /// Who asked for it; 0 if nobody did.
+    by: u32,
+    pub payload: &'a [u8],
+}
+
+impl<'a> Raw<'a> {
+    /// The message that `bytes` begin with, and what is behind it; `None` if it is cut short.
+    fn first(bytes: &'a [u8]) -> Option<(Raw<'a>, &'a [u8])> {
+        let len = u32_at(bytes, 0)? as usize;
+        let raw = Raw {
+            kind: u16_at(bytes, 4)?,
+            flags: u16_at(bytes, 6)?,
+            sequence: u32_at(bytes, 8)?,
+            by: u32_at(bytes, 12)?,
+            payload: bytes.get(HEADER_LEN..len)?,
+        };
+        Some((raw, bytes.get(len.next_multiple_of(4)..).unwrap_or_default()))
+    }
+
+    fn to_message(self) -> Message {
+        Message { kind: self.kind, payload: self.payload.to_vec() }
+    }
+}
+
+/// The messages in `bytes`, in order. One that is cut short is `None`, and the last.
+pub(crate) fn messages(bytes: &[u8]) -> impl Iterator<Item = Option<Raw<'_>>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let first = Raw::first(rest);
+        rest = first.map_or(&[][..], |(_, behind)| behind);
+        Some(first.map(|(raw, _)| raw))
+    })
+}
+
 /// Adds the messages in `bytes` to `answers`; the error number of the end if it is among them, 0 for success.
 pub(super) fn collect(bytes: &[u8], sequence: u32, answers: &mut Vec<Message>) -> Option<i32> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let (Some(len), Some(kind)) = (u32_at(rest, 0), u16_at(rest, 4)) else { return Some(libc::EBADMSG) };
-        let Some(payload) = rest.get(HEADER_LEN..len as usize) else { return Some(libc::EBADMSG) };
+    for raw in messages(bytes) {
+        let Some(raw) = raw else { return Some(libc::EBADMSG) };
         // What answers an earlier request that was given up is passed over.
-        if u32_at(rest, 8) == Some(sequence) {
-            match i32::from(kind) {
-                // Both carry a negative error number; a dump ends well without one on old kernels.
-                libc::NLMSG_ERROR | libc::NLMSG_DONE => {
-                    return Some(u32_at(payload, 0).map_or(0, |code| (code as i32).wrapping_neg()));
-                }
-                libc::NLMSG_NOOP => {}
-                _ => answers.push(Message { kind, payload: payload.to_vec() }),
-            }
+        if raw.sequence != sequence {
+            continue;
         }
-        rest = rest.get((len as usize).next_multiple_of(4)..).unwrap_or_default();
+        match i32::from(raw.kind) {
+            // Both carry a negative error number; a dump ends well without one on old kernels.
+            libc::NLMSG_ERROR | libc::NLMSG_DONE => {
+                return Some(u32_at(raw.payload, 0).map_or(0, |code| (code as i32).wrapping_neg()));
+            }
+            libc::NLMSG_NOOP => {}
+            _ => answers.push(raw.to_message()),
+        }
     }
     None
 }
 
-/// Adds what the messages in `bytes` tell.
+/// Adds what the messages in `bytes` tell, up to one that is cut short.
 pub(super) fn tell(bytes: &[u8], news: &mut Vec<News>) {
-    let mut rest = bytes;
-    while let (Some(len), Some(kind), Some(flags), Some(by)) =
-        (u32_at(rest, 0), u16_at(rest, 4), u16_at(rest, 6), u32_at(rest, 12))
-    {
-        let Some(payload) = rest.get(HEADER_LEN..len as usize) else { return };
-        news.push(News {
-            message: Message { kind, payload: payload.to_vec() },
-            replaces: flags & libc::NLM_F_REPLACE as u16 != 0,
-            was_asked_for: by != 0,
-        });
-        rest = rest.get((len as usize).next_multiple_of(4)..).unwrap_or_default();
-    }
+    news.extend(messages(bytes).map_while(|raw| raw).map(|raw| News {
+        message: raw.to_message(),
+        replaces: raw.flags & libc::NLM_F_REPLACE as u16 != 0,
+        was_asked_for: raw.by != 0,
+    }));
 }
 
 fn u16_at(bytes: &[u8], start: usize) -> Option<u16> {
     bytes.get(start..start + 2).and_then(|b| b.try_into().ok()).map(u16::from_ne_bytes)
 }
 
-fn u32_at(bytes: &[u8], start: usize) -> Option<u32> {
+pub(crate) fn u32_at(bytes: &[u8], start: usize) -> Option<u32> {
     bytes.get(start..start + 4).and_then(|b| b.try_into().ok()).map(u32::from_ne_bytes)
 }
 

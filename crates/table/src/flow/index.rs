@@ -51,7 +51,7 @@ pub struct Index {
 
 impl Probe {
     /// No entry, for sure.
-    pub const NOTHING: Probe = Probe { candidate: NIL, next: NIL };
+    const NOTHING: Probe = Probe { candidate: NIL, next: NIL };
 
     /// Whether only another bucket may tell of the tag.
     #[inline(always)]

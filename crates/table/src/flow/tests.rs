@@ -92,20 +92,20 @@ proptest! {
 }
 
 #[test]
-fn a_batch_finds_what_single_lookups_find() {
+fn prefetches_change_nothing_of_what_is_found() {
     let mut table = FlowTable::<u64, u64>::new(u32::MAX);
     for key in 0..5000 {
         table.insert(key * 3, key).unwrap();
     }
-    let keys: Vec<u64> = (0..15_100).collect();
-    let mut out = vec![0; keys.len()];
-    table.find_batch(&keys, &mut out);
-    for (key, idx) in keys.iter().zip(out) {
-        let hash = table.hash_of(key);
+    for key in 0..15_100 {
+        let hash = table.hash_of(&key);
         table.prefetch(hash);
-        table.prefetch_entry(hash);
-        assert_eq!(table.find(key).unwrap_or(NO_ENTRY), idx);
-        assert_eq!(table.get(idx), (key % 3 == 0 && key / 3 < 5000).then_some((key, &(key / 3))));
+        let near = table.prefetch_entry(hash);
+        let found = table.find(&key);
+        assert_eq!(table.find_near(near, hash, &key), found);
+        let value = key / 3;
+        let expected = (key % 3 == 0 && value < 5000).then_some((&key, &value));
+        assert_eq!(found.and_then(|idx| table.get(idx)), expected);
     }
     table.iter_mut().for_each(|(_, key, value)| *value = key + 1);
     assert!(table.iter().all(|(_, key, value)| *value == key + 1));

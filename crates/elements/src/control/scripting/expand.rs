@@ -1,6 +1,6 @@
 //! Substitution: `$name`, `${name}` and `$(handler parameters)` in a text.
 
-use args::quote;
+use args::{is_comment, quote, skip_comment_space};
 
 /// What stands after the dollar sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ fn expand_at(text: &str, quotes_plain: bool, depth: usize, lookup: Lookup<'_>) -
             b'\\' if next.is_some() && quote_byte == b'"' => pos += 1,
             b'\'' | b'"' if quote_byte == 0 => quote_byte = byte,
             b'\'' | b'"' if quote_byte == byte => quote_byte = 0,
-            b'/' if matches!(next, Some(b'/' | b'*')) && quote_byte == 0 => {
-                pos = skip_comment(text, pos);
+            b'/' if quote_byte == 0 && is_comment(bytes, pos) => {
+                pos = skip_comment_space(bytes, pos);
                 continue;
             }
             b'$' if next.is_some() && quote_byte != b'\'' && depth <= MAX_DEPTH => {
@@ -99,17 +99,6 @@ fn inside_quotes(value: &str) -> String {
     let quoted = quote(value);
     let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.map_or(quoted.clone(), str::to_string)
-}
-
-fn skip_comment(text: &str, pos: usize) -> usize {
-    // What is left after the comments at its beginning is the end of the text.
-    let rest = text.get(pos..).unwrap_or("");
-    let (word, _) = args::next_word(rest);
-    let after = match word.is_empty() {
-        true => rest.len(),
-        false => word.as_ptr() as usize - rest.as_ptr() as usize,
-    };
-    pos + after.max(1)
 }
 
 /// A reference whose end is missing.
