@@ -8,6 +8,7 @@ use element::Class;
 use engine::change::Loader;
 use engine::{BuildOptions, Engine, Layout, Time};
 use graph::{Diagnostic, Diagnostics, Graph, Place};
+use interfaces::stage::table::refuse_input;
 use lang::{Options, Source};
 
 use crate::failure::Failure;
@@ -130,6 +131,7 @@ pub fn parse_named(
 /// Builds a parsed graph.
 pub fn build(request: &Request, text: String, graph: Graph, diagnostics: &mut Diagnostics) -> Option<Engine> {
     let stock = catalog::stock();
+    element::output::guard_files(refuse_input);
     let mut engine = Engine::build(graph, &|name| stock.get(name), request.build_options(), diagnostics)?;
     engine.world.source = text;
     engine.world.flatten = lang::flatten;

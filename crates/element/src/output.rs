@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Stdout, Write};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use sys::reason;
 pub use sys::standard::Blocking;
@@ -30,11 +30,29 @@ impl Write for StandardOutput {
     }
 }
 
+/// Says why a file must not be written.
+type Guard = fn(&str) -> std::result::Result<(), String>;
+
+/// What is asked before a file is written.
+static GUARD: OnceLock<Guard> = OnceLock::new();
+
+/// Has `guard` asked before a file is written from now on: this process may be reading it.
+pub fn guard_files(guard: Guard) {
+    // A process has one.
+    let _ = GUARD.set(guard);
+}
+
+/// Whether the file called `name` may be written; an error says why not.
+pub fn check_file(name: &str) -> std::result::Result<(), String> {
+    GUARD.get().map_or(Ok(()), |guard| guard(name))
+}
+
 /// Makes or empties the file called `name`; `-` is standard output.
 pub fn create_text_file(name: &str) -> std::result::Result<Box<dyn Write + Send>, String> {
     if name == "-" {
         return Ok(Box::new(StandardOutput));
     }
+    check_file(name)?;
     let file = File::create(name).map_err(|error| format!("{name}: {}", reason(&error)))?;
     Ok(Box::new(BufWriter::new(file)))
 }

@@ -7,7 +7,7 @@ use detect::alert::{self, Style};
 use detect::detector::{Detector, Outcome};
 use element::{failure, Ctx};
 
-use element::output::{reason, Blocking};
+use element::output::{check_file, reason, Blocking};
 
 /// Where alerts are written.
 #[derive(Default)]
@@ -38,6 +38,7 @@ impl Eve {
             "" => None,
             "-" => Some(Box::new(Blocking(std::io::stdout()))),
             name => {
+                check_file(name)?;
                 let file = File::create(name).map_err(|error| format!("{name}: {}", reason(&error)))?;
                 Some(Box::new(file))
             }

@@ -248,7 +248,7 @@ fn copy_capture(
 
 /// What is told of a stream whose end its graph did not say.
 pub fn broken_off(stream: &str) -> String {
-    format!("{stream} broke off: the graph was killed, or has crashed")
+    format!("{stream} broke off: the graph was killed, has crashed, or ended before all was read")
 }
 
 #[cfg(test)]

@@ -131,7 +131,11 @@ fn graph_of(
     let all = all_interfaces(matches).map_err(Failure::Usage)?;
     let interfaces = match function.has_any_port() || function.port_list().is_some() {
         true => all,
-        false => function.fixed_ports().into_iter().map(str::to_string).collect(),
+        false => {
+            let ports: Vec<String> = function.fixed_ports().into_iter().map(str::to_string).collect();
+            ports.iter().try_for_each(|port| check_given(port, &all)).map_err(Failure::Usage)?;
+            ports
+        }
     };
     // Values that do not go together are found here.
     let text = function.render(&instance, &interfaces, Interfaces).map_err(Failure::Usage)?;
@@ -146,6 +150,15 @@ fn told(function: &Function<'_>, problem: &yang::Problem) -> String {
         Some(flag) => format!("{}: {}", flag.called(), problem.message),
         None => problem.message.clone(),
     }
+}
+
+/// Checks that the stage has the interface for a port.
+fn check_given(port: &String, interfaces: &[String]) -> Result<(), String> {
+    if interfaces.contains(port) {
+        return Ok(());
+    }
+    let known = interfaces.join(", ");
+    Err(format!("no interface `{port}`; there are {known}; add it with --if {port}=KIND:ARGS"))
 }
 
 /// The interfaces of a stage: those of each, and those of its options.

@@ -57,7 +57,7 @@ pub struct LinuxOptions {
     #[command(flatten)]
     pub stage: StageOptions,
     /// Command to run in the stack; a shell if there is none. Where packets leave by standard output, what it prints there goes to
-    /// standard error. Signals that ask the stage to end are passed on to it.
+    /// standard error. Signals that ask the stage to end are passed on to it; when the pipe ends, it gets SIGTERM.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -339,9 +339,9 @@ fn streams_end_with_what_tells_them_and_break_off_when_that_is_killed() {
         );
         let expected = "1\n1\n1\n1\n\
             weir: api.socket: the events broke off: the daemon was killed or has crashed, or they were not read in time\n\
-            weir: the events broke off: the graph was killed, or has crashed\n\
-            weir: the trace broke off: the graph was killed, or has crashed\n\
-            weir: the tap broke off: the graph was killed, or has crashed\n";
+            weir: the events broke off: the graph was killed, has crashed, or ended before all was read\n\
+            weir: the trace broke off: the graph was killed, has crashed, or ended before all was read\n\
+            weir: the tap broke off: the graph was killed, has crashed, or ended before all was read\n";
         assert_eq!(text, expected);
     });
 }

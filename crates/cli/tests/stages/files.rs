@@ -196,6 +196,7 @@ fn a_file_that_is_read_is_not_written() {
             "weir tee x < x > out",
             "weir hex --out x < x > out",
             "weir capture x < x > out",
+            "weir flow-monitor --file x < x > out",
             "weir read x >> x",
         ] {
             fails(place, script, due);

@@ -150,6 +150,21 @@ fn a_reader_that_goes_ends_its_writers_as_sigpipe_does() {
 }
 
 #[test]
+fn a_stage_that_nobody_reads_any_more_ends_though_nothing_goes_back_to_its_neighbour() {
+    as_each_user(|place| {
+        let running = place.start(
+            "mkfifo ff; cat ff > part & echo $! > reader; \
+             weir stage -e 'RatedSource(RATE 200, LENGTH 60) -> ToInterface(right)' \
+             | weir stage --if right=fifo:ff -e 'FromInterface(left) -> ToInterface(right)'; echo ${PIPESTATUS[1]}",
+        );
+        place.await_rings(2);
+        place.output("kill $(cat reader)");
+        let finished = running.finish();
+        assert_eq!(finished.stdout, "141\n", "{finished:?}");
+    });
+}
+
+#[test]
 fn formats_are_read_by_tcpdump_and_its_captures_are_read() {
     as_each_user(|place| {
         let lan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/lan.pcap");

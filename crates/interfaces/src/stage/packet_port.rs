@@ -305,7 +305,7 @@ mod tests {
     fn what_helps_with_a_device_is_told() {
         let told = |device| open(device).err().unwrap();
         assert_eq!(told("none0"), "none0: No such device exists; `ip link` lists those that do");
-        in_namespace(|| {
+        in_namespace(move || {
             // It is down in a new namespace, if that is one.
             if matches!(sys::link::is_up("lo"), Ok(false)) {
                 assert_eq!(told("lo"), "lo: That device is not up; `ip link set lo up`");

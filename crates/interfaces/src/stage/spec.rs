@@ -311,7 +311,8 @@ mod tests {
         );
         assert_eq!(error("lo"), "`lo` is no kind of interface; if the device is meant, say dev:lo");
         assert!(error("fifo1 stdout").ends_with("a named pipe that is there (`mkfifo fifo1`)"));
-        let long = error(&format!("unix:{}", "s".repeat(108)));
+        let path = format!("unix:{}", "s".repeat(108));
+        let long = error(&path);
         assert!(long.ends_with("s` has 108 bytes; the path of a socket may have 107"), "{long}");
         assert!(error("file:my file").starts_with("`file:my file`: white space stands between"));
         assert!(error("- file:my other file").contains("give a link without it"));

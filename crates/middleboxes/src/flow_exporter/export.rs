@@ -257,6 +257,7 @@ impl MessageFile {
         if name == "-" {
             return Ok(MessageFile { file: Box::new(element::output::StandardOutput), fresh: None });
         }
+        element::output::check_file(name)?;
         let told = |error: std::io::Error| format!("{name}: {}", element::output::reason(&error));
         let file = std::fs::OpenOptions::new().append(true).create(true).open(name).map_err(told)?;
         let is_regular = file.metadata().is_ok_and(|about| about.is_file());

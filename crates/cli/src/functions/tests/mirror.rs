@@ -1,6 +1,6 @@
 //! `weir mirror`.
 
-use super::super::testing::{run_among, UDP};
+use super::super::testing::{fails, run_among, UDP};
 use expect_test::expect;
 
 #[test]
@@ -18,4 +18,14 @@ fn copies_of_what_matches_leave_by_the_third_port() {
         to right at 1.0 ms: 2:0:0:0:0:1 > 2:0:0:0:0:2 UDP 10.0.0.1:1 > 10.0.0.2:54 ttl 64 len 32
     "#]]
     .assert_eq(&told);
+}
+
+#[test]
+fn the_third_port_is_needed() {
+    fails(
+        &["mirror", "--if", "copies=tap:x"],
+        expect![
+            "mirror: no interface `mirror`; there are left, right, copies; add it with --if mirror=KIND:ARGS"
+        ],
+    );
 }

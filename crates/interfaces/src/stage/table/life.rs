@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use element::failure;
 
-use super::{lock, opened, table, Endpoint, Source};
+use super::{lock, opened, table, usage, Endpoint, Source};
 
 /// The interfaces whose end is that of the stage, if it is not that of all.
 static SOURCES: Mutex<Option<Vec<String>>> = Mutex::new(None);
@@ -81,7 +81,7 @@ fn life_of_streams() -> Life {
     let sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
     let table = table();
     let (mut n_streams, mut n_ended) = (0, 0);
-    let (mut n_outputs, mut n_closed) = (0, 0);
+    let (mut has_open, mut has_closed) = (false, false);
     for declared in table.iter() {
         // What was made already is a stack's device, which comes and goes as its joints do.
         let (Some(shared), Source::Spec(spec, _)) = (&declared.opened, &declared.source) else { continue };
@@ -90,8 +90,11 @@ fn life_of_streams() -> Life {
         if uses_stdout && interface.is_closed() {
             return Life::Closed;
         }
-        n_outputs += usize::from(interface.is_written());
-        n_closed += usize::from(interface.is_closed());
+        // The way back to a neighbour, which comes with the ring, may be written by nobody.
+        if interface.is_written() && usage::is_written(&declared.name) {
+            has_closed |= interface.is_closed();
+            has_open |= !interface.is_closed();
+        }
         if sources.as_ref().is_some_and(|names| !names.contains(&declared.name)) {
             continue;
         }
@@ -103,7 +106,7 @@ fn life_of_streams() -> Life {
             n_ended += usize::from(interface.has_ended());
         }
     }
-    if n_outputs > 0 && n_outputs == n_closed {
+    if has_closed && !has_open {
         return Life::Closed;
     }
     if n_streams > 0 && n_streams == n_ended {
