@@ -147,10 +147,15 @@ impl DumpSource {
             Place::After => return Found::PastEnd(packet_of(&record, time), record.link_type),
             Place::Within => {}
         }
-        if self.sample < ALWAYS && ctx.random() & (ALWAYS - 1) >= self.sample {
+        if is_left_out(self.sample, ctx) {
             return Found::PassedOver;
         }
         Found::Packet(packet_of(&record, time), record.link_type)
+    }
+
+    /// Whether the next packet is none of the sample.
+    pub fn leaves_out(&self, ctx: &mut Ctx<'_>) -> bool {
+        is_left_out(self.sample, ctx)
     }
 
     /// The file is faulty: Click's words first, then where and what, unless Click leaves that untold.
@@ -208,6 +213,12 @@ impl DumpSource {
             std::mem::swap(&mut self.window, &mut old.window);
         }
     }
+}
+
+/// Draws whether a packet is none of a sample.
+#[inline]
+fn is_left_out(sample: u32, ctx: &mut Ctx<'_>) -> bool {
+    sample < ALWAYS && ctx.random() & (ALWAYS - 1) >= sample
 }
 
 /// What the program gzip, which Click calls, tells of a file.

@@ -644,6 +644,23 @@ mod tests {
     }
 
     #[test]
+    fn the_packet_behind_the_end_is_sampled_like_the_others() {
+        for call in ["s.run", "f.reset_counts"] {
+            check_reading(
+                &format!(
+                    "f :: FromDump({LAN}, END_AFTER 1, SAMPLE 0, END_CALL {call}) -> Discard; s :: Script(TYPE PASSIVE, return);"
+                ),
+                &["f.count"],
+                expect![[r#"
+                    config:1: While configuring 'f :: FromDump':
+                      warning: SAMPLE probability is 0; emitting no packets
+                    f.count: 0
+                "#]],
+            );
+        }
+    }
+
+    #[test]
     fn the_end_can_be_put_off() {
         check_reading(
             &format!("f :: FromDump({LAN}, END_AFTER 1, END_CALL f.extend_interval 1) -> Discard;"),

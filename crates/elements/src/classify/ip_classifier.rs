@@ -79,7 +79,8 @@ impl Element for IPClassifier {
         let texts = conf.args.rest();
         let (rules, diagnostics) = parse(&texts, conf.n_outputs, conf.scope);
         report(conf, &diagnostics);
-        if let Some(rules) = &rules {
+        // As in Click, only the start tells of them.
+        if let Some(rules) = rules.as_ref().filter(|_| !conf.environment.is_alone()) {
             report(conf, &rules.unused_outputs(conf.n_outputs));
         }
         conf.finish()?;
@@ -110,7 +111,7 @@ impl Element for IPClassifier {
         let (rules, diagnostics) = parse(&texts, texts.len(), &ctx.scope());
         let (errors, warnings): (Vec<_>, Vec<_>) = diagnostics.into_iter().partition(|d| d.is_error());
         for warning in warnings {
-            ctx.chatter(&warning.to_string());
+            ctx.tell(&warning.to_string());
         }
         let message = || errors.iter().map(|error| error.text()).collect::<Vec<_>>().join("\n");
         self.rules = rules.ok_or_else(message)?;
@@ -176,6 +177,23 @@ mod tests {
                 class	r.
                 name	r.
 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn who_writes_is_told_of_patterns_but_not_of_outputs_that_no_packet_reaches() {
+        check_reading(
+            "Idle -> c :: IPClassifier(tcp, -); c[0], c[1] => Discard, Discard;
+            Script(write c.config tcp, write c.pattern1 ip ttl > 256, writeq c.config \"-, udp\")",
+            &["c.config"],
+            expect![[r#"
+                While executing 'Script@5 :: Script':
+                  While calling 'c.config tcp':
+                    need 2 arguments, one per output port
+                  While calling 'c.pattern1 ip ttl > 256':
+                    pattern 1: warning: relation '> 256' is always false (range 0-255)
+                c.config: -, udp
             "#]],
         );
     }

@@ -374,6 +374,7 @@ mod tests {
             Idle -> a :: AggregateCounter -> Discard; Idle -> r :: IPRewriter(pass 0) -> Discard;
             Idle -> n :: Counter(COUNT_CALL 5 stop) -> Discard; Idle -> l :: IPClassifier(-) -> Discard;
             p :: ProgressBar(n.count, n.byte_count, ACTIVE false);
+            m :: InfiniteSource(ACTIVE false) -> Discard; o :: RandomSource(5, ACTIVE false) -> Discard;
             z :: Script(write u.rate x, set v $v u.rate=$?, write u.config x, set v $v u.config=$?,
                 write u.rate 2Bps, set v $v u.rate=$?, write q.capacity x, set v $v q.capacity=$?,
                 write b.thresh x, set v $v b.thresh=$?, write s.config x, set v $v s.config=$?, write s.config 7, set v $v s.config=$?,
@@ -387,7 +388,9 @@ mod tests {
                 write l.pattern0 x, set v $v l.pattern0=$?, write l.config x, set v $v l.config=$?,
                 write p.poshandler y.z, set v $v p.pos=$?, write p.sizehandler n.x, set v $v p.size=$?, write p.active x, set v $v p.active=$?,
                 write r.pattern0 x, set v $v r.pattern0=$?, write stop x, set v $v stop=$?,
-                write k.config x, set v $v k.config=$?, write k.config, set v $v k.config=$?, read z.get v, stop)"#,
+                write k.config x, set v $v k.config=$?, write k.config, set v $v k.config=$?,
+                write m.config LIMIT x, set v $v m.config=$?, write o.config x, set v $v o.config=$?, write o.config -1, set v $v o.config=$?,
+                read z.get v, stop)"#,
             expect![[r#"
                 While executing 'z :: Script':
                   While calling 'u.rate x':
@@ -455,8 +458,14 @@ mod tests {
                     pattern 0: expected a digit
                   While calling 'k.config':
                     need 1 arguments, one per output port
+                  While calling 'm.config LIMIT x':
+                    LIMIT: invalid number
+                  While calling 'o.config x':
+                    LENGTH: invalid number
+                  While calling 'o.config -1':
+                    bad length -1
                 z.get:
-                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 n.count_call=-22 n.count_call=-1 n.byte_count_call=-22 n.byte_count_call=-1 l.pattern0=-1 l.config=-1 p.pos=-1 p.size=-1 p.active=-22 r.pattern0=0 stop=0 k.config=-1 k.config=-22
+                 u.rate=-1 u.config=-1 u.rate=0 q.capacity=-1 b.thresh=-1 s.config=-1 s.config=-22 s.switch=-22 d.dscp=-1 d.dscp=-22 e.error_kind=-22 e.p_bit_error=-1 i.seed=-1 t.insert=-1 t.config=-1 w.config=-1 w.config=-22 a.count_call=-22 a.count_call=-1 n.count_call=-22 n.count_call=-1 n.byte_count_call=-22 n.byte_count_call=-1 l.pattern0=-1 l.config=-1 p.pos=-1 p.size=-1 p.active=-22 r.pattern0=0 stop=0 k.config=-1 k.config=-22 m.config=-1 o.config=-1 o.config=-22
             "#]],
         );
     }

@@ -278,6 +278,7 @@ impl Element for ARPQuerier {
             self.n_responses = old.n_responses;
         }
         let is_initialized = self.timer.is_some();
+        // As in Click, a timeout that `config` sets moves no timer: where there was none before, entries that are over stay.
         self.timer = self.timer.or(old.timer);
         match (self.table, old.table) {
             (Some(_), _) if is_initialized => {}
@@ -291,12 +292,6 @@ impl Element for ARPQuerier {
                 self.limits.set(&mut cache, self.is_rewritten);
             }
             (None, Some(_)) => {}
-        }
-        if let Some(timer) =
-            self.timer.filter(|timer| self.table.is_none() && !ctx.timer_is_scheduled(*timer))
-        {
-            let limits = locked(&self.cache).limits;
-            schedule(timer, limits, ctx);
         }
     }
 
@@ -584,6 +579,19 @@ mod tests {
             q.count: 0
             q.config: 1.0.0.9/8, 1:1:1:1:1:1
         "#]],
+        );
+    }
+
+    #[test]
+    fn a_timeout_that_a_written_config_sets_moves_no_timer() {
+        check_reading(
+            "Idle -> q :: ARPQuerier(1.0.0.1, 1:1:1:1:1:1, TIMEOUT 0) -> Discard; Idle -> [1]q;
+            Script(write q.insert 1.0.0.2 2:2:2:2:2:2, writeq q.config \"1.0.0.1, 1:1:1:1:1:1, TIMEOUT 2\", wait 9, stop)",
+            &["q.table"],
+            expect![[r#"
+                q.table: 1.0.0.2 0 02-02-02-02-02-02 9.000000
+
+            "#]],
         );
     }
 

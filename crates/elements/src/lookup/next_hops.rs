@@ -1,4 +1,8 @@
 //! The next hops of a route table, each kept once however many routes use it.
+//!
+//! In Click's direct tables the default route has the first next hop, and changes it in place. Other routes share it if it was their
+//! next hop too when they were added, and no other route's before: they go where the default route goes from then on, and nowhere once
+//! it is removed.
 
 use std::collections::HashMap;
 
@@ -11,6 +15,16 @@ pub struct NextHop {
     pub output: u32,
 }
 
+impl NextHop {
+    /// The output of a default route that is not there.
+    pub const NO_OUTPUT: u32 = u32::MAX;
+    /// Where packets go that have no route.
+    pub const NONE: NextHop = NextHop { gateway: 0, output: NextHop::NO_OUTPUT };
+}
+
+/// The number of the default route's next hop, where that is changed in place.
+pub const DEFAULT: u32 = 0;
+
 /// Next hops by number, and how many routes use each.
 #[derive(Default)]
 pub struct NextHops {
@@ -18,19 +32,39 @@ pub struct NextHops {
     n_users: Vec<u32>,
     numbers: HashMap<NextHop, u32>,
     free: Vec<u32>,
+    has_shared_default: bool,
 }
 
 impl NextHops {
+    /// No next hops but the default route's, which other routes may share.
+    pub fn with_shared_default() -> NextHops {
+        NextHops {
+            list: vec![NextHop::NONE],
+            n_users: vec![1],
+            has_shared_default: true,
+            ..NextHops::default()
+        }
+    }
+
     /// The next hop with this number.
     #[inline]
     pub fn get(&self, number: u32) -> Option<NextHop> {
         self.list.get(number as usize).copied()
     }
 
+    /// Changes the default route's next hop, for all that share it.
+    pub fn set_default(&mut self, hop: NextHop) -> u32 {
+        if let Some(default) = self.list.get_mut(DEFAULT as usize) {
+            *default = hop;
+        }
+        DEFAULT
+    }
+
     /// The number of a next hop, which has one more user from now on.
     pub fn take(&mut self, hop: NextHop) -> u32 {
         let number = match self.numbers.get(&hop) {
             Some(number) => *number,
+            None if self.shares_default(hop) => DEFAULT,
             None => self.add(hop),
         };
         if let Some(n) = self.n_users.get_mut(number as usize) {
@@ -39,8 +73,11 @@ impl NextHops {
         number
     }
 
-    /// Says that a next hop has one user less.
+    /// Says that a next hop has one user less. The default route's stays.
     pub fn give(&mut self, number: u32) {
+        if self.has_shared_default && number == DEFAULT {
+            return;
+        }
         let Some(n) = self.n_users.get_mut(number as usize) else { return };
         *n = n.saturating_sub(1);
         if *n == 0 {
@@ -49,6 +86,11 @@ impl NextHops {
             }
             self.free.push(number);
         }
+    }
+
+    /// Whether this is the default route's next hop, which is not among the numbers.
+    fn shares_default(&self, hop: NextHop) -> bool {
+        self.has_shared_default && self.list.get(DEFAULT as usize) == Some(&hop)
     }
 
     fn add(&mut self, hop: NextHop) -> u32 {

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use args::Prefix;
 use table::lpm;
 
-use super::next_hops::{NextHop, NextHops};
+use super::next_hops::{NextHop, NextHops, DEFAULT};
 use super::order::{narrow_first, Order};
 use super::route::Route;
 
@@ -32,13 +32,11 @@ pub struct RouteTable {
     order: Order,
     /// Routes whose mask is not that of a prefix: they are not in the trie.
     n_odd: usize,
-    /// The gateway that a lookup without result yields: that of a removed default route, in hashed tables.
-    left_gateway: Ipv4Addr,
 }
 
 #[derive(Clone, Copy)]
 struct Row {
-    route: Route,
+    prefix: Prefix,
     hop: u32,
 }
 
@@ -47,12 +45,11 @@ impl RouteTable {
     pub fn new(order: Order) -> RouteTable {
         RouteTable {
             trie: lpm::Lpm4::new(),
-            hops: NextHops::default(),
+            hops: no_hops(&order),
             rows: BTreeMap::new(),
             keys: HashMap::new(),
             order,
             n_odd: 0,
-            left_gateway: Ipv4Addr::UNSPECIFIED,
         }
     }
 
@@ -62,12 +59,21 @@ impl RouteTable {
         if self.n_odd > 0 {
             return self.search(address);
         }
-        self.hops.get(self.trie.lookup(address)?)
+        self.hop(self.trie.lookup(address)?)
     }
 
-    /// The gateway that lookups without result show.
+    /// The next hop with this number, unless it is that of a default route which is not there.
+    #[inline(always)]
+    fn hop(&self, number: u32) -> Option<NextHop> {
+        self.hops.get(number).filter(|hop| hop.output != NextHop::NO_OUTPUT)
+    }
+
+    /// The gateway that lookups without result show: in hashed tables that of a removed default route.
     pub fn left_gateway(&self) -> Ipv4Addr {
-        self.left_gateway
+        match self.order {
+            Order::Hashed { .. } => Ipv4Addr::from_bits(self.hops.get(DEFAULT).map_or(0, |hop| hop.gateway)),
+            _ => Ipv4Addr::UNSPECIFIED,
+        }
     }
 
     /// Adds a route, unless there is one for its prefix. The output is not negative.
@@ -80,40 +86,64 @@ impl RouteTable {
 
     /// Adds a route, or replaces the one for its prefix, which is returned.
     pub fn set(&mut self, route: Route) -> Result<Option<Route>, Refused> {
-        let hop = self.hops.take(NextHop {
-            gateway: route.gateway.to_bits(),
-            output: u32::try_from(route.output).unwrap_or(u32::MAX),
-        });
+        let old_key = self.keys.get(&route.prefix).copied();
+        let old = old_key.and_then(|key| self.rows.get(&key).copied());
+        let old_route = old.map(|row| self.route(row));
+        // First, so that a next hop that no other route has is found anew.
+        old.iter().for_each(|row| self.hops.give(row.hop));
+        let hop = self.take_hop(&route);
         if let Some(prefix) = trie_prefix(route.prefix) {
             if self.trie.insert(prefix, hop).is_err() {
                 self.hops.give(hop);
+                if let Some(old) = old_route {
+                    self.take_hop(&old);
+                }
                 return Err(Refused::Full);
             }
         }
-        let old_key = self.keys.get(&route.prefix).copied();
         let key = match old_key {
             Some(key) if !self.order.moves_replaced() => key,
             _ => self.order.take(route.prefix),
         };
-        let old = old_key.and_then(|key| self.rows.remove(&key));
         if let Some(freed) = old_key.filter(|old_key| *old_key != key) {
+            self.rows.remove(&freed);
             self.order.give(freed);
         }
-        match old {
-            Some(row) => self.hops.give(row.hop),
-            None => self.n_odd += usize::from(trie_prefix(route.prefix).is_none()),
+        if old.is_none() {
+            self.n_odd += usize::from(trie_prefix(route.prefix).is_none());
         }
-        self.rows.insert(key, Row { route, hop });
+        self.rows.insert(key, Row { prefix: route.prefix, hop });
         self.keys.insert(route.prefix, key);
         self.sort();
-        Ok(old.map(|row| row.route))
+        Ok(old_route)
+    }
+
+    /// The number of a route's next hop, which has one more user from now on.
+    fn take_hop(&mut self, route: &Route) -> u32 {
+        let output = u32::try_from(route.output).unwrap_or(NextHop::NO_OUTPUT);
+        let hop = NextHop { gateway: route.gateway.to_bits(), output };
+        match self.order {
+            Order::Hashed { .. } if route.prefix.is_empty() => self.hops.set_default(hop),
+            _ => self.hops.take(hop),
+        }
+    }
+
+    /// The route of a row; its output is -1 if it shares the next hop of a default route that is not there.
+    fn route(&self, row: Row) -> Route {
+        let hop = self.hops.get(row.hop).unwrap_or(NextHop::NONE);
+        Route {
+            prefix: row.prefix,
+            gateway: Ipv4Addr::from_bits(hop.gateway),
+            output: i32::try_from(hop.output).unwrap_or(-1),
+        }
     }
 
     /// Removes the route for the prefix of `route`, if gateway and output are its own too, or the output of `route` is
     /// negative.
     pub fn remove(&mut self, route: &Route) -> Option<Route> {
         let key = self.keys.get(&route.prefix).copied()?;
-        let Row { route: found, hop } = *self.rows.get(&key)?;
+        let row = *self.rows.get(&key)?;
+        let found = self.route(row);
         if route.output >= 0 && found != *route {
             return None;
         }
@@ -124,7 +154,7 @@ impl RouteTable {
                 true
             }
         };
-        self.hops.give(hop);
+        self.hops.give(row.hop);
         self.rows.remove(&key);
         self.keys.remove(&route.prefix);
         self.order.give(key);
@@ -141,7 +171,10 @@ impl RouteTable {
     /// What else removing a route at `key` changes.
     fn settle(&mut self, removed: &Route, key: u64) {
         match self.order {
-            Order::Hashed { .. } if removed.prefix.is_empty() => self.left_gateway = removed.gateway,
+            Order::Hashed { .. } if removed.prefix.is_empty() => {
+                let gateway = removed.gateway.to_bits();
+                self.hops.set_default(NextHop { gateway, ..NextHop::NONE });
+            }
             // The route of address 0 moves up: where places are filled in order it must precede all free ones.
             Order::FirstFree { .. } => {
                 let zero = Prefix::new(Ipv4Addr::UNSPECIFIED, 32);
@@ -165,36 +198,35 @@ impl RouteTable {
             return;
         }
         let rows: Vec<Row> = std::mem::take(&mut self.rows).into_values().collect();
-        let prefixes: Vec<Prefix> = rows.iter().map(|row| row.route.prefix).collect();
+        let prefixes: Vec<Prefix> = rows.iter().map(|row| row.prefix).collect();
         self.order.clear();
         for row in narrow_first(&prefixes).into_iter().filter_map(|place| rows.get(place)) {
-            let key = self.order.take(row.route.prefix);
+            let key = self.order.take(row.prefix);
             self.rows.insert(key, *row);
-            self.keys.insert(row.route.prefix, key);
+            self.keys.insert(row.prefix, key);
         }
     }
 
     /// Removes all routes.
     pub fn clear(&mut self) {
         self.trie.clear();
-        self.hops = NextHops::default();
+        self.hops = no_hops(&self.order);
         self.rows.clear();
         self.keys.clear();
         self.order.clear();
         self.n_odd = 0;
-        self.left_gateway = Ipv4Addr::UNSPECIFIED;
     }
 
     /// The route for this very prefix.
     fn get(&self, prefix: Prefix) -> Option<Route> {
-        self.rows.get(self.keys.get(&prefix)?).map(|row| row.route)
+        self.rows.get(self.keys.get(&prefix)?).map(|row| self.route(*row))
     }
 
     /// The rows, as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for row in self.rows.values() {
-            row.route.write_row(&mut text);
+        for row in self.rows.values().map(|row| self.route(*row)).filter(|row| row.output >= 0) {
+            row.write_row(&mut text);
         }
         text
     }
@@ -204,18 +236,25 @@ impl RouteTable {
     /// Of sorted rows the first that matches counts.
     fn search(&self, address: u32) -> Option<NextHop> {
         if matches!(self.order, Order::Sorted { .. }) {
-            let found = self.rows.values().find(|row| row.route.prefix.contains(Ipv4Addr::from(address)));
-            return self.hops.get(found?.hop);
+            let found = self.rows.values().find(|row| row.prefix.contains(Ipv4Addr::from(address)));
+            return self.hop(found?.hop);
         }
         let mut found: Option<&Row> = None;
         for row in self.rows.values() {
-            let mask = row.route.prefix.mask.to_bits();
-            let found_mask = found.map_or(0, |row| row.route.prefix.mask.to_bits());
-            if mask & found_mask == found_mask && row.route.prefix.contains(Ipv4Addr::from(address)) {
+            let mask = row.prefix.mask.to_bits();
+            let found_mask = found.map_or(0, |row| row.prefix.mask.to_bits());
+            if mask & found_mask == found_mask && row.prefix.contains(Ipv4Addr::from(address)) {
                 found = Some(row);
             }
         }
-        self.hops.get(found?.hop)
+        self.hop(found?.hop)
+    }
+}
+
+fn no_hops(order: &Order) -> NextHops {
+    match order {
+        Order::Hashed { .. } => NextHops::with_shared_default(),
+        _ => NextHops::default(),
     }
 }
 
@@ -246,7 +285,10 @@ mod tests {
             for order in [Order::first_free(), Order::last_freed(), Order::hashed()] {
                 let mut table = RouteTable::new(order);
                 let mut model = std::collections::HashMap::new();
-                for (route, kind) in &changes {
+                // A hashed table's default route takes others with it.
+                let is_hashed = matches!(table.order, Order::Hashed { .. });
+                let changes = changes.iter().filter(|(route, _)| !is_hashed || !route.prefix.is_empty());
+                for (route, kind) in changes {
                     match kind {
                         0 => drop(model.remove(&route.prefix).filter(|_| table.remove(&Route { output: -1, ..*route }).is_some())),
                         1 if table.add(*route).is_err() => prop_assert!(model.contains_key(&route.prefix)),

@@ -18,8 +18,11 @@ use element::{
 use super::source::{Pace, Shared, Source, Template, DEFAULT_DATA};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<InfiniteSource>("InfiniteSource", "0/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<InfiniteSource>("InfiniteSource", "0/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", element::Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::optional("DATA", "string", "The packets' bytes. Default: a sentence of 69 bytes."),

@@ -13,7 +13,7 @@ use element::{
     SearchOp, Stock,
 };
 
-use super::storage::{self, Storage};
+use super::storage::{self, Storage, DEFAULT_CAPACITY};
 
 /// The class.
 pub const CLASS: Class = class("Queue", "1/1-2", configure);
@@ -68,6 +68,8 @@ pub enum Kind {
 pub struct Queue {
     storage: Storage,
     kind: Kind,
+    /// Whether its handler `config` was written.
+    is_rewritten: bool,
 }
 
 impl Element for Queue {
@@ -168,9 +170,13 @@ impl Element for Queue {
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
-        if let Some(old) = same::<Queue>(ctx, old) {
-            self.storage.take_over(ctx, old.storage, FULL);
+        let Some(old) = same::<Queue>(ctx, old) else { return };
+        self.storage.take_over(ctx, old.storage, FULL);
+        // As in Click, a `config` that is written makes nobody sleep.
+        if !self.is_rewritten {
             ctx.set_empty_signal(!self.storage.packets.is_empty());
+        }
+        if !self.is_rewritten || !self.storage.is_full() {
             ctx.set_full_signal(!self.storage.is_full());
         }
     }
@@ -183,13 +189,13 @@ impl Queue {
     }
 
     fn new(conf: &mut Configure<'_>, kind: Kind) -> Result<Queue, Failed> {
-        let capacity: u32 = conf.args.get_or("CAPACITY", 1000);
+        let capacity: u32 = conf.args.get_or("CAPACITY", DEFAULT_CAPACITY);
         conf.finish()?;
         let storage = match kind {
             Kind::FrontDrop => Storage::keeping_newest(capacity as usize),
             _ => Storage::new(capacity as usize),
         };
-        Ok(Queue { storage, kind })
+        Ok(Queue { storage, kind, is_rewritten: conf.environment.is_alone() })
     }
 
     /// Whether the pullers should sleep after a pull of `n` packets of `max` wanted.
@@ -240,7 +246,8 @@ mod tests {
         check_reading(
             "InfiniteSource(LIMIT 20, BURST 7) -> q :: SimpleQueue(8) -> Unqueue(ACTIVE false) -> Discard;
              q [1] -> c :: Counter -> Discard;
-             DriverManager(wait 0.1, write q.capacity 6, read q.length, write q.capacity x, write q.reset, stop)",
+             DriverManager(wait 0.1, write q.capacity 6, read q.length, write q.capacity x, write q.reset,
+                 write q.capacity, read q.capacity, read q.config, write q.capacity 7, read q.config, stop)",
             &figures,
             expect![[r#"
                 q :: SimpleQueue: overflow
@@ -249,10 +256,30 @@ mod tests {
                 While executing 'DriverManager@7 :: DriverManager':
                   While calling 'q.capacity x':
                     CAPACITY: invalid number
+                q.capacity:
+                1000
+                q.config:
+
+                q.config:
+                CAPACITY 7
                 q.length: 0
                 q.drops: 12
                 q.highwater_length: 8
                 c.count: 18
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_config_that_is_written_makes_nobody_sleep() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 1, ACTIVE false) -> q :: Queue -> TimedUnqueue(1) -> c :: Counter -> Discard;
+             DriverManager(wait 1.5, write q.config 5, wait 1, write i.active true, wait 0.1, read c.count, wait 0.5, stop)",
+            &["c.count"],
+            expect![[r#"
+                c.count:
+                0
+                c.count: 1
             "#]],
         );
     }

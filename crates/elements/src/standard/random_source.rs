@@ -17,8 +17,11 @@ use element::{
 use super::source::{Pace, Shared, Source};
 
 /// The class.
-pub const CLASS: Class =
-    Class::new::<RandomSource>("RandomSource", "0/1", "a/a", "x/x").args(ARGS).handlers(HANDLERS).live();
+pub const CLASS: Class = Class::new::<RandomSource>("RandomSource", "0/1", "a/a", "x/x")
+    .args(ARGS)
+    .handlers(HANDLERS)
+    .refuses(&[("config", element::Refusal::Misread)])
+    .live();
 
 const ARGS: &[Arg] = &[
     Arg::required("LENGTH", "int", "The packets' length, less than 65536."),

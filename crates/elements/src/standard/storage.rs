@@ -12,6 +12,9 @@ const ASLEEP: u32 = SLEEPY + 1;
 /// Packets in a queue from which on those that come next have long left the processor's nearer caches.
 const LONG: usize = 8192;
 
+/// Most packets that a queue holds if nothing else is said, also by an empty write.
+pub const DEFAULT_CAPACITY: u32 = 1000;
+
 /// The handlers of every queue.
 pub const HANDLERS: &[Handler] = &[
     Handler::read("length", "Packets in the queue."),
@@ -186,8 +189,11 @@ impl Storage {
                 self.have_gone();
             }
             "capacity" => {
-                let capacity: u32 = args::integer(value).map_err(|error| format!("CAPACITY: {error}"))?;
-                self.capacity = capacity as usize;
+                let capacity = match value {
+                    "" => Ok(DEFAULT_CAPACITY),
+                    _ => args::integer(value),
+                };
+                self.capacity = capacity.map_err(|error| format!("CAPACITY: {error}"))? as usize;
                 self.shrink(ctx, reason);
             }
             _ => return Ok(false),
@@ -198,6 +204,7 @@ impl Storage {
     /// Takes over the packets and the figures of another storage; what does not fit is dropped for `reason`.
     pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: Storage, reason: usize) {
         (self.packets, self.drops, self.highwater) = (old.packets, old.drops, old.highwater);
+        self.sleepiness = old.sleepiness;
         self.shrink(ctx, reason);
     }
 

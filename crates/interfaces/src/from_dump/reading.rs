@@ -146,7 +146,15 @@ impl FromDump {
                 Place::Within => break,
             }
         }
-        Step::Packet(packet, link_type)
+        self.sampled(ctx, packet, link_type)
+    }
+
+    /// The packet, if it is one of the sample: behind the end, lots are drawn only now.
+    fn sampled(&self, ctx: &mut Ctx<'_>, packet: Packet, link_type: u32) -> Step {
+        match self.source.leaves_out(ctx) {
+            true => Step::PassedOver,
+            false => Step::Packet(packet, link_type),
+        }
     }
 
     /// Whether a handler of another element is written at the end: after this method, so that the packet must wait for it. A
@@ -171,7 +179,7 @@ impl FromDump {
         match self.source.window.place(Timestamp::from_nanos(packet.timestamp_ns())) {
             Place::After if n_told < MAX_EXTENSIONS => self.tell_end(ctx, packet, link_type, n_told + 1),
             Place::Before => Step::PassedOver,
-            Place::After | Place::Within => Step::Packet(packet, link_type),
+            Place::After | Place::Within => self.sampled(ctx, packet, link_type),
         }
     }
 

@@ -133,8 +133,10 @@ fn account(composer: &mut Composer, start: usize, len: usize) {
         return;
     }
     let total = if own > 0 { u32::from(own) } else { composer.want_len };
-    let total = i64::from(total) + composer.ip_start() as i64;
-    let Ok(mut excess) = usize::try_from(total - start as i64 - len as i64) else { return };
+    let total = total.wrapping_add(composer.ip_start() as u32);
+    // In 32 bits with a sign, as in Click: an excess of 2^31 and more is none.
+    let excess = total.wrapping_sub(start as u32).wrapping_sub(len as u32) as i32;
+    let Ok(mut excess) = usize::try_from(excess) else { return };
     let has_tcp = composer.is_first_fragment() && composer.ip_u8(9) == protocol::TCP;
     if excess > 0 && has_tcp && !composer.has_tcp_header_len && composer.tcp_header_len() == TCP_HEADER {
         let n = (excess & !3).min(LONGEST_HEADER - TCP_HEADER);

@@ -56,6 +56,18 @@ fn headers_are_made_as_fields_need_them() {
 }
 
 #[test]
+fn an_excess_of_two_gigabytes_and_more_is_none() {
+    check(
+        "!data proto ip_len payload\nT 4294967295 x\nT 2147483647 x\n",
+        &["ip_hl", "tcp_off", "len", "payload"],
+        expect![[r#"
+            20 20 4294967295 "x"
+            60 60 2147483647 -
+        "#]],
+    );
+}
+
+#[test]
 fn options_are_printed_as_they_were_read() {
     check(
         "!data ip_opt tcp_opt\nrr{1.2.3.4}+2;148=0:0 mss1400;wscale4;sackok\nts{1,!2}+1++3 sack1-2,sack3-4\n? ?\n",
