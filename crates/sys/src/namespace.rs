@@ -67,7 +67,13 @@ pub fn check_network(fd: OwnedFd) -> Result<OwnedFd> {
 /// Keeps mounts made from now on from the namespace that this one was copied from; those made there still arrive.
 pub fn keep_mounts_private() -> Result<()> {
     let flags = libc::MS_REC | libc::MS_SLAVE;
-    mount_raw(None, Path::new("/"), None, flags)
+    mount_raw(None, Path::new("/"), None, flags).map_err(|error| error.with_remedy(remedy_for_root))
+}
+
+fn remedy_for_root(errno: i32) -> Option<&'static str> {
+    (errno == libc::EINVAL).then_some(
+        "the root of a chroot must be a mount point, which `mount --bind FOLDER FOLDER` makes of its folder",
+    )
 }
 
 /// Mounts a kernel file system such as `proc`.

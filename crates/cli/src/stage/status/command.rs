@@ -82,9 +82,14 @@ fn lines(status: &Status, now_s: f64) -> impl Iterator<Item = [String; 10]> + '_
             (interface.map_or(0, |one| one.drops) + stage.map_or(0, |status| status.drops)).to_string(),
             (interface.map_or(0, |one| one.waiting as u64) + stage.map_or(0, |status| status.queued))
                 .to_string(),
-            stage.map_or(String::new(), |status| status.function.clone()),
+            stage.map_or(String::new(), |status| printable(&status.function)),
         ]
     })
+}
+
+/// A text that changes no terminal, as `ps` prints it.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "?")
 }
 
 /// The line of a stage that does not answer.
@@ -122,11 +127,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_without_interfaces_has_a_line() {
+    fn a_stage_without_interfaces_has_a_line_that_changes_no_terminal() {
         let named = |name: &str| Interface { name: name.to_string(), drops: 2, ..Interface::default() };
         let stage = |id, interfaces| Status {
             id,
-            function: "count".to_string(),
+            function: "count\x1b[m".to_string(),
             started_s: 0.0,
             interfaces,
             drops: 3,
@@ -141,8 +146,8 @@ mod tests {
             ids(&text(&list, &[9], &[0, 1, 2])),
             [
                 "ID DROPS QUEUED FUNCTION",
-                "7 3 4 count",
-                "8 5 4 count",
+                "7 3 4 count?[m",
+                "8 5 4 count?[m",
                 "right 0/0B 2 0",
                 "9 (does not answer)"
             ]
