@@ -17,13 +17,16 @@ const TAG_LEN: usize = 4;
 
 /// What is told of a device that cannot be opened, by the method: LINUX looks for it in another way.
 pub fn refusal(device: &str, is_linux: bool, error: &SysError) -> String {
-    // A name that no device can have, with a slash or a colon, is refused before it is looked for.
-    let is_no_name = matches!(error, SysError::Invalid { what: "device name", .. });
-    match error.errno() == Some(ENODEV) || is_no_name {
+    match is_absent(error) {
         true if is_linux => format!("{device}: SIOCGIFINDEX: No such device"),
         true => format!("{device}: No such device exists"),
         false => error.to_string(),
     }
+}
+
+/// Whether there is no such device. A name that none can have, with a slash or a colon, is refused before it is looked for.
+fn is_absent(error: &SysError) -> bool {
+    error.errno() == Some(ENODEV) || matches!(error, SysError::Invalid { what: "device name", .. })
 }
 
 /// The system's words for an error at run time.
@@ -36,10 +39,25 @@ pub fn words(error: &SysError) -> String {
 
 /// Checks that a device exists and is up, which a sniffer needs from the start.
 pub fn check_up(device: &str) -> Result<(), String> {
+    find_up(device).map_err(|(told, _)| told)
+}
+
+/// As [`check_up`], and tells what helps.
+pub fn check_up_with_help(device: &str) -> Result<(), String> {
+    find_up(device).map_err(|(told, help)| told + &help)
+}
+
+/// Checks that a device exists and is up; else what is told of it, and what helps.
+fn find_up(device: &str) -> Result<(), (String, String)> {
     match sys::link::is_up(device) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(format!("{device}: That device is not up")),
-        Err(error) => Err(refusal(device, false, &error)),
+        Ok(false) => {
+            Err((format!("{device}: That device is not up"), format!("; `ip link set {device} up`")))
+        }
+        Err(error) => {
+            let help = if is_absent(&error) { "; `ip link` lists those that do" } else { "" };
+            Err((refusal(device, false, &error), help.to_string()))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use sys::vnet::VnetHeader;
 
 use super::relay;
 use super::{unwatch_fd, watch_fd, watch_room, Dispatch, Input, Output, Receipt};
-use crate::device::{check_up, from_frame, refusal, words};
+use crate::device::{check_up_with_help, from_frame, refusal, words};
 use crate::segment::{is_for_kernel, segment};
 use crate::vnet;
 
@@ -62,19 +62,10 @@ pub struct PacketOut {
     why: Option<String>,
 }
 
-/// What is told of a device that is not as it must be, and what helps.
-fn with_help(device: &str, told: String) -> String {
-    match told {
-        told if told.ends_with("That device is not up") => format!("{told}; `ip link set {device} up`"),
-        told if told.ends_with("No such device exists") => format!("{told}; `ip link` lists those that do"),
-        told => told,
-    }
-}
-
 /// Opens a device's two directions; it receives what is sent to other stations as well, as a wire does.
 pub fn open(device: &str) -> Result<(PacketIn, PacketOut), String> {
     let refused = |error: sys::SysError| refusal(device, false, &error);
-    check_up(device).map_err(|told| with_help(device, told))?;
+    check_up_with_help(device)?;
     let ring =
         RxRing::open(device, &RxOptions { promiscuous: true, ..RxOptions::default() }).map_err(refused)?;
     let tx = Tx::open(device, &TxOptions::default()).map_err(refused)?;
