@@ -2,14 +2,12 @@
 
 pub mod watch;
 
-use std::io::BufRead;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
-use element::output::reason;
 use events::Event;
 use serde::de::DeserializeOwned;
 
@@ -17,7 +15,7 @@ use crate::command::GraphName;
 use crate::complete::graphs;
 use crate::control::client;
 use crate::control::live::{Edit, Outcome, Past};
-use crate::control::protocol::{Answer, Ask};
+use crate::control::protocol::Ask;
 use crate::failure::Exit;
 use crate::load::Origin;
 use crate::patience::Patience;
@@ -181,24 +179,16 @@ fn tell(past: &Past) {
 }
 
 fn follow(graph: &GraphName, json: bool) -> Exit {
-    let reader = client::follow(graph, &Ask::Events)?;
-    for line in reader.lines() {
-        let line = line.map_err(|error| reason(&error))?;
-        if let Ok(end) = serde_json::from_str(&line) {
-            return match end {
-                Answer::Ok(_) => Ok(ExitCode::SUCCESS),
-                Answer::Error(message) => Err(message.into()),
-            };
-        }
+    client::follow(graph, &Ask::Events, "the events", |line| {
         if json {
             println!("{line}");
-            continue;
+            return Ok(());
         }
-        let event: Event = parse(&line)?;
+        let event: Event = parse(line)?;
         println!("{}  {}", event.time, event.sentence());
         event.texts("plan").for_each(|step| println!("  {step}"));
-    }
-    Err(client::broken_off("the events").into())
+        Ok(())
+    })
 }
 
 fn subscribe(graph: &GraphName, handler: String, element: Option<String>, ends: bool) -> Exit {

@@ -10,7 +10,8 @@ use crate::unix::MAX_PATH;
 
 /// The folder of the current user, made if it is not there, and checked to be nobody else's.
 ///
-/// `$XDG_RUNTIME_DIR/weir` if that variable names a folder of this user in which a socket can be; else `/run/weir` for root; else `/tmp/weir-UID`.
+/// `$XDG_RUNTIME_DIR/weir` if that variable names a folder of this user in which a socket can be; else `/run/weir` for root; else
+/// `/tmp/weir-UID`.
 pub fn open() -> Result<PathBuf> {
     let uid = effective_uid();
     let path = choose(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), uid);

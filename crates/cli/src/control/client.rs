@@ -96,12 +96,26 @@ pub fn request(graph: &GraphName, what: &Ask) -> Result<String, Failure> {
     Ok(ask(graph, what)?.0?)
 }
 
-/// Sends a request that is answered by any number of lines, to print them: ends with who reads them.
-pub fn follow(graph: &GraphName, what: &Ask) -> Result<impl BufRead, Failure> {
+/// Sends a request that is answered by any number of lines, and tells each: ends with who reads them, or with the last answer behind
+/// them. Without one they broke off.
+pub fn follow(
+    graph: &GraphName,
+    what: &Ask,
+    stream: &str,
+    mut tell: impl FnMut(&str) -> Result<(), Failure>,
+) -> Exit {
     let (answer, reader) = ask(graph, what)?;
     answer?;
     print::end_with_reader();
-    Ok(reader)
+    for line in reader.lines() {
+        let line = line.map_err(|error| reason(&error))?;
+        match serde_json::from_str(&line) {
+            Ok(Answer::Ok(_)) => return Ok(ExitCode::SUCCESS),
+            Ok(Answer::Error(message)) => return Err(message.into()),
+            Err(_) => tell(&line)?,
+        }
+    }
+    Err(broken_off(stream).into())
 }
 
 /// `weir handler`.
@@ -137,25 +151,17 @@ pub fn handler(options: HandlerOptions) -> Exit {
 pub fn trace(options: TraceOptions) -> Exit {
     let filter = options.filter.join(" ");
     Filter::new(&filter).map_err(Failure::Usage)?;
-    let reader = follow(&options.graph, &Ask::Trace { count: options.count, filter })?;
     let mut last = None;
-    for line in reader.lines() {
-        let line = line.map_err(|error| reason(&error))?;
-        if serde_json::from_str::<Answer>(&line).is_ok() {
-            return Ok(ExitCode::SUCCESS);
-        }
+    follow(&options.graph, &Ask::Trace { count: options.count, filter }, "the trace", |line| {
         if options.json {
             println!("{line}");
-            continue;
+            return Ok(());
         }
-        let seen = match serde_json::from_str(&line).map_err(|error| error.to_string())? {
+        let seen = match serde_json::from_str(line).map_err(|error| error.to_string())? {
             Told::Seen(seen) => seen,
             Told::LeftOut { left_out } => {
-                println!(
-                    "  (left out, as not read in time: {})",
-                    counted(usize::try_from(left_out).unwrap_or(usize::MAX), "step")
-                );
-                continue;
+                println!("  ({})", told_left_out(left_out, "step"));
+                return Ok(());
             }
         };
         if last != Some(seen.packet) {
@@ -163,8 +169,14 @@ pub fn trace(options: TraceOptions) -> Exit {
             last = Some(seen.packet);
         }
         println!("  {seen}");
-    }
-    Err(broken_off("the trace").into())
+        Ok(())
+    })
+}
+
+/// What is told of what a reader was too slow for.
+fn told_left_out(n: u64, thing: &str) -> String {
+    let n = usize::try_from(n).unwrap_or(usize::MAX);
+    format!("left out, as not read in time: {}", counted(n, thing))
 }
 
 /// `weir tap`.
@@ -197,8 +209,7 @@ pub fn tap(options: TapOptions) -> Exit {
     let copied =
         copy_capture(&mut reader, &mut *out, out_name, options.count.unwrap_or(u64::MAX), &mut left_out);
     if left_out > 0 {
-        let n = usize::try_from(left_out).unwrap_or(usize::MAX);
-        eprintln!("weir: tap: left out, as not read in time: {}", counted(n, "packet"));
+        eprintln!("weir: tap: {}", told_left_out(left_out, "packet"));
     }
     Ok(copied.map(|()| ExitCode::SUCCESS)?)
 }
@@ -247,7 +258,7 @@ fn copy_capture(
 }
 
 /// What is told of a stream whose end its graph did not say.
-pub fn broken_off(stream: &str) -> String {
+fn broken_off(stream: &str) -> String {
     format!("{stream} broke off: the graph was killed, has crashed, or ended before all was read")
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use interfaces::capture::{Precision, Timestamp, Writer};
@@ -78,17 +79,18 @@ pub fn trace(stream: &UnixStream, reach: &Reach, count: u32, filter: &str) -> st
 /// Copies packets, and says when they have ended: a graph that is killed does not.
 pub fn tap(stream: &UnixStream, reach: &Reach, edge: &str, link_type: u32) -> std::io::Result<()> {
     let (sender, receiver) = sync_channel::<Tapped>(TAP_BACKLOG);
-    let edge = edge.to_string();
+    let left_out = Arc::new(AtomicU64::new(0));
+    let (edge, counter) = (edge.to_string(), left_out.clone());
     let added = reach.ask(move |world| {
-        let tap = Tap::new(world, &edge, sender)?;
+        let tap = Tap::new(world, &edge, sender, counter)?;
         world.add_watchers(|| Box::new(tap.clone()));
-        Ok(tap.left_out())
+        Ok(String::new())
     });
-    let left_out = match added {
-        Some(Ok(left_out)) => left_out,
-        refused => return answer(stream, &answer_of(refused.map(|refused| refused.map(|_| String::new())))),
-    };
-    answer(stream, &Answer::Ok(String::new()))?;
+    let first = answer_of(added);
+    answer(stream, &first)?;
+    if matches!(first, Answer::Error(_)) {
+        return Ok(());
+    }
     let mut writer = Writer::pcap(stream, link_type, 262_144, Precision::Nano);
     writer.flush()?;
     loop {

@@ -24,14 +24,19 @@ pub struct Tap {
     element: ElementIdx,
     port: PortIdx,
     out: SyncSender<Tapped>,
-    /// Packets that the reader was too slow for.
+    /// How many packets were left out so far, as the reader was too far behind: packets do not wait for it.
     left_out: Arc<AtomicU64>,
     is_closed: bool,
 }
 
 impl Tap {
-    /// A tap on `ELEMENT` or `ELEMENT[PORT]`.
-    pub fn new(world: &World, edge: &str, out: SyncSender<Tapped>) -> Result<Tap, String> {
+    /// A tap on `ELEMENT` or `ELEMENT[PORT]`, which counts what it leaves out.
+    pub fn new(
+        world: &World,
+        edge: &str,
+        out: SyncSender<Tapped>,
+        left_out: Arc<AtomicU64>,
+    ) -> Result<Tap, String> {
         let (name, port) = match edge.strip_suffix(']').and_then(|edge| edge.split_once('[')) {
             Some((name, port)) => {
                 let port = port.parse().map_err(|_| format!("`{edge}`: `{port}` is no port number"))?;
@@ -48,12 +53,7 @@ impl Tap {
         if port >= n_outputs {
             return Err(format!("`{name}` has {}; there is no output {port}", counted(n_outputs, "output")));
         }
-        Ok(Tap { element, port, out, left_out: Arc::default(), is_closed: false })
-    }
-
-    /// How many packets were left out so far, as the reader was too far behind: packets do not wait for it.
-    pub fn left_out(&self) -> Arc<AtomicU64> {
-        self.left_out.clone()
+        Ok(Tap { element, port, out, left_out, is_closed: false })
     }
 
     fn copy(&mut self, packet: &Packet) {
@@ -92,7 +92,7 @@ mod tests {
         let mut tap = Tap { element: 0, port: 0, out, left_out: Arc::default(), is_closed: false };
         (0..5).for_each(|n| tap.copy(&Packet::from_bytes(&[n])));
         let told: Vec<_> = receiver.try_iter().map(|tapped| tapped.data[0]).collect();
-        assert_eq!((told, tap.left_out().load(Ordering::Relaxed)), (vec![0, 1], 3));
+        assert_eq!((told, tap.left_out.load(Ordering::Relaxed)), (vec![0, 1], 3));
         drop(receiver);
         tap.copy(&Packet::from_bytes(&[5]));
         assert!(tap.is_done());
