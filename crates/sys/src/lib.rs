@@ -1,7 +1,7 @@
 //! A thin layer over the Linux system calls that packets need.
 //!
 //! Every module is one topic: devices ([`tap`], [`packet_socket`], [`link`], [`link_request`], [`link_watch`]), filters ([`bpf`]), waiting
-//! ([`poll`], [`signals`], [`alarm`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`]) and memory
+//! ([`poll`], [`signals`], [`alarm`]), sockets ([`datagrams`], [`netlink`]), time and cores ([`clock`], [`cpu`]), the process's own memory ([`heap`], [`image`]) and memory
 //! shared with others ([`region`], [`memfd`], [`unix`], [`span`]), locks of files ([`file_lock`]), processes and threads ([`process`], [`thread`], [`privileges`], [`namespace`], [`terminal`]) and the folder for sockets
 //! ([`runtime_dir`]). Every fallible call returns [`SysError`]; those of [`datagrams`] return the system's own.
 
@@ -17,6 +17,7 @@ pub mod datagrams;
 mod error;
 pub mod file_lock;
 pub mod heap;
+pub mod image;
 pub mod link;
 pub mod link_request;
 pub mod link_watch;
