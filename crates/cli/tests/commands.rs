@@ -55,6 +55,36 @@ fn nat_and_firewall_run_over_the_bundled_capture() {
     assert!(bytes.windows(4).any(|address| address == [203, 0, 113, 2]), "nothing was translated");
 }
 
+/// Click moves one packet at a time by default, `weir run` as many as the queues behind have room for.
+#[test]
+fn bursts_lose_no_packets_in_queues_where_single_ones_lose_none() {
+    let source = "FromDump(captures/lan.pcap, STOP true)";
+    for graph in [
+        format!("{source} -> q :: Queue(3) -> Unqueue -> c :: Counter -> Discard;"),
+        format!("{source} -> q :: Queue(30) -> Unqueue(BURST 1) -> c :: Counter -> Discard;"),
+        format!("{source} -> RED(5, 50, 0.02) -> q :: Queue -> Unqueue -> c :: Counter -> Discard;"),
+        format!(
+            "{source} -> Queue -> Unqueue -> q :: FrontDropQueue(7) -> Unqueue -> c :: Counter -> Discard;"
+        ),
+        format!(
+            "{source} -> q :: Queue(8) -> Unqueue -> s :: RoundRobinSwitch -> d :: MixedQueue(2) -> Unqueue
+            -> c :: Counter -> Discard; s [1] -> d;"
+        ),
+        "InfiniteSource(LIMIT 799, STOP true) -> q :: SimpleQueue(6) -> Unqueue -> c :: Counter -> Discard;"
+            .to_string(),
+    ] {
+        let graph = format!("{graph} DriverManager(pause, read c.count, read q.drops)");
+        for command in [&["run", "--quiet"][..], &["run", "--quiet", "--burst", "256"], &["click"]] {
+            let output = weir(&[command, &["-e", &graph]].concat());
+            assert_eq!(stderr(&output), "c.count:\n799\n\nq.drops:\n0\n\n", "{command:?} {graph}");
+        }
+    }
+    // A burst that is given is as large as it is.
+    let graph = "FromDump(captures/lan.pcap, STOP true, BURST 32) -> q :: Queue(3) -> Unqueue -> Discard;
+        DriverManager(pause, read q.drops)";
+    assert!(stderr(&weir(&["run", "--quiet", "-e", graph])).contains("q :: Queue: overflow\nq.drops:\n72"));
+}
+
 #[test]
 fn packets_of_a_pipe_do_not_wait_for_those_behind_them() {
     let capture = std::fs::read(root().join("captures/lan.pcap")).expect("the capture is there");

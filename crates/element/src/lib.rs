@@ -188,7 +188,7 @@ pub trait Element: Any + Send {
         false
     }
 
-    /// How many packets it has room for, if it stores packets and tells those upstream when it is full.
+    /// How many packets it has room for, if it stores a limited number.
     fn room(&self) -> Option<usize> {
         None
     }

@@ -105,6 +105,8 @@ pub trait Runtime {
     fn input_is_push(&self, element: ElementIdx, port: PortIdx) -> bool;
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
+    /// See [`Ctx::fitting`].
+    fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize;
     /// See [`Ctx::at_once`].
     fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize;
     /// Takes several runs of the task that runs now, which moves `burst` packets in each, as one: at most `wanted`. See

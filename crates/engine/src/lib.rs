@@ -13,6 +13,7 @@ mod clock;
 mod configured;
 mod crew;
 mod drops;
+mod fitting;
 mod flow;
 mod globals;
 mod growth;

@@ -149,6 +149,10 @@ impl Runtime for World {
         self.burst
     }
 
+    fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize {
+        World::fitting(self, element, burst)
+    }
+
     fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {
         if self.burst == 1 && self.wiring.shows_order {
             if self.clock.is_simulated() || !self.goes_together(element, burst, own) {

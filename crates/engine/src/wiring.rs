@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use element::Class;
 use graph::{Checked, ElementIdx, Graph, PortIdx, Processing};
 
+use crate::fitting::Ahead;
 use crate::lanes::Lanes;
 use crate::meetings::{self, Input};
 use crate::readers;
@@ -84,6 +85,8 @@ pub struct Wiring {
     pub lanes: Lanes,
     /// For each element that has asked, how packets may go that its tasks move.
     pub ways: Vec<Known>,
+    /// For each element that has asked, where the packets come to that it sends.
+    pub ahead: Vec<Option<Ahead>>,
     /// What is known of tasks that were on the list at the same time.
     pub lists: Vec<List>,
     /// Of elements that have told it, how long the packets are at most that they make.
@@ -172,6 +175,7 @@ impl Wiring {
     pub fn forget_ways(&mut self) {
         self.lanes.forget();
         self.ways.clear();
+        self.ahead.clear();
         self.lists.clear();
     }
 
@@ -179,6 +183,7 @@ impl Wiring {
     pub fn makes_no_longer(&mut self, element: ElementIdx, bytes: usize) {
         if self.longest.insert(element, bytes) != Some(bytes) {
             self.ways.clear();
+            self.ahead.clear();
             self.lists.clear();
         }
     }

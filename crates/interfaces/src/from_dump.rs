@@ -99,6 +99,8 @@ pub struct FromDump {
     is_active: bool,
     end_call: Option<EndCall>,
     burst: usize,
+    /// Whether the burst is not the user's: it is smaller where queues have no room.
+    fits: bool,
     /// Steady time of a packet with timestamp 0.
     timing_offset_ns: i64,
     next: Next,
@@ -130,7 +132,7 @@ impl Element for FromDump {
         if filepos < 0 {
             conf.args.fail("FILEPOS: invalid number");
         }
-        let burst = conf.args.get_or("BURST", conf.environment.default_burst().min(u32::MAX as usize) as u32);
+        let burst: Option<u32> = conf.args.get("BURST");
         conf.finish()?;
         warn_of_sample(conf, sample);
         check_bounds(conf, &bounds);
@@ -153,7 +155,8 @@ impl Element for FromDump {
             forces_ip,
             is_active,
             end_call,
-            burst: burst.max(1) as usize,
+            burst: burst.map_or(conf.environment.default_burst(), |burst| burst as usize).max(1),
+            fits: burst.is_none(),
             timing_offset_ns: 0,
             next: Next::Nothing,
             count: 0,
@@ -196,7 +199,8 @@ impl Element for FromDump {
         if !self.is_active && !self.has_told() {
             return false;
         }
-        let burst = self.burst_now(ctx);
+        let of_run = if self.fits { ctx.fitting(self.burst) } else { self.burst };
+        let burst = self.burst_now(ctx, of_run);
         let mut left = burst;
         while left > 0 {
             let wanted = left.min(BATCH_MAX);
@@ -223,7 +227,7 @@ impl Element for FromDump {
                 return true;
             }
         }
-        if self.burst == 1 {
+        if of_run == 1 {
             ctx.took_runs(burst - left);
         }
         ctx.schedule(task);
@@ -335,14 +339,14 @@ impl Element for FromDump {
 }
 
 impl FromDump {
-    /// How many packets to send in this run of the task.
-    fn burst_now(&self, ctx: &mut Ctx<'_>) -> usize {
+    /// How many packets to send now, where it is `of_run` in each run of the task.
+    fn burst_now(&self, ctx: &mut Ctx<'_>, of_run: usize) -> usize {
         // Those that are no IP packets go before the others; who passes over some draws random numbers for it.
         let splits = self.forces_ip && ctx.n_outputs() > 1;
         if splits || self.source.draws() {
-            self.burst
+            of_run
         } else {
-            ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING)
+            ctx.joint_burst(of_run, u64::MAX, Causes::NOTHING)
         }
     }
 

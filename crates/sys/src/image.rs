@@ -90,8 +90,8 @@ fn read_only_segments() -> Vec<(u64, u64)> {
         for header in headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W == 0) {
             // SAFETY: takes a number.
             let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
-            let start = (info.dlpi_addr as u64 + header.p_vaddr as u64) / page * page;
-            let end = (info.dlpi_addr as u64 + header.p_vaddr as u64 + header.p_memsz as u64).next_multiple_of(page);
+            let begin = info.dlpi_addr + header.p_vaddr;
+            let (start, end) = (begin / page * page, (begin + header.p_memsz).next_multiple_of(page));
             list.push((start, end - start));
         }
         // The first record is the program's; the rest are of libraries.
@@ -118,7 +118,8 @@ mod tests {
             if let Some(flags) = line.strip_prefix("VmFlags:") {
                 list.extend(of_program.then(|| flags.to_string()));
             } else if line.contains('/') {
-                of_program = line.ends_with(program) && line.split(' ').nth(1).is_some_and(|may| may.as_bytes()[1] == b'-');
+                of_program = line.ends_with(program)
+                    && line.split(' ').nth(1).is_some_and(|may| may.as_bytes()[1] == b'-');
             } else if !line.split(' ').next().is_some_and(|word| word.ends_with(':')) {
                 of_program = false;
             }
@@ -135,7 +136,10 @@ mod tests {
             // What the loader has written, and protected since, is none of it.
             Ok(()) => assert!(flags().iter().filter(|flags| watched(flags)).count() >= 2, "{:?}", flags()),
             Err(told) => {
-                assert!([libc::EINVAL, libc::EPERM, libc::ENOSYS].contains(&told.raw_os_error().unwrap()), "{told}");
+                assert!(
+                    [libc::EINVAL, libc::EPERM, libc::ENOSYS].contains(&told.raw_os_error().unwrap()),
+                    "{told}"
+                );
                 assert!(!flags().iter().any(watched), "{:?}", flags());
             }
         }

@@ -217,6 +217,16 @@ impl<'a> Ctx<'a> {
         self.runtime.default_burst()
     }
 
+    /// Of a burst that the user did not ask for, how many packets to send so that the queues that they come to have room for them, at
+    /// least 1: none are lost there that would not be lost one by one, as under Click.
+    #[inline]
+    pub fn fitting(&mut self, burst: usize) -> usize {
+        match burst {
+            0 | 1 => burst,
+            _ => self.runtime.fitting(self.element, burst),
+        }
+    }
+
     /// How many packets of a burst may move together: 1 under `weir click` if it may show in what order packets came, else
     /// as many as a batch holds. To move them causes `own`.
     pub fn at_once(&mut self, burst: usize, own: Causes) -> usize {

@@ -182,13 +182,15 @@ impl Element for FromIpSummaryDump {
             return false;
         }
         let mut batch = Batch::new();
+        let burst = ctx.default_burst();
+        let burst = ctx.fitting(burst).clamp(1, BATCH_MAX);
         let is_over = loop {
             match self.step(ctx) {
                 Step::Packet(packet) => batch.push(packet),
                 Step::Nothing => break false,
                 Step::End | Step::Wait => break true,
             }
-            if batch.len() >= ctx.default_burst().clamp(1, BATCH_MAX) {
+            if batch.len() >= burst {
                 break false;
             }
         };

@@ -189,7 +189,8 @@ impl<F: Format> Element for TextSource<F> {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let mut batch = Batch::new();
-        let most = ctx.default_burst().clamp(1, BATCH_MAX);
+        let burst = ctx.default_burst();
+        let most = ctx.fitting(burst).clamp(1, BATCH_MAX);
         let mut goes_on = self.wishes.is_active;
         while goes_on && batch.len() < most {
             match self.step(ctx) {

@@ -94,7 +94,6 @@ impl Element for Queue {
     }
 
     fn room(&self) -> Option<usize> {
-        self.notifies().full?;
         Some(self.space())
     }
 

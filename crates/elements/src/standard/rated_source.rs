@@ -120,7 +120,8 @@ impl Element for RatedSource {
         if !self.may_send(ctx) {
             return false;
         }
-        let batch = self.make(ctx, self.burst);
+        let burst = ctx.fitting(self.burst);
+        let batch = self.make(ctx, burst);
         if batch.is_empty() {
             if let Some(timer) = self.timer {
                 ctx.schedule_after(timer, self.bucket.ns_until_contains(1));

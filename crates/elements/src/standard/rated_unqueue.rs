@@ -89,7 +89,8 @@ impl Element for RatedUnqueue {
             self.calls.empty_runs += 1;
             return false;
         }
-        let n_moved = move_packets(&mut self.limit, ctx, self.burst);
+        let burst = ctx.fitting(self.burst);
+        let n_moved = move_packets(&mut self.limit, ctx, burst);
         if n_moved == 0 {
             self.calls.failed_pulls += 1;
             if ctx.is_active(&puller.signal) {

@@ -15,6 +15,8 @@ pub const MAX_LENGTH: usize = 1 << 26;
 pub struct Pace {
     limit: i64,
     burst: i32,
+    /// Whether the burst is not the user's: it is smaller where queues have no room.
+    fits: bool,
     is_active: bool,
     /// Whether packets are stamped with the time.
     pub stamps: bool,
@@ -31,9 +33,12 @@ pub struct Pace {
 impl Pace {
     /// Reads LIMIT, BURST, ACTIVE and TIMESTAMP, which come before the source's own arguments.
     pub fn configure(conf: &mut Configure<'_>) -> Pace {
+        let limit = conf.args.get_or("LIMIT", -1);
+        let burst: Option<i32> = conf.args.get("BURST");
         Pace {
-            limit: conf.args.get_or("LIMIT", -1),
-            burst: conf.args.get_or("BURST", conf.environment.default_burst() as i32),
+            limit,
+            burst: burst.unwrap_or(conf.environment.default_burst() as i32),
+            fits: burst.is_none(),
             is_active: conf.args.get_or("ACTIVE", true),
             stamps: conf.args.get_or("TIMESTAMP", true),
             end_call: None,
@@ -81,7 +86,11 @@ impl Pace {
         }
         match self.left() {
             0 if self.limit >= 0 => Plan::End(self.end_call.clone()),
-            left => Plan::Send(ctx.joint_burst(self.burst as usize, left, own) as u64),
+            left => {
+                let burst = self.burst as usize;
+                let burst = if self.fits { ctx.fitting(burst) } else { burst };
+                Plan::Send(ctx.joint_burst(burst, left, own) as u64)
+            }
         }
     }
 
@@ -104,6 +113,7 @@ impl Pace {
             "burst" | "burstsize" => {
                 let burst = number().ok().filter(|burst| *burst >= 1);
                 self.burst = burst.ok_or("burstsize parameter must be integer >= 1")?;
+                self.fits = false;
             }
             "active" => {
                 self.is_active = args::boolean(value).map_err(|_| "active parameter must be boolean")?;

@@ -50,6 +50,8 @@ pub struct Unqueue {
 /// One thread at a time uses it.
 struct State {
     burst: AtomicI32,
+    /// Whether the burst is not the user's: it is smaller where queues have no room.
+    fits: AtomicBool,
     is_active: AtomicBool,
     limit: AtomicI32,
     count: AtomicU64,
@@ -58,13 +60,14 @@ struct State {
 
 impl Element for Unqueue {
     fn configure(conf: &mut Configure<'_>) -> Result<Unqueue, Failed> {
-        let default_burst = conf.environment.default_burst() as i32;
-        let burst = conf.args.get_or("BURST", default_burst);
+        let given: Option<i32> = conf.args.get("BURST");
+        let burst = given.unwrap_or(conf.environment.default_burst() as i32);
         let is_active = conf.args.get_or("ACTIVE", true);
         let limit = conf.args.get_or("LIMIT", -1);
         conf.finish()?;
         let state = State {
             burst: AtomicI32::new(unlimited(burst)),
+            fits: AtomicBool::new(given.is_none()),
             is_active: AtomicBool::new(is_active),
             limit: AtomicI32::new(limit),
             count: AtomicU64::new(0),
@@ -94,6 +97,7 @@ impl Element for Unqueue {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let Some((burst, left)) = self.state.plan() else { return false };
+        let burst = if self.state.fits.load(Relaxed) { ctx.fitting(burst) } else { burst };
         let mut left = ctx.joint_burst(burst, left, Causes::NOTHING) as u64;
         let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {
@@ -140,7 +144,10 @@ impl Element for Unqueue {
             "active" => state.is_active.store(args::boolean(value).map_err(|_| "syntax error")?, Relaxed),
             "reset" | "reset_counts" => state.count.store(0, Relaxed),
             "limit" => state.limit.store(number()?, Relaxed),
-            "burst" => state.burst.store(unlimited(number()?), Relaxed),
+            "burst" => {
+                state.burst.store(unlimited(number()?), Relaxed);
+                state.fits.store(false, Relaxed);
+            }
             _ => return Err(format!("no {name} write handler")),
         }
         let may_go_on = state.is_active.load(Relaxed) && state.left() > 0;

@@ -29,6 +29,7 @@ use element::{Batch, Delivery, ElementIdx, PortIdx, Runtime};
 
 pub(crate) use calls::{read, write};
 
+use crate::fitting::told_room;
 use crate::notify::Kind;
 use crate::world::World;
 use board::Board;
@@ -149,7 +150,7 @@ impl World {
     pub(crate) fn publish(&mut self) {
         let Some(crew) = &mut self.crew else { return };
         let slots = &self.slots;
-        crew.post.publish(&crew.board, |element| slots.get(element)?.as_ref()?.room());
+        crew.post.publish(&crew.board, |element| told_room(&**slots.get(element)?.as_ref()?));
     }
 
     /// Tells elements that wait for room elsewhere that there is some.
