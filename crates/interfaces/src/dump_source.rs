@@ -78,6 +78,9 @@ impl DumpSource {
     pub fn open(&mut self, filepos: u64) -> Result<(), String> {
         let path = if self.filename.is_empty() { "-" } else { &self.filename };
         let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
+        if failure::is_told_as_click() && reader.file_len().is_some() {
+            reader.decoder().expect_single();
+        }
         if filepos > 0 {
             let offset = filepos.min(reader.file_len().unwrap_or(u64::MAX));
             reader.seek(offset).map_err(|error| self.at(&error.to_string()))?;
