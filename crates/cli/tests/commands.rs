@@ -122,7 +122,7 @@ fn click_goes_where_there_is_no_record_of_a_capture() {
     const NO_RECORD: &str = "captures/lan.pcap: bad packet header; giving up\n";
     const NO_PLACE: &str = "FILEPOS out of range\n";
     let unplaced = format!(
-        "config:1: While initializing 'f :: FromDump(captures/lan.pcap)':\n  {NO_PLACE}Router could not be initialized!\n"
+        "config:1: While initializing 'f :: FromDump':\n  {NO_PLACE}Router could not be initialized!\n"
     );
     let unwritten = format!("While calling 'f.filepos 9000000':\n  {NO_PLACE}");
     let cases = [
