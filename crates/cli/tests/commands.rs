@@ -148,6 +148,35 @@ fn click_runs_with_its_own_command_line() {
 }
 
 #[test]
+fn click_goes_where_there_is_no_record_of_a_capture() {
+    const NO_RECORD: &str = "captures/lan.pcap: bad packet header; giving up\n";
+    const NO_PLACE: &str = "FILEPOS out of range\n";
+    let unplaced = format!(
+        "config:1: While initializing 'f :: FromDump':\n  {NO_PLACE}Router could not be initialized!\n"
+    );
+    let unwritten = format!("While calling 'f.filepos 9000000':\n  {NO_PLACE}");
+    let cases = [
+        ("FILEPOS 73", "wait_stop", NO_RECORD.to_string()),
+        ("FILEPOS 9000000", "wait_stop", String::new()),
+        ("FILEPOS 9000000, MMAP false", "wait_stop", unplaced),
+        (
+            "ACTIVE false",
+            "write f.filepos 0, write f.active true, wait_stop",
+            format!("c:    0\n{NO_RECORD}"),
+        ),
+        ("ACTIVE false", "write f.filepos 9000000", String::new()),
+        ("ACTIVE false, MMAP false", "write f.filepos 9000000", unwritten),
+    ];
+    for (args, calls, expected) in cases {
+        let graph = format!(
+            "f :: FromDump(captures/lan.pcap, STOP true, {args}) -> Print(c) -> Discard; DriverManager({calls})"
+        );
+        let output = weir(&["click", "-e", &graph]);
+        assert_eq!(stderr(&output), expected, "{args}: {calls}");
+    }
+}
+
+#[test]
 fn click_prints_handlers_in_turn_with_elements() {
     let graph = "FromIPSummaryDump(DATA '!data sport\n5', STOP true) -> ToIPSummaryDump(-, FIELDS sport, HEADER false)";
     let output = weir(&["click", "-e", graph, "-h", "timewarp"]);

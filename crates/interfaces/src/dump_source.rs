@@ -1,6 +1,7 @@
 //! The source of packets in a capture file: what is read of it, from where to where, and what is told of its faults.
 
 use std::io::ErrorKind;
+use std::ops::RangeInclusive;
 
 use args::Timestamp;
 use element::{annotation, at_declared_file, failure, Ctx, Packet};
@@ -14,6 +15,12 @@ pub const SAMPLE_BITS: u32 = 28;
 /// The sampling probability 1.
 pub const ALWAYS: u32 = 1 << SAMPLE_BITS;
 
+/// Why a file that is read and not mapped is not gone on in.
+const OUT_OF_RANGE: &str = "FILEPOS out of range";
+/// Bytes of a record's header, and of records that are too long for Click, whose lengths have a sign.
+const RECORD_HEADER: u64 = 16;
+const TOO_LONG: RangeInclusive<u64> = RECORD_HEADER + u16::MAX as u64 + 1..=RECORD_HEADER + i32::MAX as u64;
+
 /// A capture file that is being read.
 pub struct DumpSource {
     /// The name as it was given.
@@ -22,6 +29,8 @@ pub struct DumpSource {
     pub window: Window,
     /// Probability with which a packet is read.
     pub sample: u32,
+    /// Whether Click would map the file: there it may be gone on in behind its end.
+    maps: bool,
     /// Where the last packet's record starts.
     pub packet_filepos: u64,
     /// The time of the packet that has settled the window, until it is taken.
@@ -54,11 +63,18 @@ impl DumpSource {
             filename,
             window,
             sample,
+            maps: true,
             packet_filepos: 0,
             first_time: None,
             reader: None,
             is_cut: false,
         }
+    }
+
+    /// The same, of a file that Click would map or not.
+    pub fn mapped(mut self, maps: bool) -> DumpSource {
+        self.maps = maps;
+        self
     }
 
     /// Whether the file is standard input.
@@ -78,8 +94,14 @@ impl DumpSource {
     pub fn open(&mut self, filepos: u64) -> Result<(), String> {
         let path = if self.filename.is_empty() { "-" } else { &self.filename };
         let mut reader = Reader::open(path).map_err(|error| self.refusal(&error))?;
+        if failure::is_told_as_click() && reader.file_len().is_some() {
+            reader.decoder().expect_single();
+        }
         if filepos > 0 {
             let offset = filepos.min(reader.file_len().unwrap_or(u64::MAX));
+            if offset < filepos && !self.maps {
+                return Err(OUT_OF_RANGE.to_string());
+            }
             reader.seek(offset).map_err(|error| self.at(&error.to_string()))?;
         }
         self.reader = Some(reader);
@@ -116,9 +138,11 @@ impl DumpSource {
     pub fn seek(&mut self, offset: u64) -> Result<(), String> {
         let name = self.print_filename().to_string();
         let Some(reader) = &mut self.reader else { return Err("no file is open".to_string()) };
-        if reader.file_len().is_some_and(|len| offset > len) {
-            return Err("FILEPOS out of range".to_string());
+        let len = reader.file_len().unwrap_or(u64::MAX);
+        if offset > len && !(self.maps && failure::is_told_as_click()) {
+            return Err(OUT_OF_RANGE.to_string());
         }
+        let offset = offset.min(len);
         self.is_cut = false;
         reader.seek(offset).map_err(|error| format!("{name}: {error}"))
     }
@@ -167,6 +191,12 @@ impl DumpSource {
             CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::NothingYet,
             CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
                 Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
+            }
+            // To Click, a record that is too long is none, whether all of it is there or not.
+            CaptureError::Truncated { wanted, got, .. }
+                if is_told_as_click && *got >= RECORD_HEADER && TOO_LONG.contains(wanted) =>
+            {
+                Found::Fault(format!("{name}: bad packet header; giving up"))
             }
             CaptureError::Truncated { .. } if is_told_as_click => Found::End,
             // Lengths in Click have a sign, and nothing is behind one that is negative.

@@ -119,7 +119,7 @@ enum Output {
 
 impl Element for FromDump {
     fn configure(conf: &mut Configure<'_>) -> Result<FromDump, Failed> {
-        conf.read_first::<bool>("MMAP")?;
+        let maps = conf.read_first::<bool>("MMAP")?.unwrap_or(true);
         let filename = conf.args.need::<Filename>("FILENAME").0;
         let keeps_timing = conf.args.get_or("TIMING", false);
         let stops = conf.args.get_or("STOP", false);
@@ -148,7 +148,7 @@ impl Element for FromDump {
             None => window.ends().then_some(EndCall::Deactivate),
         };
         Ok(FromDump {
-            source: DumpSource::new(filename, window, sample.min(ALWAYS)),
+            source: DumpSource::new(filename, window, sample.min(ALWAYS)).mapped(maps),
             filepos: filepos.unsigned_abs(),
             goes_on: false,
             keeps_timing,

@@ -116,6 +116,13 @@ impl Decoder {
         }
     }
 
+    /// Takes what looks like the header of another capture for a record, as Click does.
+    pub fn expect_single(&mut self) {
+        if let Format::Pcap(pcap) = &mut self.format {
+            pcap.is_single = true;
+        }
+    }
+
     /// Where to write the next input; never empty.
     pub fn room(&mut self) -> &mut [u8] {
         self.buffer.room(self.need)

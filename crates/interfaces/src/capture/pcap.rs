@@ -25,6 +25,8 @@ pub(super) struct Pcap {
     record_len: usize,
     /// Whether a record that says that its packet had no bytes has all that were captured.
     pub(super) keeps_unmeasured: bool,
+    /// Whether what looks like the header of another capture is a record.
+    pub(super) is_single: bool,
     pub(super) snaplen: u32,
     pub(super) link_type: u32,
 }
@@ -52,13 +54,14 @@ impl Pcap {
         }
         let link_type = link::of_header(order.u32(header, 20));
         let snaplen = order.u32(header, 16);
-        let keeps_unmeasured = false;
+        let (keeps_unmeasured, is_single) = (false, false);
         Ok(Some(Pcap {
             order,
             minor,
             nanoseconds_per_unit,
             record_len,
             keeps_unmeasured,
+            is_single,
             snaplen,
             link_type,
         }))
@@ -88,7 +91,7 @@ impl Pcap {
         }
         // An empty packet whose time is a magic number is the header of another capture: streams of several writers.
         if wire_len == 0 {
-            if matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
+            if !self.is_single && matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
                 return Ok(Step::Restart);
             }
             if self.keeps_unmeasured {

@@ -109,6 +109,25 @@ fn pcap_is_read_in_both_byte_orders_and_units() {
 }
 
 #[test]
+fn another_capture_behind_the_first_may_be_a_record() {
+    let order = ByteOrder::Little;
+    let one = [pcap_header(order, pcap::MAGIC_MICRO, 4), pcap_record(order, 5, [1, 1], b"a")].concat();
+    let two = [&one[..], &one].concat();
+    let lens = |is_single: bool| {
+        let mut reader = Reader::new(io::Cursor::new(two.clone())).unwrap();
+        if is_single {
+            reader.decoder().expect_single();
+        }
+        let mut lens = Vec::new();
+        while let Ok(Some(record)) = reader.next_record() {
+            lens.push(record.wire_len);
+        }
+        lens
+    };
+    assert_eq!((lens(false), lens(true)), (vec![1, 1], vec![1, 0]));
+}
+
+#[test]
 fn modified_pcap_has_longer_record_headers() {
     let header = pcap_header(Little, 0xa1b2_cd34, 4);
     let record = pcap_record(Little, 5, [2, 60], &[1, 1, 1, 1, 2, 2, 3, 3, 8, 9]);
