@@ -66,6 +66,11 @@ impl Lexer {
         self.token_start
     }
 
+    /// Whether the last token begins a byte-order mark, which editors put in front of a text; it is none of the language.
+    pub fn is_at_mark(&self) -> bool {
+        self.token_start == 0 && self.text.starts_with('\u{feff}')
+    }
+
     /// The text from byte `start` to where it was read.
     pub fn text_since(&self, start: usize) -> String {
         String::from_utf8_lossy(self.text.as_bytes().get(start..self.at).unwrap_or_default()).into_owned()

@@ -175,9 +175,11 @@ impl<'a, 'd> Parser<'a, 'd> {
     }
 
     pub fn syntax_error(&mut self, token: &Token) -> &mut Diagnostic {
-        let provide = token.kind == Kind::Provide;
+        let (provide, mark) = (token.kind == Kind::Provide, self.lexer.is_at_mark());
         let diagnostic = self.error(format!("syntax error near '{}'", token.text));
-        if provide {
+        if mark {
+            diagnostic.help("the text begins with a byte-order mark; save it without");
+        } else if provide {
             diagnostic.help("`provide` is a reserved word; `require(package NAME)` asks for a package");
         }
         diagnostic

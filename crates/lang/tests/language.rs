@@ -374,6 +374,27 @@ fn syntax_errors_are_all_told() {
 }
 
 #[test]
+fn a_byte_order_mark_is_told_as_what_it_is() {
+    check_help(
+        "\u{feff}Idle -> Discard;",
+        expect![[r#"
+            config:1:1: syntax error near '\357'
+              help: the text begins with a byte-order mark; save it without
+            config:1:2: syntax error near '\273'
+            config:1:2: syntax error near '\277'
+        "#]],
+    );
+    check_help(
+        " \u{feff}Idle -> Discard;",
+        expect![[r#"
+        config:1:2: syntax error near '\357'
+        config:1:3: syntax error near '\273'
+        config:1:3: syntax error near '\277'
+    "#]],
+    );
+}
+
+#[test]
 fn help_names_the_nearest_class() {
     check_help(
         "a :: Prnt;\nPaintt -> Nul;\nqueue :: Queue -> quue\nx -> Zzzzzzzz",

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::control::protocol::checked_name;
-use crate::failure::Exit;
+use crate::failure::{Exit, Failure};
 use crate::stage::options::StageOptions;
 pub use part::names as stages;
 use plan::Chain;
@@ -48,6 +48,18 @@ pub struct ChainOptions {
     /// What all stages have; `--if left=KIND` and `--if right=KIND` are for the ends of the chain.
     #[command(flatten)]
     pub stage: StageOptions,
+}
+
+/// The words of a chain's stages, where it can be one stage between others: those that make one graph. None if one is wrong, which is
+/// told.
+pub fn as_one_stage(options: &ChainOptions) -> Result<Option<Vec<Vec<String>>>, Failure> {
+    const SEVERAL: &str =
+        "a chain of several processes has no place between stages; give one after the other";
+    let Some(chain) = Chain::of(options)? else { return Ok(None) };
+    match chain.only_graph() {
+        Some(_) => Ok(Some(chain.parts.into_iter().map(|part| part.written.words).collect())),
+        None => Err(Failure::Usage(SEVERAL.to_string())),
+    }
 }
 
 /// `weir chain`.

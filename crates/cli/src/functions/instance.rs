@@ -98,6 +98,8 @@ impl<'n> Entries<'n> {
     fn add_file(&mut self, path: &str) -> Result<(), String> {
         let text =
             std::fs::read_to_string(path).map_err(|error| format!("cannot be read: {}", reason(&error)))?;
+        // Editors put a byte-order mark in front.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         for (i, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
             self.add(line).map_err(|message| format!("line {}: {message}", i + 1))?;

@@ -24,9 +24,9 @@ use crate::failure::{Exit, Failure};
 /// Options of `weir linux`.
 #[derive(Args)]
 pub struct LinuxOptions {
-    /// Address of the stack on its interface `left`, such as 10.0.0.2/24 (can be repeated). Without --left, --right and
-    /// --if the stack has an interface for each of standard input and output that is a pipe; with --left alone it is the right end
-    /// of a chain, and what COMMAND prints goes to standard output.
+    /// Address of the stack on its interface `left`, such as 10.0.0.2/24 (can be repeated). Where none of --left, --right and
+    /// --if speaks of `left` or `right`, the stack has an interface for each of standard input and output that is a pipe; with --left
+    /// alone it is the right end of a chain, and what COMMAND prints goes to standard output.
     #[arg(long, value_name = "ADDR/LEN", value_parser = address)]
     pub left: Vec<String>,
     /// Address of the stack on its interface `right` (can be repeated); with --right alone it is the left end of a chain.
@@ -35,9 +35,9 @@ pub struct LinuxOptions {
     /// Address on any other interface: NAME=ADDR/LEN (can be repeated).
     #[arg(long, value_name = "NAME=ADDR/LEN", value_parser = named_address)]
     pub address: Vec<String>,
-    /// Default route of the stack.
+    /// Default route of the stack (can be repeated: one for IPv4 and one for IPv6).
     #[arg(long, value_name = "ADDR", value_parser = gateway)]
-    pub gateway: Option<IpAddr>,
+    pub gateway: Vec<IpAddr>,
     /// Largest packet of the interfaces, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 1500, allow_negative_numbers = true, value_parser = spec::parse_mtu)]
     pub mtu: u32,
@@ -197,8 +197,11 @@ fn stack_options(options: &LinuxOptions, names: &[String]) -> Result<Options, St
         let (name, address) = text.split_once('=').ok_or_else(|| format!("--address {text}: {NAMED}"))?;
         add("--address", name, address)?;
     }
-    if let Some(gateway) = options.gateway {
-        add_gateway(&mut list, gateway)?;
+    for (i, gateway) in options.gateway.iter().enumerate() {
+        if options.gateway[..i].iter().any(|other| other.is_ipv4() == gateway.is_ipv4()) {
+            return Err(format!("--gateway {gateway}: the stack has a default route already; one is enough"));
+        }
+        add_gateway(&mut list, *gateway)?;
     }
     let program = match options.command.as_slice() {
         [] => Program::Shell,

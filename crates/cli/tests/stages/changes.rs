@@ -135,6 +135,12 @@ fn what_would_cut_a_chain_is_refused_and_the_chain_stays() {
         let at = format!("weir insert --after {}", ids[0]);
         fails(place, &format!("{at} write keep.pcap"), 2, "weir: insert: `write` is an end of a chain");
         fails(place, &format!("{at} port t0"), 2, "weir: insert: `port` is an end of a chain");
+        let ending = "chain 'count | write keep.pcap'";
+        fails(place, &format!("{at} {ending}"), 2, "weir: insert: `write` is an end of a chain");
+        for several in ["count | cat", "count | linux -- true", "chain count"] {
+            let due = "weir: insert: a chain of several processes has no place between stages";
+            fails(place, &format!("{at} chain '{several}'"), 2, due);
+        }
         fails(place, &format!("{at} linux"), 2, "weir: insert: `linux` without a command opens a shell");
         fails(
             place,

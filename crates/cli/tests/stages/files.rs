@@ -181,6 +181,25 @@ fn a_file_is_no_named_pipe_and_no_socket() {
 }
 
 #[test]
+fn standard_output_carries_packets_and_no_copy() {
+    as_each_user(|place| {
+        place.write("in.pcap", capture(3));
+        let due = ": standard output is where packets go; write to another file";
+        for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+            for script in ["tee NAME", "capture NAME", "hex --out NAME", "flow-monitor --file NAME"] {
+                let script = script.replace("NAME", name);
+                fails(place, &format!("weir {script} < in.pcap > out"), due);
+                fails(place, &format!("weir chain 'read in.pcap | {script} | count' > out"), due);
+            }
+        }
+        let dump = "FromInterface(left) -> t :: Tee -> ToInterface(right); t[1] -> ToDump(-)";
+        fails(place, &format!("weir stage -e '{dump}' < in.pcap > out"), due);
+        // Where no packets go there, the copy may.
+        place.output("weir tee /dev/stdout --if right=file:out < in.pcap > copy; weir read copy > again; cmp in.pcap again");
+    });
+}
+
+#[test]
 fn a_file_that_is_read_is_not_written() {
     as_each_user(|place| {
         let keep = capture(50);

@@ -209,6 +209,21 @@ fn how_the_command_of_a_stage_failed_is_told() {
 }
 
 #[test]
+fn a_stack_may_have_a_default_route_of_each_kind() {
+    as_each_user(|place| {
+        let stack = "weir linux --if right=fifo:out --right 10.0.0.1/24 --right fd00::1/64 --while-running";
+        let both = "--gateway 10.0.0.2 --gateway fd00::2 -- sh -c 'ip route; ip -6 route' >&2";
+        let told = place.run(&format!("mkfifo out; cat out > all & {stack} {both}"));
+        let has = |route: &str| told.stderr.contains(&format!("default via {route} dev right"));
+        assert!(has("10.0.0.2") && has("fd00::2"), "{told:?}");
+        let twice = place.run(&format!("{stack} --gateway 10.0.0.2 --gateway 10.0.0.3 -- true"));
+        assert_eq!(twice.code, 2, "{twice:?}");
+        let due = "weir: linux: --gateway 10.0.0.3: the stack has a default route already; one is enough";
+        assert!(twice.stderr.contains(due), "{twice:?}");
+    });
+}
+
+#[test]
 fn an_address_that_the_kernel_refuses_is_told() {
     as_each_user(|place| {
         let finished =

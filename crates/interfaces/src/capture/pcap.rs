@@ -1,5 +1,6 @@
 //! The pcap format: a file header, then records.
 
+use super::pcapng::{BYTE_ORDER_MAGIC, SECTION_HEADER};
 use super::{link, ByteOrder, CaptureError, Found, Rule, Step, Timestamp};
 
 /// Magic number of files with microseconds.
@@ -15,6 +16,12 @@ pub(super) const HEADER_LEN: usize = 24;
 const RECORD_LEN: usize = 16;
 /// What the modified format adds to it: interface index, protocol, packet type, padding.
 const MODIFIED_LEN: usize = 8;
+
+/// Whether a file header begins so, in one of the byte orders.
+pub(super) fn is_magic(number: u32) -> bool {
+    let is_known = |number| matches!(number, MAGIC_MICRO | MAGIC_NANO | MAGIC_MODIFIED);
+    is_known(number) || is_known(number.swap_bytes())
+}
 
 /// What a pcap file header says.
 #[derive(Clone, Debug)]
@@ -81,6 +88,12 @@ impl Pcap {
         // Only a packet that was that long can have been captured beyond what an IP packet may be.
         let max_len = max_len.min(wire_len.max(u16::MAX.into()));
         if captured > max_len {
+            // A section header: a capture in the other format follows.
+            let is_section =
+                seconds == SECTION_HEADER && [captured, captured.swap_bytes()].contains(&BYTE_ORDER_MAGIC);
+            if is_section && !self.is_single {
+                return Ok(Step::Restart);
+            }
             let rule = Rule::AtMost(max_len.into());
             return Err(CaptureError::Corrupt {
                 offset,
@@ -91,7 +104,7 @@ impl Pcap {
         }
         // An empty packet whose time is a magic number is the header of another capture: streams of several writers.
         if wire_len == 0 {
-            if !self.is_single && matches!(seconds, MAGIC_MICRO | MAGIC_NANO) {
+            if !self.is_single && is_magic(seconds) {
                 return Ok(Step::Restart);
             }
             if self.keeps_unmeasured {

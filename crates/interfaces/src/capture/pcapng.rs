@@ -1,7 +1,7 @@
 //! The pcapng format: blocks in sections, each with its own byte order and interfaces.
 
 use super::pcapng_interface::Interface;
-use super::{ByteOrder, CaptureError, Found, Rule, Step, Timestamp};
+use super::{pcap, ByteOrder, CaptureError, Found, Rule, Step, Timestamp};
 
 /// Block type of a section header; it reads the same in both byte orders.
 pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -92,6 +92,8 @@ impl Pcapng {
         match block.kind {
             INTERFACE => self.interface(&block),
             OLD_PACKET | SIMPLE_PACKET | ENHANCED_PACKET => self.packet(&block, max_len),
+            // A capture in the other format follows.
+            kind if pcap::is_magic(kind) => Ok(Step::Restart),
             _ => {
                 block.check_len(BLOCK_HEAD + BLOCK_TAIL)?;
                 self.tail = Some(block.len);

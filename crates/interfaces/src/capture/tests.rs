@@ -128,6 +128,22 @@ fn another_capture_behind_the_first_may_be_a_record() {
 }
 
 #[test]
+fn captures_of_all_kinds_follow_each_other() {
+    let kinds = [Little, Big].map(|order| {
+        let pcap = |magic| [pcap_header(order, magic, 4), pcap_record(order, 5, [2, 60], &[8, 9])].concat();
+        let blocks = [interface(order, 1, &[]), enhanced(order, 0, 7_000_005, 2, &[8, 9])].concat();
+        [pcap(pcap::MAGIC_MICRO), pcap(pcap::MAGIC_NANO), [section(order), blocks].concat()]
+    });
+    for first in kinds.as_flattened() {
+        for second in kinds.as_flattened() {
+            let told = read(&[&first[..], second, first].concat());
+            assert_eq!(told.matches(":ETHER ").count(), 3, "{told}");
+            assert!(told.ends_with("[8, 9]\nend\n"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn modified_pcap_has_longer_record_headers() {
     let header = pcap_header(Little, 0xa1b2_cd34, 4);
     let record = pcap_record(Little, 5, [2, 60], &[1, 1, 1, 1, 2, 2, 3, 3, 8, 9]);

@@ -74,7 +74,8 @@ fn rules_can_be_for_both_directions_and_be_counted() {
 fn rules_come_from_files_too() {
     let scratch = Scratch::new();
     let path = scratch.path("rules");
-    std::fs::write(&path, "# Comment\nallow udp  # all\n\ndeny all\n").unwrap();
+    // Editors put a byte-order mark in front and carriage returns at the ends of lines.
+    std::fs::write(&path, "\u{feff}# Comment\r\nallow udp  # all\r\n\r\ndeny all\r\n").unwrap();
     check(
         &["firewall", "-f", &path, "--reverse", "deny udp, allow all"],
         &[UDP, WEB],

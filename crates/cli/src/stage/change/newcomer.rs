@@ -8,13 +8,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 use element::output::reason;
 use interfaces::stage::Endpoint;
 use sys::pipe::Kind;
 
 use super::{path_of, LOOK, PATIENCE};
-use crate::chain;
+use crate::chain::{self, ChainOptions};
 use crate::control::protocol::Ask;
 use crate::failure::Failure;
 use crate::functions;
@@ -59,10 +59,9 @@ impl<'w> Wanted<'w> {
         let matches = crate::command::of(&line).try_get_matches_from(&line);
         let matches = matches.unwrap_or_else(|error| error.exit());
         // Before a file is made, or made anew.
-        if ["read", "write", "port"].contains(&name) && !line.iter().any(|word| word == "-") {
-            return Err(Failure::Usage(format!(
-                "`{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
-            )));
+        refuse_end(&line[1..])?;
+        if name == "chain" {
+            check_chain(&matches)?;
         }
         if name == "linux" {
             let program = line.iter().skip_while(|word| *word != "--").nth(1);
@@ -89,6 +88,25 @@ impl<'w> Wanted<'w> {
         }
         Ok(())
     }
+}
+
+/// Refuses a stage that is an end of a chain.
+fn refuse_end(words: &[String]) -> Result<(), Failure> {
+    let end = words.first().filter(|name| ["read", "write", "port"].contains(&name.as_str()));
+    match end.filter(|_| !words.iter().any(|word| word == "-")) {
+        Some(name) => Err(Failure::Usage(format!(
+            "`{name}` is an end of a chain, so that nothing would pass through it; `tee FILE` keeps a copy"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a chain that is no one stage between others.
+fn check_chain(matches: &ArgMatches) -> Result<(), Failure> {
+    let options = matches.subcommand().and_then(|(_, own)| ChainOptions::from_arg_matches(own).ok());
+    let stages = options.map_or(Ok(None), |options| chain::as_one_stage(&options))?;
+    let stages = stages.ok_or_else(|| "a graph of the chain is wrong".to_string())?;
+    stages.iter().try_for_each(|words| refuse_end(words))
 }
 
 /// A stage that was started for a place in a chain, and the other ends of its pipes. One that gets no place is killed, so that it

@@ -1,4 +1,5 @@
-//! The files that a stage reads, none of which may be written: it would be emptied before it is read.
+//! The files that a stage reads, none of which may be written: it would be emptied before it is read. Nor may what is standard output,
+//! where its packets go.
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
@@ -36,11 +37,17 @@ pub fn guarding_inputs<T>(begin: impl FnOnce() -> T) -> T {
     begun
 }
 
-/// Refuses to write a file that this process, as a stage or while its graph begins, reads.
+/// What standard output is called.
+const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Refuses to write a file that this process, as a stage or while its graph begins, reads, and standard output if packets go there.
 pub fn refuse_input(path: &str) -> Result<(), String> {
     let table = table();
     if table.is_empty() && !GUARDS.load(Ordering::Relaxed) {
         return Ok(());
+    }
+    if STANDARD_OUTPUT.contains(&path) && table.iter().any(is_standard_output) {
+        return Err(format!("{path}: standard output is where packets go; write to another file"));
     }
     note(&table);
     refuse(of_path(path), path)
@@ -63,6 +70,12 @@ pub(super) fn refuse(id: Option<FileId>, label: &str) -> Result<(), String> {
         true => Err(format!("{label}: input file is output file; write to another one")),
         false => Ok(()),
     }
+}
+
+/// Whether packets go to standard output by this interface.
+fn is_standard_output(declared: &Declared) -> bool {
+    let Source::Spec(spec, _) = &declared.source else { return false };
+    spec.uses(&Endpoint::Stdout) && usage::is_written(&declared.name)
 }
 
 fn of_interface(declared: &Declared) -> Option<FileId> {
