@@ -47,6 +47,16 @@ pub enum Made {
     Answer,
 }
 
+/// What an element that stores packets has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many more packets.
+    pub left: usize,
+    pub is_empty: bool,
+    /// How often packets were taken out, or looked for, and none was left.
+    pub n_emptied: u32,
+}
+
 /// What an element has stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stock {

@@ -30,7 +30,7 @@ mod verdict;
 use std::any::Any;
 
 pub use args;
-pub use causes::{Causes, Made, Stock};
+pub use causes::{Causes, Made, Room, Stock};
 pub use class::{Class, Phase, Refusal, Role};
 pub use clock::{Clock, Pace};
 pub use configure::{Configure, Environment, Failed};
@@ -188,8 +188,8 @@ pub trait Element: Any + Send {
         false
     }
 
-    /// How many packets it has room for, if it stores a limited number.
-    fn room(&self) -> Option<usize> {
+    /// What it has room for, if it stores a limited number of packets.
+    fn room(&self) -> Option<Room> {
         None
     }
 

@@ -4,30 +4,84 @@ use element::{Causes, Element, ElementIdx};
 
 use crate::world::World;
 
+/// Runs in which the queues must be emptied before a larger burst is tried once one was too large.
+const CALM: u32 = 64;
+
 /// Where the packets come to that an element sends.
 #[derive(Clone, Debug)]
 pub struct Ahead {
-    /// The elements that store them.
-    stores: Box<[ElementIdx]>,
+    /// The elements that store them, and how often each had been emptied at the last look.
+    stores: Box<[(ElementIdx, u32)]>,
     /// Whether an element looks at how many are stored, and may drop the more.
     is_looked_at: bool,
+    pace: Pace,
+}
+
+/// How many packets go at a time.
+#[derive(Clone, Debug)]
+struct Pace {
+    burst: usize,
+    /// Runs since the queues were last found not to have been emptied.
+    n_calm: u32,
+    /// Whether they ever were found so, and whether at the last look.
+    was_late: bool,
+    is_late: bool,
+}
+
+impl Pace {
+    /// At the start.
+    const BEGIN: Pace = Pace { burst: 1, n_calm: 0, was_late: false, is_late: false };
+
+    /// How many packets to send now, `most` at most, if the queues have been emptied since the last run, or have not.
+    fn next(&mut self, are_emptied: bool, most: usize) -> usize {
+        if are_emptied {
+            self.is_late = false;
+            self.n_calm = (self.n_calm + 1) % CALM;
+            if !self.was_late || self.n_calm == 0 {
+                self.burst *= 2;
+            }
+            self.burst = self.burst.min(most);
+            return self.burst;
+        }
+        (self.burst, self.n_calm, self.was_late) = ((self.burst / 2).max(1), 0, true);
+        if !std::mem::replace(&mut self.is_late, true) {
+            return 0;
+        }
+        // They are emptied more slowly whatever comes.
+        self.burst = 1;
+        1
+    }
 }
 
 impl World {
-    /// Of a burst that the user did not ask for, how many packets an element may send so that none are lost for want of room where none would
-    /// be lost if they came one by one. Half of the room is left
-    /// to copies and to others that send there; one may always go.
+    /// Of a burst that the user did not ask for, how many packets an element may send in this run so that what comes of them is what comes of
+    /// single ones: none are lost in queues for want of room, and none are left there at the end, where single ones would not be. The burst
+    /// grows as long as the queues are emptied between two runs. None are to be sent in the run after one that was too large.
     pub(crate) fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize {
         if !matches!(self.wiring.ahead.get(element), Some(Some(_))) {
             self.look_ahead(element);
         }
-        let Some(Some(ahead)) = self.wiring.ahead.get(element) else { return burst };
+        let Some(Some(ahead)) = self.wiring.ahead.get_mut(element) else { return burst };
         if ahead.is_looked_at {
             return 1;
         }
-        let room = |store: &ElementIdx| self.slots.get(*store)?.as_ref()?.room();
-        let Some(room) = ahead.stores.iter().filter_map(room).min() else { return burst };
-        burst.min((room / 2).max(1))
+        let (mut left, mut are_emptied) = (usize::MAX, true);
+        for (store, n_emptied) in &mut ahead.stores {
+            let Some(room) = self.slots.get(*store).and_then(|store| store.as_ref()?.room()) else {
+                continue;
+            };
+            are_emptied &= room.is_empty || room.n_emptied != *n_emptied;
+            *n_emptied = room.n_emptied;
+            left = left.min(room.left);
+        }
+        if left == usize::MAX {
+            return burst;
+        }
+        match ahead.pace.next(are_emptied, burst) {
+            0 => 0,
+            // Half of the room is left to copies and to others that send there; one may always go.
+            n => n.min(left / 2).max(1),
+        }
     }
 
     #[cold]
@@ -46,7 +100,7 @@ impl World {
                     continue;
                 }
                 if self.wiring.stores(element) {
-                    stores.push(element);
+                    stores.push((element, 0));
                     continue;
                 }
                 let causes = self.causes(element).filter(|causes| *causes != Causes::ANYTHING);
@@ -56,12 +110,29 @@ impl World {
         }
         self.wiring.ahead.resize_with(self.slots.len(), || None);
         if let Some(place) = self.wiring.ahead.get_mut(begin) {
-            *place = Some(Ahead { stores: stores.into(), is_looked_at });
+            *place = Some(Ahead { stores: stores.into(), is_looked_at, pace: Pace::BEGIN });
         }
     }
 }
 
 /// How many packets an element has room for, if it stores packets and tells those upstream when it is full.
 pub fn told_room(element: &dyn Element) -> Option<usize> {
-    element.notifies().full.and_then(|_| element.room())
+    element.notifies().full.and_then(|_| Some(element.room()?.left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+
+    #[test]
+    fn bursts_grow_while_queues_are_emptied_and_shrink_when_they_are_not() {
+        let mut pace = Pace::BEGIN;
+        let mut bursts = |emptied: &[bool]| emptied.iter().map(|are| pace.next(*are, 32)).collect::<Vec<_>>();
+        assert_eq!(bursts(&[true; 7]), [2, 4, 8, 16, 32, 32, 32]);
+        // One that is too large is waited for, and then half of it goes.
+        assert_eq!(bursts(&[false, true, true]), [0, 16, 16]);
+        assert_eq!(bursts(&[true; 62])[60..], [16, 32]);
+        // Queues that are emptied more slowly than packets can come get them one by one.
+        assert_eq!(bursts(&[false, false, false, true]), [0, 1, 1, 1]);
+    }
 }

@@ -217,8 +217,9 @@ impl<'a> Ctx<'a> {
         self.runtime.default_burst()
     }
 
-    /// Of a burst that the user did not ask for, how many packets to send so that the queues that they come to have room for them, at
-    /// least 1: none are lost there that would not be lost one by one, as under Click.
+    /// Of a burst that the user did not ask for, how many packets to send in this run of a task: so many that the queues that they come to
+    /// have room for them and are emptied, so that what comes of them is what comes of single ones, as under Click. None if the task is to
+    /// run once more first.
     #[inline]
     pub fn fitting(&mut self, burst: usize) -> usize {
         match burst {

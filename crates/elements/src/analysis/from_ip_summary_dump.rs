@@ -181,9 +181,13 @@ impl Element for FromIpSummaryDump {
         if !self.is_active {
             return false;
         }
+        let burst = ctx.default_burst().clamp(1, BATCH_MAX);
+        let burst = ctx.fitting(burst);
+        if burst == 0 {
+            ctx.schedule(task);
+            return false;
+        }
         let mut batch = Batch::new();
-        let burst = ctx.default_burst();
-        let burst = ctx.fitting(burst).clamp(1, BATCH_MAX);
         let is_over = loop {
             match self.step(ctx) {
                 Step::Packet(packet) => batch.push(packet),

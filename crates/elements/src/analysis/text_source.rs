@@ -189,8 +189,8 @@ impl<F: Format> Element for TextSource<F> {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let mut batch = Batch::new();
-        let burst = ctx.default_burst();
-        let most = ctx.fitting(burst).clamp(1, BATCH_MAX);
+        let burst = ctx.default_burst().clamp(1, BATCH_MAX);
+        let most = ctx.fitting(burst);
         let mut goes_on = self.wishes.is_active;
         while goes_on && batch.len() < most {
             match self.step(ctx) {
@@ -199,7 +199,7 @@ impl<F: Format> Element for TextSource<F> {
                 Step::End | Step::Wait => goes_on = false,
             }
         }
-        let worked = goes_on || !batch.is_empty();
+        let worked = most > 0 && (goes_on || !batch.is_empty());
         ctx.emit(0, batch);
         if goes_on {
             ctx.schedule(task);

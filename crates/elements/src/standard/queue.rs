@@ -9,7 +9,7 @@
 //! ```
 
 use element::{
-    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal,
+    same, Arg, Batch, Causes, Class, Configure, Ctx, DropReason, Element, Failed, Notifies, Refusal, Room,
     SearchOp, Stock,
 };
 
@@ -93,8 +93,9 @@ impl Element for Queue {
         }
     }
 
-    fn room(&self) -> Option<usize> {
-        Some(self.space())
+    fn room(&self) -> Option<Room> {
+        let is_empty = self.storage.packets.is_empty();
+        Some(Room { left: self.space(), is_empty, n_emptied: self.storage.n_emptied })
     }
 
     fn stock(&self) -> Option<Stock> {

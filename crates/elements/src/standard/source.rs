@@ -84,13 +84,11 @@ impl Pace {
         if !self.is_active || !ctx.is_active(&self.nonfull) {
             return Plan::Rest;
         }
-        match self.left() {
-            0 if self.limit >= 0 => Plan::End(self.end_call.clone()),
-            left => {
-                let burst = self.burst as usize;
-                let burst = if self.fits { ctx.fitting(burst) } else { burst };
-                Plan::Send(ctx.joint_burst(burst, left, own) as u64)
-            }
+        let burst = self.burst as usize;
+        match (if self.fits { ctx.fitting(burst) } else { burst }, self.left()) {
+            (0, _) => Plan::Again,
+            (_, 0) if self.limit >= 0 => Plan::End(self.end_call.clone()),
+            (burst, left) => Plan::Send(ctx.joint_burst(burst, left, own) as u64),
         }
     }
 
@@ -133,6 +131,7 @@ impl Pace {
 /// What the task of a source is to do.
 enum Plan {
     Rest,
+    Again,
     Send(u64),
     End(Option<HandlerCall>),
 }
@@ -186,6 +185,10 @@ impl<S: Source> Shared<S> {
             let mut source = self.get();
             match source.pace().plan(ctx, S::CAUSES) {
                 Plan::Rest => return false,
+                Plan::Again => {
+                    ctx.schedule(task);
+                    return false;
+                }
                 Plan::End(call) => {
                     drop(source);
                     end(ctx, call);

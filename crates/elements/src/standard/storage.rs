@@ -39,6 +39,8 @@ pub struct Storage {
     /// Whether the newest packets stay when there are too many.
     keeps_newest: bool,
     sleepiness: u32,
+    /// See [`element::Room::n_emptied`].
+    pub n_emptied: u32,
 }
 
 impl Storage {
@@ -48,7 +50,15 @@ impl Storage {
     /// An empty storage.
     pub fn new(capacity: usize) -> Storage {
         let packets = Ring::new();
-        Storage { packets, capacity, highwater: 0, drops: 0, keeps_newest: false, sleepiness: 0 }
+        Storage {
+            packets,
+            capacity,
+            highwater: 0,
+            drops: 0,
+            keeps_newest: false,
+            sleepiness: 0,
+            n_emptied: 0,
+        }
     }
 
     /// An empty storage in which the newest packets stay when it shrinks.
@@ -115,6 +125,7 @@ impl Storage {
     #[inline]
     pub fn take_and_prefetch(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
         let batch = self.take(max);
+        self.n_emptied = self.n_emptied.wrapping_add(u32::from(self.packets.is_empty()));
         if self.packets.len() >= LONG && ctx.leads_to_reader() {
             self.packets.prefetch(batch.len());
         }

@@ -124,7 +124,7 @@ fn another_capture_behind_the_first_may_be_a_record() {
         }
         lens
     };
-    assert_eq!((lens(false), lens(true)), (vec![1, 1], vec![1, 0]));
+    assert_eq!((lens(false), lens(true)), (vec![1, 1], vec![1, 0, 5]));
 }
 
 #[test]

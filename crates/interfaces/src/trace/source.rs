@@ -89,7 +89,7 @@ impl<T: Trace> Element for TraceSource<T> {
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let mut has_worked = false;
         let burst = ctx.default_burst();
-        for _ in 0..ctx.fitting(burst).max(1) {
+        for _ in 0..ctx.fitting(burst.max(1)) {
             if !self.is_active {
                 return has_worked;
             }
