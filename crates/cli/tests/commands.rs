@@ -88,6 +88,30 @@ fn bursts_lose_no_packets_in_queues_where_single_ones_lose_none() {
 }
 
 #[test]
+fn packets_of_bursts_are_told_of_and_written_in_the_order_of_single_ones() {
+    let file = scratch("bursts.pcap");
+    for graph in [
+        "c :: Classifier(12/0800 23/06, 12/0800 23/11, -) -> Print(tcp, 10) -> t;
+         c [1] -> CheckLength(100) -> t; c [2] -> Print(other, 2) -> t;",
+        "Strip(14) -> CheckIPHeader -> c :: IPClassifier(tcp, -); r :: IPRewriter(pattern 10.9.9.9 - - - 0 1, pass 1);
+         c -> r; c [1] -> [1] r; r -> IPPrint(a) -> n :: Null; r [1] -> IPPrint(b) -> n; n -> Unstrip(14) -> t;",
+        "x :: Tee -> Print(a) -> t; x [1] -> Print(b) -> t;",
+        "Strip(14) -> CheckIPHeader -> d :: DecIPTTL -> f :: IPFragmenter(600) -> u :: Unstrip(14) -> t;
+         f [1] -> Paint(1) -> u;",
+    ] {
+        let graph = format!("t :: ToDump({file}); FromDump(captures/lan.pcap, STOP true) -> {graph}");
+        let [run, click] = [&["run", "--quiet"][..], &["click"]].map(|command| {
+            let told = stderr(&weir(&[command, &["-e", &graph]].concat()));
+            let packets: Vec<_> = std::fs::read(&file).unwrap()[24..].to_vec();
+            (told, packets)
+        });
+        assert!(!click.1.is_empty() && run.0 == click.0, "{graph}\n{}\n{}", run.0, click.0);
+        assert!(run.1 == click.1, "{graph}");
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
 fn packets_of_a_pipe_do_not_wait_for_those_behind_them() {
     let capture = std::fs::read(root().join("captures/lan.pcap")).expect("the capture is there");
     let len = u32::from_le_bytes(capture[32..36].try_into().expect("four bytes")) as usize;

@@ -106,7 +106,7 @@ pub trait Runtime {
     /// How many packets an element should move at a time where the user did not say.
     fn default_burst(&self) -> usize;
     /// See [`Ctx::fitting`].
-    fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize;
+    fn fitting(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize;
     /// See [`Ctx::at_once`].
     fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize;
     /// Takes several runs of the task that runs now, which moves `burst` packets in each, as one: at most `wanted`. See

@@ -57,7 +57,21 @@ impl World {
     /// Of a burst that the user did not ask for, how many packets an element may send in this run so that what comes of them is what comes of
     /// single ones: none are lost in queues for want of room, and none are left there at the end, where single ones would not be. The burst
     /// grows as long as the queues are emptied between two runs. None are to be sent in the run after one that was too large.
-    pub(crate) fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize {
+    ///
+    /// Where somebody sees their order, packets that part on the way are put in order where they meet, and what is told of them is told in
+    /// order, if that is all that it takes; to move them causes `own`.
+    pub(crate) fn fitting(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {
+        let n = self.fitting_ahead(element, burst);
+        if n > 1 && self.wiring.shows_order && own != Causes::ANYTHING {
+            self.explore(element, own);
+            if self.way(element).is_some() {
+                self.go_together(element);
+            }
+        }
+        n
+    }
+
+    fn fitting_ahead(&mut self, element: ElementIdx, burst: usize) -> usize {
         if !matches!(self.wiring.ahead.get(element), Some(Some(_))) {
             self.look_ahead(element);
         }

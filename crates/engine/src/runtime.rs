@@ -149,8 +149,8 @@ impl Runtime for World {
         self.burst
     }
 
-    fn fitting(&mut self, element: ElementIdx, burst: usize) -> usize {
-        World::fitting(self, element, burst)
+    fn fitting(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {
+        World::fitting(self, element, burst, own)
     }
 
     fn at_once(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {

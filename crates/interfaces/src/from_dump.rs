@@ -199,8 +199,9 @@ impl Element for FromDump {
         if !self.is_active && !self.has_told() {
             return false;
         }
-        let of_run = if self.fits { ctx.fitting(self.burst) } else { self.burst };
-        let burst = self.burst_now(ctx, of_run);
+        let own = self.own_causes(ctx);
+        let of_run = if self.fits { ctx.fitting(self.burst, own) } else { self.burst };
+        let burst = if own == Causes::ANYTHING { of_run } else { ctx.joint_burst(of_run, u64::MAX, own) };
         let mut left = burst;
         while left > 0 {
             let wanted = left.min(BATCH_MAX);
@@ -339,14 +340,14 @@ impl Element for FromDump {
 }
 
 impl FromDump {
-    /// How many packets to send now, where it is `of_run` in each run of the task.
-    fn burst_now(&self, ctx: &mut Ctx<'_>, of_run: usize) -> usize {
+    /// What moving packets causes.
+    fn own_causes(&self, ctx: &mut Ctx<'_>) -> Causes {
         // Those that are no IP packets go before the others; who passes over some draws random numbers for it.
         let splits = self.forces_ip && ctx.n_outputs() > 1;
         if splits || self.source.draws() {
-            of_run
+            Causes::ANYTHING
         } else {
-            ctx.joint_burst(of_run, u64::MAX, Causes::NOTHING)
+            Causes::NOTHING
         }
     }
 

@@ -219,12 +219,12 @@ impl<'a> Ctx<'a> {
 
     /// Of a burst that the user did not ask for, how many packets to send in this run of a task: so many that the queues that they come to
     /// have room for them and are emptied, so that what comes of them is what comes of single ones, as under Click. None if the task is to
-    /// run once more first.
+    /// run once more first. To move them causes `own`.
     #[inline]
-    pub fn fitting(&mut self, burst: usize) -> usize {
+    pub fn fitting(&mut self, burst: usize, own: Causes) -> usize {
         match burst {
             0 | 1 => burst,
-            _ => self.runtime.fitting(self.element, burst),
+            _ => self.runtime.fitting(self.element, burst, own),
         }
     }
 

@@ -182,7 +182,7 @@ impl Element for FromIpSummaryDump {
             return false;
         }
         let burst = ctx.default_burst().clamp(1, BATCH_MAX);
-        let burst = ctx.fitting(burst);
+        let burst = ctx.fitting(burst, Causes::NOTHING);
         if burst == 0 {
             ctx.schedule(task);
             return false;

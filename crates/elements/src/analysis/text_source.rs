@@ -2,8 +2,8 @@
 
 use args::{Filename, FixedPoint, Scope};
 use element::{
-    annotation, at_place, handlers, same, same_ref, Arg, Batch, Configure, Ctx, DropReason, Element, Failed,
-    Handler, Notifies, Packet, TaskId, TimerId, BATCH_MAX,
+    annotation, at_place, handlers, same, same_ref, Arg, Batch, Causes, Configure, Ctx, DropReason, Element,
+    Failed, Handler, Notifies, Packet, TaskId, TimerId, BATCH_MAX,
 };
 
 use super::summary::input::Input;
@@ -190,7 +190,7 @@ impl<F: Format> Element for TextSource<F> {
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let mut batch = Batch::new();
         let burst = ctx.default_burst().clamp(1, BATCH_MAX);
-        let most = ctx.fitting(burst);
+        let most = ctx.fitting(burst, Causes::NOTHING);
         let mut goes_on = self.wishes.is_active;
         while goes_on && batch.len() < most {
             match self.step(ctx) {

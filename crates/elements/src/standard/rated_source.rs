@@ -120,7 +120,7 @@ impl Element for RatedSource {
         if !self.may_send(ctx) {
             return false;
         }
-        let burst = ctx.fitting(self.burst).max(1);
+        let burst = ctx.fitting(self.burst, Causes::NOTHING).max(1);
         let batch = self.make(ctx, burst);
         if batch.is_empty() {
             if let Some(timer) = self.timer {

@@ -89,7 +89,7 @@ impl Element for RatedUnqueue {
             self.calls.empty_runs += 1;
             return false;
         }
-        let burst = ctx.fitting(self.burst).max(1);
+        let burst = ctx.fitting(self.burst, Causes::NOTHING).max(1);
         let n_moved = move_packets(&mut self.limit, ctx, burst);
         if n_moved == 0 {
             self.calls.failed_pulls += 1;

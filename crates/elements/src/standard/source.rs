@@ -85,7 +85,7 @@ impl Pace {
             return Plan::Rest;
         }
         let burst = self.burst as usize;
-        match (if self.fits { ctx.fitting(burst) } else { burst }, self.left()) {
+        match (if self.fits { ctx.fitting(burst, own) } else { burst }, self.left()) {
             (0, _) => Plan::Again,
             (_, 0) if self.limit >= 0 => Plan::End(self.end_call.clone()),
             (burst, left) => Plan::Send(ctx.joint_burst(burst, left, own) as u64),

@@ -97,7 +97,7 @@ impl Element for Unqueue {
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let Some((burst, left)) = self.state.plan() else { return false };
-        let burst = if self.state.fits.load(Relaxed) { ctx.fitting(burst) } else { burst };
+        let burst = if self.state.fits.load(Relaxed) { ctx.fitting(burst, Causes::NOTHING) } else { burst };
         let mut left = ctx.joint_burst(burst, left, Causes::NOTHING) as u64;
         let (mut worked, at_once) = (false, ctx.at_once(left as usize, Causes::NOTHING));
         while left > 0 {

@@ -1,7 +1,9 @@
 //! Sources as elements.
 
 use args::{Filename, FixedPoint};
-use element::{same, same_ref, Batch, Configure, Ctx, Element, Failed, Packet, TaskId, TimerId, BATCH_MAX};
+use element::{
+    same, same_ref, Batch, Causes, Configure, Ctx, Element, Failed, Packet, TaskId, TimerId, BATCH_MAX,
+};
 
 use super::cells::Cells;
 use super::reading::Ahead;
@@ -89,7 +91,7 @@ impl<T: Trace> Element for TraceSource<T> {
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         let mut has_worked = false;
         let burst = ctx.default_burst();
-        for _ in 0..ctx.fitting(burst.max(1)) {
+        for _ in 0..ctx.fitting(burst.max(1), Causes::NOTHING) {
             if !self.is_active {
                 return has_worked;
             }
