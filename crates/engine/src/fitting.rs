@@ -1,6 +1,6 @@
 //! How many packets may set out at a time, so that the queues that they come to have room for them.
 
-use element::{Causes, Element, ElementIdx};
+use element::{Causes, ElementIdx};
 
 use crate::world::World;
 
@@ -100,38 +100,18 @@ impl World {
 
     #[cold]
     fn look_ahead(&mut self, begin: ElementIdx) {
-        let (mut stores, mut is_looked_at) = (Vec::new(), false);
-        let mut is_met = vec![false; self.slots.len()];
-        let mut next = vec![begin];
-        while let Some(element) = next.pop() {
-            let outputs = 0..self.wiring.n_ports(element).1;
-            let push = outputs.filter(|port| self.wiring.output_is_push(element, *port));
-            for (element, _) in push.flat_map(|port| self.wiring.downstream(element, port)) {
-                let Some(was_met) = is_met.get_mut(element).map(|met| std::mem::replace(met, true)) else {
-                    continue;
-                };
-                if was_met {
-                    continue;
-                }
-                if self.wiring.stores(element) {
-                    stores.push((element, 0));
-                    continue;
-                }
-                let causes = self.causes(element).filter(|causes| *causes != Causes::ANYTHING);
-                is_looked_at |= causes.is_some_and(|causes| causes.include(Causes::LOOKS_AT_STORES));
-                next.push(element);
-            }
-        }
+        let (stores, passed): (Vec<_>, Vec<_>) =
+            self.wiring.behind(begin).partition(|element| self.wiring.stores(*element));
+        let causes = passed.into_iter().filter_map(|element| self.causes(element));
+        let is_looked_at = causes
+            .filter(|causes| *causes != Causes::ANYTHING)
+            .any(|causes| causes.include(Causes::LOOKS_AT_STORES));
+        let stores = stores.into_iter().map(|store| (store, 0)).collect();
         self.wiring.ahead.resize_with(self.slots.len(), || None);
         if let Some(place) = self.wiring.ahead.get_mut(begin) {
-            *place = Some(Ahead { stores: stores.into(), is_looked_at, pace: Pace::BEGIN });
+            *place = Some(Ahead { stores, is_looked_at, pace: Pace::BEGIN });
         }
     }
-}
-
-/// How many packets an element has room for, if it stores packets and tells those upstream when it is full.
-pub fn told_room(element: &dyn Element) -> Option<usize> {
-    element.notifies().full.and_then(|_| Some(element.room()?.left))
 }
 
 #[cfg(test)]

@@ -1,31 +1,24 @@
-//! Who looks at packets behind an element: what is stored long has left the processor's caches, and is worth bringing near
-//! where somebody does.
+//! What is behind an element up to the next stores. Who looks at packets there matters as what is stored long has left the processor's
+//! caches, and is worth bringing near where somebody does.
 
-/// Whether an element behind `from` reads packets before they are stored again. `next`: the elements to which an element
-/// leads; `stores`: whether it stores packets; `reads`: whether it looks at them.
-pub fn is_behind(
-    from: u32,
-    next: impl Fn(u32) -> Vec<u32>,
-    stores: impl Fn(u32) -> bool,
-    reads: impl Fn(u32) -> bool,
-) -> bool {
-    let mut found = next(from);
-    let mut at = 0;
-    while let Some(&element) = found.get(at) {
-        at += 1;
-        if stores(element) {
-            continue;
-        }
-        if reads(element) {
-            return true;
-        }
+use std::collections::HashSet;
+
+/// The elements that packets come to behind `from`, as far as those that store them, which are among these. `next`: the elements to which
+/// an element leads; `stores`: whether it stores packets.
+pub fn behind(from: u32, next: impl Fn(u32) -> Vec<u32>, stores: impl Fn(u32) -> bool) -> Vec<u32> {
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
+    let mut leads_on = vec![from];
+    while let Some(element) = leads_on.pop() {
         for element in next(element) {
-            if !found.contains(&element) {
+            if known.insert(element) {
                 found.push(element);
+                if !stores(element) {
+                    leads_on.push(element);
+                }
             }
         }
     }
-    false
+    found
 }
 
 #[cfg(test)]
@@ -33,12 +26,10 @@ mod tests {
     use super::*;
 
     fn found(graph: &[&[u32]], stores: u32, reads: u32) -> bool {
-        is_behind(
-            0,
-            |element| graph[element as usize].to_vec(),
-            |element| element == stores,
-            |element| element == reads,
-        )
+        let next = |element: u32| graph[element as usize].to_vec();
+        behind(0, next, |element| element == stores)
+            .into_iter()
+            .any(|element| element != stores && element == reads)
     }
 
     #[test]

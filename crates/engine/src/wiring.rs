@@ -183,7 +183,6 @@ impl Wiring {
     pub fn makes_no_longer(&mut self, element: ElementIdx, bytes: usize) {
         if self.longest.insert(element, bytes) != Some(bytes) {
             self.ways.clear();
-            self.ahead.clear();
             self.lists.clear();
         }
     }
@@ -266,15 +265,20 @@ impl Wiring {
         found
     }
 
-    /// Whether packets that leave an element come to one of those that are sought before they are stored again.
-    pub fn is_behind(&self, from: ElementIdx, is_sought: impl Fn(ElementIdx) -> bool) -> bool {
+    /// The elements that packets come to which leave an element, as far as those that store them.
+    pub fn behind(&self, from: ElementIdx) -> impl Iterator<Item = ElementIdx> {
         let next = |element: u32| {
             let of_port = |port| self.downstream(element as usize, port);
             let all = (0..self.n_ports(element as usize).1).flat_map(of_port);
             all.map(|(next, _)| next as u32).collect()
         };
-        let stores = |element: u32| self.stores(element as usize);
-        readers::is_behind(from as u32, next, stores, |element| is_sought(element as usize))
+        let found = readers::behind(from as u32, next, |element| self.stores(element as usize));
+        found.into_iter().map(|element| element as usize)
+    }
+
+    /// Whether packets that leave an element come to one of those that are sought before they are stored again.
+    pub fn is_behind(&self, from: ElementIdx, is_sought: impl Fn(ElementIdx) -> bool) -> bool {
+        self.behind(from).any(|element| !self.stores(element) && is_sought(element))
     }
 
     /// The input that a push output leads to.

@@ -187,23 +187,21 @@ impl DumpSource {
     fn fault(&self, error: &CaptureError) -> Found {
         let name = self.print_filename();
         let is_told_as_click = failure::is_told_as_click();
+        let bad_header = |is_told: bool| match is_told {
+            true => Found::Fault(format!("{name}: bad packet header; giving up")),
+            false => Found::End,
+        };
         match error {
             CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::NothingYet,
             CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
                 Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
             }
-            // To Click, a record that is too long is none, whether all of it is there or not.
-            CaptureError::Truncated { wanted, got, .. }
-                if is_told_as_click && *got >= RECORD_HEADER && TOO_LONG.contains(wanted) =>
-            {
-                Found::Fault(format!("{name}: bad packet header; giving up"))
+            // To Click, a record that is too long is none, whether all of it is there or not. Lengths have a sign there, and nothing is
+            // behind one that is negative.
+            CaptureError::Truncated { wanted, got, .. } if is_told_as_click => {
+                bad_header(*got >= RECORD_HEADER && TOO_LONG.contains(wanted))
             }
-            CaptureError::Truncated { .. } if is_told_as_click => Found::End,
-            // Lengths in Click have a sign, and nothing is behind one that is negative.
-            CaptureError::Corrupt { value, .. } if is_told_as_click && *value > i32::MAX as u64 => Found::End,
-            CaptureError::Corrupt { .. } if is_told_as_click => {
-                Found::Fault(format!("{name}: bad packet header; giving up"))
-            }
+            CaptureError::Corrupt { value, .. } if is_told_as_click => bad_header(*value <= i32::MAX as u64),
             CaptureError::Corrupt { .. } => {
                 Found::Fault(format!("{name}: bad packet header; giving up\n{name}: {error}"))
             }

@@ -4,6 +4,9 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::error::{check, Result, SysError};
+
+const TARGET: &str = "the program's file in memory";
 /// `UFFD_USER_MODE_ONLY` of `linux/userfaultfd.h`: what ordinary users may ask for, too.
 const USER_MODE_ONLY: c_int = 1;
 /// `UFFD_API`.
@@ -43,41 +46,30 @@ struct Register {
 /// whose pages someone watches is left out; so this process watches its own, and never looks. Costs 0.2 ms of a start, as more
 /// pages fault. Fails before Linux 6.7, and where a sandbox filters system calls (which may kill for an unusual one, so that it is
 /// not even tried); then all is as it was.
-pub fn map_page_by_page() -> io::Result<()> {
+pub fn map_page_by_page() -> Result<()> {
     // SAFETY: takes a number.
     if unsafe { libc::prctl(libc::PR_GET_SECCOMP) } != 0 {
-        return Err(io::Error::from_raw_os_error(libc::EPERM));
+        let source = io::Error::from_raw_os_error(libc::EPERM);
+        return Err(SysError::call("prctl(PR_GET_SECCOMP)", TARGET, source));
     }
     // SAFETY: takes numbers.
-    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | USER_MODE_ONLY) };
-    let fd = owned(fd as c_int)?;
+    let raw = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | USER_MODE_ONLY) };
+    let raw = check(raw as c_int, "userfaultfd", TARGET)?;
+    // SAFETY: the call returned a new descriptor that nothing else owns.
+    let fd = unsafe { OwnedFd::from_raw_fd(raw) };
     let mut api = Api { api: API, features: WP_ASYNC, requests: 0 };
     // SAFETY: the request takes this structure, which lives during the call.
-    check(unsafe { libc::ioctl(fd.as_raw_fd(), API_REQUEST, &mut api) })?;
+    check(unsafe { libc::ioctl(fd.as_raw_fd(), API_REQUEST, &mut api) }, "ioctl(UFFDIO_API)", TARGET)?;
     for (start, len) in read_only_segments() {
         let mut register = Register { start, len, mode: MODE_WP, requests: 0 };
         // SAFETY: as above. The kernel changes how it maps these pages, not what is in them.
-        check(unsafe { libc::ioctl(fd.as_raw_fd(), REGISTER_REQUEST, &mut register) })?;
+        let returned = unsafe { libc::ioctl(fd.as_raw_fd(), REGISTER_REQUEST, &mut register) };
+        check(returned, "ioctl(UFFDIO_REGISTER)", TARGET)?;
     }
-    // SAFETY: takes numbers; the new descriptor is nobody's.
-    let high = owned(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR) })?;
-    // Holds while the descriptor is open, so it stays open as long as the process.
-    std::mem::forget(high);
-    Ok(())
-}
-
-/// Takes a descriptor that a call has just made, or tells why it made none.
-fn owned(fd: c_int) -> io::Result<OwnedFd> {
-    check(fd)?;
-    // SAFETY: the kernel has just made it for this call, so that nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-fn check(returned: c_int) -> io::Result<()> {
-    match returned {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    // It holds while a descriptor is open; this one is nobody's, and stays open as long as the process.
+    // SAFETY: takes numbers.
+    let kept = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR) };
+    check(kept, "fcntl(F_DUPFD_CLOEXEC)", TARGET).map(drop)
 }
 
 /// Start and length, in whole pages, of what is mapped of the program's file and not written.
@@ -136,10 +128,7 @@ mod tests {
             // What the loader has written, and protected since, is none of it.
             Ok(()) => assert!(flags().iter().filter(|flags| watched(flags)).count() >= 2, "{:?}", flags()),
             Err(told) => {
-                assert!(
-                    [libc::EINVAL, libc::EPERM, libc::ENOSYS].contains(&told.raw_os_error().unwrap()),
-                    "{told}"
-                );
+                assert!([libc::EINVAL, libc::EPERM, libc::ENOSYS].contains(&told.errno().unwrap()), "{told}");
                 assert!(!flags().iter().any(watched), "{:?}", flags());
             }
         }

@@ -29,7 +29,6 @@ use element::{Batch, Delivery, ElementIdx, PortIdx, Runtime};
 
 pub(crate) use calls::{read, write};
 
-use crate::fitting::told_room;
 use crate::notify::Kind;
 use crate::world::World;
 use board::Board;
@@ -176,4 +175,9 @@ impl World {
     pub(crate) fn mates(&self) -> Arc<[Arc<Mate>]> {
         self.crew.as_ref().map_or_else(|| Arc::from([]), |crew| crew.mates.clone())
     }
+}
+
+/// How many packets an element has room for, if it stores packets and tells those upstream when it is full.
+fn told_room(element: &dyn element::Element) -> Option<usize> {
+    element.notifies().full.and_then(|_| Some(element.room()?.left))
 }

@@ -8,7 +8,6 @@ use super::handover::Entrance;
 use super::post::{self, Post};
 use super::Place;
 use crate::clock::{Clock, Time};
-use crate::fitting::told_room;
 use crate::numbers::Numbers;
 use crate::world::{Parts, World};
 
@@ -121,7 +120,7 @@ fn connect(world: &World, threads: &[usize], n: usize) -> (Vec<Post>, Entrances)
             rings.push((from, to));
             post::connect(&mut posts, from, to);
         }
-        let room = world.slots[idx].as_ref().and_then(|element| told_room(&**element));
+        let room = world.slots[idx].as_ref().and_then(|element| super::told_room(&**element));
         let is_full = room.is_some() && world.notifiers.is_full(idx);
         let door = post::add_door(&mut posts, from, to, idx, room.unwrap_or(usize::MAX), is_full);
         entrances.push((from, idx, Entrance { thread: to, door, tells_full: room.is_some() }));
